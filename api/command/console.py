@@ -38,11 +38,12 @@ def worst(codes: Iterable[int]) -> int:
     return max(codes, default=SUCCESS)
 
 
-def ranked(codes: Iterable[int]) -> int:
+def ranked(codes: Iterable[int], require_all: bool = False) -> int:
     """Return the exit code of several comparisons together.
 
     It is DIFFERENT if any differs, else WRONG_USE if any failed, else SUCCESS if any was compared, else UNSUPPORTED:
-    nothing was compared.
+    nothing was compared. ``require_all``: UNSUPPORTED if any was not compared.
     """
     given = set(codes)
-    return next((code for code in (DIFFERENT, WRONG_USE, SUCCESS) if code in given), UNSUPPORTED)
+    order = (DIFFERENT, WRONG_USE, *((UNSUPPORTED,) if require_all else ()), SUCCESS)
+    return next((code for code in order if code in given), UNSUPPORTED)

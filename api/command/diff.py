@@ -131,7 +131,7 @@ def _diff_versions(arguments: DiffArguments, sources: Sources, checked: list[Che
     codes = [_diff_with(arguments, sources, before, after, pipeline, checked) for after in modules]
     if unstable:
         checked.append(Checked("the passes", file_position(before.operation.location), DIFFERENT, unstable))
-    return ranked([*codes, *([DIFFERENT] if unstable else [])])
+    return ranked([*codes, *([DIFFERENT] if unstable else [])], arguments.require_all)
 
 
 def _diff_with(
@@ -180,7 +180,7 @@ def _diff_with(
     del solver[""]
     if solver and not arguments.json and (arguments.prove_seconds is not None or solver[Decision.UNKNOWN.value]):
         write(f"solver: {', '.join(f'{count:,} {decision}' for decision, count in solver.most_common())}\n")
-    return ranked(codes)
+    return ranked(codes, arguments.require_all)
 
 
 def _seconds(arguments: DiffArguments) -> float:

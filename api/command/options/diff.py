@@ -72,6 +72,11 @@ class DiffArguments(PassOptions, ProgramOptions):
         metavar="N",
         help="for two versions: the largest number of ops of one run (default: 200000)",
     )
+    require_all: bool = option(
+        "--require-all",
+        action="store_true",
+        help="for two versions: exit with 3 if any function was not compared, not only if none was",
+    )
     prove_seconds: float | None = option(
         "--prove-seconds",
         type=duration,

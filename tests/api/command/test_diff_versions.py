@@ -68,7 +68,11 @@ def test_a_difference_outweighs_what_was_not_compared(diff: Any) -> None:
     code, out = diff(SHIFTED.format("subi") + carried, SHIFTED.format("addi") + carried)
     assert code == 1
     assert "@t: not compared\n  error: no values of type 'none' can be generated\n" in out
-    assert diff(SHIFTED.format("subi") + carried, SHIFTED.format("subi") + carried)[0] == 0
+    same = SHIFTED.format("subi") + carried
+    assert diff(same, same)[0] == 0
+    assert diff(same, same, "--require-all")[0] == 3
+    assert diff(SHIFTED.format("subi"), SHIFTED.format("subi"), "--require-all")[0] == 0
+    assert diff(same, SHIFTED.format("addi") + carried, "--require-all")[0] == 1
     assert diff(carried, carried)[0] == 3
 
 
