@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, ranked, say, write
+from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
 from halfulp.command.options.fuzz import FuzzArguments
+from halfulp.command.pass_fuzz import fuzz_passes
 from halfulp.command.programs import known_divergences, oracles_named
 from halfulp.command.progress import progress_bar
 from halfulp.command.reduced import reduced_text
@@ -21,7 +22,16 @@ from halfulp.semantics.kernel import FaultKind
 
 def execute(arguments: FuzzArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    oracles, codes = oracles_named(arguments.against)
+    if (arguments.against is None) == (arguments.pass_pipeline is None):
+        return fail("test what? give --against or --pass-pipeline")
+    if arguments.pass_pipeline is not None:
+        return fuzz_passes(arguments.pass_pipeline, arguments)
+    assert arguments.against is not None
+    return _fuzz_oracles(arguments.against, arguments)
+
+
+def _fuzz_oracles(spellings: str, arguments: FuzzArguments) -> int:
+    oracles, codes = oracles_named(spellings)
     if not oracles:
         return ranked(codes)
     rows, pairs = known_divergences(arguments)
@@ -42,7 +52,7 @@ def execute(arguments: FuzzArguments, sources: Sources) -> int:
     write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(lines(found)) + "\n")
     by_name = {
         oracle.name: (oracle, spelling)
-        for spelling in arguments.against.split(",")
+        for spelling in spellings.split(",")
         for oracle in oracles
         if oracle.name == spelling.partition("=")[0]
     }

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 from halfulp.command.console import SUCCESS, UNSUPPORTED, fail, ranked, say, write
 from halfulp.command.options.reduce import ReduceArguments
-from halfulp.command.programs import given_arguments, oracles_named, parse, plural, programs_of
-from halfulp.command.reduced import reduced_text, with_command
+from halfulp.command.passes import pass_pipeline
+from halfulp.command.programs import given_arguments, known_divergences, oracles_named, parse, plural, programs_of
+from halfulp.command.reduced import reduced_by_passes, reduced_text, with_command
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources
 from halfulp.command.version import version_text
 from halfulp.conformance.comparing.divergences import cancellations, divergences
+from halfulp.conformance.oracles import closed_programs
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
+from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs.arguments import generated
 from halfulp.conformance.whole_programs.interesting import (
     SameDifference,
@@ -20,12 +23,17 @@ from halfulp.conformance.whole_programs.interesting import (
     by_script,
     undefined_header,
 )
+from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.outcomes import NoMeaning, run_here
+from halfulp.conformance.whole_programs.pass_difference import MAX_STEPS, Found, PassCrash, SamePassDifference
 from halfulp.conformance.whole_programs.program_text import text_of
 from halfulp.conformance.whole_programs.reduce import Reducer
+from halfulp.conformance.whole_programs.validation import Inputs, common_functions
 from halfulp.files import write_file
 from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
 from halfulp.running import find_entry, function_path
 from halfulp.semantics.profile import Profile
@@ -36,12 +44,15 @@ TRIED = 16
 
 def execute(arguments: ReduceArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    if arguments.against is not None and arguments.test is None:
+    if sum(given is not None for given in (arguments.against, arguments.pass_pipeline, arguments.test)) != 1:
+        return fail("what should stay? give --against, --pass-pipeline or --test")
+    if arguments.against is not None:
         return _reduce_difference(arguments.against, arguments, sources)
-    if arguments.test is None or arguments.against is not None:
-        return fail("what should stay? give --against or --test")
     if arguments.undefined:
         return fail("--undefined goes with --against")
+    if arguments.pass_pipeline is not None:
+        return _reduce_by_passes(arguments.pass_pipeline, arguments, sources)
+    assert arguments.test is not None
     return _reduce_by_test(arguments.test, arguments, sources)
 
 
@@ -116,6 +127,50 @@ def _ends(program: ClosedProgram, profile: Profile) -> bool:
         return not isinstance(run_here(program, profile), NoMeaning)
     except HalfulpError:
         return False
+
+
+def _reduce_by_passes(passes: str, arguments: ReduceArguments, sources: Sources) -> int:
+    """Reduce a program that the passes change to one that does something else, or on which mlir-opt crashes."""
+    pipeline = pass_pipeline(passes, arguments)
+    profile = profile_named(arguments.profile)
+    module = parse(arguments.file, sources)
+    known = KnownByPass(pipeline, *known_divergences(arguments), Settings(profile, max_steps=MAX_STEPS))
+    same = SamePassDifference(pipeline, profile, known)
+    found = _found_by_passes(same, module, pipeline, arguments, sources)
+    if found is None:
+        say("the passes change no result that was tested")
+        return UNSUPPORTED
+    same.watch(found)
+    reducer = Reducer(same, arguments.max_tests, profile)
+    final = next(iter(same.differences([reducer.reduce(found.program)]))) or found
+    return _deliver(reduced_by_passes(final, pipeline, arguments.output), reducer.tests, arguments)
+
+
+def _found_by_passes(
+    same: SamePassDifference, module: Module, pipeline: PassPipeline, arguments: ReduceArguments, sources: Sources
+) -> Found | None:
+    """Return the first difference that the passes make. Raise HalfulpError."""
+    functions = [one for one, _ in common_functions(module, module, arguments.function)]
+    inputs = Inputs(
+        arguments.n,
+        arguments.seed,
+        given=given_arguments(arguments, functions[0], sources, memory=True),
+        max_steps=MAX_STEPS,
+    )
+    text = closed_programs.text_of(module)
+    try:
+        after = pipeline.apply(text)
+    except PassFailure as failure:
+        if failure.kind == "refusal":
+            raise
+        values = inputs.of(functions[0]).row(0)
+        return PassCrash(ClosedProgram(module, functions[0].symbol_name or "", values), failure)
+    for function in functions:
+        program = ClosedProgram(module, function.symbol_name or "", ())
+        found = same.compare(program, after, inputs)
+        if found is not None:
+            return found
+    return None
 
 
 def _deliver(text: str, tests: int, arguments: ReduceArguments) -> int:

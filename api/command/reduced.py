@@ -7,8 +7,11 @@ from collections.abc import Iterable
 
 from halfulp.command.version import version_text
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
+from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs import diff
+from halfulp.conformance.whole_programs.counterexamples import counterexample_lines
 from halfulp.conformance.whole_programs.difference_text import header
+from halfulp.conformance.whole_programs.pass_difference import Found, PassCrash
 from halfulp.conformance.whole_programs.program_text import inputs_of, text_of
 
 
@@ -22,6 +25,20 @@ def reduced_text(
     return with_command(
         header(difference, oracle.name, oracle.version, version_text()), program, output, spelling, known
     )
+
+
+def reduced_by_passes(found: Found, pipeline: PassPipeline, output: str | None) -> str:
+    """Return the program of a difference, with the effect of the passes and the command that shows it in comments."""
+    program = found.program
+    lines = [f"// {pipeline.command}"]
+    if isinstance(found, PassCrash):
+        lines.append(f"// {found.failure.message}")
+        return "\n".join(lines) + "\n" + text_of(program, close=False)
+    lines += [f"// {line.strip()}" for line in counterexample_lines(found.function, found.example)[1:]]
+    inputs = "".join(f" {option}" for option in inputs_of(program))
+    command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
+    lines.append(f"// reproduce: {command} --pass-pipeline={shlex.quote(pipeline.pipeline)}")
+    return "\n".join(lines) + "\n" + text_of(program, close=False)
 
 
 def with_command(

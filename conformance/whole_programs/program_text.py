@@ -13,6 +13,7 @@ from halfulp.conformance.whole_programs.rewrite import (
     module_with,
 )
 from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.interp.dialects.ub import POISON_ATTR
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
@@ -53,8 +54,8 @@ def constant_of(value: Value, type_: ty.Type) -> Operation | None:
     if value.poison is not None:
         if not value.poisoned.all():
             return None
-        poison = {"value": at.OpaqueAttr("ub", "poison")}
-        return Operation("ub.poison", definition_of("ub.poison"), [], [type_], dict(poison))
+        poison = {"value": POISON_ATTR.attribute(0)}
+        return Operation("ub.poison", definition_of("ub.poison"), [], [type_], poison)
     width = element_width(element)
     if width is None or value.type != type_ or isinstance(element, ty.QuantizedType):
         return None

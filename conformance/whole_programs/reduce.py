@@ -17,6 +17,7 @@ import numpy as np
 
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs.diff import Difference
+from halfulp.conformance.whole_programs.edits import EDITS, Edit, simpler_constants
 from halfulp.conformance.whole_programs.interesting import Test
 from halfulp.conformance.whole_programs.program_text import with_constant_arguments
 from halfulp.conformance.whole_programs.rebuild import State, rebuilt, state_of, verified, without_unneeded_functions
@@ -61,10 +62,24 @@ class Reducer:
             before = program
             for change in (self._fewer_functions, self._fewer_results, self._fewer_ops, self._smaller_shapes):
                 program = change(program)
+            for edit in EDITS:
+                program = self._edited(program, edit)
+            program = self._edited(program, simpler_constants)
             program = self._simpler_properties(self._simpler_values(program) if self.close else program)
             if program is before:
                 break
         return self._first(program, [with_constant_arguments(program)]) if self.close else program
+
+    def _edited(self, program: ClosedProgram, edit: Edit) -> ClosedProgram:
+        """Make one kind of change as long as the program stays interesting."""
+        main = program.module.lookup(program.function)
+        while main is not None and main.parent_op is program.module.operation:
+            smaller = self._first(program, list(edit(program)))
+            if smaller is program:
+                break
+            program = smaller
+            main = program.module.lookup(program.function)
+        return program
 
     def _first(self, program: ClosedProgram, candidates: Sequence[ClosedProgram | None]) -> ClosedProgram:
         """Return the first interesting candidate, or the program itself."""

@@ -5,29 +5,42 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from halfulp.command.option import CommandHelp, option, positive
-from halfulp.command.options.programs import COMPARISON_CODES, KnownOption
+from halfulp.command.options.programs import COMPARISON_CODES, KnownOption, PassOptions
 
 _FUZZ = """\
-Compare random programs of arith, quant and func ops, without undefined behaviour and without poison:
+Compare random programs with other implementations, or test a pass of mlir-opt with them:
 
   halfulp fuzz --against mlir-fold,mlir-native -n 20000 --seed 1
+  halfulp fuzz --pass-pipeline "builtin.module(canonicalize)" --seconds 600
 
-Every result of every op is compared, for the operands that the op had. Results that an implementation does not give are
-counted separately. A program with an unexplained difference is reduced.
+With --against, the programs have arith, quant and func ops, without undefined behaviour and without poison. Every
+result of every op is compared, for the operands that the op had. Results that an implementation does not give are
+counted separately.
+
+With --pass-pipeline, the programs are functions of arguments with control flow, memory, vectors and tensors. halfulp
+runs each program as it is and as the passes leave it. If the arguments have few bits, it runs on every input, else on
+corner cases and random values. A crash of mlir-opt is a finding too.
+
+A program with an unexplained difference is reduced.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
-class FuzzArguments(KnownOption):
+class FuzzArguments(KnownOption, PassOptions):
     """The options of ``halfulp fuzz``."""
 
-    against: str = option(
+    against: str | None = option(
         "--against",
-        required=True,
         metavar="ORACLE[,ORACLE...]",
         help="the implementations to compare with, as for verify",
     )
+    pass_pipeline: str | None = option(
+        "--pass-pipeline", metavar="PIPELINE", help="test these passes of mlir-opt with the programs"
+    )
     n: int = option("-n", type=positive, default=1000, metavar="N", help="the number of programs (default: 1000)")
+    seconds: float | None = option(
+        "--seconds", type=float, metavar="S", help="with --pass-pipeline: make no more programs after this time"
+    )
     seed: int = option("--seed", type=int, default=1, metavar="N", help="the seed of all programs (default: 1)")
     first: int = option(
         "--first",
@@ -44,9 +57,15 @@ class FuzzArguments(KnownOption):
         type=positive,
         default=5,
         metavar="K",
-        help="stop using an oracle after this number of failures (default: 5)",
+        help="stop using an oracle, or the passes, after this number of failures (default: 5)",
     )
     no_reduce: bool = option("--no-reduce", action="store_true", help="print failing programs as they were found")
+    emit: str | None = option(
+        "--emit", metavar="DIR", help="with --pass-pipeline: write each program, and what the passes made of it, there"
+    )
+    statistics: bool = option(
+        "--statistics", action="store_true", help="with --pass-pipeline: print a table of the ops of the programs"
+    )
     json: bool = option("--json", action="store_true", help="print one JSON object with all counts")
 
 

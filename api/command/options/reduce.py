@@ -6,13 +6,17 @@ from dataclasses import dataclass
 
 from halfulp.command.option import CommandHelp, option, positive
 from halfulp.command.options.calls import SOURCE_FILE
-from halfulp.command.options.programs import ProgramOptions
+from halfulp.command.options.programs import PassOptions, ProgramOptions
 
 _REDUCE = """\
 Make a program smaller, as long as the same op differs, on the same types, for the same known reason (or for none):
 
   halfulp reduce program.mlir --against mlir-fold -o small.mlir
+  halfulp reduce program.mlir --pass-pipeline "builtin.module(canonicalize)"
   halfulp reduce program.mlir --test ./interesting.sh     exit code 0 of the script: the file is interesting
+
+With --pass-pipeline, the passes must still change a result in the same way, for the same arguments. If mlir-opt
+crashes, it must still crash in the same place.
 
 With --undefined, the command looks for another thing: undefined behaviour for which the implementation has a value.
 
@@ -25,7 +29,7 @@ _CODES = "exit codes: 0 reduced, 2 usage, parse, verify or I-O error, 3 nothing 
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReduceArguments(ProgramOptions):
+class ReduceArguments(ProgramOptions, PassOptions):
     """The options of ``halfulp reduce``."""
 
     file: str = option(metavar="FILE", help=SOURCE_FILE)
@@ -34,6 +38,9 @@ class ReduceArguments(ProgramOptions):
         "--undefined",
         action="store_true",
         help="instead of a difference, keep undefined behaviour for which the implementation has a value",
+    )
+    pass_pipeline: str | None = option(
+        "--pass-pipeline", metavar="PIPELINE", help="the passes of mlir-opt whose difference must remain"
     )
     test: str | None = option(
         "--test", metavar="PROGRAM", help="a program that gets a file, and exits with 0 if the file is interesting"

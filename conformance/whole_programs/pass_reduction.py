@@ -1,0 +1,37 @@
+"""Reduce what a random program shows of a pass, and tell findings of one kind from others."""
+
+from __future__ import annotations
+
+from halfulp.conformance.oracles.oracle import ClosedProgram
+from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.whole_programs.pass_difference import Found, PassCrash, SamePassDifference
+from halfulp.conformance.whole_programs.reduce import MAX_TESTS, Reducer
+from halfulp.conformance.whole_programs.rewrite import returns
+from halfulp.interp.ir.operations import OpResult
+from halfulp.interp.loading import parse_module
+from halfulp.interp.values.value import Value
+
+HANGS = 100
+"""Most programs to try in the reduction of one on which mlir-opt does not end: each of them takes the time limit."""
+
+
+def reduced(pipeline: PassPipeline, text: str, function: str, arguments: tuple[Value, ...]) -> Found | None:
+    """Return the difference of the smallest program that still has it; None if a program does not differ alone."""
+    same = SamePassDifference(pipeline)
+    found = next(iter(same.differences([ClosedProgram(parse_module(text), function, arguments)])))
+    if found is None:
+        return None
+    same.watch(found)
+    hangs = isinstance(found, PassCrash) and found.failure.kind == "hang"
+    program = Reducer(same, HANGS if hangs else MAX_TESTS).reduce(found.program)
+    return next(iter(same.differences([program]))) or same.last
+
+
+def kind_of(found: Found) -> str:
+    """Return a word for the kind of a reduced difference: the op whose result is returned, or the place of a crash."""
+    if isinstance(found, PassCrash):
+        return f"{found.failure.kind} {found.failure.where}"
+    function = found.program.module.lookup(found.program.function)
+    assert function is not None
+    values = [value for end in returns(function) for value in end.operands]
+    return ", ".join(sorted({value.owner.name if isinstance(value, OpResult) else "an argument" for value in values}))
