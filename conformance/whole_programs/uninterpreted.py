@@ -65,7 +65,7 @@ class Calls:
         self.events = events
         self._counts: Counter[str] = Counter()
 
-    def __call__(self, op: Operation, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> list[Any]:
+    def __call__(self, op: Operation, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> Sequence[Any]:
         """Return made-up results of an op. Raises Unsupported for an op that has a meaning in MLIR."""
         dialect = op.name.partition(".")[0]
         if dialect in DEFINED and op.name != "func.call":
