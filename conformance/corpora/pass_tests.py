@@ -235,10 +235,10 @@ def bodies(text: str) -> list[str]:
 
 def cases(test: str, text: str, tool: Cached, worker: Worker) -> Iterator[Case]:
     """Yield the cases of a test."""
-    for line in run_lines(text):
-        texts = [part.text for part in split_input(text)] if line.stages[0].split else [text]
+    for stages in run_lines(text):
+        texts = [part.text for part in split_input(text)] if stages[0].split else [text]
         for part in texts:
-            yield from _through(test, line.stages, part, tool, worker)
+            yield from _through(test, stages, part, tool, worker)
 
 
 def _through(test: str, stages: Sequence[Stage], text: str, tool: Cached, worker: Worker) -> Iterator[Case]:

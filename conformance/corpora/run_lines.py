@@ -24,12 +24,11 @@ _RUN = re.compile(r"^\s*//\s*RUN:(.*)$", re.MULTILINE)
 class Stage:
     """One command of mlir-opt: its flags, without the file and without those of `DROPPED`.
 
-    ``split``: the file is split at ``// -----``. ``fails``: the test expects an error exit.
+    ``split``: the file is split at ``// -----``.
     """
 
     flags: tuple[str, ...]
     split: bool = False
-    fails: bool = False
 
     @property
     def text(self) -> str:
@@ -52,21 +51,11 @@ class Stage:
         return f"builtin.module({listed})", f"builtin.module(func.func({listed}))"
 
 
-@dataclass(frozen=True)
-class RunLine:
-    """One RUN line: the commands of mlir-opt in it, each of which reads what the one before it prints."""
-
-    stages: tuple[Stage, ...]
-
-
-def run_lines(text: str) -> list[RunLine]:
-    """Return the RUN lines of a test that begin with mlir-opt, in order."""
-    found = []
-    for command in _commands(text):
-        stages = tuple(_stages(command))
-        if stages:
-            found.append(RunLine(stages))
-    return found
+def run_lines(text: str) -> list[tuple[Stage, ...]]:
+    """Return the RUN lines of a test that begin with mlir-opt, in order: of each its commands of mlir-opt, every one of
+    which reads what the one before it prints.
+    """
+    return [stages for stages in map(_stages, _commands(text)) if stages]
 
 
 def _commands(text: str) -> Iterator[str]:
@@ -81,25 +70,25 @@ def _commands(text: str) -> Iterator[str]:
         joined = ""
 
 
-def _stages(command: str) -> Iterator[Stage]:
+def _stages(command: str) -> tuple[Stage, ...]:
     lexer = shlex.shlex(command, posix=True, punctuation_chars="|;&<>")
     lexer.whitespace_split = True
     lexer.commenters = ""
+    found: list[Stage] = []
     words: list[str] = []
     for word in [*lexer, "|"]:
         if word != "|":
             words.append(word)
             continue
-        fails = words[:1] == ["not"]
-        if fails:
-            words = words[1:]
+        words = words[1:] if words[:1] == ["not"] else words
         if words[:1] != ["mlir-opt"]:
-            return  # FileCheck, or another tool
-        yield _stage(words[1:], fails)
+            break  # FileCheck, or another tool
+        found.append(_stage(words[1:]))
         words = []
+    return tuple(found)
 
 
-def _stage(words: Sequence[str], fails: bool) -> Stage:
+def _stage(words: Sequence[str]) -> Stage:
     flags: list[str] = []
     split = False
     following = iter(words)
@@ -115,4 +104,4 @@ def _stage(words: Sequence[str], fails: bool) -> Stage:
             next(following, None)
         elif name not in DROPPED:
             flags.append(word)
-    return Stage(tuple(flags), split, fails)
+    return Stage(tuple(flags), split)
