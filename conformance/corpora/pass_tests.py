@@ -33,6 +33,7 @@ from halfulp.conformance.corpora.test_ops import TestCalls
 from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.oracles.tool import Tool, find_tool
+from halfulp.conformance.proving.comparison import with_proof
 from halfulp.conformance.whole_programs import validation
 from halfulp.conformance.whole_programs.calls import called
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines
@@ -56,6 +57,9 @@ STUCK = 10 * SECONDS
 INPUTS = Inputs(count=300, vscale=2, max_steps=5_000, unknown=TestCalls)
 """The inputs of each function. Those of at most 16 bits are all."""
 
+PROOF_SECONDS = 2.0
+"""The time that the solver has for one function."""
+
 _FUNCTION = re.compile(
     r"^(?!\s*//).*?\bfunc\.func\s+(?:private\s+|public\s+|nested\s+)?@([\w$.\-]+|\"[^\"]*\")", re.MULTILINE
 )
@@ -65,9 +69,10 @@ _FUNCTION = re.compile(
 class Case:
     """One function through one command: the outcome and its reason.
 
-    ``outcome``: proven (every input), equal (``inputs`` of them), known (rows of the divergences explain all
-    differences), differs, undefined (before, on every input), silent (it ran, but has no results), unchanged (halfulp
-    does not run it, and the command has not changed it), unsupported, rejected (by mlir-opt 22), timeout, crash.
+    ``outcome``: proven (on every input, or by the solver), equal (on ``inputs`` of them), known (the divergences have
+    rows for all differences), differs, undefined (before, on every input), silent (it ran, but has no results),
+    unchanged (halfulp does not run it, and the command has not changed it), unsupported, rejected (by mlir-opt 22),
+    timeout, crash.
     """
 
     test: str
@@ -132,6 +137,7 @@ def compare(job: Job) -> tuple[str, int, str]:
         known = KnownByPass(job.pipeline, divergences(), cancellations(), settings)
         explain = partial(known.explained, before, job.function)
         report = validation.compare(before, after, (one, two), INPUTS, explain=explain)
+        report = with_proof(report, before, after, (one, two), INPUTS, seconds=PROOF_SECONDS, explain=explain)
     except HalfulpError as error:
         return "unsupported", 0, f"{type(error).__name__}: {error.message}"
     if report.differing and two is not None:
@@ -203,6 +209,11 @@ class Worker:
         self._process.start()
         other.close()
 
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.join()
+
     def ask(self, job: Job) -> tuple[str, int, str]:
         """Return what `compare` returns, or a time-out."""
         self._connection.send(job)
@@ -213,8 +224,7 @@ class Worker:
             failed = "timeout", 0, f"more than {STUCK:g} s"
         except EOFError:
             failed = "crash", 0, "the process ended"
-        self._process.kill()
-        self._process.join()
+        self.close()
         self._start()
         return failed
 
