@@ -24,6 +24,7 @@ import numpy as np
 
 import halfulp as hu
 from halfulp.command import main as cli
+from halfulp.conformance.corpora import pass_results
 from halfulp.interp.declare.declarations import Trait
 from halfulp.interp.declare.registry import default_registry
 from halfulp.semantics.matrix_units.chips import CHIPS
@@ -403,6 +404,14 @@ def api() -> str:
     return "\n".join(f"## {part}\n\n" + "\n".join(entries) for part, entries in parts.items())
 
 
+# --- recorded results -------------------------------------------------------------------------------------------------
+
+
+def mlir_tests() -> str:
+    """Return the table of LLVM's tests."""
+    return "\n".join(pass_results.table(pass_results.recorded()))
+
+
 # --- pages ------------------------------------------------------------------------------------------------------------
 
 BLOCKS = {
@@ -418,6 +427,7 @@ BLOCKS = {
         ops,
         commands,
         api,
+        mlir_tests,
     )
 }
 MARK = re.compile(r"(<!-- generated: ([\w ]+) -->\n).*?(<!-- end of \2 -->\n)", re.DOTALL)

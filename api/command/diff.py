@@ -27,6 +27,7 @@ from halfulp.conformance.whole_programs.difference_text import difference_lines,
 from halfulp.conformance.whole_programs.domains import parse_assumption
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS
+from halfulp.conformance.whole_programs.uninterpreted import Calls
 from halfulp.conformance.whole_programs.validation import Basis, Inputs, ValidationReport, common_functions, compare
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.locations import file_position
@@ -159,6 +160,7 @@ def _diff_with(
         assumptions=tuple(map(parse_assumption, arguments.assume)),
         given=given_arguments(arguments, pairs[0][0], sources, arguments.vscale, memory=True),
         max_steps=max_steps,
+        unknown=Calls if arguments.uninterpreted else None,
     )
     seconds = _seconds(arguments)
     codes = []

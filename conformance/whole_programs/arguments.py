@@ -154,14 +154,15 @@ def generated(
     count: int,
     seed: int = 0,
     vscale: int | None = None,
-    exhaustive_bits: int = EXHAUSTIVE_BITS,
+    exhaustive_bits: int | None = EXHAUSTIVE_BITS,
     domains: Mapping[int, Domain] | None = None,
     scaled: Mapping[int, int] | None = None,
     choices: Sequence[Sizes] = CHOICES,
 ) -> Arguments:
     """Generate arguments of these types; the same for the same count and seed.
 
-    All combinations, if there are at most 2^``exhaustive_bits``, else ``count`` inputs, or fewer large ones.
+    All combinations, if there are at most 2^``exhaustive_bits``, else ``count`` inputs, or fewer large ones. None for
+    ``exhaustive_bits``: never all.
     ``domains``: the codes of some arguments, by number. ``scaled``: some dynamic sizes, by dimension; all others are
     those of ``choices``. Raises Unsupported for types without values to generate, LimitExceeded for an input that is
     too large.
@@ -174,7 +175,7 @@ def generated(
     if any(map(is_dynamic, types)):
         return maker.of_several_sizes(count, choices)
     known = maker.known(STATIC)
-    every = maker.every(known, 1 << exhaustive_bits)
+    every = None if exhaustive_bits is None else maker.every(known, 1 << exhaustive_bits)
     if every is not None:
         return Arguments((every,), exhaustive=True)
     part, notes = maker.sample(known, count)

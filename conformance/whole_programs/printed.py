@@ -13,6 +13,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.events import Listener
 from halfulp.interp.values.printed import printed as text_of
+from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 
 PRINT = "vector.print"
@@ -49,6 +50,13 @@ class Output(Listener):
         else:
             frame = f"{op.properties.get('callee')} {[value.shape for value in values]}\n"
         self.items.append(Printed(text, frame, tuple(values)))
+
+
+def call_of(name: str, values: tuple[Value, ...]) -> Printed:
+    """Return the call of a function of which only the name is known, with its values."""
+    spelled = ", ".join(spell_value(value, limit=16) for value in values)
+    shapes = ", ".join("x".join(map(str, value.shape)) for value in values)
+    return Printed(f"{name}({spelled})\n", f"{name}({shapes})\n", values)
 
 
 def _zeros(value: Value) -> Value:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from halfulp.conformance.whole_programs.arguments import Arguments, Part
 from halfulp.conformance.whole_programs.printed import Output, Printed, prints
 from halfulp.conformance.whole_programs.signatures import Signature
+from halfulp.conformance.whole_programs.uninterpreted import UnknownFunctions, is_uninterpreted
 from halfulp.fp_formats.codes import Mask
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior, Unsupported
@@ -79,8 +80,16 @@ class Piece:
 class Version:
     """One version of a function, ready to run."""
 
-    def __init__(self, module: Module, function: Operation, settings: Settings, watched: bool) -> None:
+    def __init__(
+        self,
+        module: Module,
+        function: Operation,
+        settings: Settings,
+        watched: bool,
+        unknown: UnknownFunctions | None = None,
+    ) -> None:
         self.function = function
+        self._unknown = unknown
         self.output = Output() if watched else None
         if self.output is not None:
             settings = replace(settings, listeners=(self.output,))
@@ -91,11 +100,12 @@ class Version:
         """Run the active lanes. Raises the errors of `run_batch`."""
         return run_batch(self._lanes, self.function, arguments, len(active), active)
 
-    def alone(self, arguments: Sequence[Value | Buffer], steps: int) -> tuple[tuple[Value, ...], int]:
-        """Run one input. Return the results, and the number of steps. Raises HalfulpError."""
+    def alone(self, arguments: Sequence[Value | Buffer], steps: int, number: int) -> tuple[tuple[Value, ...], int]:
+        """Run input ``number``. Return the results, and the number of steps. Raises HalfulpError."""
+        run = Run(self._alone.settings)
         if self.output is not None:
             self.output.items = []
-        run = Run(self._alone.settings)
+            run.outside = None if self._unknown is None else self._unknown(number, self.output.items)
         run.steps = steps
         frame = Frame(self._alone.function(self.function), run, None, (), None)
         try:
@@ -166,11 +176,12 @@ class TwoRuns:
         arguments: Arguments,
         signature: Signature,
         settings: Settings,
+        unknown: UnknownFunctions | None = None,
     ) -> None:
-        watched = prints(*before) or prints(*after)
+        watched = any(prints(*version) or (unknown and is_uninterpreted(*version)) for version in (before, after))
         settings = replace(settings, write=_silent)
-        self.before = Version(*before, replace(settings, track_open=True), watched)
-        self.after = Version(*after, settings, watched)
+        self.before = Version(*before, replace(settings, track_open=True), watched, unknown)
+        self.after = Version(*after, settings, watched, unknown)
         self.skipped: Counter[str] = Counter()
         self._arguments = arguments
         self._signature = signature
@@ -229,7 +240,7 @@ class TwoRuns:
         values = part.fresh(row)
         memory = [value for value in values if isinstance(value, Buffer)]
         rows = np.array([row])
-        before, used = self._outcome(self.before, values)
+        before, used = self._outcome(self.before, values, row)
         if isinstance(before, UndefinedBehavior | AssertionFailed):
             self._refused = -1
             yield Piece(part, rows, before, None)
@@ -239,7 +250,7 @@ class TwoRuns:
             return
         expected = _one_lane((*before, *(buffer.load() for buffer in memory))), self.before.printed
         given, long = self._carried(part, row), self._budget.is_long
-        after, _ = self._outcome(self.after, given, 10 * used)
+        after, _ = self._outcome(self.after, given, row, 10 * used)
         if isinstance(after, Unsupported) or (isinstance(after, LimitExceeded) and not long):
             self._skip(after, "second version: ")
             return
@@ -271,7 +282,7 @@ class TwoRuns:
 
     def error_of(self, part: Part, row: int) -> HalfulpError | None:
         """Return the error that the second version ends with for one input, if any."""
-        outcome, _ = self._outcome(self.after, self._carried(part, row))
+        outcome, _ = self._outcome(self.after, self._carried(part, row), row)
         return outcome if isinstance(outcome, HalfulpError) else None
 
     def _skip(self, error: HalfulpError, which: str) -> None:
@@ -281,12 +292,12 @@ class TwoRuns:
             self._refused += 1
 
     def _outcome(
-        self, version: Version, values: Sequence[Value | Buffer], least: int = 0
+        self, version: Version, values: Sequence[Value | Buffer], number: int, least: int = 0
     ) -> tuple[tuple[Value, ...] | HalfulpError, int]:
-        """Run one input with the steps that it may take, at least ``least``, and return the number of steps too."""
+        """Run input ``number`` with the steps that it may take, at least ``least``, and return their number too."""
         steps = max(self._budget.steps, least)
         try:
-            results, used = version.alone(values, steps)
+            results, used = version.alone(values, steps, number)
         except LimitExceeded as error:
             self._budget.endless(steps)
             return error, steps

@@ -15,7 +15,7 @@ import numpy as np
 
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, verdicts
 from halfulp.conformance.oracles.oracle import Answer, Status
-from halfulp.conformance.whole_programs.arguments import Arguments, generated
+from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.domains import Assumption, assumed_domains, assumptions_of, trip_counts
 from halfulp.conformance.whole_programs.made_up_sizes import CHOICES, scaled_sizes, sizes_within
@@ -24,6 +24,7 @@ from halfulp.conformance.whole_programs.printed import Printed, elements
 from halfulp.conformance.whole_programs.signatures import signature
 from halfulp.conformance.whole_programs.trip_bounds import bounding_arguments
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Piece, Ran, TwoRuns
+from halfulp.conformance.whole_programs.uninterpreted import UnknownFunctions, is_uninterpreted
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
@@ -109,7 +110,8 @@ class Inputs:
     """The inputs with which functions are compared.
 
     ``given``: these; None to generate ``count`` of them, or all if there are few. ``vscale``: the factor of the size of
-    scalable vectors. ``assumptions``: ranges of arguments, with those in the function's attribute.
+    scalable vectors. ``assumptions``: ranges of arguments, with those in the function's attribute. ``unknown``: makes
+    the unknown functions that stand for ops that no dialect has and for declarations.
     """
 
     count: int = 1000
@@ -118,9 +120,10 @@ class Inputs:
     assumptions: tuple[Assumption, ...] = ()
     given: Arguments | None = None
     max_steps: int = MAX_STEPS
+    unknown: UnknownFunctions | None = None
 
-    def of(self, function: Operation) -> Arguments:
-        """Return the inputs of a function. Raises HalfulpError if there are none."""
+    def of(self, function: Operation, samples: bool = False) -> Arguments:
+        """Return the inputs of a function; ``samples``: never all. Raises HalfulpError if there are none."""
         if self.given is not None:
             return self.given
         types = argument_types(function)
@@ -128,9 +131,11 @@ class Inputs:
         domains = {k: trip_counts(ty.element_type(types[k])) for k in bounds if not isinstance(types[k], ty.ShapedType)}
         assumptions = (*assumptions_of(function), *self.assumptions)
         domains |= assumed_domains(function, types, assumptions)
+        bits = None if samples else EXHAUSTIVE_BITS
         choices = (*CHOICES, *sizes_within(function))
+        scaled = scaled_sizes(function)
         made = generated(
-            types, self.count, self.seed, self.vscale, domains=domains, scaled=scaled_sizes(function), choices=choices
+            types, self.count, self.seed, self.vscale, bits, domains=domains, scaled=scaled, choices=choices
         )
         assumed = (f"assumed: {', '.join(map(str, assumptions))}",) if assumptions else ()
         limits = _limits(function, self.vscale)
@@ -195,7 +200,9 @@ def compare(
         if second is None:
             raise InputError(f"@{name} has no body in the second version", location=first.location)
         settings = Settings(profile, vscale=inputs.vscale, max_steps=inputs.max_steps)
-        return validate((before, first), (after, second), inputs.of(first), settings, explain)
+        versions = (before, first), (after, second)
+        unknown = inputs.unknown if any(is_uninterpreted(*version) for version in versions) else None
+        return validate(*versions, inputs.of(first, samples=unknown is not None), settings, explain, unknown)
     except HalfulpError as error:
         return ValidationReport(name, problem=error)
 
@@ -206,12 +213,14 @@ def validate(
     arguments: Arguments,
     settings: Settings,
     explain: Explain | None = None,
+    unknown: UnknownFunctions | None = None,
 ) -> ValidationReport:
     """Run both versions of a function. Raises Unsupported if their types differ too much."""
     mapped = signature(before[1], after[1])
-    notes = (*arguments.notes, *mapped.notes)
+    made_up = () if unknown is None else ("unknown functions stand for ops that no dialect has and for declarations",)
+    notes = (*arguments.notes, *mapped.notes, *made_up)
     report = ValidationReport(before[1].symbol_name or "", arguments.count, arguments.exhaustive, notes=notes)
-    runs = TwoRuns(before, after, arguments, mapped, settings)
+    runs = TwoRuns(before, after, arguments, mapped, settings, unknown)
     names = outputs_of(before[1])
     for piece in runs.pieces():
         if not isinstance(piece.before, Ran):

@@ -21,6 +21,7 @@ from halfulp.interp.run.steps import (
     GeneralPath,
     general_step,
     letting_go,
+    outside_step,
     raw_step,
     refusing_casts,
     scalar_step,
@@ -190,6 +191,8 @@ class FunctionCompiler(Compiler):
             case Pure():
                 make = raw_step if evaluator.raw else general_step
                 step = make(self._function(op, evaluator), op, operands, results)
+            case _ if op.definition is None:
+                step = outside_step(op, operands, results)
             case _:
                 step = unsupported_step(op)
         if self.settings.listeners:

@@ -32,6 +32,8 @@ Action = Callable[["Frame"], "Segment | None"]
 """
 Yield = Callable[[Sequence[int]], Action]
 """Makes the action of a region's terminator, which the op around the region defines, from its operands' slots."""
+Outside = Callable[[Operation, tuple[Any, ...], Sequence[ty.Type]], Sequence[Any]]
+"""Gives the results of an op that no dialect has, or of a call of a declaration, for operands and result types."""
 
 
 class Segment:
@@ -117,13 +119,14 @@ _FEW_LANES = 4096
 class Run:
     """The state of one execution: the frame on top of the stack, the table of poison origins, and the steps left.
 
-    ``lanes``: in a batch, those that are running; else None.
+    ``lanes``: in a batch, those that are running; else None. ``outside``: what runs that the program does not define.
     """
 
-    __slots__ = ("frame", "lanes", "origins", "results", "settings", "steps")
+    __slots__ = ("frame", "lanes", "origins", "outside", "results", "settings", "steps")
 
-    def __init__(self, settings: Settings, lanes: Lanes | None = None) -> None:
+    def __init__(self, settings: Settings, lanes: Lanes | None = None, outside: Outside | None = None) -> None:
         self.settings = settings
+        self.outside = outside
         self.origins = Origins()
         self.lanes = lanes
         self.steps = settings.max_steps

@@ -15,7 +15,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.compiler import FunctionCompiler
-from halfulp.interp.run.frames import Frame, FunctionCode, Run
+from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import result_types
 from halfulp.interp.run.slots import lift, lower
@@ -53,12 +53,13 @@ class CompiledModule:
                         code = self._functions[op, compiler] = compiler(self, op).compile()
         return code
 
-    def run(self, op: Operation, arguments: Sequence[Any]) -> tuple[Value, ...]:
+    def run(self, op: Operation, arguments: Sequence[Any], outside: Outside | None = None) -> tuple[Value, ...]:
         """Call a function with `Value`s (or buffers) of its argument types and return its results, `Value`s.
 
-        Raises the errors of `halfulp.interp.ir.errors`.
+        ``outside``: gives the results of ops that no dialect has, and of calls of declarations to which no function is
+        bound; without it they are Unsupported. Raises the errors of `halfulp.interp.ir.errors`.
         """
-        run = Run(self.settings)
+        run = Run(self.settings, outside=outside)
         return self.finish(op, run, Frame(self.function(op), run, None, (), None), arguments)
 
     def finish(self, op: Operation, run: Run, frame: Frame, arguments: Sequence[Any]) -> tuple[Value, ...]:

@@ -65,6 +65,24 @@ def unsupported_step(op: Operation, why: str = "") -> Step:
     return step
 
 
+def outside_step(op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> Step:
+    """Make the step of an op that no dialect has: what is outside of the program gives its results."""
+    unsupported = unsupported_step(op)
+    types = [value.type for value in op.operands]
+    produced = [value.type for value in op.results]
+
+    def step(slots: Slots) -> None:
+        run: Run = slots[0]
+        if run.outside is None or op.regions:
+            unsupported(slots)
+        else:
+            values = tuple([lift(slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)])
+            for slot, value in zip(results, run.outside(op, values, produced), strict=True):
+                slots[slot] = lower(value)
+
+    return step
+
+
 class GeneralPath:
     """The step of an elementwise op on `Value`s, built at its first use: most scalar ops never need it.
 

@@ -22,6 +22,9 @@ behaviour, every result is allowed.
 
 Two versions of a function are compared by their results, by the contents of memrefs after the run, and by what they
 print. The first line for each function says what was shown: proven (every input), tested (n inputs), or not compared.
+
+With --uninterpreted, ops that no dialect has and functions without a body are unknown functions, the same ones in both
+versions. Both versions must call them in the same order, with operands that agree. Their results are made up.
 """
 
 
@@ -65,6 +68,11 @@ class DiffArguments(PassOptions, ProgramOptions):
     )
     vscale: int | None = option(
         "--vscale", type=positive, metavar="N", help="for two versions: the factor of the size of scalable vectors"
+    )
+    uninterpreted: bool = option(
+        "--uninterpreted",
+        action="store_true",
+        help="for two versions: run ops that no dialect has, and calls of declarations, as unknown functions",
     )
     max_steps: int | None = option(
         "--max-steps",

@@ -169,7 +169,8 @@ def _external_call(
     types, declared = argument_types(target), result_types(target)
 
     def call(frame: Frame) -> Segment:
-        if function is None:
+        run: Run = frame.slots[0]
+        if function is None and run.outside is None:
             raise Unsupported(
                 f"'@{name}' is a declaration without a body",
                 location=op.location,
@@ -177,7 +178,11 @@ def _external_call(
                 hint="bind a Python function to it: externals={name: function}",
             )
         values = [lift(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
-        produced = frame.slots[0].host(function, values, declared, f"the function bound to @{name}")
+        if function is not None:
+            produced = run.host(function, values, declared, f"the function bound to @{name}")
+        else:
+            assert run.outside is not None
+            produced = tuple(run.outside(op, tuple(values), declared))
         for slot, value in zip(results, produced, strict=True):
             frame.slots[slot] = lower(value)
         # The observer of the op reports the end of a call without results.

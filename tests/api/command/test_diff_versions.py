@@ -251,3 +251,24 @@ def test_the_report_as_json(diff: Any) -> None:
         "ulps": None,
     }
     assert (second["basis"], second["elements"]["equal"]) == ("tested", 5000)
+
+
+CALLS = """\
+func.func private @use(i8)
+func.func @f(%a: i8, %b: i8) -> i8 {{
+  %0 = "foo.bar"(%a) {{k = 1 : i32}} : (i8) -> i8
+  call @use(%{}) : (i8) -> ()
+  return %0 : i8
+}}
+"""
+
+
+def test_unknown_functions_are_called_alike(diff: Any) -> None:
+    code, said = diff(CALLS.format("a"), CALLS.format("a"))
+    assert (code, "cannot execute 'foo.bar'" in said) == (3, True)
+    note = "  unknown functions stand for ops that no dialect has and for declarations\n"
+    tested = f"@f: tested (1,000 inputs); elements: 3,000 equal\n{note}"
+    assert diff(CALLS.format("a"), CALLS.format("a"), "--uninterpreted") == (0, tested)
+    code, said = diff(CALLS.format("a"), CALLS.format("b"), "--uninterpreted")
+    assert code == 1
+    assert "  printed before: 'foo.bar {k = 1 : i32}(i8=" in said
