@@ -13,7 +13,7 @@ from halfulp.command.reduced import reduced_text
 from halfulp.command.sources import Sources
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.oracle import ProgramOracle
-from halfulp.conformance.whole_programs.fuzz import Failure, as_json, fuzz, lines
+from halfulp.conformance.whole_programs.fuzz import MAX_FAILURES, Failure, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.interesting import SameDifference
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.reduce import Reducer
@@ -46,7 +46,7 @@ def _fuzz_oracles(spellings: str, arguments: FuzzArguments) -> int:
             rows,
             pairs,
             allowed,
-            arguments.max_failures,
+            arguments.max_failures or MAX_FAILURES,
             progress,
         )
     write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(lines(found)) + "\n")

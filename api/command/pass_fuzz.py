@@ -17,7 +17,14 @@ from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines, counterexample_record
 from halfulp.conformance.whole_programs.generator.functions import NAME, RandomFunction
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
-from halfulp.conformance.whole_programs.pass_fuzz import MAX_STEPS, BrokenPass, Finding, PassFuzzReport, fuzz_pass
+from halfulp.conformance.whole_programs.pass_fuzz import (
+    MAX_FINDINGS,
+    MAX_STEPS,
+    BrokenPass,
+    Finding,
+    PassFuzzReport,
+    fuzz_pass,
+)
 from halfulp.conformance.whole_programs.pass_reduction import reduced
 from halfulp.interp.run.settings import Settings
 
@@ -49,7 +56,7 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments) -> int:
             arguments.seed,
             arguments.first,
             seconds=arguments.seconds,
-            most_failures=arguments.max_failures,
+            most_failures=arguments.max_failures or MAX_FINDINGS,
             emit=emit,
             known=known,
             reduce=None if arguments.no_reduce else lambda one: reduced(pipeline, one.before, NAME, one.arguments),

@@ -49,6 +49,9 @@ from halfulp.semantics.kernel import FaultKind
 BATCH = 500
 """Number of programs that an oracle gets at a time."""
 
+MAX_FAILURES = 5
+"""Number of failures after which an oracle is no longer asked."""
+
 ENOUGH = 20
 """Number of results of an op and type that are enough to call it compared."""
 
@@ -140,7 +143,7 @@ def fuzz(
     rows: Sequence[Divergence] = (),
     pairs: Sequence[Cancellation] = (),
     allowed: Collection[FaultKind] = (),
-    most_failures: int = 5,
+    most_failures: int = MAX_FAILURES,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> FuzzReport:
     """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: the known divergences of the oracles.

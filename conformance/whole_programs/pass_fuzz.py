@@ -32,6 +32,9 @@ INPUTS = 500
 MEMORY_INPUTS = 40
 """The same for a program with memory, which runs on one input after the other."""
 
+MAX_FINDINGS = 20
+"""Number of findings, each of another kind, after which the run ends."""
+
 MAX_STEPS = 3_000
 """Most steps of one run: all loops of random programs are short."""
 
@@ -141,7 +144,7 @@ def fuzz_pass(
     first: int = 0,
     *,
     seconds: float | None = None,
-    most_failures: int = 5,
+    most_failures: int = MAX_FINDINGS,
     emit: Emit = lambda program, before, after: None,
     known: KnownByPass | None = None,
     reduce: Reduce | None = None,

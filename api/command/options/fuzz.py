@@ -52,12 +52,12 @@ class FuzzArguments(KnownOption, PassOptions):
     allow: tuple[str, ...] = option(
         "--allow", action="append", choices=("poison", "undefined"), help="allow programs with this kind of result"
     )
-    max_failures: int = option(
+    max_failures: int | None = option(
         "--max-failures",
         type=positive,
-        default=5,
         metavar="K",
-        help="stop using an oracle, or the passes, after this number of failures (default: 5)",
+        help="stop using an oracle after this number of failures (default: 5), or the passes after this number of kinds "
+        "of findings (default: 20)",
     )
     no_reduce: bool = option("--no-reduce", action="store_true", help="print failing programs as they were found")
     emit: str | None = option(

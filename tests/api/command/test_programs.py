@@ -109,10 +109,10 @@ def test_a_junit_file_has_a_case_for_each_oracle(file: str, capsys: pytest.Captu
 
 
 def test_diff_as_json_is_one_object_a_line(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "diff", file, "--against", "right,wrong", "-n", "10", "--json")
+    code, out, _ = run(capsys, "diff", file, "--against", "right,wrong", "-n", "40", "--json")
     right, wrong = (json.loads(line) for line in out.splitlines())
     assert code == 1
-    assert right["elements"]["equal"] + right["elements"].get("open", 0) == right["inputs"] == 10
+    assert right["elements"]["equal"] + right["elements"].get("open", 0) == right["inputs"] == 40
     assert wrong["differences"][0]["location"] == "p.mlir:2:8"
     assert wrong["differences"][0]["op"] == "arith.subf"
 
@@ -151,7 +151,7 @@ def test_wrong_use_of_diff(
 def test_an_absent_oracle_is_no_agreement_but_others_are_asked(
     file: str, names: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found, out, err = run(capsys, "diff", file, "--against", names, "-n", "5")
+    found, out, err = run(capsys, "diff", file, "--against", names, "-n", "40")
     assert found == code
     assert ("absent: it is not on PATH" in err) is ("absent" in names)
     assert all((name in out) is (name != "absent") for name in names.split(","))
