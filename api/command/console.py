@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from errno import EBADF
 
 from halfulp.printable import UNPRINTABLE
 
@@ -16,7 +17,9 @@ exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O erro
 
 
 def write(text: str) -> None:
-    """Write to stdout. Characters that its encoding lacks are written with backslashes."""
+    """Write to stdout. Characters that its encoding lacks are written with backslashes. Raise OSError if it is closed."""
+    if sys.stdout is None:
+        raise OSError(EBADF, "the standard output is closed")
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 

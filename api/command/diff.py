@@ -46,6 +46,8 @@ def execute(arguments: DiffArguments, sources: Sources) -> int:
     lone = None if arguments.pass_pipeline is not None else first_given(arguments, PASS_OPTIONS)
     if lone is not None:
         return fail(f"{lone} goes with --pass-pipeline")
+    if arguments.against is not None and arguments.mlir_opt is not None:
+        return fail("--mlir-opt does not go with --against: set HALFULP_MLIR_OPT")
     if arguments.file == arguments.after == "-":
         return fail("only one of the two versions can be the standard input")
     checked: list[Checked] = []

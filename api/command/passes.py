@@ -83,8 +83,15 @@ def _names(before: str, count: int, keep: str | None) -> Iterator[str]:
         if keep is None:
             yield f"<after{end}>"
         else:
-            Path(keep).mkdir(parents=True, exist_ok=True)
+            _make_directory(keep)
             yield str(Path(keep) / f"{stem}-after{end}.mlir")
+
+
+def _make_directory(path: str) -> None:
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the directory {path!r}: {error.strerror}") from None
 
 
 def write_report(

@@ -154,6 +154,4 @@ def find_mlir_opt(path: str | None = None) -> Tool:
 
     Raises Unavailable with the reason.
     """
-    return find_tool(
-        path or "mlir-opt-22", None if path else "HALFULP_MLIR_OPT", "", r"(?:LLVM|compiler) version (\S+)"
-    )
+    return find_tool(path or "mlir-opt-22", None if path else "HALFULP_MLIR_OPT", "", _VERSION)

@@ -147,10 +147,14 @@ def find_tool(program: str, variable: str | None, version: str, pattern: str = r
     ``version``: the required prefix of its version. ``pattern``: finds the version in the output of ``--version``.
     Raises Unavailable with the reason.
     """
-    wanted = (variable and os.environ.get(variable)) or program
+    named = os.environ.get(variable) if variable else None
+    wanted = named or program
     path = shutil.which(wanted)
     if path is None:
-        raise Unavailable(f"{wanted} is not on PATH" + (f"; install it, or set {variable}" if variable else ""))
+        where = f"{variable}: " if named else ""
+        what = "is not a program that can be run" if os.path.dirname(wanted) else "is not on PATH"
+        hint = f"; install it, or set {variable}" if variable and not named else ""
+        raise Unavailable(f"{where}{wanted} {what}{hint}")
     try:
         said = Tool(path, "").run(["--version"], seconds=20)
     except OracleError as error:

@@ -21,7 +21,8 @@ the first op whose result is wrong for its operands. If the first version, or th
 behaviour, every result is allowed.
 
 Two versions of a function are compared by their results, by the contents of memrefs after the run, and by what they
-print. The first line for each function says what was shown: proven (every input), tested (n inputs), or not compared.
+print. The first line for each function says what was shown: proven (every input), proven (solver), tested (n inputs),
+known differences, nothing was compared, or not compared.
 
 With --uninterpreted, ops that no dialect has and functions without a body are unknown functions, the same ones in both
 versions. Both versions must call them in the same order, with operands that agree. Their results are made up.
@@ -96,5 +97,5 @@ class DiffArguments(PassOptions, ProgramOptions):
 
 COMMAND = CommandHelp(DiffArguments, _DIFF, COMPARISON_CODES)
 
-PASS_OPTIONS = ("mlir_opt", "repeat", "keep", "report")
+PASS_OPTIONS = ("repeat", "keep", "report")
 """Options that need --pass-pipeline."""

@@ -68,12 +68,12 @@ def test_errors_of_the_build_point_into_the_file(fake_opt: FakeOpt, capsys: pyte
     assert (code, out, err) == (2, "", "error: my-opt 99.1.0git crashed (signal 11)\n")
 
 
-def test_a_build_needs_passes(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "diff", "f.mlir", "f.mlir", fake_opt("cat"))
-    assert (code, err) == (2, "error: --mlir-opt goes with --pass-pipeline\n")
+def test_a_build_that_cannot_run_is_named(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "diff", "f.mlir", "--against=exact", fake_opt("cat"))
+    assert (code, err) == (2, "error: --mlir-opt does not go with --against: set HALFULP_MLIR_OPT\n")
     code, _, err = run(capsys, "diff", "f.mlir", PIPELINE, "--mlir-opt=/nowhere/opt")
     assert code == 2
-    assert err == "error: /nowhere/opt is not on PATH\nhint: --mlir-opt=PATH names another program\n"
+    assert err == "error: /nowhere/opt is not a program that can be run\nhint: --mlir-opt=PATH names another program\n"
 
 
 @pytest.mark.mlir
@@ -130,6 +130,18 @@ def test_messages_show_the_line_of_the_second_version(fake_opt: FakeOpt, capsys:
     code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, fake_opt("sed s/addi/muli/"), "--keep", "new/kept")
     assert "\nnew/kept/f-after.mlir:1:1: error: @f may not do this\n" in out
     assert "arith.muli" in Path("new/kept/f-after.mlir").read_text(encoding="utf-8")
+
+
+def test_two_files_are_read_with_the_build(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    option = fake_opt("sed 's/shape.twice %x : i8/\"arith.addi\"(%x, %x) : (i8, i8) -> i8/'")
+    Path("g.mlir").write_text(TWICE.replace("arith.addi %x, %x : i8", "shape.twice %x : i8"), encoding="utf-8")
+    code, out, _ = run(capsys, "diff", "f.mlir", "g.mlir", option)
+    assert (code, out) == (0, "@f: proven (every input), 256 inputs; elements: 256 equal\n")
+
+
+def test_a_directory_that_cannot_be_made_is_named(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "diff", "f.mlir", PIPELINE, fake_opt("cat"), "--keep=f.mlir")
+    assert (code, err) == (2, "error: cannot make the directory 'f.mlir': File exists\n")
 
 
 @pytest.mark.parametrize("option", ["--repeat=2", "--keep=x"])

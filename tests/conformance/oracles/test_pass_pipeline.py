@@ -87,10 +87,14 @@ def test_any_build_is_used_with_its_version(fake: Fake) -> None:
 
 
 def test_a_tool_that_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Unavailable, match=r"^/nowhere/mlir-opt is not on PATH$"):
+    with pytest.raises(Unavailable, match=r"^/nowhere/mlir-opt is not a program that can be run$"):
         find_mlir_opt("/nowhere/mlir-opt")
     monkeypatch.setenv("HALFULP_MLIR_OPT", "/nowhere/other")
-    with pytest.raises(Unavailable, match=r"^/nowhere/other is not on PATH; install it, or set HALFULP_MLIR_OPT$"):
+    with pytest.raises(Unavailable, match=r"^HALFULP_MLIR_OPT: /nowhere/other is not a program that can be run$"):
+        find_mlir_opt()
+    monkeypatch.delenv("HALFULP_MLIR_OPT")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(Unavailable, match=r"^mlir-opt-22 is not on PATH; install it, or set HALFULP_MLIR_OPT$"):
         find_mlir_opt()
 
 
