@@ -221,6 +221,8 @@ def _version_lines(
     if found.undefined:
         lines.append(f"  undefined before, so that anything is allowed: {plural(found.undefined, 'input')}")
     lines += [f"  not run: {why} ({plural(count, 'input')})" for why, count in found.skipped.most_common()]
+    if found.loosened:
+        lines.append(f"  unspecified by the language in the second version alone: {plural(found.loosened, 'element')}")
     for names, count in found.known.most_common():
         lines.append(f"  known divergence: {'; '.join(names)} ({plural(count, 'input')})")
     for example in found.counterexamples:
@@ -261,5 +263,6 @@ def _version_record(found: ValidationReport) -> dict[str, Any]:
         "known": {"; ".join(names): count for names, count in found.known.items()},
         "elements": {verdict.name.lower(): count for verdict, count in found.verdicts.items()},
         "skipped": dict(found.skipped),
+        "loosened": found.loosened,
         "counterexamples": [counterexample_record(example) for example in found.counterexamples],
     }

@@ -179,8 +179,8 @@ class TwoRuns:
         unknown: UnknownFunctions | None = None,
     ) -> None:
         watched = any(prints(*version) or (unknown and is_uninterpreted(*version)) for version in (before, after))
-        settings = replace(settings, write=_silent)
-        self.before = Version(*before, replace(settings, track_open=True), watched, unknown)
+        settings = replace(settings, write=_silent, track_open=True)
+        self.before = Version(*before, settings, watched, unknown)
         self.after = Version(*after, settings, watched, unknown)
         self.skipped: Counter[str] = Counter()
         self._arguments = arguments

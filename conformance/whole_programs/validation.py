@@ -35,6 +35,7 @@ from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import taken
 from halfulp.interp.values.printed import printed as text_of
 from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Open
 from halfulp.semantics.profile import SPEC, Profile
 
 SHOWN = 3
@@ -61,7 +62,8 @@ class ValidationReport:
     not known. ``known``: those with a known difference, by the rows that explain it. ``verdicts`` counts elements: of
     results, of memory after the run, and of printed values. ``notes``: what the user should know of the inputs.
     ``problem``: why the functions were not compared at all. ``solver``: a solver's decision: "proven", "different",
-    "unknown" or "not provable"; "" if it was not asked. ``unproven``: why it has not proven anything.
+    "unknown" or "not provable"; "" if it was not asked. ``unproven``: why it has not proven anything. ``loosened``: the
+    number of elements whose bits agree here, but the language leaves them unspecified in the second version alone.
     """
 
     function: str
@@ -77,6 +79,7 @@ class ValidationReport:
     problem: HalfulpError | None = None
     solver: str = ""
     unproven: str = ""
+    loosened: int = 0
 
     @property
     def tested(self) -> int:
@@ -97,7 +100,8 @@ class ValidationReport:
             return Basis.SOLVER
         if self.problem is not None or not self.compared:
             return Basis.NOTHING
-        every = self.exhaustive and not self.skipped and not self.verdicts[Verdict.APART]
+        unsure = self.skipped or self.verdicts[Verdict.APART] or self.loosened
+        every = self.exhaustive and not unsure
         return Basis.EVERY_INPUT if every else Basis.SAMPLES
 
 
@@ -276,13 +280,14 @@ def _differing(
         for lane, mismatch in _mismatches(report, one, two, index):
             found.setdefault(lane, replace(blank, mismatch=mismatch, type=one.element_type))
     printed = _printed(report, before.printed, piece.after.printed)
-    if printed is not None:
-        found.setdefault(0, replace(printed, outputs=names))
+    if printed is not None:  # runs that print are alone; a known difference of a result does not explain a text
+        found[0] = replace(printed, outputs=names)
     return found
 
 
 def _mismatches(report: ValidationReport, one: Value, two: Value, index: int) -> Iterator[tuple[int, Mismatch]]:
     """Count the verdicts on one output over lanes. Yield the lanes with a mismatch, each with all its elements."""
+    report.loosened += _loosened(one, two)
     if one.poison is None and two.poison is None and np.array_equal(one.bits, two.bits):
         report.verdicts[Verdict.EQUAL] += prod(one.shape)
         return
@@ -294,6 +299,17 @@ def _mismatches(report: ValidationReport, one: Value, two: Value, index: int) ->
         lane, *element = (int(k) for k in place)
         mismatch = element_mismatch(one, answer, index, (lane, *element))
         yield lane, replace(mismatch, element=tuple(element))
+
+
+def _loosened(one: Value, two: Value) -> int:
+    """Count the elements that the language leaves unspecified in the second version, in a way that the first does not
+    allow: another tool may choose other bits than ours.
+    """
+    if two.open is None:
+        return 0
+    allowed = np.zeros_like(two.open) if one.open is None else one.open
+    more = (two.open & ~allowed != 0) & (allowed & Open.VALUE.value == 0)
+    return int(np.count_nonzero(more if one.poison is None else more & ~one.poisoned))
 
 
 def _answer(value: Value) -> Answer:
@@ -320,6 +336,7 @@ def _printed(
         report.verdicts[Verdict.EQUAL] += 1
     found = None
     for index, (one, two) in enumerate(zip(ones, twos, strict=True)):
+        report.loosened += _loosened(one, two)
         if one.type == two.type:
             verdict = Verdict(int(verdicts(one.type, as_reference(one), 0, _answer(two))))
         else:  # a pass may print a wider integer: users see the same
