@@ -56,8 +56,8 @@ class FuzzArguments(KnownOption, PassOptions):
         "--max-failures",
         type=positive,
         metavar="K",
-        help="stop using an oracle after this number of failures (default: 5), or the passes after this number of kinds "
-        "of findings (default: 20)",
+        help="stop using an oracle after this number of failures (default: 5), or the passes after this number of "
+        "kinds of findings (default: 20)",
     )
     no_reduce: bool = option("--no-reduce", action="store_true", help="print failing programs as they were found")
     emit: str | None = option(
