@@ -52,3 +52,11 @@ def write_file(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot write {name!r}: {reason}") from None
+
+
+def make_directory(path: str | os.PathLike[str]) -> None:
+    """Make a directory and those above it, unless it exists. Raise InputError."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the directory {os.fspath(path)!r}: {error.strerror}") from None

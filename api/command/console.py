@@ -17,7 +17,10 @@ exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O erro
 
 
 def write(text: str) -> None:
-    """Write to stdout, with backslashes for characters that its encoding lacks. Raise OSError if it is closed."""
+    """Write to stdout. Characters that its encoding lacks are written with backslashes.
+
+    Raise OSError if stdout is closed.
+    """
     if sys.stdout is None:
         raise OSError(EBADF, "the standard output is closed")
     encoding = sys.stdout.encoding or "utf-8"

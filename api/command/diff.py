@@ -28,7 +28,14 @@ from halfulp.conformance.whole_programs.domains import parse_assumption
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS
 from halfulp.conformance.whole_programs.uninterpreted import Calls
-from halfulp.conformance.whole_programs.validation import Basis, Inputs, ValidationReport, common_functions, compare
+from halfulp.conformance.whole_programs.validation import (
+    Basis,
+    Inputs,
+    ValidationReport,
+    common_functions,
+    compare,
+    left_out,
+)
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.locations import file_position
 from halfulp.interp.ir.operations import Module, Operation
@@ -176,11 +183,17 @@ def _diff_with(
         codes.append(_version_code(found))
         source = None if pipeline is None else sources[after.filename]
         text = "\n".join(_version_lines(found, two or one, sources, source, arguments.prove_seconds is not None))
-        write((json.dumps(_version_record(found)) if arguments.json else text) + "\n")
+        _write_version(found, text, arguments)
         if arguments.report is not None and pipeline is not None and found.counterexamples and not reported:
             write_report(arguments.report, pipeline, before, one, found.counterexamples[0])
             reported = True
         checked.append(Checked(f"@{found.function}", file_position(one.location), codes[-1], text))
+    for found in left_out(before) if arguments.function is None else ():
+        assert found.problem is not None
+        codes.append(_version_code(found))
+        text = "\n".join(_problem_lines(found, sources))
+        _write_version(found, text, arguments)
+        checked.append(Checked(f"@{found.function}", file_position(found.problem.location), codes[-1], text))
     del solver[""]
     if solver and not arguments.json and (arguments.prove_seconds is not None or solver[Decision.UNKNOWN.value]):
         write(f"solver: {', '.join(f'{count:,} {decision}' for decision, count in solver.most_common())}\n")
@@ -205,6 +218,16 @@ def _version_code(found: ValidationReport) -> int:
     return UNSUPPORTED if found.basis is Basis.NOTHING else SUCCESS
 
 
+def _write_version(found: ValidationReport, text: str, arguments: DiffArguments) -> None:
+    write((json.dumps(_version_record(found)) if arguments.json else text) + "\n")
+
+
+def _problem_lines(found: ValidationReport, sources: Sources) -> list[str]:
+    """Return the first line for one function, and why it was not compared."""
+    problem = [] if found.problem is None else rendered(found.problem, sources).split("\n")
+    return [f"@{found.function}: {_headline(found)}", *(f"  {line}" for line in problem)]
+
+
 def _version_lines(
     found: ValidationReport, function: Operation, sources: Sources, source: str | None, why: bool
 ) -> list[str]:
@@ -212,9 +235,7 @@ def _version_lines(
 
     ``source``: the text of the second version, whose lines are shown. ``why``: say always why there is no proof.
     """
-    lines = [f"@{found.function}: {_headline(found)}"]
-    if found.problem is not None:
-        lines += [f"  {line}" for line in rendered(found.problem, sources).split("\n")]
+    lines = _problem_lines(found, sources)
     lines += [f"  {note}" for note in found.notes]
     if found.unproven and (why or found.solver == Decision.UNKNOWN.value):
         lines.append(f"  no proof: {found.unproven}")

@@ -97,7 +97,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return fail(wrong)
         name = given.pop("command")
         code: int = import_module(_EXECUTION).execute(name, taken(command_named(name).arguments, given))
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else WRONG_USE
     except KeyboardInterrupt:
@@ -137,6 +138,8 @@ def _wrong_backend() -> str | None:
 
 def _abandon_output() -> None:
     """Give up a stdout that cannot be written to: what its buffer holds would fail once more when Python ends."""
+    if sys.stdout is None:
+        return
     try:
         sys.stdout.flush()
     except OSError:

@@ -26,6 +26,7 @@ from halfulp.conformance.whole_programs.pass_fuzz import (
     fuzz_pass,
 )
 from halfulp.conformance.whole_programs.pass_reduction import reduced
+from halfulp.files import make_directory
 from halfulp.interp.run.settings import Settings
 
 PASS_SECONDS = 6.0
@@ -39,7 +40,7 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments) -> int:
     pipeline = replace(pass_pipeline(pipeline_text, arguments), seconds=PASS_SECONDS)
     folder = None if arguments.emit is None else Path(arguments.emit)
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_directory(folder)
 
     def emit(program: RandomFunction, before: str, after: str | None) -> None:
         if folder is not None:

@@ -18,7 +18,7 @@ from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_report import find_runner, pass_report
-from halfulp.files import write_file
+from halfulp.files import make_directory, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module
@@ -83,15 +83,8 @@ def _names(before: str, count: int, keep: str | None) -> Iterator[str]:
         if keep is None:
             yield f"<after{end}>"
         else:
-            _make_directory(keep)
+            make_directory(keep)
             yield str(Path(keep) / f"{stem}-after{end}.mlir")
-
-
-def _make_directory(path: str) -> None:
-    try:
-        Path(path).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the directory {path!r}: {error.strerror}") from None
 
 
 def write_report(

@@ -27,7 +27,7 @@ from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Piece, Ran, T
 from halfulp.conformance.whole_programs.uninterpreted import UnknownFunctions, is_uninterpreted
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
+from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
@@ -179,6 +179,30 @@ def common_functions(before: Module, after: Module, name: str | None = None) -> 
         what = "public function with a body" if name is None else f"function @{name.removeprefix('@')} with a body"
         raise InputError(f"there is no {what} in the first version")
     return pairs
+
+
+def left_out(module: Module) -> list[ValidationReport]:
+    """Return a report for each public function with a body that `common_functions` does not look at: those of nested
+    modules, and those of dialects other than func. Transform sequences are not functions of the program.
+    """
+    found = []
+    waiting = [(op, "") for op in reversed(module.body)]
+    while waiting:
+        op, outer = waiting.pop()
+        if op.symbol_name is None or not _is_public(op) or not op.regions or not op.regions[0].blocks:
+            continue
+        path = f"{outer}::@{op.symbol_name}" if outer else op.symbol_name
+        if op.name == "builtin.module":
+            waiting += [(inner, path) for inner in reversed(op.regions[0].blocks[0].operations)]
+        elif "function_type" in op.properties and not op.name.startswith("transform.") and op.name != "func.func":
+            found.append(_not_compared(path, f"only functions of 'func' are compared, and this is '{op.name}'", op))
+        elif op.name == "func.func" and outer:
+            found.append(_not_compared(path, "functions of nested modules are not compared", op))
+    return found
+
+
+def _not_compared(path: str, reason: str, op: Operation) -> ValidationReport:
+    return ValidationReport(path, problem=Unsupported(reason, op=op.name, location=op.location))
 
 
 def _is_public(op: Operation) -> bool:

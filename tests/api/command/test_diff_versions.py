@@ -76,6 +76,26 @@ def test_a_difference_outweighs_what_was_not_compared(diff: Any) -> None:
     assert diff(carried, carried)[0] == 3
 
 
+def test_functions_that_are_not_looked_at_are_named(diff: Any) -> None:
+    nested = (
+        "module @inner {{ func.func @g(%a: i8) -> i8 {{ {0} return %a : i8 }} func.func private @h() {{ return }} }}"
+    )
+    other = '"llvm.func"() <{sym_name = "l", function_type = !llvm.func<void ()>}> ({ "llvm.return"() : () -> () }) : () -> ()'
+    same = "func.func @f(%a: i8) -> i8 { return %a : i8 }\n"
+    text = f"{same}{nested.format('')}\n{other}\n"
+    code, out = diff(text, f"{same}{nested.format('%b = arith.addi %a, %a : i8')}\n{other}\n")
+    assert code == 0
+    assert "@f: proven (every input), 256 inputs" in out
+    assert "@inner::@g: not compared\n  before.mlir:2:17: error: functions of nested modules are not compared" in out
+    assert (
+        "@l: not compared\n  before.mlir:3:1: error: only functions of 'func' are compared, and this is 'llvm.func'"
+        in out
+    )
+    assert "@h" not in out
+    assert diff(text, text, "--require-all")[0] == 3
+    assert "@l" not in diff(text, text, "--function=f")[1]
+
+
 def test_a_function_that_the_second_version_lacks_is_an_error_of_its_own(diff: Any) -> None:
     one = SHIFTED.format("subi")
     code, out = diff(one, one.replace("@f", "@g"))

@@ -94,6 +94,15 @@ def test_a_full_disk() -> None:
     assert done.stderr == b"error: No space left on device\n"
 
 
+def test_a_closed_stdout() -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$0" -I -m halfulp formats >&-', sys.executable],
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (2, b"error: the standard output is closed\n")
+
+
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
