@@ -183,20 +183,21 @@ def common_functions(before: Module, after: Module, name: str | None = None) -> 
 
 def left_out(module: Module) -> list[ValidationReport]:
     """Return a report for each public function with a body that `common_functions` does not look at: those of nested
-    modules, and those of dialects other than func. Transform sequences are not functions of the program.
+    modules, and those of dialects other than func, such as llvm.func.
     """
     found = []
+    top = set(module.body)
     waiting = [(op, "") for op in reversed(module.body)]
     while waiting:
         op, outer = waiting.pop()
-        if op.symbol_name is None or not _is_public(op) or not op.regions or not op.regions[0].blocks:
+        if not _is_public(op) or not op.regions or not op.regions[0].blocks:
             continue
-        path = f"{outer}::@{op.symbol_name}" if outer else op.symbol_name
+        path = f"{outer}::@{op.symbol_name or ''}" if outer else op.symbol_name or ""
         if op.name == "builtin.module":
             waiting += [(inner, path) for inner in reversed(op.regions[0].blocks[0].operations)]
-        elif "function_type" in op.properties and not op.name.startswith("transform.") and op.name != "func.func":
+        elif op.name.endswith(".func") and op.name != "func.func":
             found.append(_not_compared(path, f"only functions of 'func' are compared, and this is '{op.name}'", op))
-        elif op.name == "func.func" and outer:
+        elif op.name == "func.func" and op not in top:
             found.append(_not_compared(path, "functions of nested modules are not compared", op))
     return found
 

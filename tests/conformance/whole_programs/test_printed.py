@@ -59,16 +59,16 @@ def test_values_are_compared_beyond_the_digits_that_are_printed() -> None:
 
 
 def test_a_vector_may_be_printed_element_by_element() -> None:
-    whole = program("vector.print %v : vector<2xi8>", "%v: vector<2xi8>")
+    whole = program("vector.print %v : vector<2xi4>", "%v: vector<2xi4>")
     parts = program(
         """vector.print punctuation <open>
-  %a = vector.extract %v[0] : i8 from vector<2xi8>
-  %b = vector.extract %v[1] : i8 from vector<2xi8>
-  vector.print %a : i8 punctuation <comma>
-  vector.print %b : i8 punctuation <no_punctuation>
+  %a = vector.extract %v[0] : i4 from vector<2xi4>
+  %b = vector.extract %v[1] : i4 from vector<2xi4>
+  vector.print %a : i4 punctuation <comma>
+  vector.print %b : i4 punctuation <no_punctuation>
   vector.print punctuation <close>
   vector.print punctuation <newline>""",
-        "%v: vector<2xi8>",
+        "%v: vector<2xi4>",
     )
     assert compared(whole, parts).differing == 0
     assert compared(whole, parts.replace("%v[1]", "%v[0]")).differing > 0
