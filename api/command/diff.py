@@ -190,10 +190,11 @@ def _diff_with(
         checked.append(Checked(f"@{found.function}", file_position(one.location), codes[-1], text))
     for found in left_out(before) if arguments.function is None else ():
         assert found.problem is not None
+        place = found.problem.location
         codes.append(_version_code(found))
         text = "\n".join(_problem_lines(found, sources))
         _write_version(found, text, arguments)
-        checked.append(Checked(f"@{found.function}", file_position(found.problem.location), codes[-1], text))
+        checked.append(Checked(f"@{found.function}", None if place is None else file_position(place), codes[-1], text))
     del solver[""]
     if solver and not arguments.json and (arguments.prove_seconds is not None or solver[Decision.UNKNOWN.value]):
         write(f"solver: {', '.join(f'{count:,} {decision}' for decision, count in solver.most_common())}\n")
