@@ -38,6 +38,7 @@ COLUMNS = ("programs", "changed", "ops_changed", "equal", "known", "undefined", 
 def fuzz_passes(pipeline_text: str, arguments: FuzzArguments) -> int:
     """Test the passes, print what was found, and return the exit code. Raise HalfulpError."""
     pipeline = replace(pass_pipeline(pipeline_text, arguments), seconds=PASS_SECONDS)
+    pipeline.apply("builtin.module {}\n")  # a pipeline that mlir-opt cannot read would refuse every program
     folder = None if arguments.emit is None else Path(arguments.emit)
     if folder is not None:
         make_directory(folder)

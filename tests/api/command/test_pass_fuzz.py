@@ -57,6 +57,13 @@ def test_a_missing_mlir_opt_is_an_error(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.mlir
+def test_a_pass_that_does_not_exist_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "fuzz", "--pass-pipeline", "builtin.module(nope)", "-n", "3")
+    assert (code, out) == (2, "")
+    assert "'nope' does not refer to a registered pass or pass pipeline" in err
+
+
+@pytest.mark.mlir
 def test_programs_and_counts_of_a_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = tmp_path / "programs"
     passes = ("--pass-pipeline", "builtin.module(cse)")
