@@ -13,6 +13,7 @@ from halfulp.conformance.comparing.inputs import corner_codes
 from halfulp.conformance.proving.float_terms import FLOAT_OPS
 from halfulp.conformance.proving.rows import NotProvable
 from halfulp.conformance.proving.terms import bit
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.profile import PROFILES
@@ -20,24 +21,7 @@ from halfulp.semantics.profile import PROFILES
 FORMATS = ("f16", "bf16", "f8E5M2", "f8E4M3", "f8E3M4")
 MODES = ("", "to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
 EXTREMA = ("maximumf", "minimumf", "maxnumf", "minnumf", "maximumnumf", "minimumnumf")
-PREDICATES = [
-    "false",
-    "oeq",
-    "ogt",
-    "oge",
-    "olt",
-    "ole",
-    "one",
-    "ord",
-    "ueq",
-    "ugt",
-    "uge",
-    "ult",
-    "ule",
-    "une",
-    "uno",
-    "true",
-]
+PREDICATES = list(CMPF_PREDICATE.cases)
 INTEGERS = (1, 2, 5, 8, 13, 16, 17, 32, 64)
 
 BINARY = [

@@ -7,20 +7,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pytest
+from proofs import proof_and_run
 
-import halfulp as hu
 from halfulp.conformance.comparing.compare import Verdict
-from halfulp.conformance.proving.proof import OPEN_RESULT, Decision, Proof, Version, prove
-from halfulp.conformance.whole_programs.arguments import generated, given
-from halfulp.conformance.whole_programs.validation import ValidationReport, validate
-from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
-from halfulp.interp.values.value import Value
-
-pytest.importorskip("z3", reason="the extra `prove` is not installed")
+from halfulp.conformance.proving.proof import OPEN_RESULT, Decision, Proof
+from halfulp.conformance.whole_programs.validation import ValidationReport
 
 BINARY = ("addf", "subf", "mulf", "divf", "maximumf", "minimumf", "maxnumf", "minnumf")
 FASTMATH = ("", "", "fastmath<nnan>", "fastmath<ninf>")
@@ -74,10 +67,6 @@ def text(lines: list[Line], type_: str) -> str:
     return f"func.func @f(%a: {type_}, %b: {type_}) -> {type_} {{\n{body}\nreturn %v{len(lines) - 1} : {type_}\n}}"
 
 
-def confirmed(before: Version, after: Version, values: tuple[Value, ...]) -> ValidationReport:
-    return validate(before, after, given(values, [value.type for value in values]), Settings())
-
-
 def agrees(proof: Proof, run: ValidationReport) -> bool:
     """Tell whether a decision fits a run of every input."""
     if proof.decision is Decision.PROVEN:
@@ -98,11 +87,7 @@ def decisions(seed: int, count: int) -> Counter[Decision]:
         before, place = text(lines, type_), rng.randrange(len(lines))
         lines[place] = lines[place].changed(rng)
         after = text(lines, type_)
-        one, two = hu.parse(before), hu.parse(after)
-        first, second = (one, one.body[0]), (two, two.body[0])
-        run = validate(first, second, generated(argument_types(one.body[0]), 1), Settings())
-        assert run.exhaustive
-        proof = prove(first, second, Settings(), 60, partial(confirmed, first, second))
+        proof, run = proof_and_run(before, after)
         assert agrees(proof, run), f"{before}\n{after}\n{proof}\n{run}"
         found[proof.decision] += 1
     return found

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from functools import partial
 
 import pytest
+from proofs import proof_and_run
 
-import halfulp as hu
-from halfulp.conformance.proving.proof import Decision, Version, prove
-from halfulp.conformance.whole_programs.arguments import generated, given
-from halfulp.conformance.whole_programs.validation import ValidationReport, validate
-from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
-from halfulp.interp.values.value import Value
-
-pytest.importorskip("z3", reason="the extra `prove` is not installed")
+from halfulp.conformance.proving.proof import Decision
 
 FLAGS = ("", "overflow<nsw>", "overflow<nuw>", "overflow<nsw, nuw>")
 OPS: dict[str, tuple[str, ...]] = {
@@ -116,10 +108,6 @@ def _without_flags(op: str) -> str:
     return op
 
 
-def confirmed(before: Version, after: Version, values: tuple[Value, ...]) -> ValidationReport:
-    return validate(before, after, given(values, [value.type for value in values]), Settings())
-
-
 def decisions(seed: int, count: int) -> Counter[Decision]:
     """Compare the solver with runs of every input; return how often each decision was made."""
     found: Counter[Decision] = Counter()
@@ -128,11 +116,7 @@ def decisions(seed: int, count: int) -> Counter[Decision]:
         program = Program(rng)
         before = program.text()
         program.change()
-        one, two = hu.parse(before), hu.parse(program.text())
-        first, second = (one, one.body[0]), (two, two.body[0])
-        run = validate(first, second, generated(argument_types(one.body[0]), 1), Settings())
-        assert run.exhaustive
-        proof = prove(first, second, Settings(), 60, partial(confirmed, first, second))
+        proof, run = proof_and_run(before, program.text())
         expected = Decision.DIFFERENT if run.differing else Decision.PROVEN
         if run.undefined == run.inputs:
             expected = Decision.NOT_PROVABLE
