@@ -104,7 +104,7 @@ class Oracle(Protocol):
 
 
 class Runner(Protocol):
-    """What runs whole programs. ``name``, ``version``: what the rows of known divergences name."""
+    """An oracle that runs whole programs. Rows of known divergences name its ``name`` and ``version``."""
 
     name: str
     version: str

@@ -18,7 +18,7 @@ MAX_WIDTH = 256
 
 
 class NotProvable(Exception):
-    """The reason why there is no term for a function."""
+    """The error of a function that has no terms."""
 
 
 @dataclass(frozen=True, slots=True)

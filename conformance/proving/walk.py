@@ -46,7 +46,7 @@ Values = dict[SSAValue, Elements]
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What a function does for arguments that are variables.
+    """The behaviour of a function for arguments that are variables.
 
     ``undefined``: the condition of undefined behaviour, or of a failed cf.assert. ``unsettled``: the condition that a
     branch, or undefined behaviour, depends on something that the language leaves unspecified.

@@ -128,7 +128,7 @@ class Wrong:
 def differences(
     search: Search, wrong: Sequence[Wrong], wanted: Callable[[Finding], bool] = lambda finding: False
 ) -> list[tuple[Difference, OracleError | None]]:
-    """Return how each of these programs differs, and the oracle's failure if it failed when asked for the cause.
+    """Return how each of these programs differs, and the failure of the oracle if it could not give the cause.
 
     ``wanted``: the findings that are shown before all others.
     """

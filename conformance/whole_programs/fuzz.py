@@ -50,7 +50,7 @@ BATCH = 500
 """Number of programs that an oracle gets at a time."""
 
 MAX_FAILURES = 5
-"""Number of failures after which an oracle is no longer asked."""
+"""Number of failures after which the run of an oracle ends."""
 
 ENOUGH = 20
 """Number of results of an op and type that are enough to call it compared."""

@@ -131,7 +131,7 @@ class KnownByPass:
 
 @dataclass
 class _Work:
-    """What was made for one module. ``replaced``: the module with calls instead of the ops of some cases."""
+    """The results for one module. ``replaced``: the module with calls instead of the ops of some cases."""
 
     module: Module
     after: Transformed

@@ -153,7 +153,7 @@ class Signature:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was mapped, for the user."""
+        """Describe the mapping for the user."""
         texts = []
         for what, all_ in (("argument", self.arguments), ("result", self.results)):
             texts += [f"{what} {number}: {each}" for number, each in enumerate(all_) if each.how]

@@ -117,7 +117,7 @@ class Version:
 
     @property
     def printed(self) -> tuple[Printed, ...]:
-        """What the last run printed."""
+        """Return the text and values that the last run printed."""
         return () if self.output is None else tuple(self.output.items)
 
 

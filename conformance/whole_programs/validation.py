@@ -43,7 +43,7 @@ SHOWN = 3
 
 
 class Basis(Enum):
-    """What a comparison shows, and how much."""
+    """The basis of a verdict."""
 
     DIFFERENT = "differs"
     KNOWN = "known differences"
@@ -93,7 +93,7 @@ class ValidationReport:
 
     @property
     def basis(self) -> Basis:
-        """What the comparison shows, and how much."""
+        """Return the basis of the verdict."""
         if self.differing or self.known:
             return Basis.DIFFERENT if self.differing else Basis.KNOWN
         if self.solver == "proven":

@@ -1,4 +1,4 @@
-"""What the declarations of ops say about the types and properties that they may have."""
+"""Types and properties of random ops, from the declarations of the ops."""
 
 from __future__ import annotations
 

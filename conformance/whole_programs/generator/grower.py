@@ -38,7 +38,7 @@ class Row:
 
 @dataclass
 class Plan:
-    """What all parts of a program share.
+    """The choices and counts that all parts of a program share.
 
     ``rows``, ``weights``: the ways to continue. ``left``: how many more ops the program gets. ``used``: the values that
     are operands. ``below``: numbers that loop counters do not reach. ``helpers``: functions that the program calls.

@@ -281,7 +281,7 @@ def test_reduce_by_a_script_without_inputs(
         0,
         "func.func @f(%arg0: i32) -> i32 {\n  return %arg0 : i32\n}\n",
     )
-    # An op that is undefined for every input leaves no values to cut at, but is no error.
+    # An op that is undefined for every input leaves no values to cut at. It is not an error.
     undefined = text.replace("%a, %b", "%a, %zero").replace("  %0", "  %zero = arith.constant 0 : i32\n  %0")
     Path("f.mlir").write_text(undefined, encoding="utf-8")
     assert run(capsys, "reduce", "f.mlir", "--test", "true")[0] == 0
@@ -343,7 +343,7 @@ def test_fuzz_reduces_the_failure_that_it_prints(capsys: pytest.CaptureFixture[s
 
 
 class Interrupted(FakeOracle):
-    """An oracle that is wrong, and is interrupted when it is asked for the third batch of programs."""
+    """An oracle that is wrong, and is interrupted at the third batch of programs."""
 
     batches = 0
 

@@ -1,4 +1,4 @@
-"""What programs print is compared by its values, in order."""
+"""Compare the printed values of two versions, in order."""
 
 from __future__ import annotations
 
