@@ -68,6 +68,11 @@ def missing_iverilog() -> str | None:
     return f"{' and '.join(absent)} not found (Debian packages iverilog, gcc)" if absent else None
 
 
+def missing_torch() -> str | None:
+    """Say what this machine lacks to compare with PyTorch; return None when it is there."""
+    return None if find_spec("torch") else "torch is not installed (the extra torch has it)"
+
+
 class Outside(NamedTuple):
     """A requirement of the tests of a marker: its name, its environment variable, and a check of what is missing.
 
@@ -89,6 +94,7 @@ OUTSIDE = {
     "mlir": Outside("real MLIR", "HALFULP_REQUIRE_MLIR", missing_mlir, ("mark.mlir", "mlir_opt")),
     "iverilog": Outside("iverilog", "HALFULP_REQUIRE_IVERILOG", missing_iverilog, ("mark.iverilog",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
+    "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", missing_torch, ("mark.torch",)),
 }
 
 
