@@ -33,6 +33,7 @@ _EXPORTS: Mapping[str, str] = {
     "float_formats": "halfulp.fp_formats.formats:FORMATS",
     "FloatFormat": "halfulp.fp_formats.formats",
     "NanEncoding": "halfulp.fp_formats.formats",
+    "profile": "halfulp.semantics.profile",
     "profiles": "halfulp.semantics.profile:PROFILES",
     "semantics_version": "halfulp.semantics.profile:SEMANTICS_VERSION",
     "Profile": "halfulp.semantics.profile",

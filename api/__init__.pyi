@@ -45,6 +45,7 @@ from halfulp.running import run as run
 from halfulp.semantics.profile import PROFILES as profiles
 from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
 from halfulp.semantics.profile import Profile as Profile
+from halfulp.semantics.profile import profile as profile
 from halfulp.traces.trace import Trace as Trace
 from halfulp.traces.trace import trace as trace
 
@@ -87,6 +88,7 @@ __all__ = [
     "parse",
     "plot",
     "print_module",
+    "profile",
     "profiles",
     "read_bytecode",
     "register_cast",

@@ -40,7 +40,7 @@ def convert(
     rounding: str | None = None,
     type: str | ty.Type | None = None,
     from_: str | ty.Type | None = None,
-    profile: Profile | str = "spec",
+    profile: Profile | str | None = None,
     random: npt.NDArray[Any] | None = None,
 ) -> Value:
     """Convert an array, number, `Value` or `bitstring.Bits` to another element type, rounding once.
@@ -49,8 +49,8 @@ def convert(
     floats), downward, upward, toward_zero (the default into integers), to_nearest_away, or stochastic, which
     needs ``random``: one unsigned integer for each element. ``type``: the element type of the source, where its
     dtype is not enough. ``from_``: the type of a `bitstring.Bits`, which holds the bits of one element.
-    Elements without a value in the target (NaN in f4E2M1FN; NaN or out of range in an integer) are poison, or
-    what the profile says.
+    ``profile``: None for that of the `profile` block, else spec. Elements without a value in the target (NaN in
+    f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
 
     Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding mode.
     """

@@ -30,7 +30,7 @@ def eval(
     *operands: Any,
     type: str | ty.Type | Sequence[str | ty.Type | None] | None = None,
     to: str | ty.Type | None = None,
-    profile: Profile | str = "spec",
+    profile: Profile | str | None = None,
     on_ub: OnUb = "raise",
     index_width: IndexWidth = 64,
     track_open: bool = False,
@@ -45,8 +45,8 @@ def eval(
     of the result of a cast. ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``,
     ``predicate="slt"``, ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), other attributes as MLIR spells
     them or as lists. ``rounding="stochastic"`` needs ``random``: one unsigned integer for each element, which is
-    compared with the discarded fraction at the width of its dtype. ``on_ub``, ``index_width``, ``track_open``, ``mma``:
-    as for `run`.
+    compared with the discarded fraction at the width of its dtype. ``profile``, ``on_ub``,
+    ``index_width``, ``track_open``, ``mma``: as for `run`.
 
     Several operands of an op may each stand for any number of values. Where the op accepts only one way to divide the
     given values among them, that one is used; otherwise give ``operandSegmentSizes=[2, 1]``. `iree_codegen.inner_tiled`

@@ -32,7 +32,7 @@ class CallKeywords(TypedDict, total=False):
     """The keywords of `workgroups`, for type checkers. A test compares these classes with `RunOptions`."""
 
     entry: str | None
-    profile: Profile | str
+    profile: Profile | str | None
     on_ub: OnUb
     index_width: IndexWidth
     vscale: int | None
@@ -59,7 +59,7 @@ class RunKeywords(TraceKeywords, total=False):
 
 
 _AS_GIVEN: Mapping[str, tuple[Any, str]] = {
-    "profile": ("spec", "; a name, ``name,field=value``, or a `Profile`"),
+    "profile": (None, "; a name, ``name,field=value``, or a `Profile`; None: that of the `profile` block, else spec"),
     "externals": (None, ""),
 }
 """Options that callers give in another form than `RunOptions` has them: the default, and what there is to say of it."""
@@ -75,7 +75,7 @@ def run_options(function: str, keywords: type[Any], given: Mapping[str, Any]) ->
     if unknown is not None:
         raise TypeError(f"{function}() got an unexpected keyword argument {unknown!r}")
     externals, casts = user_functions(given.get("externals"))
-    own = {"externals": externals, "casts": casts, "profile": as_profile(given.get("profile", "spec"))}
+    own = {"externals": externals, "casts": casts, "profile": as_profile(given.get("profile"))}
     return RunOptions(**{**given, **own, "listeners": tuple(given.get("listeners", ()))})
 
 

@@ -6,7 +6,9 @@ can be set on its own: ``Profile(base="spec", qcast_rounding="to_nearest_away", 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from inspect import Parameter, Signature
@@ -224,10 +226,46 @@ def _signature() -> Signature:
 Profile.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
-def as_profile(profile: Profile | str) -> Profile:
-    """Return the profile itself, or the one with this spelling: a name, or ``name,field=value,…``. Raises
-    ValueError.
+_CURRENT: ContextVar[Profile] = ContextVar("halfulp.profile", default=SPEC)
+
+
+def current_profile() -> Profile:
+    """Return the profile of the innermost `profile` block of this thread or task; outside of all blocks, spec."""
+    return _CURRENT.get()
+
+
+def profile(choice: Profile | str) -> AbstractContextManager[Profile]:
+    """Return a context manager that sets the profile for all that names none: ``with hu.profile("ocp-saturate"):``.
+
+    It applies to operators and NumPy functions on `Value`s, and to each function of halfulp whose ``profile`` is left
+    out. Blocks nest. A block counts in its own thread and `asyncio` task only: a new thread starts with spec. The
+    command line does not see it.
+
+    ``choice``: a name, ``name,field=value``, or a `Profile`. Raises ValueError for an unknown one.
+
+        with hu.profile("ocp-saturate"):
+            hu.convert(1000.0, "f8E4M3FN")  # 448, not NaN
     """
+    if choice is None:
+        raise ValueError("profile is None, but must be a name or a Profile")
+    return _within(as_profile(choice))
+
+
+@contextmanager
+def _within(chosen: Profile) -> Iterator[Profile]:
+    token = _CURRENT.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _CURRENT.reset(token)
+
+
+def as_profile(profile: Profile | str | None) -> Profile:
+    """Return the profile itself, or the one with this spelling: a name, or ``name,field=value,…``; for None the current
+    one. Raises ValueError.
+    """
+    if profile is None:
+        return current_profile()
     if isinstance(profile, Profile):
         return profile
     if not isinstance(profile, str):

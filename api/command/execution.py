@@ -9,12 +9,14 @@ from typing import Any, TextIO
 from halfulp.command.console import say
 from halfulp.command.sources import Sources, report
 from halfulp.interp.ir.errors import DocumentWarning, HalfulpError
+from halfulp.semantics.profile import SPEC, profile
 
 
 def execute(name: str, arguments: Any) -> int:
     """Execute the command of this name with its options, and return the exit code."""
     sources = Sources(json=getattr(arguments, "diagnostics", "text") == "json")
-    with warnings.catch_warnings():
+    # A command means the same inside of any `profile` block: --profile alone chooses.
+    with profile(SPEC), warnings.catch_warnings():
         warnings.simplefilter("always", DocumentWarning)
         warnings.showwarning = _show
         try:

@@ -108,7 +108,7 @@ def explain_op(
     type: str | ty.Type | FloatFormat,
     *operands: Any,
     source: str | ty.Type | None = None,
-    profile: Profile | str = "spec",
+    profile: Profile | str | None = None,
     channel: int | None = None,
     **properties: Any,
 ) -> OpExplanation:

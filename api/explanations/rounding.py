@@ -46,7 +46,7 @@ def explain(
     value: Any,
     type: str | FloatFormat | ty.Type | None = None,
     rounding: str = "to_nearest_even",
-    profile: Profile | str = "spec",
+    profile: Profile | str | None = None,
 ) -> RoundingExplanation:
     """Explain how one number is rounded to a float type.
 
@@ -55,7 +55,7 @@ def explain(
     ``0x7F`` of ``type``, or an element with its own type, such as ``f32=0x7F800001`` or ``0x7F800001 : f32``.
     ``type``: a float type. It may be left out if the value has one (``0x7F : f8E4M3FN``).
     ``rounding``: one of the five modes, by its keyword in MLIR.
-    ``profile``: a name, ``name,field=value``, or a `Profile`.
+    ``profile``: a name, ``name,field=value``, or a `Profile`; None for that of the `profile` block, else spec.
 
     Raises InputError for an invalid number or mode, Unsupported for a type that is not a float type, ValueError for an
     unknown profile.

@@ -92,8 +92,8 @@ class VerifyError(HalfulpError):
     """An error in text that is MLIR, but breaks a rule of the language or of an op."""
 
 
-class TypeMismatch(HalfulpError):
-    """An input without the type that the function needs."""
+class TypeMismatch(HalfulpError, TypeError):
+    """An input without the type that the function needs. It is also a `TypeError`."""
 
 
 class InputError(HalfulpError):
