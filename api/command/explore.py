@@ -7,7 +7,7 @@ import sys
 from halfulp.command.console import SUCCESS
 from halfulp.command.options.explore import ExploreArguments
 from halfulp.command.sources import Sources
-from halfulp.explore.page import page
+from halfulp.explorer.page import page
 from halfulp.files import write_file
 
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import BROWSER_MILLISECONDS
-from explore_samples import around, places
+from explorer_samples import around, places
 from float_samples import interesting, one_code
 from tree import ROOT
 
 from halfulp.explanations.given import MODES
 from halfulp.explanations.rounding import explain
 from halfulp.explanations.texts import flags_text
-from halfulp.explore.page import page as page_text
+from halfulp.explorer.page import page as page_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import binary_text, decimal_text, hex_text, number_text, signed_text, value_text

@@ -8,12 +8,12 @@ import json
 from importlib import resources
 from importlib.metadata import version
 
-from halfulp.explore.decisions import tables
+from halfulp.explorer.decisions import tables
 from halfulp.semantics.profile import SEMANTICS_VERSION
 
 
 def _source(name: str) -> str:
-    return resources.files("halfulp.explore").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("halfulp.explorer").joinpath(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

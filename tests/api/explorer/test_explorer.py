@@ -1,6 +1,6 @@
 """The tables of ``halfulp explore`` against the specification, the page's text, and the command.
 
-test_explore_browser.py runs the page itself.
+test_explorer_browser.py runs the page itself.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 from amounts import amounts
 from command import halfulp
-from explore_samples import around, code_at, places
+from explorer_samples import around, code_at, places
 
 from halfulp.explanations.given import MODES
 from halfulp.explanations.rounding import explain
 from halfulp.explanations.rules import rounding_rule
-from halfulp.explore.decisions import tables
-from halfulp.explore.page import page
+from halfulp.explorer.decisions import tables
+from halfulp.explorer.page import page
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags
@@ -132,7 +132,7 @@ def test_the_page_needs_nothing_beside_itself() -> None:
 
 def test_the_page_is_the_same_every_time() -> None:
     # In other processes, too: no order of a set or a dictionary of hashes is in it.
-    script = "import sys; from halfulp.explore.page import page; sys.stdout.buffer.write(page().encode())"
+    script = "import sys; from halfulp.explorer.page import page; sys.stdout.buffer.write(page().encode())"
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         done = subprocess.run([sys.executable, "-I", "-c", script], env=environment, capture_output=True, check=True)
