@@ -15,7 +15,7 @@ from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import InputError, TypeMismatch
+from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Elementwise
@@ -23,9 +23,9 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_array, as_type
+from halfulp.interp.values.conversions import conversion_kernel
 from halfulp.interp.values.element_layout import code_layout, shape_conflict
 from halfulp.interp.values.value import Value, to_value
-from halfulp.semantics import casts
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile, as_profile
 
@@ -68,7 +68,7 @@ def convert(
     if rounding is not None and rounding not in _MODES:
         raise ValueError(f"rounding is {rounding!r}, but must be one of {', '.join(_MODES)}")
     mode = None if rounding is None else _MODES[rounding]
-    kernel = _conversion(source, from_, element, mode, as_profile(profile), random)
+    kernel = conversion_kernel(from_, element, mode, as_profile(profile), random, source.shape)
     return apply_kernel(kernel, "convert", [source], result)
 
 
@@ -100,41 +100,6 @@ def type_of_array(x: Any, given: ty.Type) -> ty.Type:
         return given
     limbs = np.asarray(x).dtype == np.uint64 and code_layout(given)[1]
     return ty.TensorType(shape[:-1] if limbs else shape, given)
-
-
-def _conversion(
-    source: Value,
-    from_: ty.Type,
-    to: ty.Type,
-    mode: Rounding | None,
-    profile: Profile,
-    random: npt.NDArray[Any] | None,
-) -> Kernel:
-    into_floats = Rounding.TO_NEAREST_EVEN if mode is None else mode
-    match from_, to:
-        case ty.FloatType(), ty.FloatType():
-            if mode is Rounding.STOCHASTIC:
-                return casts.convert_stochastically(from_.format, to.format, random_bits(random, source.shape), profile)
-            return casts.convert(from_.format, to.format, into_floats, 0, profile)
-        case ty.IntegerType(), ty.FloatType() if mode is not Rounding.STOCHASTIC:
-            signed = from_.signedness != "unsigned"
-            return casts.from_integer(from_.width, signed, to.format, profile, rounding=into_floats)
-        case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
-            return casts.to_integer(from_.format, to.width, to.signedness != "unsigned", profile, rounding=mode)
-    how = "" if mode is not Rounding.STOCHASTIC else " with stochastic rounding"
-    raise TypeMismatch(f"cannot convert '{from_}' to '{to}'{how}")
-
-
-def random_bits(random: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> tuple[npt.NDArray[Any], int]:
-    """Return the random bits of stochastic rounding and their width. Raise unless there is one integer per element."""
-    if random is None:
-        raise InputError("stochastic rounding needs random=…: one unsigned integer per element")
-    bits = np.asarray(random)
-    if bits.dtype.kind != "u" or bits.shape != shape:
-        raise TypeMismatch(
-            f"random: expected unsigned integers of shape {shape}, got {bits.dtype} of shape {bits.shape}"
-        )
-    return bits, 8 * bits.dtype.itemsize
 
 
 def apply_kernel(kernel: Kernel, name: str, values: Sequence[Value], result: ty.Type) -> Value:

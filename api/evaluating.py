@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from halfulp.converting import apply_kernel, random_bits, type_of_array
+from halfulp.converting import apply_kernel, type_of_array
 from halfulp.extending import user_functions
 from halfulp.interp.declare.build import completed, single_op_module
 from halfulp.interp.declare.declarations import OpDefinition
@@ -21,6 +21,7 @@ from halfulp.interp.run.settings import IndexWidth, OnUb, Settings
 from halfulp.interp.run.stochastic import stochastic_kernel
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.conversions import random_bits
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.profile import Profile, as_profile
 

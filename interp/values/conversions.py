@@ -1,0 +1,55 @@
+"""Choose the kernel of a conversion between two element types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError, TypeMismatch
+from halfulp.semantics import casts
+from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.profile import Profile
+
+
+def conversion_kernel(
+    from_: ty.Type,
+    to: ty.Type,
+    mode: Rounding | None,
+    profile: Profile,
+    random: npt.NDArray[Any] | None = None,
+    shape: tuple[int, ...] = (),
+) -> Kernel:
+    """Return the kernel of `halfulp.convert` between two element types.
+
+    ``mode``: None for the default: to nearest even into floats, the profile's into integers. ``random``: the bits of
+    stochastic rounding, for values of ``shape``. Raises TypeMismatch for types that cannot be converted.
+    """
+    into_floats = Rounding.TO_NEAREST_EVEN if mode is None else mode
+    match from_, to:
+        case ty.FloatType(), ty.FloatType():
+            if mode is Rounding.STOCHASTIC:
+                return casts.convert_stochastically(from_.format, to.format, random_bits(random, shape), profile)
+            return casts.convert(from_.format, to.format, into_floats, 0, profile)
+        case ty.IntegerType(), ty.FloatType() if mode is not Rounding.STOCHASTIC:
+            signed = from_.signedness != "unsigned"
+            return casts.from_integer(from_.width, signed, to.format, profile, rounding=into_floats)
+        case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
+            return casts.to_integer(from_.format, to.width, to.signedness != "unsigned", profile, rounding=mode)
+    how = "" if mode is not Rounding.STOCHASTIC else " with stochastic rounding"
+    raise TypeMismatch(f"cannot convert '{from_}' to '{to}'{how}")
+
+
+def random_bits(random: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> tuple[npt.NDArray[Any], int]:
+    """Return the random bits of stochastic rounding and their width. Raise unless there is one integer per element."""
+    if random is None:
+        raise InputError("stochastic rounding needs random=…: one unsigned integer per element")
+    bits = np.asarray(random)
+    if bits.dtype.kind != "u" or bits.shape != shape:
+        raise TypeMismatch(
+            f"random: expected unsigned integers of shape {shape}, got {bits.dtype} of shape {bits.shape}"
+        )
+    return bits, 8 * bits.dtype.itemsize
