@@ -29,7 +29,7 @@ _EXPORTS: Mapping[str, str] = {
     "Buffer": "halfulp.interp.values.buffers",
     "Listener": "halfulp.interp.run.events",
     # Float formats and profiles
-    "float_format": "halfulp.fp_formats.formats",
+    "float_format": "halfulp.fp_formats.aliases",
     "float_formats": "halfulp.fp_formats.formats:FORMATS",
     "FloatFormat": "halfulp.fp_formats.formats",
     "NanEncoding": "halfulp.fp_formats.formats",

@@ -15,10 +15,10 @@ from halfulp.extending import register_cast as register_cast
 from halfulp.extending import register_dialect as register_dialect
 from halfulp.extending import register_external as register_external
 from halfulp.extending import register_op as register_op
+from halfulp.fp_formats.aliases import float_format as float_format
 from halfulp.fp_formats.formats import FORMATS as float_formats
 from halfulp.fp_formats.formats import FloatFormat as FloatFormat
 from halfulp.fp_formats.formats import NanEncoding as NanEncoding
-from halfulp.fp_formats.formats import float_format as float_format
 from halfulp.interp.declare.declarations import Dialect as Dialect
 from halfulp.interp.declare.declarations import Trait as Trait
 from halfulp.interp.ir.errors import AssertionFailed as AssertionFailed

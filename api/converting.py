@@ -12,7 +12,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.bit_patterns import is_bits
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import cpu
-from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.policy import as_rounding
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
@@ -30,7 +30,6 @@ from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile, as_profile
 
 _DEFAULTS = Settings()
-_MODES = {mode.spelling: mode for mode in Rounding}
 
 
 def convert(
@@ -65,9 +64,7 @@ def convert(
     conflict = shape_conflict(result, source.shape)
     if conflict:
         raise TypeMismatch(f"convert: {conflict}")
-    if rounding is not None and rounding not in _MODES:
-        raise ValueError(f"rounding is {rounding!r}, but must be one of {', '.join(_MODES)}")
-    mode = None if rounding is None else _MODES[rounding]
+    mode = None if rounding is None else as_rounding(rounding)
     kernel = conversion_kernel(from_, element, mode, as_profile(profile), random, source.shape)
     return apply_kernel(kernel, "convert", [source], result)
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from halfulp.converting import apply_kernel, type_of_array
 from halfulp.extending import user_functions
-from halfulp.interp.declare.build import completed, single_op_module
+from halfulp.interp.declare.build import completed, single_op_module, with_rounding
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
@@ -63,6 +63,7 @@ def eval(
     wanted = type if isinstance(type, Sequence) and not isinstance(type, str) else [type] * len(operands)
     if len(wanted) != len(operands):
         raise TypeMismatch(f"{len(wanted)} types are given for {len(operands)} operands of {op}")
+    properties = with_rounding(properties)
     stochastic = properties.get("rounding", properties.get("roundingmode")) == "stochastic"
     if stochastic:
         for name in ("rounding", "roundingmode"):

@@ -17,7 +17,6 @@ import numpy as np
 
 from halfulp.fp_formats.bit_patterns import CodeFields, bits_of
 from halfulp.fp_formats.codes import limb_count, storage_dtype
-from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 
 class NanEncoding(Enum):
@@ -312,12 +311,3 @@ def _rows() -> Mapping[str, FloatFormat]:
 
 FORMATS: Mapping[str, FloatFormat] = _rows()
 """The builtin float types of MLIR 22, by their MLIR names."""
-
-
-def float_format(name: str) -> FloatFormat:
-    """Return the builtin format with this MLIR name. Raises ValueError naming the choices."""
-    try:
-        return FORMATS[name]
-    except KeyError:
-        message = f"unknown float format {name!r}; choose one of {', '.join(FORMATS)}"
-        raise ValueError(with_hint(message, did_you_mean(str(name), FORMATS))) from None

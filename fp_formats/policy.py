@@ -31,6 +31,90 @@ class Rounding(IntEnum):
         return self.name.lower()
 
 
+ROUNDING_ALIASES: Mapping[Rounding, tuple[str, ...]] = MappingProxyType(
+    {
+        Rounding.TO_NEAREST_EVEN: (
+            "nearest",
+            "even",
+            "nearest_even",
+            "half_even",
+            "ties_to_even",
+            "round_half_even",
+            "round_ties_to_even",
+            "RNE",
+            "RN",
+            "RTE",
+        ),
+        Rounding.DOWNWARD: ("down", "floor", "round_floor", "toward_negative", "-inf", "RD", "RDN", "RTN"),
+        Rounding.UPWARD: ("up", "ceil", "ceiling", "round_ceiling", "toward_positive", "+inf", "RU", "RUP", "RTP"),
+        Rounding.TOWARD_ZERO: ("zero", "truncate", "trunc", "round_toward_zero", "RZ", "RTZ"),
+        Rounding.TO_NEAREST_AWAY: (
+            "nearest_away",
+            "half_away",
+            "half_away_from_zero",
+            "ties_to_away",
+            "round_ties_to_away",
+            "RNA",
+            "RMM",
+        ),
+        Rounding.STOCHASTIC: ("SR",),
+    }
+)
+"""The other names of each mode. Upper and lower case, ``_``, ``-`` and spaces make no difference."""
+
+MISLEADING_ROUNDINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "half_up": "ties upward in Python, ties away from zero in Java and decimal",
+        "round_half_up": "ties away from zero in decimal, ties upward elsewhere",
+        "half_down": "halfulp has no mode that sends ties down",
+        "round_half_down": "halfulp has no mode that sends ties down",
+        "round_up": "away from zero in decimal, toward +infinity elsewhere",
+        "round_down": "toward zero in decimal, toward -infinity elsewhere",
+        "away": "ties away from zero, or every number away from zero",
+        "away_from_zero": "ties away from zero, or every number away from zero",
+        "round_05up": "halfulp has no such mode",
+        "odd": "halfulp has no rounding to odd",
+    }
+)
+"""Names that mean different things in different libraries, and modes that there are not; they are refused."""
+
+
+def _rounding_key(name: str) -> str:
+    """Return what is compared of a name: small letters and signs, without separators."""
+    key = name.strip().casefold()
+    return key if key in ("+inf", "-inf") else key.replace("_", "").replace("-", "").replace(" ", "")
+
+
+_ROUNDINGS = {
+    _rounding_key(name): mode for mode in Rounding for name in (mode.spelling, *ROUNDING_ALIASES.get(mode, ()))
+}
+_MISLEADING = {_rounding_key(name): why for name, why in MISLEADING_ROUNDINGS.items()}
+
+
+def as_rounding(rounding: Rounding | str) -> Rounding:
+    """Return a rounding mode from itself, from MLIR's keyword, or from a name that people type (`ROUNDING_ALIASES`).
+
+        as_rounding("RNE")   # Rounding.TO_NEAREST_EVEN
+
+    Raises ValueError for any other name, and for one that libraries understand differently, such as "half_up".
+    """
+    if isinstance(rounding, Rounding):
+        return rounding
+    key = _rounding_key(rounding) if isinstance(rounding, str) and len(rounding) < _LONGEST else ""
+    if key in _ROUNDINGS:
+        return _ROUNDINGS[key]
+    choices = ", ".join(mode.spelling for mode in Rounding)
+    shown = repr(rounding) if len(repr(rounding)) <= _LONGEST else f"{repr(rounding)[:_LONGEST]}..."
+    message = f"rounding is {shown}, but must be one of {choices}"
+    if key in _MISLEADING:
+        raise ValueError(with_hint(message, f"{rounding!r} is not clear: {_MISLEADING[key]}"))
+    known = [mode.spelling for mode in Rounding] + [name for names in ROUNDING_ALIASES.values() for name in names]
+    raise ValueError(with_hint(message, did_you_mean(key and str(rounding).strip(), known)))
+
+
+_LONGEST = 60
+
+
 class Flags(IntFlag):
     """The exception flags of IEEE 754, with the bits of TestFloat and of RISC-V's fflags."""
 

@@ -17,9 +17,11 @@ from typing import Any
 
 from halfulp.fp_formats.policy import (
     POLICY_FIELDS,
+    Choice,
     FloatChoices,
     FloatPolicy,
     Rounding,
+    as_rounding,
     check_choice,
     choices_of,
     one_of,
@@ -106,7 +108,9 @@ class Profile(FloatChoices, _Named):
         if unknown:
             raise TypeError(f"Profile has no field {_unknown(min(unknown))}")
         inherited = {field: choice.values[0] for field, choice in PROFILE_FIELDS.items()} | _row(base)
-        chosen = inherited | {field: value for field, value in given.items() if value is not None}
+        chosen = inherited | {
+            field: _spelled(PROFILE_FIELDS[field], value) for field, value in given.items() if value is not None
+        }
         for field, choice in PROFILE_FIELDS.items():
             check_choice("profile", field, chosen[field], choice)
         changed = [f"{field}={value}" for field, value in chosen.items() if value != inherited[field]]
@@ -133,6 +137,16 @@ class Profile(FloatChoices, _Named):
 
     def __hash__(self) -> int:
         return hash((self.name, self.base))
+
+
+def _spelled(choice: Choice, value: str) -> str:
+    """Return a value of a field as its choices spell it: a rounding mode may be given by any of its names."""
+    if value in choice.meanings or Rounding.TO_NEAREST_EVEN.spelling not in choice.meanings:
+        return value
+    try:
+        return as_rounding(value).spelling
+    except ValueError:
+        return value
 
 
 PROFILE_FIELDS = choices_of(Profile)

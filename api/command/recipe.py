@@ -19,6 +19,7 @@ from halfulp.conformance.vectors.inputs import LevelName
 from halfulp.conformance.vectors.intermediate import model_case_of
 from halfulp.conformance.vectors.models.table import models_for
 from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.text.printer import print_module
@@ -77,10 +78,14 @@ def computation_of(named: str, arguments: ComputationOptions, sources: Sources) 
         return _program(named, arguments, profile, sources)
     if arguments.function is not None:
         raise InputError(f"--function goes with a program, but '{named}' is an op", hint="a program ends in .mlir")
-    stochastic = arguments.rounding == "stochastic"
+    try:
+        mode = None if arguments.rounding is None else as_rounding(arguments.rounding)
+    except ValueError as error:
+        raise InputError(f"--rounding: {error}") from None
+    stochastic = mode is Rounding.STOCHASTIC
     if arguments.random_bits is not None and not stochastic:
         raise InputError("--random-bits goes with --rounding=stochastic")
-    rounding = {} if arguments.rounding is None or stochastic else {"rounding": arguments.rounding}
+    rounding = {} if mode is None or stochastic else {"rounding": mode.spelling}
     asked = case_named(named, arguments, sources, **rounding)
     bits = (arguments.random_bits or 16) if stochastic else None
     try:

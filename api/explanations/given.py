@@ -15,7 +15,7 @@ from halfulp.explanations.rules import bare_nan
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.policy import Flags, Rounding
+from halfulp.fp_formats.policy import Flags, Rounding, as_rounding
 from halfulp.fp_formats.spelling import fraction_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
@@ -36,6 +36,17 @@ _FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)", re.ASCII)
 _BITS = re.compile(r"0[xX][0-9a-fA-F]+")
 _SPECIAL = re.compile(r"[+-]?(nan|inf)", re.IGNORECASE)
 _MOST_DIGITS = 4300
+
+
+def mode_named(rounding: str) -> str:
+    """Return MLIR's keyword of a deterministic rounding mode, from any of its names. Raise InputError."""
+    try:
+        name = as_rounding(rounding).spelling
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if name not in MODES:
+        raise InputError(f"rounding is {name!r}, but must be one of {', '.join(MODES)}")
+    return name
 
 
 class Found(NamedTuple):

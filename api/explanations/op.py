@@ -33,6 +33,7 @@ from halfulp.explanations.texts import element_code_text, integer_of
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags
+from halfulp.interp.declare.build import with_rounding
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
@@ -127,6 +128,7 @@ def explain_op(
     if op not in _OPS:
         default_registry().require(op)
         raise Unsupported(f"explain_op explains {', '.join(EXPLAINED)}, not {op}")
+    properties = with_rounding(properties)
     signature, explainer = _OPS[op]
     named = _one_channel(as_type(type), channel)
     types, result = signature(named, None if source is None else as_type(source))

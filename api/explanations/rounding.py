@@ -20,6 +20,7 @@ from halfulp.explanations.given import (
     given_bits_of_type,
     given_number,
     given_with_type,
+    mode_named,
 )
 from halfulp.explanations.html import rounding_html
 from halfulp.explanations.neighbours import midpoint_of, neighbours, ulp_of
@@ -30,7 +31,6 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import hex_text
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import InputError
 from halfulp.semantics.profile import SPEC, Profile, as_profile
 
 
@@ -54,14 +54,13 @@ def explain(
     a decimal number (read as f64, like a literal in MLIR), a fraction such as ``1/3``, ``nan``, ``inf``, raw bits
     ``0x7F`` of ``type``, or an element with its own type, such as ``f32=0x7F800001`` or ``0x7F800001 : f32``.
     ``type``: a float type. It may be left out if the value has one (``0x7F : f8E4M3FN``).
-    ``rounding``: one of the five modes, by its keyword in MLIR.
+    ``rounding``: one of the five modes, by its keyword in MLIR or another of its names, such as ``"RNE"``.
     ``profile``: a name, ``name,field=value``, or a `Profile`; None for that of the `profile` block, else spec.
 
     Raises InputError for an invalid number or mode, Unsupported for a type that is not a float type, ValueError for an
     unknown profile.
     """
-    if rounding not in MODES:
-        raise InputError(f"rounding is {rounding!r}, but must be one of {', '.join(MODES)}")
+    rounding = mode_named(rounding)
     chosen = as_profile(profile)
     if type is None:
         given, fmt = given_with_type(value)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from halfulp.explanations.given import MODES
+from halfulp.explanations.given import mode_named
 from halfulp.fp_formats.spelling import decimal_text
 from halfulp.interp.ir.errors import InputError
 
@@ -35,10 +35,7 @@ def window(low: Number, high: Number) -> tuple[Fraction, Fraction]:
 
 def chosen_modes(names: Iterable[str]) -> list[str]:
     """Return the rounding modes, each once. Raise InputError for an unknown one, and for none."""
-    chosen = list(dict.fromkeys(names))
-    for name in chosen:
-        if name not in MODES:
-            raise InputError(f"rounding is {name!r}, but must be one of {', '.join(MODES)}")
+    chosen = list(dict.fromkeys(mode_named(name) for name in names))
     if not chosen:
         raise InputError("no rounding mode is given")
     return chosen

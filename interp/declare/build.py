@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from halfulp.fp_formats.policy import as_rounding
 from halfulp.interp.declare.constraints import only_type
 from halfulp.interp.declare.declarations import Arity, OpDefinition, Property, Slot, Trait
 from halfulp.interp.declare.operands import SEGMENTS, spread
@@ -20,6 +21,7 @@ from halfulp.interp.verifier import problem_of, verify
 
 _MOST_DIVISIONS = 1000
 """The most ways to divide operands among variable ones that are tried."""
+_ROUNDINGS = ("rounding", "roundingmode")
 _PROPERTY_NAMES = {"rounding": "roundingmode", "overflow": "overflowFlags", "exact": "isExact", "nneg": "nonNeg"}
 
 
@@ -176,6 +178,23 @@ def single_op_module(
     return module_of([function_of("eval", block, apply_op(block, definition, arguments, properties, result))])
 
 
+def with_rounding(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords of an op with MLIR's keyword in place of any name of a rounding mode.
+
+    Raises VerifyError for a name that is not a rounding mode.
+    """
+    return {name: _rounding(value) if name in _ROUNDINGS else value for name, value in given.items()}
+
+
+def _rounding(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return as_rounding(value).spelling
+    except ValueError as error:
+        raise VerifyError(str(error)) from None
+
+
 def property_of(definition: OpDefinition, name: str) -> Property | None:
     """Return the property that a keyword of `eval` names: by MLIR's name, or by rounding, overflow, exact or nneg."""
     return definition.property_named(_PROPERTY_NAMES.get(name, name))
@@ -190,7 +209,7 @@ def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[st
     Raises VerifyError for an unknown name or value, and ParseError for a text that is not an attribute.
     """
     attributes: dict[str, at.Attribute] = {}
-    for name, value in given.items():
+    for name, value in with_rounding(given).items():
         if name == SEGMENTS and Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
             attributes[name] = _attribute(definition, name, value, ty.I32)
             continue

@@ -12,7 +12,7 @@ import struct
 from fractions import Fraction
 from functools import lru_cache
 
-from halfulp.fp_formats.formats import FloatFormat, float_format
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.scalar import convert, from_fraction, value
 
 # log2(10) and its inverse as LLVM approximates them.
@@ -53,12 +53,12 @@ def spell_bits(code: int) -> str:
 
 def spell_double(number: float) -> str:
     """Spell a Python float as an f64."""
-    return spell_float(float_format("f64"), double_bits(number))
+    return spell_float(FORMATS["f64"], double_bits(number))
 
 
 def spell_rounded(number: float, format: FloatFormat) -> str:
     """Spell a Python float as a number of ``format``, to which it is rounded."""
-    return spell_float(format, convert(float_format("f64"), format, double_bits(number)).code)
+    return spell_float(format, convert(FORMATS["f64"], format, double_bits(number)).code)
 
 
 def double_bits(number: float) -> int:
@@ -78,7 +78,7 @@ def read_decimal(format: FloatFormat, text: str) -> int:
 
     The step through f64 is part of the language (MLIR 22 and newer), not an approximation.
     """
-    return convert(float_format("f64"), format, double_bits(float(text))).code
+    return convert(FORMATS["f64"], format, double_bits(float(text))).code
 
 
 def _digits(exact: Fraction, precision: int) -> tuple[str, int]:

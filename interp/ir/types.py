@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import prod
 from typing import Literal
 
-from halfulp.fp_formats.formats import FloatFormat, float_format
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.scalar import value
 from halfulp.interp.ir.base import Attribute, filled, immutable
 from halfulp.interp.ir.base import Type as Type
@@ -290,8 +290,8 @@ ShapedType = VectorType | TensorType | MemRefType
 
 
 def F(name: str) -> FloatType:
-    """Return the float type of that MLIR name. Raises ValueError for an unknown one."""
-    return FloatType(float_format(name))
+    """Return the float type with that MLIR name. Raises KeyError for an unknown one."""
+    return FloatType(FORMATS[name])
 
 
 I1 = IntegerType(1)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.aliases import known_as, name_of, unknown_type
 from halfulp.fp_formats.bit_patterns import integers_of
 from halfulp.fp_formats.codes import Codes, ints_to_codes, limb_count, storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch, Unsupported
+from halfulp.interp.ir.errors import ParseError, TypeMismatch, Unsupported
+from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.text.parser import parse_type
 from halfulp.interp.values.element_layout import (
@@ -28,12 +31,22 @@ from halfulp.interp.values.element_layout import (
 from halfulp.interp.values.natural_arrays import natural_dtypes
 from halfulp.interp.values.spelling import float_code, range_text
 
+_START = FileLineCol("<type>", 1, 1)
 _SIGNED = frozenset(ty.IntegerType(width, "signed") for width in (8, 16, 32, 64))
 _UNSIGNED = frozenset(ty.IntegerType(width, "unsigned") for width in (8, 16, 32, 64))
 
 
-def as_type(spelling: ty.Type | FloatFormat | str) -> ty.Type:
-    """Return a type from itself, from a float format, or from a spelling such as ``tensor<4xf32>``.
+_NAME = re.compile(r"\s*[A-Za-z][\w.-]*(?: \w+)?\s*", re.ASCII)
+_ELEMENT = re.compile(r"(?:[<,\s]|[\d?]x)([A-Za-z_]\w*)", re.ASCII)
+_MOST_SEARCHED = 1000
+
+
+def as_type(spelling: Any) -> ty.Type:
+    """Return a type from itself, or from what names it.
+
+    ``spelling``: a float format; MLIR text, ``tensor<4xf32>``; a name that people type, ``"bfloat16"`` (see
+    `halfulp.fp_formats.aliases`); a dtype of NumPy, ml_dtypes, JAX or torch, or the class of its scalars; Python's
+    float (f64), int (i64) or bool (i1).
 
     Raises ParseError for a wrong spelling, TypeMismatch for an object that is none of these.
     """
@@ -41,9 +54,32 @@ def as_type(spelling: ty.Type | FloatFormat | str) -> ty.Type:
         return spelling
     if isinstance(spelling, FloatFormat):
         return ty.FloatType(spelling)
-    if not isinstance(spelling, str):
-        raise TypeMismatch(f"{spelling!r} is not a type", hint='spell it as MLIR does, as in "f32" or "tensor<4xf32>"')
-    return parse_type(spelling)
+    name = name_of(spelling)
+    if name is None:
+        raise TypeMismatch(unknown_type(spelling), hint='spell it as MLIR does, as in "f32" or "tensor<4xf32>"')
+    try:
+        known = known_as(name)
+    except ValueError as error:
+        raise ParseError(str(error), location=_START) from None
+    try:
+        return parse_type(known or name)
+    except ParseError as error:
+        if _NAME.fullmatch(name):
+            raise ParseError(unknown_type(spelling), location=_START) from None
+        error.hint = error.hint or _hint_of_alias(name)
+        raise
+
+
+def _hint_of_alias(text: str) -> str | None:
+    """Return how MLIR spells the first name in a text that only people use."""
+    for name in _ELEMENT.findall(text[:_MOST_SEARCHED]):
+        try:
+            known = known_as(name)
+        except ValueError as error:
+            return str(error)
+        if known not in (None, name):
+            return f"MLIR text has {known} for {name}"
+    return None
 
 
 def as_array(data: Any, what: str) -> npt.NDArray[Any]:

@@ -8,28 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.aliases import DTYPE_NAMES
 from halfulp.fp_formats.codes import Codes, limbs_to_ints
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.element_layout import is_unsigned, numeric
 
-# The names of the dtypes in ml_dtypes, which is slow to import: a run on plain integers and floats does without it.
-_FLOATS = {
-    "f4E2M1FN": "float4_e2m1fn",
-    "f6E2M3FN": "float6_e2m3fn",
-    "f6E3M2FN": "float6_e3m2fn",
-    "f8E3M4": "float8_e3m4",
-    "f8E4M3": "float8_e4m3",
-    "f8E4M3FN": "float8_e4m3fn",
-    "f8E4M3FNUZ": "float8_e4m3fnuz",
-    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
-    "f8E5M2": "float8_e5m2",
-    "f8E5M2FNUZ": "float8_e5m2fnuz",
-    "f8E8M0FNU": "float8_e8m0fnu",
-    "bf16": "bfloat16",
-}
-_PLAIN = {"f16": "float16", "f32": "float32", "f64": "float64"}
+_PLAIN = ("f16", "f32", "f64")
 # ml_dtypes keeps 2- and 4-bit integers in a byte whose upper bits are ignored on reading: accepted, masked.
 _NARROW = {2: ("int2", "uint2"), 4: ("int4", "uint4")}
 _INTEGERS = {width: (f"int{width}", f"uint{width}") for width in (8, 16, 32, 64)}
@@ -45,8 +31,8 @@ def natural_dtypes() -> dict[ty.Type, np.dtype[Any]]:
         for width, (signed, unsigned) in integers.items():
             table[ty.IntegerType(width)] = table[ty.IntegerType(width, "signed")] = np.dtype(getattr(home, signed))
             table[ty.IntegerType(width, "unsigned")] = np.dtype(getattr(home, unsigned))
-    for floats, home in ((_PLAIN, np), (_FLOATS, ml_dtypes)):
-        table |= {ty.FloatType(FORMATS[name]): np.dtype(getattr(home, dtype)) for name, dtype in floats.items()}
+    for name, dtype in DTYPE_NAMES.items():
+        table[ty.FloatType(FORMATS[name])] = np.dtype(getattr(np if name in _PLAIN else ml_dtypes, dtype))
     return table
 
 

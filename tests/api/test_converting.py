@@ -33,8 +33,8 @@ def test_convert_from_raw_bits_of_wide_types() -> None:
 def test_convert_says_what_is_wrong() -> None:
     with pytest.raises(hu.TypeMismatch, match="cannot convert 'i8' to 'i16'"):
         hu.convert(np.int8(1), "i16")
-    with pytest.raises(ValueError, match="rounding is 'nearest', but must be one of to_nearest_even"):
-        hu.convert(1.0, "f16", rounding="nearest")
+    with pytest.raises(ValueError, match="rounding is 'half_up', but must be one of to_nearest_even"):
+        hu.convert(1.0, "f16", rounding="half_up")
     with pytest.raises(hu.InputError, match="stochastic rounding needs random"):
         hu.convert(1.0, "f16", rounding="stochastic")
     with pytest.raises(hu.TypeMismatch, match="unsigned integers of shape"):

@@ -11,7 +11,7 @@ import pytest
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import comparisons
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding, float_format
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, Flags, FloatPolicy, Rounding
 
 IEEE, ONES, MINUS_ZERO, NONE = NanEncoding.IEEE, NanEncoding.ALL_ONES, NanEncoding.NEGATIVE_ZERO, NanEncoding.NONE
@@ -42,7 +42,7 @@ TABLE = {
 def test_table() -> None:
     assert set(FORMATS) == set(TABLE)
     for name, row in TABLE.items():
-        fmt = float_format(name)
+        fmt = FORMATS[name]
         zeros = sum(fmt.is_zero(code) for code in (0, fmt.sign_mask or 0)) if fmt.signed else int(fmt.is_zero(0))
         largest = scalar.value(fmt, fmt.max_code)
         seen = (fmt.bits, int(fmt.signed), fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.infinities, fmt.nan)
@@ -150,13 +150,6 @@ def test_bad_formats_are_rejected(
 ) -> None:
     with pytest.raises(ValueError, match=reason):
         FloatFormat(*arguments, **keywords)  # type: ignore[arg-type]
-
-
-def test_unknown_name() -> None:
-    with pytest.raises(ValueError, match="unknown float format 'f7'; choose one of f4E2M1FN, "):
-        float_format("f7")
-    with pytest.raises(ValueError, match=r"f128 \(did you mean `f8E4M3`\?\)$"):
-        float_format("f8e4m3")
 
 
 def test_formats_and_policies_are_values() -> None:

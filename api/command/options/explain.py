@@ -33,8 +33,9 @@ class ExplainArguments:
     )
     rounding: str | None = option(
         "--rounding",
-        choices=ROUNDINGS,
-        help="the rounding mode to explain (default: to_nearest_even); a table shows all modes",
+        metavar="MODE",
+        help=f"the rounding mode to explain: {', '.join(ROUNDINGS)} (default: to_nearest_even), or another name of it, "
+        "such as RNE; a table shows all modes",
     )
     profile: str = profile_option()
     source: str | None = option(

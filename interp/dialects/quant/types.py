@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 
-from halfulp.fp_formats.formats import FloatFormat, float_format
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.scalar import convert
 from halfulp.interp.ir.errors import DocumentWarning, VerifyError
 from halfulp.interp.ir.literals import bits_double, double_bits, spell_float
@@ -305,14 +305,14 @@ def _spelled(number: float) -> str:
 
 def _as_double(code: int, format: FloatFormat) -> float:
     """Return the value of a code as an f64, limited to the largest and the smallest f64."""
-    f64 = float_format("f64")
+    f64 = FORMATS["f64"]
     converted = convert(format, f64, code).code
     return bits_double(min(max(converted, 1), f64.max_code))
 
 
 def _rounded(scale: float, format: FloatFormat) -> float:
     """Round ``scale`` to the expressed type, as sub-channel scales are."""
-    f64 = float_format("f64")
+    f64 = FORMATS["f64"]
     return bits_double(convert(format, f64, convert(f64, format, double_bits(scale)).code).code)
 
 

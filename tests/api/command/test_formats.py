@@ -45,4 +45,4 @@ def test_values_of_a_format(command: Command) -> None:
 def test_an_unknown_format(command: Command) -> None:
     code, out, err = command("formats", "f9")
     assert (code, out) == (2, "")
-    assert "unknown float format 'f9'; choose one of f4E2M1FN, " in err
+    assert "unknown float format 'f9'; the float types are f4E2M1FN, " in err

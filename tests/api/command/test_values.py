@@ -97,7 +97,7 @@ BAD_INPUTS = [
     ("dynamic", "1 2", "needs all its dimensions"),
     ("dynamic", "2x3xi8=0", "expected 'tensor<?x2xi8>', got 'tensor<2x3xi8>'"),
     ("f32", "1 2", "has 1 elements, but 2 are given"),
-    ("f32", "f33=1", "<input 0>:1:1: error: expected non-function type\nf33\n^\n"),
+    ("f32", "f33=1", "<input 0>:1:1: error: unknown type 'f33'; the float types are f4E2M1FN, "),
     ("f32", "4xf32x=1", "<input 0>:1:"),
     ("f32", "=1", "is not a type"),
     ("f32", "", "has 1 elements, but 0 are given"),

@@ -189,7 +189,7 @@ def test_one_number_is_a_buffer_of_rank_0() -> None:
     assert str(memory.type) == "memref<f32>"
     memory.store(2.5)
     assert memory.load().item() == 2.5
-    with pytest.raises(TypeMismatch, match="5 is not a type"):
+    with pytest.raises(TypeMismatch, match="unknown type 5; the float types are"):
         Buffer.from_numpy(1.5, 5)  # type: ignore[arg-type]
 
 

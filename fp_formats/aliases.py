@@ -1,0 +1,202 @@
+"""The names that people type for types, in the spelling of MLIR, and the float formats by any of them.
+
+MLIR text never takes these names: they are for arguments of Python functions and for options of the command line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.suggestions import did_you_mean, with_hint
+
+DTYPE_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "f4E2M1FN": "float4_e2m1fn",
+        "f6E2M3FN": "float6_e2m3fn",
+        "f6E3M2FN": "float6_e3m2fn",
+        "f8E3M4": "float8_e3m4",
+        "f8E4M3": "float8_e4m3",
+        "f8E4M3FN": "float8_e4m3fn",
+        "f8E4M3FNUZ": "float8_e4m3fnuz",
+        "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
+        "f8E5M2": "float8_e5m2",
+        "f8E5M2FNUZ": "float8_e5m2fnuz",
+        "f8E8M0FNU": "float8_e8m0fnu",
+        "bf16": "bfloat16",
+        "f16": "float16",
+        "f32": "float32",
+        "f64": "float64",
+    }
+)
+"""The formats that have a dtype in NumPy or ml_dtypes, with its name."""
+
+TYPE_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "f4E2M1FN": ("float4_e2m1fn", "float4_e2m1fn_x2", "e2m1fn", "e2m1", "float4_e2m1", "fp4_e2m1", "fp4", "float4"),
+        "f6E2M3FN": ("float6_e2m3fn", "e2m3fn", "e2m3", "float6_e2m3", "fp6_e2m3"),
+        "f6E3M2FN": ("float6_e3m2fn", "e3m2fn", "e3m2", "float6_e3m2", "fp6_e3m2"),
+        "f8E3M4": ("float8_e3m4", "e3m4", "fp8_e3m4"),
+        "f8E4M3": ("float8_e4m3",),
+        "f8E4M3FN": ("float8_e4m3fn", "e4m3fn", "fp8_e4m3fn", "fp8e4nv", "float8e4nv"),
+        "f8E4M3FNUZ": ("float8_e4m3fnuz", "e4m3fnuz", "fp8_e4m3fnuz", "fp8e4b8", "float8e4b8"),
+        "f8E4M3B11FNUZ": ("float8_e4m3b11fnuz", "e4m3b11fnuz", "fp8_e4m3b11fnuz"),
+        "f8E5M2": ("float8_e5m2", "e5m2", "fp8_e5m2", "fp8e5", "float8e5"),
+        "f8E5M2FNUZ": ("float8_e5m2fnuz", "e5m2fnuz", "fp8_e5m2fnuz", "fp8e5b16", "float8e5b16"),
+        "f8E8M0FNU": ("float8_e8m0fnu", "e8m0fnu", "e8m0", "float8_e8m0", "fp8_e8m0fnu", "fp8_e8m0", "ue8m0"),
+        "bf16": ("bfloat16", "bfloat", "brain_float"),
+        "f16": ("float16", "fp16", "half", "binary16"),
+        "tf32": ("tensorfloat32", "tensorfloat", "fp_tf32"),
+        "f32": ("float32", "fp32", "single", "binary32"),
+        "f64": ("float64", "fp64", "double", "binary64"),
+        "f80": ("float80", "fp80", "x87", "x86_fp80"),
+        "f128": ("fp128", "quad", "binary128", "quadruple"),
+        "i1": ("bool", "boolean"),
+    }
+)
+"""The other names of each type. Upper and lower case, ``_``, ``-`` and spaces make no difference."""
+
+_E4M3 = {
+    "f8E4M3FN": "OCP, torch, NVIDIA: up to 448, NaN, no infinity",
+    "f8E4M3": "IEEE style, ml_dtypes.float8_e4m3: up to 240, NaN and infinity",
+    "f8E4M3FNUZ": "AMD MI300: up to 240, one NaN, no -0, no infinity",
+}
+_FP8 = _E4M3 | {"f8E5M2": "OCP, torch, NVIDIA: up to 57344, NaN and infinity"}
+_FP6 = {"f6E2M3FN": "OCP: up to 7.5", "f6E3M2FN": "OCP: up to 28"}
+_QUAD = {
+    "f128": "IEEE 754 quadruple precision: 113 bits of significand",
+    "f80": "x87, which np.longdouble is on x86: 64 bits of significand",
+}
+_FLOAT = {"f32": "C, torch", "f64": "Python, NumPy"}
+_INT = {"i32": "C, torch", "i64": "Python, NumPy"}
+_LONG = {"i64": "torch, C on Linux", "i32": "C on Windows"}
+_MX8 = {"f8E4M3FN": "MXFP8 E4M3", "f8E5M2": "MXFP8 E5M2"}
+_FP4 = {"f4E2M1FN": "the type of the elements alone"}
+
+AMBIGUOUS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("e4m3", "fp8_e4m3"), _E4M3),
+        **dict.fromkeys(("fp8", "float8"), _FP8),
+        **dict.fromkeys(("fp6", "float6", "mxfp6"), _FP6),
+        "mxfp8": _MX8,
+        **dict.fromkeys(("mxfp4", "nvfp4"), _FP4),
+        **dict.fromkeys(("float128", "longdouble", "long double"), _QUAD),
+        "float": _FLOAT,
+        "int": _INT,
+        "long": _LONG,
+    }
+)
+"""Names that do not say which type is meant, with the types that they may mean. They are refused."""
+
+_PREFIX = re.compile(r"(?:torch|np|numpy|jnp|jax\.numpy|ml_dtypes|tl)\.")
+_INTEGER = re.compile(r"(u?)int(\d{1,4})|(u)(\d{1,4})")
+_LONGEST = 60
+_PYTHON = {float: "f64", int: "i64", bool: "i1"}
+
+
+def _key(name: str) -> str:
+    """Return what is compared of a name: small letters and digits, without separators."""
+    return re.sub(r"[\s_-]+", "", name.casefold())
+
+
+_BY_KEY = {_key(name): name for name in FORMATS} | {
+    _key(alias): name for name, aliases in TYPE_ALIASES.items() for alias in aliases
+}
+_AMBIGUOUS_KEYS = {_key(name): types for name, types in AMBIGUOUS.items()}
+
+
+def known_as(name: str) -> str | None:
+    """Return MLIR's spelling of the type that a name names: a format, or an integer such as ``i8``; None if the name
+    is not known.
+
+    Raises ValueError for a name that may mean several types, and lists them.
+    """
+    if name in FORMATS:
+        return name
+    if len(name) > _LONGEST:
+        return None
+    key = _key(_PREFIX.sub("", name.strip(), count=1))
+    if key in _AMBIGUOUS_KEYS:
+        choices = "; ".join(f'"{type_}" ({meaning})' for type_, meaning in _AMBIGUOUS_KEYS[key].items())
+        raise ValueError(f"{name!r} does not say which type is meant; write {choices}")
+    if integer := _INTEGER.fullmatch(key):
+        return f"{'ui' if integer[1] or integer[3] else 'i'}{int(integer[2] or integer[4])}"
+    return _BY_KEY.get(key)
+
+
+def name_of(given: object) -> str | None:
+    """Return the name of the type that an object is: a name, a dtype of NumPy, ml_dtypes, JAX or torch, a class of
+    their scalars, or Python's float, int or bool; None for anything else.
+
+    NumPy's longdouble is named by its format on this machine.
+    """
+    if isinstance(given, str):
+        return given
+    if isinstance(given, type) and given in _PYTHON:
+        return _PYTHON[given]
+    if type(given).__module__ == "torch" and type(given).__name__ == "dtype":
+        return str(given)
+    dtype = _numpy_dtype(given)
+    if dtype is None or dtype.fields is not None or dtype.subdtype is not None or dtype.kind in "OSUMmc":
+        return None
+    return _LONGDOUBLE if dtype.type is np.longdouble and dtype.itemsize > 8 else dtype.name
+
+
+def _numpy_dtype(given: object) -> np.dtype[Any] | None:
+    if isinstance(given, np.dtype):
+        return given
+    if isinstance(given, type) and issubclass(given, np.generic):
+        try:
+            return np.dtype(given)
+        except TypeError:  # an abstract class, such as np.floating
+            return None
+    dtype = getattr(given, "dtype", None)  # jnp.float32 is an object with a dtype
+    return dtype if isinstance(given, type) and isinstance(dtype, np.dtype) else None
+
+
+def _longdouble() -> str | None:
+    """Return the format of NumPy's longdouble on this machine; None if it has none of ours."""
+    return {63: "f80", 112: "f128", 52: "f64"}.get(int(np.finfo(np.longdouble).nmant))
+
+
+_LONGDOUBLE = _longdouble()
+
+
+def unknown_type(given: object, what: str = "type", integers: bool = True) -> str:
+    """Return the message for what is not the name of a type: the float formats, and the nearest names."""
+    shown = repr(given) if len(repr(given)) <= _LONGEST else f"{repr(given)[:_LONGEST]}..."
+    message = f"unknown {what} {shown}; the float types are {', '.join(FORMATS)}"
+    if integers:
+        message += '; integers are spelled "i8", "ui8", "si8", "index"'
+    if not isinstance(given, str):
+        return message
+    known = [*FORMATS, *(alias for aliases in TYPE_ALIASES.values() for alias in aliases), *AMBIGUOUS]
+    near = did_you_mean(given, known) or did_you_mean(given.casefold(), known)
+    return with_hint(message, near)
+
+
+def float_format(name: Any) -> FloatFormat:
+    """Return the builtin float format that a name names.
+
+    ``name``: MLIR's name, ``"f8E4M3FN"``; a name that people type, ``"bfloat16"``, ``"fp16"``, ``"e5m2"`` (see the
+    table in docs/formats.md); a float dtype of NumPy, ml_dtypes, JAX or torch, or the class of its scalars; Python's
+    ``float``, which is f64; or a format, which is returned.
+
+        hu.float_format("bfloat16").name       # 'bf16'
+        hu.float_format(np.float16).precision  # 11
+
+    Raises ValueError for any other name, with the list of the formats, and for a name that may mean several formats.
+    """
+    if isinstance(name, FloatFormat):
+        return name
+    spelled = name_of(name)
+    found = None if spelled is None else known_as(spelled)
+    if found is None or found not in FORMATS:
+        message = unknown_type(name, "float format", integers=False)
+        raise ValueError(message if found is None else f"{spelled!r} is an integer type, not a float format")
+    return FORMATS[found]
