@@ -44,6 +44,12 @@ _EXPORTS: Mapping[str, str] = {
     "trace": "halfulp.traces.trace",
     "Trace": "halfulp.traces.trace",
     "plot": "halfulp.plot:",
+    # Questions in one line
+    "all_values": "halfulp.measuring.spacing",
+    "neighbours": "halfulp.measuring.spacing",
+    "next_down": "halfulp.measuring.spacing",
+    "next_up": "halfulp.measuring.spacing",
+    "ulp": "halfulp.measuring.spacing",
     # Code generation
     "constraints": "halfulp.codegen.constraints",
     "workgroups": "halfulp.codegen.workgroups",

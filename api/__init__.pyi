@@ -41,6 +41,11 @@ from halfulp.interp.values.value import Value as Value
 from halfulp.loading import load as load
 from halfulp.loading import read_bytecode as read_bytecode
 from halfulp.loading import write_bytecode as write_bytecode
+from halfulp.measuring.spacing import all_values as all_values
+from halfulp.measuring.spacing import neighbours as neighbours
+from halfulp.measuring.spacing import next_down as next_down
+from halfulp.measuring.spacing import next_up as next_up
+from halfulp.measuring.spacing import ulp as ulp
 from halfulp.running import run as run
 from halfulp.semantics.profile import PROFILES as profiles
 from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
@@ -76,6 +81,7 @@ __all__ = [
     "Value",
     "VerifyError",
     "Workgroups",
+    "all_values",
     "constraints",
     "convert",
     "eval",
@@ -85,6 +91,9 @@ __all__ = [
     "float_format",
     "float_formats",
     "load",
+    "neighbours",
+    "next_down",
+    "next_up",
     "parse",
     "plot",
     "print_module",
@@ -98,6 +107,7 @@ __all__ = [
     "run",
     "semantics_version",
     "trace",
+    "ulp",
     "workgroups",
     "write_bytecode",
 ]

@@ -23,13 +23,14 @@ from halfulp.explanations.given import (
     mode_named,
 )
 from halfulp.explanations.html import rounding_html
-from halfulp.explanations.neighbours import midpoint_of, neighbours, ulp_of
 from halfulp.explanations.records import ExplainedRounding, RoundedNumber
 from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.neighbours import midpoint_of, neighbours
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import hex_text
+from halfulp.fp_formats.steps import ulp_at
 from halfulp.interp.ir import types as ty
 from halfulp.semantics.profile import SPEC, Profile, as_profile
 
@@ -85,7 +86,7 @@ def explained(
     """
     mode = MODES[rounding]
     place = neighbours(fmt, given.exact)
-    ulp = None if given.exact is None else ulp_of(fmt, given.exact, place)
+    ulp = None if given.exact is None else ulp_at(fmt, given.exact)
 
     def rounded(found: Found) -> RoundedNumber:
         if found.code is None:

@@ -14,11 +14,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import value_text
-
-
-def code_at(fmt: FloatFormat, rank: int) -> int:
-    """Return the code of the finite value with this number."""
-    return scalar.with_sign(fmt, int(rank < 0), fmt.from_magnitude(abs(rank)))
+from halfulp.fp_formats.steps import code_at, floor_exponent, lowest_rank
 
 
 def value_at(fmt: FloatFormat, rank: int) -> Fraction:
@@ -26,11 +22,6 @@ def value_at(fmt: FloatFormat, rank: int) -> Fraction:
     value = scalar.value(fmt, code_at(fmt, rank))
     assert value is not None
     return value
-
-
-def lowest_rank(fmt: FloatFormat) -> int:
-    """Return the number of the smallest finite value; that of the largest is ``fmt.max_magnitude``."""
-    return -fmt.max_magnitude if fmt.signed else 0
 
 
 def _rank_from(fmt: FloatFormat, x: Fraction) -> int:
@@ -107,12 +98,6 @@ def pieces(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fraction) -> l
     return found
 
 
-def exponent_of(x: Fraction) -> int:
-    """Return the exponent of the largest power of two that is not above a positive ``x``."""
-    guess = x.numerator.bit_length() - x.denominator.bit_length()
-    return guess if Fraction(2) ** guess <= x else guess - 1
-
-
 def relative_error(x: Fraction, value: Fraction) -> Fraction:
     """Return the distance of ``value`` from a positive ``x``, relative to ``x``."""
     return abs(value / x - 1)
@@ -127,7 +112,7 @@ def largest_error(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fractio
     windows = [(low, high)]
     ranks = ranks_between(fmt, low, high)
     if count(ranks) > 8:
-        powers = (Fraction(2) ** e for e in range(exponent_of(low) + 1, exponent_of(high) + 1))
+        powers = (Fraction(2) ** e for e in range(floor_exponent(low) + 1, floor_exponent(high) + 1))
         starts = [low, *(power for power in powers if low < power < high)]
         seconds = [min(ranks_between(fmt, start, high).start + 2, fmt.max_magnitude) for start in starts]
         windows = [(start, min(high, value_at(fmt, rank))) for start, rank in zip(starts, seconds, strict=True)]

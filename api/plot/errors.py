@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfulp.explanations.given import MODES, format_of
-from halfulp.explanations.rounding_steps import count, exponent_of, largest_error, pieces, ranks_between, value_at
+from halfulp.explanations.rounding_steps import count, largest_error, pieces, ranks_between, value_at
 from halfulp.explanations.rounding_steps import relative_error as distance
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.steps import floor_exponent
 from halfulp.interp.ir.errors import InputError
 from halfulp.plot.coordinates import Number, as_float, chosen_modes, window
 from halfulp.plot.figures import DARK, DASHES, LIGHT, drawing, figure_of, new_axes, set_legend, set_title
@@ -106,7 +107,7 @@ def _parts(low: Fraction, high: Fraction, values: int) -> list[Fraction]:
     """Return the edges of the parts of the axis in which the largest error is shown."""
     if high <= low * (1 << _FEW_BINADES):
         return _between(low, high, min(_PARTS, max(1, values // 4)))
-    powers = range(exponent_of(low) + 1, exponent_of(high) + 1)
+    powers = range(floor_exponent(low) + 1, floor_exponent(high) + 1)
     every = -(-len(powers) // _PARTS)
     return [low, *(p for e in powers if e % every == 0 and low < (p := Fraction(2) ** e) < high), high]
 

@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from halfulp.explanations.given import format_of
-from halfulp.explanations.rounding_steps import code_at, count, exponent_of, lowest_rank, ranks_between, value_at
+from halfulp.explanations.rounding_steps import count, ranks_between, value_at
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.spelling import hex_text
+from halfulp.fp_formats.steps import code_at, floor_exponent, lowest_rank
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.plot.coordinates import Coordinates, Number, as_float, coordinates_between, short_text, window
@@ -197,4 +198,4 @@ def _exponents(fmt: FloatFormat, values: Sequence[Fraction]) -> tuple[int, int]:
     normal = [abs(value) for value in values if abs(value) >= least]
     if not normal:
         return 0, 0
-    return exponent_of(min(normal)), exponent_of(max(normal)) + 1
+    return floor_exponent(min(normal)), floor_exponent(max(normal)) + 1

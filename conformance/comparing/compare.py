@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import Reference
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status
-from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, code_shape, element_shape, limb_count, storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.steps import rank_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.semantics import floats
@@ -154,24 +154,13 @@ def ulp_distance(type_: ty.Type, one: int, other: int) -> int | None:
     order.
     """
     if isinstance(type_, ty.FloatType):
-        places = [_place(type_.format, code) for code in (one, other)]
+        places = [rank_of(type_.format, code) for code in (one, other)]
         return None if None in places else abs(places[0] - places[1])  # type: ignore[operator]
     width = element_width(type_)
     if width is None:
         return None
     distance = abs(one - other)  # a signless integer has neighbours across both ends of its range
     return min(distance, (1 << width) - distance)
-
-
-def _place(fmt: FloatFormat, code: int) -> int | None:
-    """Return the position of a code in the order of the format's values; both zeros are at 0."""
-    if scalar.unpack(fmt, code).kind >= scalar.QUIET_NAN:
-        return None
-    magnitude = code & (fmt.code_mask >> fmt.signed)
-    if fmt.explicit_integer_bit:
-        field, significand = divmod(magnitude, 1 << fmt.precision)
-        magnitude = (field << fmt.mantissa_bits) + (significand & ~(bool(field) << fmt.mantissa_bits))
-    return -magnitude if fmt.sign_mask and code & fmt.sign_mask else magnitude
 
 
 def worst(found: Sequence[Mismatch]) -> Mismatch | None:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask
-from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
+from halfulp.fp_formats.exact import arithmetic, comparisons, conversions, steps
 from halfulp.fp_formats.exact.core import ArrayResult, Random
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import cpu, error_free
@@ -321,6 +321,14 @@ def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: b
 def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
     """Return what `exact.arithmetic.flush` returns."""
     return _unary("flush", fmt, a, policy, want_flags)
+
+
+def next_codes(fmt: FloatFormat, a: Codes, down: bool = False) -> ArrayResult:
+    """Return what `exact.steps.next_codes` returns."""
+    if fmt.bits > 16:
+        return steps.next_codes(fmt, a, down)
+    key = ("next_codes", fmt, down)
+    return by_table(key, fmt.bits, lambda x: steps.next_codes(fmt, x, down), a) or steps.next_codes(fmt, a, down)
 
 
 def _unary(operation: str, fmt: FloatFormat, a: Codes, policy: FloatPolicy, want_flags: bool) -> ArrayResult:

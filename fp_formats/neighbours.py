@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from halfulp.explanations.rounding_steps import code_at
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.steps import code_at, floor_exponent
 
 
 class Neighbours(NamedTuple):
@@ -23,9 +23,7 @@ def _floor(fmt: FloatFormat, number: Fraction) -> tuple[int, bool]:
     exponent, and whether it equals the number. Return -1 below the smallest value of a format without zero.
     """
     numerator, denominator = number.numerator, number.denominator
-    exponent = numerator.bit_length() - denominator.bit_length()
-    if numerator << max(-exponent, 0) < denominator << max(exponent, 0):
-        exponent -= 1
+    exponent = floor_exponent(number)
     if exponent < fmt.emin and not fmt.zero:
         return -1, False
     exponent = max(exponent, fmt.emin)
@@ -51,22 +49,6 @@ def neighbours(fmt: FloatFormat, number: Fraction | None) -> Neighbours:
         code_at(fmt, max(above, lowest)) if above <= highest else None,
         exact and lowest <= (floor if number >= 0 else -floor) <= highest,
     )
-
-
-def ulp_of(fmt: FloatFormat, exact: Fraction, place: Neighbours) -> Fraction:
-    """Return the distance of the two values around ``exact``; at and beyond an end of the format, the last distance."""
-    if place.below is not None and place.above is not None:
-        low, high = scalar.value(fmt, place.below), scalar.value(fmt, place.above)
-        assert low is not None
-        assert high is not None
-        if not place.exact:
-            return high - low
-        # At a power of two the two distances differ: the one away from zero is the ulp.
-        return high - exact if exact >= 0 else exact - low
-    if place.below is None and not fmt.signed:
-        return Fraction(2) ** (fmt.emin - fmt.mantissa_bits)
-    # From the largest finite value to the next one, which does not exist.
-    return Fraction(2) ** (fmt.emax - fmt.mantissa_bits)
 
 
 def midpoint_of(fmt: FloatFormat, place: Neighbours, ulp: Fraction) -> Fraction | None:
