@@ -1,4 +1,4 @@
-"""Exact sums of products, rounded once: integers in digits of 32 bits; a digit may hold more until `_carry` runs."""
+"""Exact sums of products, rounded once: integers in digits of 32 bits; a digit may hold more until it is carried."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from halfulp.fp_formats.exact.core import RoundingOptions, sign_of
 from halfulp.fp_formats.exact.encoding import round_pack
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.limbs import Wide
-from halfulp.fp_formats.policy import SPEC
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RNE
 from halfulp.semantics.matrix_units.aligned_sums import ExactSum, Integers, Numbers, SumTrace, decode, special_terms
 from halfulp.semantics.matrix_units.kinds import TileOp
@@ -32,24 +32,24 @@ def exact_model(op: TileOp) -> tuple[Chunk, int]:
     # The place of the lowest bit of any term, and a place above the sum of 2**32 of the largest terms.
     lowest = min(sum(each.emin - each.mantissa_bits for each in formats), fmt.emin - fmt.mantissa_bits)
     highest = max(sum(each.emax + 1 for each in formats), fmt.emax + 1) + 32
-    length = (highest - lowest) // 32 + 4
+    length = digits_between(lowest, highest)
 
     def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         x, y, addend = decode(fmt_a, a), decode(fmt_b, b), decode(fmt, c)
         z = tuple(decode(FORMATS[op.scale], scale) for scale in scales)
-        digits = np.zeros((length, c.size), np.int64)
-        for p, p_place in _pieces(x):
-            for q, q_place in _pieces(y):
+        digits = Digits(c.size, lowest, length)
+        for p, p_place in pieces(x):
+            for q, q_place in pieces(y):
                 products, places = p * q, p_place + q_place
                 for scale in z:
                     products, places = products * scale.significand, places + scale.exponent - scale.fraction_bits
                 for product, place in zip(products, np.broadcast_to(places, products.shape), strict=True):
-                    _add(digits, product, place - lowest)
-        for piece, place in _pieces(addend):
-            _add(digits, piece, place - lowest)
+                    digits.add(product, place)
+        for piece, place in pieces(addend):
+            digits.add(piece, place)
         if trace is not None:
             trace.append(_exact_sum(op, a, b, c, scales))
-        codes = _rounded_digits(fmt, digits, lowest).reshape(c.shape)
+        codes = digits.rounded(fmt).reshape(c.shape)
         # An exact zero is negative only if all terms are negative zeros.
         minus = _negative(fmt_a, a) ^ _negative(fmt_b, b)
         for factor in scales:
@@ -68,7 +68,7 @@ def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
     return np.asarray(sign_of(fmt, codes.astype(np.uint64)) != 0)
 
 
-def _pieces(x: Numbers) -> list[tuple[Integers, Integers]]:
+def pieces(x: Numbers) -> list[tuple[Integers, Integers]]:
     """Split significands into signed pieces of up to 31 bits, each with the place of its lowest bit."""
     place = x.exponent - x.fraction_bits
     if x.fraction_bits < 31:
@@ -78,41 +78,58 @@ def _pieces(x: Numbers) -> list[tuple[Integers, Integers]]:
     return [(sign * (magnitude & ((1 << 27) - 1)), place), (sign * (magnitude >> 27), place + 27)]
 
 
-def _add(digits: Integers, value: Integers, place: Integers) -> None:
-    """Add one value below 2**62, times 2**place, to each column."""
-    value, place = value.reshape(-1), np.where(value == 0, 0, place).reshape(-1)  # a zero's exponent may be any
-    column = np.arange(value.size)
-    digit, shift = place >> 5, place & 31
-    magnitude, negative = np.abs(value), value < 0
-    low, high = (magnitude & DIGIT) << shift, (magnitude >> 32) << shift
-    for step, part in enumerate((low & DIGIT, (low >> 32) + (high & DIGIT), high >> 32)):
-        digits[digit + step, column] += np.where(negative, -part, part)
+def digits_between(lowest: int, highest: int) -> int:
+    """Return the count of digits that `Digits` needs for sums between these places."""
+    return (highest - lowest) // 32 + 4
 
 
-def _carried(digits: Integers) -> None:
-    """Bring all digits but the last into their range."""
-    for lower, upper in itertools.pairwise(digits):
-        upper += lower >> 32
-        lower &= DIGIT
+class Digits:
+    """Exact sums, one for each column, in units of 2**lowest."""
 
+    def __init__(self, columns: int, lowest: int, length: int) -> None:
+        self.lowest = lowest
+        self.digits = np.zeros((length, columns), np.int64)
 
-def _rounded_digits(fmt: FloatFormat, digits: Integers, lowest: int) -> Codes:
-    """Round each column, in units of 2**lowest, from its three leading digits and a bit for anything below them."""
-    _carried(digits)
-    negative = digits[-1] < 0
-    if negative.any():
-        digits[:, negative] *= -1
-        _carried(digits)
-    column = np.arange(digits.shape[1])
-    top = np.maximum(len(digits) - 1 - (digits[::-1] != 0).argmax(axis=0), 2)
-    first, second, third = (digits[top - step, column].view(np.uint64) for step in range(3))
-    below = np.concatenate([np.zeros((1, digits.shape[1]), np.bool_), np.logical_or.accumulate(digits != 0)])
-    rest = below[top - 2, column]
-    significand = Wide(first, second << np.uint64(32) | third) | rest.astype(np.uint64)
-    exponent = (top - 2) * 32 + lowest
-    how = RoundingOptions(RNE, SPEC, want_flags=False)
-    packed = round_pack(fmt, negative.astype(np.uint64), significand, exponent, how)
-    return np.asarray(packed.codes.lo if isinstance(packed.codes, Wide) else packed.codes)
+    def add(self, value: Integers, place: Integers) -> None:
+        """Add one value below 2**62, times 2**place, to each column. There may be 2**30 calls."""
+        value = value.reshape(-1)
+        place = np.where(value == 0, 0, place.reshape(-1) - self.lowest)  # a zero's exponent may be any
+        column = np.arange(value.size)
+        digit, shift = place >> 5, place & 31
+        magnitude, negative = np.abs(value), value < 0
+        low, high = (magnitude & DIGIT) << shift, (magnitude >> 32) << shift
+        for step, part in enumerate((low & DIGIT, (low >> 32) + (high & DIGIT), high >> 32)):
+            self.digits[digit + step, column] += np.where(negative, -part, part)
+
+    def merge(self, groups: int) -> None:
+        """Add the sums of columns i, i + groups, i + 2 * groups and so on, for each of the first columns i."""
+        self._carry()
+        self.digits = self.digits.reshape(len(self.digits), -1, groups).sum(axis=1)
+
+    def _carry(self) -> None:
+        """Bring all digits but the last into their range."""
+        for lower, upper in itertools.pairwise(self.digits):
+            upper += lower >> 32
+            lower &= DIGIT
+
+    def rounded(self, fmt: FloatFormat, policy: FloatPolicy = SPEC) -> Codes:
+        """Round each column, from its three leading digits and a bit for anything below them."""
+        self._carry()
+        digits = self.digits
+        negative = digits[-1] < 0
+        if negative.any():
+            digits[:, negative] *= -1
+            self._carry()
+        column = np.arange(digits.shape[1])
+        top = np.maximum(len(digits) - 1 - (digits[::-1] != 0).argmax(axis=0), 2)
+        first, second, third = (digits[top - step, column].view(np.uint64) for step in range(3))
+        below = np.concatenate([np.zeros((1, digits.shape[1]), np.bool_), np.logical_or.accumulate(digits != 0)])
+        rest = below[top - 2, column]
+        significand = Wide(first, second << np.uint64(32) | third) | rest.astype(np.uint64)
+        exponent = (top - 2) * 32 + self.lowest
+        how = RoundingOptions(RNE, policy, want_flags=False)
+        packed = round_pack(fmt, negative.astype(np.uint64), significand, exponent, how)
+        return np.asarray(packed.codes.lo if isinstance(packed.codes, Wide) else packed.codes)
 
 
 def _exact_sum(op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...]) -> ExactSum:

@@ -1,0 +1,40 @@
+"""Sums in order by NumPy's running sums, where each of their steps is an addition that rounds once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.exact import arithmetic
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.paths.fast import path_of
+from halfulp.fp_formats.paths.fast_conversions import dtype_of
+from halfulp.fp_formats.policy import FloatPolicy
+
+
+def has_running_sums(fmt: FloatFormat, policy: FloatPolicy) -> bool:
+    """Tell whether the additions of NumPy (for bf16: ml_dtypes) in this format round once, to nearest even.
+
+    Those of f32 and f64 do. Those of f16 and bf16 compute in f32 and round again, which equals rounding once.
+    """
+    return path_of("add", fmt, policy=policy) in ("native", "through_f32")
+
+
+def last_running_sum(fmt: FloatFormat, start: Codes, rows: Codes, policy: FloatPolicy) -> Codes:
+    """Return ``start`` [lanes] plus ``rows`` [n, lanes], added one row after the other.
+
+    The format must satisfy `has_running_sums`. A NaN of ``start`` must be the result of an addition.
+    """
+    dtype = dtype_of(fmt)
+    terms = np.concatenate([start[None], rows]).view(dtype)
+    with np.errstate(all="ignore"):
+        sums = np.add.accumulate(terms, axis=0)
+    last: Codes = sums[-1].view(start.dtype)
+    lanes = np.flatnonzero(np.isnan(sums[-1]))
+    if lanes.size:
+        # NumPy's NaNs are not trusted: the first addition that gives one is done again. Later ones keep that NaN.
+        first = np.isnan(sums[:, lanes]).argmax(axis=0)
+        before = sums[np.maximum(first - 1, 0), lanes].view(start.dtype)
+        added = arithmetic.add(fmt, before, terms[first, lanes].view(start.dtype), policy=policy).codes
+        last[lanes] = np.where(first == 0, start[lanes], added)
+    return last
