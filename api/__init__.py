@@ -45,6 +45,7 @@ _EXPORTS: Mapping[str, str] = {
     "Trace": "halfulp.traces.trace",
     "plot": "halfulp.plot:",
     # Questions in one line
+    "error": "halfulp.measuring.errors",
     "all_values": "halfulp.measuring.spacing",
     "neighbours": "halfulp.measuring.spacing",
     "next_down": "halfulp.measuring.spacing",

@@ -41,6 +41,7 @@ from halfulp.interp.values.value import Value as Value
 from halfulp.loading import load as load
 from halfulp.loading import read_bytecode as read_bytecode
 from halfulp.loading import write_bytecode as write_bytecode
+from halfulp.measuring.errors import error as error
 from halfulp.measuring.spacing import all_values as all_values
 from halfulp.measuring.spacing import neighbours as neighbours
 from halfulp.measuring.spacing import next_down as next_down
@@ -84,6 +85,7 @@ __all__ = [
     "all_values",
     "constraints",
     "convert",
+    "error",
     "eval",
     "explain",
     "explain_dot",

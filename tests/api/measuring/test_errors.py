@@ -1,0 +1,268 @@
+"""hu.error: every figure against exact fractions, every class of elements counted, shapes and errors."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import halfulp as hu
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import Rounding
+
+SMALL = [name for name, fmt in FORMATS.items() if fmt.bits <= 8]
+MODES = tuple(Rounding)[:5]
+COUNTS = ("exact", "saturated", "flushed", "subnormal", "overflowed", "not_numbers", "nan", "infinite", "poison")
+
+
+def ulp_of(fmt: FloatFormat, number: Fraction) -> Fraction:
+    """Return the ulp by its definition: the place of the last digit of the significand in the number's binade."""
+    exponent = fmt.emin
+    if number and (fmt.signed or number > 0):
+        magnitude = abs(number)
+        exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length() + 1
+        while Fraction(2) ** exponent > magnitude:
+            exponent -= 1
+    return Fraction(2) ** (min(max(exponent, fmt.emin), fmt.emax) - fmt.mantissa_bits)
+
+
+def float_of(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def root(number: Fraction) -> float:
+    """Return the square root, to 60 bits."""
+    shift = 60 - (number.numerator.bit_length() - number.denominator.bit_length()) // 2
+    return float_of(Fraction(math.isqrt(int(number * Fraction(4) ** shift))) / Fraction(2) ** shift)
+
+
+def number_of(fmt: FloatFormat, code: int) -> Fraction | float:
+    value = scalar.value(fmt, code)
+    if value is None:
+        sign = -1 if fmt.sign_mask and code & fmt.sign_mask else 1
+        return sign * math.inf if fmt.is_infinite(code) else math.nan
+    return value
+
+
+def beyond(fmt: FloatFormat, number: Fraction, mode: Rounding) -> bool:
+    """Tell whether rounding with an exponent without limits gives more than the largest value."""
+    top = scalar.value(fmt, fmt.max_code)
+    assert top is not None
+    step, magnitude = ulp_of(fmt, top), abs(number)
+    if magnitude <= top:
+        return False
+    away = mode is (Rounding.DOWNWARD if number < 0 else Rounding.UPWARD)
+    if mode in (Rounding.DOWNWARD, Rounding.UPWARD, Rounding.TOWARD_ZERO):
+        return away or magnitude >= top + step
+    if magnitude - top == step / 2:
+        return mode is Rounding.TO_NEAREST_AWAY or (top / step) % 2 == 1
+    return magnitude - top > step / 2
+
+
+def check(
+    report: Any, fmt: FloatFormat, exact: list[Any], codes: list[int], poison: list[bool], mode: Rounding
+) -> None:
+    """Compare a report with errors that are computed as fractions, one element at a time."""
+    counted: Counter[str] = Counter()
+    want, errors, ulps, relatives = [], [], [], []
+    for number, code, poisoned in zip(exact, codes, poison, strict=True):
+        result = number_of(fmt, code)
+        want.append((math.nan,) * 3)
+        if poisoned:
+            counted["poison"] += 1
+        elif isinstance(number, float):
+            counted["nan" if math.isnan(number) else "infinite"] += 1
+        elif isinstance(result, float):
+            counted["overflowed" if beyond(fmt, number, mode) else "not_numbers"] += 1
+        else:
+            error = result - number
+            ulp = error / ulp_of(fmt, number)
+            relative = float_of(error / abs(number)) if number else float(error and math.copysign(math.inf, error))
+            want[-1] = (float_of(error), float_of(ulp), relative)
+            counted["exact"] += not error
+            counted["flushed"] += not result and number != 0
+            counted["subnormal"] += fmt.is_subnormal(code)
+            counted["saturated"] += abs(result) == scalar.value(fmt, fmt.max_code) and beyond(fmt, number, mode)
+            errors.append(error)
+            ulps.append(abs(ulp))
+            relatives.append(abs(relative))
+    columns = [report.absolute, report.ulp]
+    for place, column in enumerate(columns):
+        np.testing.assert_array_equal(column.reshape(-1), [row[place] for row in want])
+    np.testing.assert_allclose(report.relative.reshape(-1), [row[2] for row in want], rtol=2**-51)
+    assert {name: getattr(report, name) for name in COUNTS} == {name: counted[name] for name in COUNTS}
+    assert report.elements == len(exact)
+    assert report.measured == len(errors)
+    if not errors:
+        assert math.isnan(report.max_ulp)
+        assert report.worst_index is None
+        return
+    assert report.max_ulp == float_of(max(ulps))
+    assert abs(report.ulp[report.worst_index]) == report.max_ulp
+    assert report.mean_ulp == pytest.approx(float_of(sum(ulps) / len(ulps)), rel=1e-11)
+    assert report.rms_ulp == pytest.approx(root(sum(x * x for x in ulps) / len(ulps)), rel=1e-11)
+    assert report.max_absolute == float_of(max(map(abs, errors)))
+    assert report.max_relative == pytest.approx(max(relatives), rel=2**-51)
+    kept = [number for number, row in zip(exact, want, strict=True) if not math.isnan(row[0])]
+    signal, noise = sum(x * x for x in kept), sum(x * x for x in errors)
+    if not noise:
+        assert report.sqnr == math.inf or not signal
+    elif signal:
+        ratio = signal / noise
+        decibels = 10 * (math.log10(ratio.numerator) - math.log10(ratio.denominator))
+        assert report.sqnr == pytest.approx(decibels, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("target", SMALL)
+@pytest.mark.parametrize("source", ["f8E5M2", "f8E8M0FNU"])
+def test_every_value_of_a_small_format(source: str, target: str) -> None:
+    from_, fmt = FORMATS[source], FORMATS[target]
+    x = hu.all_values(source, order="code")
+    exact = [number_of(from_, code) for code in range(1 << from_.bits)]
+    for mode, profile in (*((mode, "spec") for mode in MODES), (Rounding.TO_NEAREST_EVEN, "ocp-saturate")):
+        report = hu.error(x, target, rounding=mode.spelling, profile=profile)
+        codes = codes_to_ints(report.result.bits, fmt.bits)
+        check(report, fmt, exact, codes, report.result.poisoned.tolist(), mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("target", ["f8E4M3FN", "f4E2M1FN", "f8E5M2"])
+def test_around_the_largest_value(target: str, mode: Rounding) -> None:
+    fmt = FORMATS[target]
+    top = scalar.value(fmt, fmt.max_code)
+    assert top is not None
+    step = hu.ulp(float(top), target)
+    x = np.array([float(top) + k * step / 8 for k in range(-10, 20)])
+    x = np.concatenate([x, -x])
+    for profile in ("spec", "ocp-saturate"):
+        report = hu.error(x, target, rounding=mode.spelling, profile=profile)
+        codes = codes_to_ints(report.result.bits, fmt.bits)
+        check(report, fmt, [Fraction(v) for v in x.tolist()], codes, [False] * x.size, mode)
+
+
+@given(
+    st.lists(st.floats(), min_size=1, max_size=40),
+    st.sampled_from(["f64", "f32", "bf16", "tf32", "f8E4M3FN", "f8E8M0FNU", "f4E2M1FN"]),
+    st.sampled_from(MODES),
+)
+def test_any_floats(numbers: list[float], target: str, mode: Rounding) -> None:
+    fmt = FORMATS[target]
+    report = hu.error(np.array(numbers), target, rounding=mode.spelling)
+    exact = [Fraction(number) if math.isfinite(number) else number for number in numbers]
+    codes = codes_to_ints(report.result.bits, fmt.bits)
+    check(report, fmt, exact, codes, report.result.poisoned.tolist(), mode)
+
+
+@given(st.lists(st.tuples(st.floats(), st.floats()), min_size=1, max_size=20), st.sampled_from(["f64", "f128", "f80"]))
+def test_a_reference_of_any_floats(pairs: list[tuple[float, float]], target: str) -> None:
+    fmt = FORMATS[target]
+    x = hu.convert(np.array([x for x, _ in pairs]), target)
+    report = hu.error(x, reference=np.array([y for _, y in pairs]))
+    exact = [Fraction(y) if math.isfinite(y) else y for _, y in pairs]
+    check(report, fmt, exact, codes_to_ints(x.bits, fmt.bits), [False] * len(pairs), Rounding.TO_NEAREST_EVEN)
+
+
+def test_a_reference_of_fractions() -> None:
+    thirds = [Fraction(k, 3) for k in range(1, 40)] + ["1/7", float("nan")]
+    x = hu.convert(np.array([k / 3 for k in range(1, 40)] + [1 / 7, 0.0]), "f64")
+    report = hu.error(x, reference=thirds)
+    exact = [*thirds[:-2], Fraction(1, 7), math.nan]
+    check(report, FORMATS["f64"], exact, codes_to_ints(x.bits, 64), [False] * 41, Rounding.TO_NEAREST_EVEN)
+    assert report.max_ulp <= 0.5
+
+
+def test_numbers_beyond_f64() -> None:
+    huge = hu.eval("arith.mulf", hu.convert([1e300, -1e300], "f128"), hu.convert([1e300, 1e300], "f128"))
+    report = hu.error(huge, "f80")
+    exact = [number_of(FORMATS["f128"], code) for code in codes_to_ints(huge.bits, 128)]
+    codes = codes_to_ints(report.result.bits, 80)
+    check(report, FORMATS["f80"], exact, codes, [False, False], Rounding.TO_NEAREST_EVEN)
+    assert hu.error(huge, "f32").overflowed == 2
+    assert hu.error(np.array([2**53 + 1, 2**62 + 1]), "f64").ulp.tolist() == [-0.5, -(2.0**-10)]
+
+
+def test_poison_and_nan_are_apart() -> None:
+    x = np.array([[1.3, np.nan], [np.inf, 0.1]])
+    report = hu.error(x, "f4E2M1FN")
+    assert (report.measured, report.poison, report.infinite) == (2, 1, 1)
+    assert np.isnan(report.ulp).tolist() == [[False, True], [True, False]]
+    assert report.worst_index == (0, 0)
+    assert "1.3 became 1.5" in repr(report)
+    other = hu.error(hu.convert(x, "f8E5M2"), reference=hu.convert(x, "f4E2M1FN"))
+    assert other.poison == 1
+
+
+def test_many_elements_are_summed_over_chunks() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(7, 10_001)).astype(np.float32)
+    x[5, 17] = np.nan
+    x[6, 10_000] = 1e9
+    report = hu.error(x, "f8E4M3FN")
+    assert (report.nan, report.overflowed, report.measured) == (1, 1, x.size - 2)
+    kept = ~np.isnan(report.ulp)
+    assert report.mean_ulp == pytest.approx(np.abs(report.ulp[kept]).mean(), rel=1e-11)
+    assert report.mean_relative == pytest.approx(np.abs(report.relative[kept]).mean(), rel=1e-11)
+    assert report.mean_absolute == pytest.approx(np.abs(report.absolute[kept]).mean(), rel=1e-11)
+    exact = x.astype(np.float64)
+    sqnr = 10 * np.log10((exact[kept] ** 2).sum() / (report.absolute[kept] ** 2).sum())
+    assert report.sqnr == pytest.approx(sqnr, rel=1e-9)
+    assert abs(report.ulp[report.worst_index]) == report.max_ulp <= 0.5
+
+
+@pytest.mark.parametrize("size", [(), (0,), (1,), (2, 0, 3)])
+def test_shapes(size: tuple[int, ...]) -> None:
+    report = hu.error(np.full(size, 0.3), "bf16")
+    assert report.ulp.shape == report.absolute.shape == report.relative.shape == size
+    assert report.elements == math.prod(size)
+    json.dumps(report.to_dict(), allow_nan=False)
+    assert "SQNR" in repr(report)
+    assert "<table>" in report._repr_html_()
+
+
+def test_the_report_names_its_figures() -> None:
+    report = hu.error(0.3, "bf16")
+    assert {"max_ulp", "sqnr", "ulp", "saturated"} <= set(dir(report))
+    assert report.to_dict()["format"] == "bf16"
+    assert report.to_dict()["worst"] == []
+    assert hu.error(0.5, "bf16").to_dict()["sqnr"] is None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = report.nonsense
+
+
+def test_stochastic_rounding_and_profile_blocks() -> None:
+    x = np.array([0.3, 500.0], np.float32)
+    random = np.array([0, 2**16 - 1], np.uint16)
+    assert hu.error(x, "bf16", rounding="stochastic", random=random).max_ulp < 1
+    with hu.profile("ocp-saturate"):
+        assert hu.error(x, "f8E4M3FN").saturated == 1
+    assert hu.error(x, "f8E4M3FN").overflowed == 1
+
+
+def test_wrong_questions() -> None:
+    x = np.array([1, 2], np.float32)
+    with pytest.raises(hu.InputError, match=r"to=.* or reference="):
+        hu.error(x)
+    with pytest.raises(hu.InputError, match="one of them"):
+        hu.error(x, "bf16", reference=x)
+    with pytest.raises(hu.InputError, match="nothing is rounded"):
+        hu.error(x, reference=x, rounding="downward")
+    with pytest.raises(hu.TypeMismatch, match="is not a float type"):
+        hu.error(x, "i8")
+    with pytest.raises(hu.TypeMismatch, match=r"the reference has shape \(1,\)"):
+        hu.error(x, reference=x[:1])
+    with pytest.raises(hu.TypeMismatch, match="expected floats"):
+        hu.error(np.arange(2), reference=x)
+    with pytest.raises(hu.InputError, match="is not a number"):
+        hu.error(x, reference=["one", "2"])
