@@ -82,6 +82,9 @@ They are loaded when first used, so that importing halfulp is fast. `__init__.py
 ``python tests/public_names.py`` writes it from this table.
 """
 
+_GUESSING = "halfulp.guessing"
+"""The module that says what to write instead of a name that is not public. It is loaded as public names are."""
+
 __all__ = sorted(_EXPORTS)
 
 
@@ -93,7 +96,7 @@ def _home(name: str) -> tuple[str, str]:
 
 def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
-        raise AttributeError(f"module 'halfulp' has no attribute {name!r}")
+        raise import_module(_GUESSING).unknown_name(name, _EXPORTS)
     module, attribute = _home(name)
     value: Any = import_module(module)
     if attribute:

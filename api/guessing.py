@@ -1,0 +1,89 @@
+"""What to write instead of the names that halfulp lacks, but that users of NumPy, ml_dtypes and torch try first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from halfulp.fp_formats.aliases import known_as
+from halfulp.fp_formats.suggestions import did_you_mean, with_hint
+
+_ADVICE = {
+    "array asarray tensor as_tensor cast astype round from_torch Array Tensor float_quantize": (
+        'hu.convert(x, "bf16") makes a Value of numbers, arrays and tensors'
+    ),
+    "zeros ones full arange linspace eye empty": 'hu.convert(np.{name}(...), "bf16") makes a Value',
+    "from_numpy": "hu.Value.from_numpy(x) keeps the type of the array; hu.convert(x, type) rounds",
+    "from_bits frombuffer from_bytes view bitcast": 'hu.Value.from_bits(codes, "bf16") makes a Value of bit patterns',
+    "finfo dtype Format info max_value": 'hu.float_format("f8E4M3FN") has the fields and the limits of a float type',
+    "iinfo": "np.iinfo(np.int8) has the limits of integers",
+    "formats list_formats float_types types dtypes": "hu.float_formats is the table of all float types",
+    "Minifloat minifloat custom_format": 'hu.FloatFormat("my6", 3, 2, 3) makes a format of your own',
+    "nan NaN inf Inf": "write np.nan and np.inf: every call takes them",
+    "random rand randn seed manual_seed": (
+        'np.random.default_rng(0) makes random numbers; hu.convert(x, "bf16", rounding="stochastic", seed=1) rounds at '
+        "random"
+    ),
+    "save savez savetxt dump tobytes": (
+        'v.bits is an array of unsigned integers to keep in a file; hu.Value.from_bits(bits, "bf16") reads it back'
+    ),
+    "to_numpy numpy": "v.numpy() is an array of NumPy",
+    "nextafter next_after": "hu.next_up and hu.next_down give the next value of a format",
+    "spacing eps epsilon": 'hu.ulp(x, "bf16") is the distance between the values of a format at x',
+    "mse rmse sqnr snr ulp_error ulp_diff allclose isclose assert_allclose array_equal max_error": (
+        "hu.error(v, reference=w) measures how far two arrays are apart, hu.error(x, to=type) what rounding costs; "
+        "v == w tells whether all bits are equal"
+    ),
+    "compare best_format": 'hu.compare_formats(x, ["bf16", "f8E4M3FN"]) compares formats on your data',
+    "mean average cumsum var std": "hu.sum(v) / v.size is a mean: hu.sum adds in an order that you choose",
+    "norm": "hu.dot(v, v) is the square of the norm",
+    "einsum inner outer tensordot mm bmm linear": (
+        "hu.dot and hu.matmul multiply and add; v.transpose and v.reshape arrange the operands"
+    ),
+    "calibrate amax scale find_scale": 'hu.suggest_scale(x, "f8E4M3FN") suggests a scale',
+    "qdq fake_quantize": "hu.dequantize(hu.quantize(x, type)) gives the values that are left after quantising",
+    "quantize_mx mx_quantize quantize_nvfp4 to_mx mx": (
+        'hu.quantize_blocks(x, "f4E2M1FN", recipe=...) makes blocks as MX and NVFP4 have them'
+    ),
+    "set_rounding set_rounding_mode rounding rounding_mode fesetround": (
+        'rounding= is an argument of a call: hu.convert(x, "bf16", rounding="up")'
+    ),
+    "set_profile config set_config options seterr errstate": (
+        'with hu.profile("ocp-saturate"): sets the rules of all calls inside it'
+    ),
+    "set_printoptions printoptions": "print(v.numpy()) follows np.set_printoptions",
+    "add": "v + w adds two Values",
+    "subtract sub": "v - w subtracts two Values",
+    "multiply mul": "v * w multiplies two Values",
+    "divide div true_divide": "v / w divides two Values",
+    "mod fmod remainder": 'hu.eval("arith.remf", v, w) is the remainder of a division, as C\'s fmod',
+    "abs fabs absolute": "abs(v) works on a Value",
+    "isnan maximum minimum where concatenate equal less greater negative": "np.{name} works on a Value",
+    "max min amin": "np.max(v) and np.min(v) work on a Value",
+    "sqrt exp log tanh sin cos tan exp2 log2 log10 log1p expm1 cbrt": (
+        "halfulp has no {name} yet: its math dialect is not built. "
+        'hu.convert(np.{name}(v.astype("f64").numpy()), "bf16") is NumPy in float64, then rounded: two roundings'
+    ),
+    "execute simulate interpret compile jit": "hu.run(program, x) runs a module, MLIR text or a file",
+    "open read from_file": 'hu.load("file.mlir") reads a program',
+}
+
+INSTEAD: Mapping[str, str] = MappingProxyType(
+    {name: advice.replace("{name}", name) for names, advice in _ADVICE.items() for name in names.split()}
+)
+"""What to write instead of each name."""
+
+
+def unknown_name(name: str, public: Iterable[str]) -> AttributeError:
+    """Return the error for a name that halfulp lacks, with what to write instead where that is known."""
+    hint = None if name.startswith("_") else INSTEAD.get(name) or _type_hint(name) or did_you_mean(name, public)
+    return AttributeError(with_hint(f"module 'halfulp' has no attribute {name!r}", hint))
+
+
+def _type_hint(name: str) -> str | None:
+    """Return how to write a type, for the name of one."""
+    try:
+        known = known_as(name)
+    except ValueError as error:
+        return str(error)
+    return known and f'types are text: hu.convert(x, "{known}"), hu.float_format("{known}")'

@@ -1,0 +1,68 @@
+"""What an unknown name of halfulp, or an unknown attribute of a Value, says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import halfulp as hu
+from halfulp import guessing
+from halfulp.interp.values import guessing as attributes
+
+
+def message(name: str) -> str:
+    with pytest.raises(AttributeError) as caught:
+        getattr(hu, name)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("array", "hu.convert"),
+        ("zeros", "np.zeros(...)"),
+        ("float8_e4m3fn", 'hu.convert(x, "f8E4M3FN")'),
+        ("bfloat16", 'hu.float_format("bf16")'),
+        ("int8", '"i8"'),
+        ("e4m3", "f8E4M3FNUZ"),
+        ("convrt", "did you mean `convert`?"),
+        ("tanh", "np.tanh(v.astype"),
+    ],
+)
+def test_an_unknown_name_says_what_to_write(name: str, hint: str) -> None:
+    assert message(name).startswith(f"module 'halfulp' has no attribute {name!r} (")
+    assert hint in message(name)
+
+
+@pytest.mark.parametrize("name", ["_array", "__array_interface__", "xyzzyxyzzy"])
+def test_other_names_get_no_hint(name: str) -> None:
+    assert message(name) == f"module 'halfulp' has no attribute {name!r}"
+
+
+def test_no_advice_is_for_a_name_that_exists() -> None:
+    assert not set(guessing.INSTEAD) & set(hu.__all__)
+    assert not {name for name in attributes.INSTEAD if hasattr(hu.Value, name)}
+
+
+CALLS = re.compile(r"\bhu\.(\w+)(?:\.(\w+))?")
+
+
+@pytest.mark.xfail(strict=False, reason="some of these functions are not built yet")
+@pytest.mark.parametrize("advice", sorted({*guessing.INSTEAD.values(), *attributes.INSTEAD.values()}))
+def test_advice_names_what_exists(advice: str) -> None:
+    for name, member in CALLS.findall(advice):
+        assert name in hu.__all__
+        assert not member or hasattr(getattr(hu, name), member)
+    for name in re.findall(r"\bnp\.([\w.]+)", advice):
+        assert all(hasattr(np, part) for part in name.split(".")[:1])
+    for name in re.findall(r"(?:^|\s)\.([a-z]\w+)", advice):
+        assert hasattr(hu.Value, name) or name in hu.Value.__slots__
+
+
+def test_importing_halfulp_does_not_load_the_advice() -> None:
+    code = "import sys, halfulp; sys.exit('halfulp.guessing' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
