@@ -10,63 +10,162 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.bit_patterns import is_bits
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import cpu
-from halfulp.fp_formats.policy import as_rounding
+from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.inputs import Masked, as_value, out_of_range, rounded_numbers, taken_as
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.coerce import as_array, as_type
-from halfulp.interp.values.conversions import conversion_kernel
-from halfulp.interp.values.element_layout import code_layout, shape_conflict
-from halfulp.interp.values.value import Value, to_value
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.conversions import conversion_kernel, reads_signed
+from halfulp.interp.values.element_layout import shape_conflict
+from halfulp.interp.values.value import Value
+from halfulp.random_bits import drawn_bits
+from halfulp.semantics import integer_casts
+from halfulp.semantics.integer_casts import OVERFLOWS, Overflow
 from halfulp.semantics.kernel import Kernel
-from halfulp.semantics.profile import Profile, as_profile
+from halfulp.semantics.poison import Origins
+from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, Profile, as_profile
 
 _DEFAULTS = Settings()
+_WIDE = FORMATS["f128"]
 
 
 def convert(
     x: Any,
-    to: str | ty.Type | FloatFormat,
+    to: Any,
     *,
-    rounding: str | None = None,
-    type: str | ty.Type | None = None,
+    rounding: str | Rounding | None = None,
+    type: Any = None,
     from_: str | ty.Type | None = None,
     profile: Profile | str | None = None,
+    saturate: bool | None = None,
+    overflow: Overflow | None = None,
+    masked: Masked = None,
     random: npt.NDArray[Any] | None = None,
+    rng: np.random.Generator | None = None,
+    seed: int | None = None,
 ) -> Value:
-    """Convert an array, number, `Value` or `bitstring.Bits` to another element type, rounding once.
+    """Convert numbers of any kind to another element type, rounding once.
 
-    ``to``: a float or integer type, or a `FloatFormat`. ``rounding``: to_nearest_even (the default into
-    floats), downward, upward, toward_zero (the default into integers), to_nearest_away, or stochastic, which
-    needs ``random``: one unsigned integer for each element. ``type``: the element type of the source, where its
-    dtype is not enough. ``from_``: the type of a `bitstring.Bits`, which holds the bits of one element.
-    ``profile``: None for that of the `profile` block, else spec. Elements without a value in the target (NaN in
-    f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
+    ``x``: an array, a number, nested lists, a `Value`, a torch tensor, a fraction, a decimal, numeric text or
+    `bitstring.Bits` (see docs/inputs.md). ``to``: a float or integer type: MLIR's name, a name that people type
+    (``"bfloat16"``), a dtype, or a `FloatFormat`. ``rounding``: to_nearest_even (the default into floats), downward,
+    upward, toward_zero (the default into integers), to_nearest_away, another name of one of them (``"RNE"``,
+    ``"up"``), or stochastic. ``type``: the element type of the source, where its dtype is not enough. ``from_``: the
+    type of a `bitstring.Bits`, which holds the bits of one element. ``profile``: None for that of the `profile` block,
+    else spec. Elements without a value in the target (NaN in f4E2M1FN; NaN or out of range in an integer) are poison,
+    or what the profile says.
 
-    Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding mode.
+    ``saturate``: True for the largest finite value on overflow into a float type, which is the field
+    ``conversion_overflow=saturate`` of the profile; False for ``conversion_overflow=format``. ``overflow``: for an
+    integer that another integer type does not have: "wrap", "saturate" or "poison"; without it such an integer is
+    refused. ``masked``: "poison" makes masked elements of a NumPy masked array poison; else they are refused.
+
+    Stochastic rounding needs one of three. ``seed``: 0 to 2**64 - 1, the key of NumPy's Philox; each element takes 32
+    bits, in row-major order, the low half of each 64-bit word first. ``rng``: a NumPy generator, which draws 32 bits
+    for each element. ``random``: one unsigned integer for each element. The result goes away from zero if the random
+    bits, as a fraction, are less than the discarded fraction.
+
+        hu.convert(Fraction(1, 3), "f8E4M3FN", rounding="up")
+        hu.convert([300, -5], "i8", overflow="saturate")
+        hu.convert([1.1, 1.2], "bfloat16", rounding="stochastic", seed=1)
+
+    Raises TypeMismatch for inputs and types that cannot be converted, InputError for options that do not go together,
+    ValueError for an unknown rounding mode.
     """
     cpu.check()
-    x = x.load() if isinstance(x, Buffer) else x
+    mode = None if rounding is None else as_rounding(rounding)
+    target = as_type(to)
+    chosen = _saturating(profile, saturate)
+    if overflow is not None and overflow not in OVERFLOWS:
+        raise InputError(f"overflow is {overflow!r}, but must be one of {', '.join(OVERFLOWS)}")
     if is_bits(x) or from_ is not None:
         x = _value_of_bits(x, from_)
-    source = x if isinstance(x, Value) else _source(x, type)
-    target = as_type(to)
-    from_, element = source.element_type, ty.element_type(target)
+    source = taken_as(x, "x", masked) if type is None else as_value(x, type, masked=masked, what="x")
+    element = ty.element_type(target)
+    from_integers = not isinstance(source, Value) or isinstance(source.element_type, ty.IntegerType)
+    _check_options(from_integers, element, saturate, overflow)
+    bits = drawn_bits(random, rng, seed, source.shape, mode is Rounding.STOCHASTIC)
+    if not isinstance(source, Value):
+        return _with_type(rounded_numbers(source, element, mode, chosen, bits, overflow), target)
     result = ty.with_element(source.type, element) if target is element else target
     conflict = shape_conflict(result, source.shape)
     if conflict:
         raise TypeMismatch(f"convert: {conflict}")
-    mode = None if rounding is None else as_rounding(rounding)
-    kernel = conversion_kernel(from_, element, mode, as_profile(profile), random, source.shape)
+    from_type = source.element_type
+    if isinstance(from_type, ty.IntegerType):
+        if isinstance(element, ty.IntegerType):
+            if mode is not Rounding.STOCHASTIC:
+                return apply_kernel(_between_integers(source, element, overflow), "convert", [source], result)
+        elif mode is Rounding.STOCHASTIC and from_type.width < _WIDE.precision:
+            # Exact: the random bits decide the one rounding that follows.
+            widened = conversion_kernel(from_type, ty.FloatType(_WIDE), None, SPEC)
+            source = apply_kernel(widened, "convert", [source], ty.with_element(source.type, ty.FloatType(_WIDE)))
+    kernel = conversion_kernel(
+        source.element_type, element, mode, chosen, None if bits is None else bits[0], source.shape
+    )
     return apply_kernel(kernel, "convert", [source], result)
+
+
+def _saturating(profile: Profile | str | None, saturate: bool | None) -> Profile:
+    """Return the profile with the overflow that ``saturate`` selects. Raise InputError if an explicit one differs."""
+    chosen = as_profile(profile)
+    if saturate is None:
+        return chosen
+    wanted = "saturate" if saturate else "format"
+    if chosen.conversion_overflow == wanted:
+        return chosen
+    if profile is not None:
+        raise InputError(
+            f"saturate={saturate}, but the profile says conversion_overflow={chosen.conversion_overflow}",
+            hint="leave out one of the two",
+        )
+    values = {field: getattr(chosen, field) for field in PROFILE_FIELDS} | {"conversion_overflow": wanted}
+    return Profile(f"{chosen.name},conversion_overflow={wanted}", chosen.base, **values)
+
+
+def _check_options(from_integers: bool, to: ty.Type, saturate: bool | None, overflow: Overflow | None) -> None:
+    """Raise InputError for an option that has no meaning between these types: none is ignored."""
+    if saturate is not None and not isinstance(to, ty.FloatType):
+        hint = 'from integers: overflow="saturate"; from floats: profile="spec,float_to_int=saturate" (NaN gives 0)'
+        raise InputError(f"saturate is for float types, not for '{to}'", hint=hint)
+    if overflow is not None and not (from_integers and isinstance(to, ty.IntegerType)):
+        hint = "into floats: saturate=True; from floats into integers: the field float_to_int of the profile"
+        raise InputError("overflow is for conversions from integers to integers", hint=hint)
+
+
+def _between_integers(source: Value, to: ty.IntegerType, overflow: Overflow | None) -> Kernel:
+    """Return the kernel between integer types. Without ``overflow`` raise TypeMismatch for an element that does not
+    fit.
+    """
+    from_ = source.element_type
+    assert isinstance(from_, ty.IntegerType)
+    if overflow is None:
+        bits = source.bits
+        if source.poison is not None:
+            lost = source.poisoned.reshape(source.shape + (1,) * (bits.ndim - len(source.shape)))
+            bits = np.where(lost, bits.dtype.type(0), bits)
+        found = integer_casts.outside(bits, from_.width, reads_signed(from_), to.width, reads_signed(to))
+        if found is not None:
+            raise out_of_range(*found, to)
+    return conversion_kernel(from_, to, None, SPEC, overflow=overflow or "wrap")
+
+
+def _with_type(value: Value, target: ty.Type) -> Value:
+    """Return a value with a whole type in place of the tensor of its shape. Raise TypeMismatch if it does not fit."""
+    if target is ty.element_type(target):
+        return value
+    conflict = shape_conflict(target, value.shape)
+    if conflict:
+        raise TypeMismatch(f"convert: {conflict}")
+    return Value(target, value.bits, value.poison, None, value.origins)
 
 
 def _value_of_bits(x: Any, spelling: str | ty.Type | None) -> Value:
@@ -76,27 +175,6 @@ def _value_of_bits(x: Any, spelling: str | ty.Type | None) -> Value:
     if spelling is None:
         raise TypeMismatch("bitstring.Bits do not say their type", hint="give from_=…, the type whose bits they are")
     return Value.from_bits(x, spelling)
-
-
-def _source(x: Any, spelling: str | ty.Type | None) -> Value:
-    if spelling is None:
-        value = Value.from_numpy(x, copy=False)
-        element = value.element_type
-        # An unsigned dtype and bool are unsigned integers here, too.
-        if isinstance(element, ty.IntegerType) and (as_array(x, "x").dtype.name.startswith("uint") or element == ty.I1):
-            unsigned = ty.IntegerType(element.width, "unsigned")
-            return Value(ty.with_element(value.type, unsigned), value.bits)
-        return value
-    return to_value(x, type_of_array(x, as_type(spelling)))
-
-
-def type_of_array(x: Any, given: ty.Type) -> ty.Type:
-    """Return the type of an array: ``given``, or a tensor of it if it is an element type and the array has axes."""
-    shape = np.shape(x)
-    if given is not ty.element_type(given) or not shape:
-        return given
-    limbs = np.asarray(x).dtype == np.uint64 and code_layout(given)[1]
-    return ty.TensorType(shape[:-1] if limbs else shape, given)
 
 
 def apply_kernel(kernel: Kernel, name: str, values: Sequence[Value], result: ty.Type) -> Value:
@@ -111,4 +189,12 @@ def apply_kernel(kernel: Kernel, name: str, values: Sequence[Value], result: ty.
         kernel = replace(kernel, array=lambda *codes: outcome)
     op = Operation(name, default_registry().find(name), [SSAValue(value.type) for value in values], [result])
     step = ElementwiseStep(op, Elementwise(lambda op, settings: kernel), kernel, _DEFAULTS)
-    return step.run(Run(_DEFAULTS), tuple(values))[0]
+    run = Run(_DEFAULTS)
+    return step.run(run, tuple(_adopted(value, run.origins) for value in values))[0]
+
+
+def _adopted(value: Value, origins: Origins) -> Value:
+    """Return a value whose poison has its origins in the table of a run."""
+    if value.poison is None or value.origins is None:
+        return value
+    return Value(value.type, value.bits, origins.adopt(value.poison, value.origins), value.open, origins)

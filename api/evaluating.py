@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from halfulp.converting import apply_kernel, type_of_array
+from halfulp.converting import apply_kernel
 from halfulp.extending import user_functions
+from halfulp.inputs import as_value
 from halfulp.interp.declare.build import completed, single_op_module, with_rounding
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.declare.registry import default_registry
@@ -18,36 +20,38 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Control
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import IndexWidth, OnUb, Settings
-from halfulp.interp.run.stochastic import stochastic_kernel
+from halfulp.interp.run.stochastic import RandomBits, stochastic_kernel
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.conversions import random_bits
-from halfulp.interp.values.value import Value, to_value
+from halfulp.interp.values.value import Value
+from halfulp.random_bits import drawn_bits
 from halfulp.semantics.profile import Profile, as_profile
 
 
 def eval(
     op: str,
     *operands: Any,
-    type: str | ty.Type | Sequence[str | ty.Type | None] | None = None,
-    to: str | ty.Type | None = None,
+    type: Any = None,
+    to: Any = None,
     profile: Profile | str | None = None,
     on_ub: OnUb = "raise",
     index_width: IndexWidth = 64,
     track_open: bool = False,
     random: npt.NDArray[Any] | None = None,
+    rng: np.random.Generator | None = None,
+    seed: int | None = None,
     mma: str = "exact",
     **properties: Any,
 ) -> Any:
     """Evaluate one op without writing MLIR. Return its result as a `Value`, or a tuple of them where it has several.
 
-    ``op``: the full name, as in "arith.addf". ``operands``: arrays, numbers or `Value`s. ``type``: the element type (or
+    ``op``: the full name, as in "arith.addf". ``operands``: arrays, numbers, `Value`s, or
+    anything else that `convert` takes if the type is given. ``type``: the element type (or
     whole type) of the operands, one for all or one for each; None where the dtype is enough. ``to``: the element type
     of the result of a cast. ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``,
     ``predicate="slt"``, ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), other attributes as MLIR spells
-    them or as lists. ``rounding="stochastic"`` needs ``random``: one unsigned integer for each element, which is
-    compared with the discarded fraction at the width of its dtype. ``profile``, ``on_ub``,
-    ``index_width``, ``track_open``, ``mma``: as for `run`.
+    them or as lists. ``rounding="stochastic"`` needs ``seed``, ``rng`` or ``random``, as for `convert`. ``profile``,
+    ``on_ub``, ``index_width``, ``track_open``, ``mma``: as for `run`.
 
     Several operands of an op may each stand for any number of values. Where the op accepts only one way to divide the
     given values among them, that one is used; otherwise give ``operandSegmentSizes=[2, 1]``. `iree_codegen.inner_tiled`
@@ -80,7 +84,9 @@ def eval(
     )
     function = module.body[0]
     if stochastic:
-        return _stochastically(function, values, as_profile(profile), random)
+        bits = drawn_bits(random, rng, seed, values[0].shape, stochastic)
+        return _stochastically(function, values, as_profile(profile), bits)
+    drawn_bits(random, rng, seed, (), stochastic)
     _, casts = user_functions()
     settings = Settings(
         as_profile(profile), on_ub=on_ub, index_width=index_width, track_open=track_open, casts=casts, mma=mma
@@ -102,12 +108,11 @@ def _operand(definition: OpDefinition, index: int, operand: Any, spelling: str |
         given = ty.I1 if slot.constraint.accepts(ty.I1) else given  # the condition of select
     if given is None:
         return Value.from_numpy(operand)
-    return to_value(operand, type_of_array(operand, given), what)
+    return as_value(operand, given, what=what)
 
 
-def _stochastically(
-    function: Operation, values: Sequence[Value], profile: Profile, random: npt.NDArray[Any] | None
-) -> Value:
+def _stochastically(function: Operation, values: Sequence[Value], profile: Profile, random: RandomBits | None) -> Value:
     op = function.regions[0].blocks[0].operations[0]
-    kernel = stochastic_kernel(op, random_bits(random, values[0].shape), profile)
+    assert random is not None
+    kernel = stochastic_kernel(op, random, profile)
     return apply_kernel(kernel, op.name, values, op.results[0].type)

@@ -306,7 +306,13 @@ def to_integer(
     """Convert a code to an integer of ``width`` bits, in two's complement if ``signed``. Out of range: by
     ``float_to_int``.
     """
-    x = operand(src, a, policy)
+    return integer_of(operand(src, a, policy), width, signed, rounding, policy, random)
+
+
+def integer_of(
+    x: Unpacked, width: int, signed: bool, rounding: int = RZ, policy: FloatPolicy = SPEC, random: Random = None
+) -> Result:
+    """Convert an unpacked value to an integer; see `to_integer`."""
     lowest, highest = (-(1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
     mask = (1 << width) - 1
     if x.kind == FINITE:

@@ -14,8 +14,9 @@ from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.types import element_width
-from halfulp.interp.values.coerce import as_array, as_type
+from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
+from halfulp.interp.values.foreign_arrays import as_array
 from halfulp.interp.values.memref_layout import chosen_layout, is_injective, layout_conflict, row_major, spanned
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value, to_value

@@ -28,6 +28,7 @@ from halfulp.interp.values.element_layout import (
     shape_of_codes,
     spell_shape,
 )
+from halfulp.interp.values.foreign_arrays import LONG_DOUBLE, as_array, long_double_codes
 from halfulp.interp.values.natural_arrays import natural_dtypes
 from halfulp.interp.values.spelling import float_code, range_text
 
@@ -80,14 +81,6 @@ def _hint_of_alias(text: str) -> str | None:
         if known not in (None, name):
             return f"MLIR text has {known} for {name}"
     return None
-
-
-def as_array(data: Any, what: str) -> npt.NDArray[Any]:
-    """Return ``data`` as a NumPy array. Raises TypeMismatch where it is not one: rows of different lengths."""
-    try:
-        return np.asarray(data)
-    except ValueError as error:
-        raise TypeMismatch(f"{what}: it is not an array: {error}") from None
 
 
 def container_of(data: npt.ArrayLike, type_: ty.Type) -> ty.Type:
@@ -195,6 +188,8 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
     dtype, trailing = code_layout(stored)
     natural = natural_dtypes().get(stored)
     given = f"{what}: expected '{type_}'"
+    if array.dtype.type is np.longdouble and isinstance(stored, ty.FloatType) and stored.format is LONG_DOUBLE:
+        return long_double_codes(array)
     if natural is not None and array.dtype == natural:
         return _clean(array.view(dtype), width)
     if isinstance(stored, ty.IntegerType | ty.IndexType) and natural is not None and width >= 8:

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
-from halfulp.semantics import casts
+from halfulp.semantics import casts, integer_casts
+from halfulp.semantics.integer_casts import Overflow
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
 
@@ -22,11 +23,13 @@ def conversion_kernel(
     profile: Profile,
     random: npt.NDArray[Any] | None = None,
     shape: tuple[int, ...] = (),
+    overflow: Overflow | None = None,
 ) -> Kernel:
     """Return the kernel of `halfulp.convert` between two element types.
 
     ``mode``: None for the default: to nearest even into floats, the profile's into integers. ``random``: the bits of
-    stochastic rounding, for values of ``shape``. Raises TypeMismatch for types that cannot be converted.
+    stochastic rounding, for values of ``shape``. ``overflow``: what an integer becomes that another integer type
+    does not have; needed between integers. Raises TypeMismatch for types that cannot be converted.
     """
     into_floats = Rounding.TO_NEAREST_EVEN if mode is None else mode
     match from_, to:
@@ -39,8 +42,15 @@ def conversion_kernel(
             return casts.from_integer(from_.width, signed, to.format, profile, rounding=into_floats)
         case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
             return casts.to_integer(from_.format, to.width, to.signedness != "unsigned", profile, rounding=mode)
+        case ty.IntegerType(), ty.IntegerType() if mode is None and overflow is not None:
+            return integer_casts.convert(from_.width, reads_signed(from_), to.width, reads_signed(to), overflow)
     how = "" if mode is not Rounding.STOCHASTIC else " with stochastic rounding"
     raise TypeMismatch(f"cannot convert '{from_}' to '{to}'{how}")
+
+
+def reads_signed(integer: ty.IntegerType) -> bool:
+    """Tell whether a conversion between integers reads a type as signed: all but unsigned ones and i1."""
+    return integer.signedness != "unsigned" and integer != ty.I1
 
 
 def random_bits(random: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> tuple[npt.NDArray[Any], int]:

@@ -14,6 +14,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.element_layout import is_unsigned, numeric
+from halfulp.interp.values.foreign_arrays import LONG_DOUBLE
 
 _PLAIN = ("f16", "f32", "f64")
 # ml_dtypes keeps 2- and 4-bit integers in a byte whose upper bits are ignored on reading: accepted, masked.
@@ -55,6 +56,8 @@ def type_of_dtype(dtype: np.dtype[Any], unsigned: bool = False) -> ty.Type | Non
     Integers are signless, as in MLIR's arith, whatever sign their dtype has; with ``unsigned``, those of an unsigned
     dtype and bool are unsigned.
     """
+    if dtype.type is np.longdouble and LONG_DOUBLE is not None:
+        return ty.FloatType(LONG_DOUBLE)
     return _types_of_dtypes(unsigned).get(dtype)
 
 

@@ -12,9 +12,10 @@ from halfulp.fp_formats.bit_patterns import bits_of
 from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
-from halfulp.interp.values.coerce import as_array, as_type, codes_of, codes_of_bits, container_of
+from halfulp.interp.values.coerce import as_type, codes_of, codes_of_bits, container_of
 from halfulp.interp.values.display import value_html
 from halfulp.interp.values.element_layout import concrete, shape_conflict, shape_of_codes, spell_shape
+from halfulp.interp.values.foreign_arrays import as_array
 from halfulp.interp.values.natural_arrays import natural_array, type_of_dtype
 from halfulp.interp.values.spelling import spell_value
 from halfulp.semantics.poison import Origin, Origins, PoisonIds

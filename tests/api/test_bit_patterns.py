@@ -30,7 +30,7 @@ def test_bits_are_converted_from_their_type() -> None:
         (Bits("0x7e"), "f16", "bits: .* has 8 bits, but 16 are needed"),
         ("0x7e", "f8E4M3FN", "from_ goes with bitstring.Bits, but x is of type str"),
         (1.5, "f32", "from_ goes with bitstring.Bits, but x is of type float"),
-        ("0x7e", None, "no MLIR type corresponds to dtype"),
+        ("0x7e", None, "bits are given by hu.Value.from_bits"),
     ],
 )
 def test_what_is_refused(x: object, from_: str | None, message: str) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.fp_formats.codes import codes_to_ints
 
 
 def test_convert_between_floats_and_integers() -> None:
@@ -31,11 +36,11 @@ def test_convert_from_raw_bits_of_wide_types() -> None:
 
 
 def test_convert_says_what_is_wrong() -> None:
-    with pytest.raises(hu.TypeMismatch, match="cannot convert 'i8' to 'i16'"):
-        hu.convert(np.int8(1), "i16")
+    with pytest.raises(hu.TypeMismatch, match="cannot convert 'i8' to 'index'"):
+        hu.convert(np.int8(1), "index")
     with pytest.raises(ValueError, match="rounding is 'half_up', but must be one of to_nearest_even"):
         hu.convert(1.0, "f16", rounding="half_up")
-    with pytest.raises(hu.InputError, match="stochastic rounding needs random"):
+    with pytest.raises(hu.InputError, match="stochastic rounding needs seed=…, rng=…, or random=…"):
         hu.convert(1.0, "f16", rounding="stochastic")
     with pytest.raises(hu.TypeMismatch, match="unsigned integers of shape"):
         hu.convert([1.0, 2.0], "f16", rounding="stochastic", random=np.zeros(3, np.uint8))
@@ -73,3 +78,157 @@ def test_a_float_format_of_ones_own() -> None:
     x = hu.convert([1.3, 1e9, 0.0, -1.0], to=fmt)
     assert repr(x) == "Value(4xf8E5M3=1.25 nan 0 nan)"
     assert repr(hu.eval("arith.addf", x, x)) == "Value(4xf8E5M3=2.5 nan 0 nan)"
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rounding", [None, "nearest", "toward_zero"])
+@pytest.mark.parametrize("option", ["random", "rng", "seed"])
+def test_random_bits_without_stochastic_rounding_are_refused(rounding: str | None, option: str) -> None:
+    given: dict[str, Any] = {"random": np.uint32(5), "rng": np.random.default_rng(1), "seed": 0}
+    with pytest.raises(hu.InputError, match=f"{option} is given, but the rounding is not stochastic"):
+        hu.convert(0.3, "f8E4M3FN", rounding=rounding, **{option: given[option]})
+    with pytest.raises(hu.InputError, match=f"{option} is given, but the rounding is not stochastic"):
+        hu.eval("arith.addf", 1.0, 2.0, type="f32", **{option: given[option]})
+
+
+def test_only_one_source_of_random_bits() -> None:
+    with pytest.raises(hu.InputError, match="rng and seed are given"):
+        hu.convert(0.3, "bf16", rounding="stochastic", rng=np.random.default_rng(1), seed=1)
+    for seed in (-1, 1 << 64, 1.5, True, "1"):
+        with pytest.raises(hu.InputError, match="must be an integer from 0"):
+            hu.convert(0.3, "bf16", rounding="stochastic", seed=seed)  # type: ignore[arg-type]
+    with pytest.raises(hu.InputError, match=r"rng is of type int, .*\n.*seed="):
+        hu.convert(0.3, "bf16", rounding="stochastic", rng=5)  # type: ignore[arg-type]
+
+
+def test_a_seed_is_the_key_of_philox_with_32_bits_for_each_element() -> None:
+    x = np.linspace(-3, 3, 35).reshape(5, 7)
+    words = np.random.Philox(key=9).random_raw(18)
+    bits = np.array([half for word in words.tolist() for half in (word & 0xFFFFFFFF, word >> 32)][:35], np.uint32)
+    expected = hu.convert(x, "f8E5M2", rounding="stochastic", random=bits.reshape(5, 7))
+    assert hu.convert(x, "f8E5M2", rounding="SR", seed=9) == expected
+    assert hu.convert(x, "f8E5M2", rounding="SR", seed=10) != expected
+    total = hu.eval("arith.addf", x, x, rounding="stochastic", seed=9)
+    assert total == hu.eval("arith.addf", x, x, rounding="stochastic", random=bits.reshape(5, 7))
+
+
+def test_a_generator_draws_32_bits_for_each_element() -> None:
+    x = np.linspace(-3, 3, 35).reshape(5, 7)
+    bits = np.random.default_rng(4).integers(0, 1 << 32, (5, 7), np.uint32)
+    expected = hu.convert(x, "f8E5M2", rounding="stochastic", random=bits)
+    rng = np.random.default_rng(4)
+    assert hu.convert(x, "f8E5M2", rounding="stochastic", rng=rng) == expected
+    assert hu.convert(x, "f8E5M2", rounding="stochastic", rng=rng) != expected  # the generator has moved on
+
+
+def test_stochastic_rounding_of_integers_and_exact_numbers() -> None:
+    random = np.arange(256, dtype=np.uint8)
+    quarter = {"i64": np.full(256, 33), "exact": [Fraction(33)] * 256}
+    for x in quarter.values():
+        result = hu.convert(x, "f8E5M2", rounding="stochastic", random=random)  # 33 lies an eighth above 32
+        assert result.numpy().astype(float).tolist() == [40.0 if r < 32 else 32.0 for r in range(256)]
+    with pytest.raises(hu.TypeMismatch, match="stochastic rounding"):
+        hu.convert(1.5, "i8", rounding="stochastic", seed=1)
+
+
+def test_saturate_is_a_field_of_the_profile() -> None:
+    x = [1e9, -1e9, np.inf, np.nan, 1.0]
+    expected = hu.convert(x, "f8E4M3FN", profile="spec,conversion_overflow=saturate")
+    assert hu.convert(x, "f8E4M3FN", saturate=True) == expected
+    assert expected.numpy().astype(float).tolist()[:3] == [448.0, -448.0, 448.0]
+    assert hu.convert(x, "f8E4M3FN", saturate=False) == hu.convert(x, "f8E4M3FN")
+    with hu.profile("mlir22-fold"):
+        assert hu.convert(x, "f4E2M1FN", saturate=True) == hu.convert(
+            x, "f4E2M1FN", profile="mlir22-fold,conversion_overflow=saturate"
+        )
+    assert hu.convert(x, "f8E4M3FN", saturate=True, profile="ocp-saturate") == expected
+    with pytest.raises(hu.InputError, match="saturate=True, but the profile says conversion_overflow=format"):
+        hu.convert(x, "f8E4M3FN", saturate=True, profile="spec")
+    with pytest.raises(hu.InputError, match="saturate=False, but the profile says conversion_overflow=saturate"):
+        hu.convert(x, "f8E4M3FN", saturate=False, profile="ocp-saturate")
+    with pytest.raises(
+        hu.InputError, match=r"saturate is for float types, not for 'i8'\nhint: .*float_to_int=saturate"
+    ):
+        hu.convert(x, "i8", saturate=True)
+    for number in (Fraction(10**400), 10**400, "1e400", Decimal("-1e400")):
+        assert abs(hu.convert(number, "f16", saturate=True).item()) == 65504.0
+
+
+# --- integers to integers ---------------------------------------------------------------------------------------------
+
+INTEGERS = ("i1", "i3", "i8", "ui8", "si16", "i16", "ui32", "i64", "ui64", "i65", "ui100", "i128")
+
+
+def _numbers_of(type_: str) -> list[int]:
+    """All of up to 8 bits, and the corners of wider types."""
+    width, unsigned = int(type_.lstrip("usi")), type_ == "i1" or type_[0] == "u"
+    low, high = (0, (1 << width) - 1) if unsigned else (-(1 << width - 1), (1 << width - 1) - 1)
+    if width <= 8:
+        return list(range(low, high + 1))
+    near = [0, 1, 2, 127, 128, 255, 256, 32767, 32768, 65535, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
+    return [n for n in (low, low + 1, *(-n for n in near), *near, high - 1, high) if low <= n <= high]
+
+
+@pytest.mark.parametrize("to", INTEGERS)
+@pytest.mark.parametrize("from_", INTEGERS)
+def test_integers_to_integers(from_: str, to: str) -> None:
+    numbers, target = _numbers_of(from_), _numbers_of(to)
+    low, high = min(target), max(target)
+    width, wide = int(from_.lstrip("usi")), int(to.lstrip("usi"))
+    x = hu.Value.from_bits([n & ((1 << width) - 1) for n in numbers], from_)
+    fits = [low <= n <= high for n in numbers]
+    mask = (1 << wide) - 1
+
+    def codes(value: hu.Value) -> list[int]:
+        return codes_to_ints(value.bits, wide)
+
+    assert codes(hu.convert(x, to, overflow="wrap")) == [n & mask for n in numbers]
+    assert codes(hu.convert(x, to, overflow="saturate")) == [min(max(n, low), high) & mask for n in numbers]
+    poison = hu.convert(x, to, overflow="poison")
+    assert poison.poisoned.tolist() == [not fit for fit in fits]
+    assert [c for c, fit in zip(codes(poison), fits, strict=True) if fit] == [
+        n & mask for n, fit in zip(numbers, fits, strict=True) if fit
+    ]
+    for n, fit in zip(numbers, fits, strict=True):
+        scalar = hu.Value.from_bits(n & ((1 << width) - 1), from_)
+        assert hu.convert(scalar, to, overflow="poison").poisoned.item() != fit
+        if fit:
+            assert codes_to_ints(hu.convert(scalar, to).bits[np.newaxis], wide) == [n & mask]
+    if all(fits):
+        assert codes(hu.convert(x, to)) == [n & mask for n in numbers]
+    else:
+        first = fits.index(False)
+        with pytest.raises(
+            hu.TypeMismatch, match=rf"element \[{first}\] is {numbers[first]}, which '{to}' does not have"
+        ):
+            hu.convert(x, to)
+
+
+def test_integers_that_do_not_fit_are_refused_with_the_choices() -> None:
+    with pytest.raises(hu.TypeMismatch) as raised:
+        hu.convert(np.array([[1, 2], [3, 300]]), "ui8")
+    assert "element [1, 1] is 300, which 'ui8' does not have: its numbers are 0 to 255" in str(raised.value)
+    assert 'overflow="wrap", overflow="saturate", overflow="poison"' in str(raised.value)
+    for overflow, expected in (("wrap", 44), ("saturate", 255)):
+        assert hu.convert(300, "ui8", overflow=overflow).item() == expected  # type: ignore[arg-type]
+    assert hu.convert(10**30, "ui8", overflow="saturate").item() == 255
+    with pytest.raises(hu.TypeMismatch, match="the number is 10{30}, which 'ui8' does not have"):
+        hu.convert(10**30, "ui8")
+    with pytest.raises(hu.TypeMismatch, match="an integer of 332193 bits"):
+        hu.convert(10**100000, "ui8")
+    with pytest.raises(hu.InputError, match="overflow is 'clip', but must be one of wrap, saturate, poison"):
+        hu.convert(300, "i8", overflow="clip")  # type: ignore[arg-type]
+    for x, to in ((1.0, "i8"), (1, "f32"), (Fraction(1, 2), "f32")):
+        with pytest.raises(hu.InputError, match="overflow is for conversions from integers to integers"):
+            hu.convert(x, to, overflow="wrap")
+    poisoned = hu.convert([np.nan, 1.0], "i32")
+    assert hu.convert(poisoned, "i8").poisoned.tolist() == [True, False]
+
+
+def test_poison_keeps_its_origin_through_conversions() -> None:
+    first = hu.convert([np.nan, 1.0], "f4E2M1FN")
+    second = hu.convert(hu.convert(first, "f32"), "i8")
+    assert second.origin(0) == first.origin(0)
+    assert hu.convert(second, "i3").origin(0) == first.origin(0)

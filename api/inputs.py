@@ -1,0 +1,311 @@
+"""Take numbers and arrays of every kind as values: of NumPy, ml_dtypes and torch, exact numbers, and text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import numbers, scalar
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.coerce import as_type, container_of
+from halfulp.interp.values.conversions import conversion_kernel, reads_signed
+from halfulp.interp.values.element_layout import numeric, shape_conflict
+from halfulp.interp.values.foreign_arrays import as_array
+from halfulp.interp.values.foreign_arrays import masked as mask_of
+from halfulp.interp.values.spelling import range_text
+from halfulp.interp.values.value import Value, to_elements, to_value
+from halfulp.semantics import integer_casts
+from halfulp.semantics.integer_casts import OVERFLOWS, Overflow, limits
+from halfulp.semantics.poison import Origin, Origins
+from halfulp.semantics.profile import SPEC, Profile
+
+Masked = Literal["poison"] | None
+
+# From here on, f64 does not hold every integer: NumPy may have rounded one in a list of integers and floats.
+_MOST_EXACT = float(1 << 53)
+
+
+class ExactNumbers(NamedTuple):
+    """Numbers without a type, which no array holds, in row-major order."""
+
+    numbers: Sequence[numbers.Exact]
+    shape: tuple[int, ...]
+
+
+def as_value(x: Any, type: Any = None, *, masked: Masked = None, what: str = "the value") -> Value:
+    """Return any input as a value. An array is not copied, and not rounded.
+
+    ``x``: a `Value` or `Buffer`; a number of Python or NumPy; an array of NumPy (of any byte order, longdouble
+    included), ml_dtypes or JAX; a torch tensor on the CPU; or nested lists. ``type``: the element type, or the whole
+    type; None for that of the dtype, where the integers of an unsigned dtype and bool are unsigned. With a type, the
+    numbers of lists, fractions, decimals and numeric text are rounded to it once, to nearest even; an array must have
+    its dtype. ``masked``: "poison" makes the masked elements of a NumPy masked array poison; they are refused without
+    it. ``what`` names the input in errors.
+
+    Raises TypeMismatch for an input that is none of these, or does not fit the type.
+    """
+    given = None if type is None else as_type(type)
+    taken = taken_as(x, what, masked)
+    if isinstance(taken, ExactNumbers):
+        if given is None:
+            raise TypeMismatch(f"{what}: exact numbers have no type", hint="name one with type=…, as in type='f64'")
+        return _as_literals(taken, given, what)
+    if given is None or isinstance(x, Value | Buffer):
+        return taken if given is None else to_value(taken, given, what)
+    if taken.poison is None and isinstance(x, bool | int | float) and not isinstance(x, np.generic):
+        return to_value(x, given, what)
+    if isinstance(x, list | tuple) and taken.element_type in _OF_LISTS:
+        return _list_as_literals(taken, given, what)
+    array = np.ma.getdata(x) if isinstance(x, np.ma.MaskedArray) else x
+    value = to_value(as_array(array, what), container_of(as_array(array, what), given), what)
+    return Value(value.type, value.bits, taken.poison, None, taken.origins) if taken.poison is not None else value
+
+
+_OF_LISTS = (ty.FloatType(numbers.F64), ty.I64, ty.IntegerType(64, "unsigned"))
+
+
+def taken_as(x: Any, what: str, masked: Masked = None) -> Value | ExactNumbers:
+    """Return an input as a value of the type of its dtype, or as exact numbers where it has none."""
+    if masked not in (None, "poison"):
+        raise ValueError(f"masked is {masked!r}, but must be None or 'poison'")
+    if isinstance(x, Buffer):
+        return x.load()
+    if isinstance(x, Value):
+        return x
+    if isinstance(x, int) and not -(1 << 63) <= x < 1 << 64:
+        return ExactNumbers((x,), ())
+    if isinstance(x, (str, *numbers.TYPES)) and not isinstance(x, int | np.generic):
+        return ExactNumbers((_exact(x, (), what),), ())
+    if isinstance(x, np.ma.MaskedArray) and masked == "poison":
+        return _with_poison(_of_array(as_array(np.ma.getdata(x), what), what), mask_of(x))
+    array = as_array(x, what)
+    if isinstance(x, list | tuple) and array.dtype != object:
+        array = _of_list(x, array, what)
+    return _of_array(array, what)
+
+
+def _of_list(x: Any, array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
+    """Return the array of nested lists, as objects if NumPy has changed what is in them."""
+    if array.dtype.kind in "US":
+        return np.asarray(x, object)
+    if array.dtype.kind != "f" or not array.size:
+        return array
+    with np.errstate(all="ignore"):
+        largest = np.abs(array).max()
+    if largest < _MOST_EXACT:
+        return array
+    objects = np.asarray(x, object)
+    flat = objects.ravel()
+    if any(item is np.ma.masked for item in flat):
+        raise TypeMismatch(f"{what}: the list holds masked elements", hint="give an np.ma array and masked='poison'")
+    changed = any(isinstance(item, int | np.integer) and abs(int(item)) > _MOST_EXACT for item in flat)
+    return objects if changed else array
+
+
+def _of_array(array: npt.NDArray[Any], what: str) -> Value | ExactNumbers:
+    if array.dtype.kind in "OU":
+        places = np.ndindex(array.shape)
+        flat = [_exact(item, place, what) for place, item in zip(places, array.ravel().tolist(), strict=True)]
+        return ExactNumbers(flat, array.shape)
+    if array.dtype.kind == "c":
+        raise TypeMismatch(f"{what}: complex numbers have no element type", hint="give x.real and x.imag")
+    return to_elements(array, None, what)
+
+
+def _exact(item: Any, place: tuple[int, ...], what: str) -> numbers.Exact:
+    where = f"{what}, element {list(place)}" if place else what
+    if isinstance(item, Value) and not item.shape and item.poison is None:
+        return _numbers_of(item).numbers[0]
+    try:
+        return numbers.exact_number(item)
+    except (TypeError, ValueError) as error:
+        raise TypeMismatch(f"{where}: {error}") from None
+
+
+def _numbers_of(value: Value) -> ExactNumbers:
+    """Return the elements of a value as exact numbers; a NaN loses its payload."""
+    element = numeric(value.element_type)
+    width = ty.width_of(element)
+    codes = codes_to_ints(value.bits, width)
+    if isinstance(element, ty.FloatType):
+        return ExactNumbers([_number_of_code(element.format, code) for code in codes], value.shape)
+    signed = isinstance(element, ty.IntegerType) and reads_signed(element)
+    wrap = 1 << width
+    return ExactNumbers([code - wrap if signed and code >> (width - 1) else code for code in codes], value.shape)
+
+
+def _number_of_code(fmt: FloatFormat, code: int) -> numbers.Exact:
+    x = scalar.unpack(fmt, code)
+    if x.kind != scalar.FINITE:
+        number = float("inf") if x.kind == scalar.INFINITE else float("nan")
+        return -number if x.sign else number
+    power = x.exponent
+    return numbers.Ratio(x.sign, x.significand << max(power, 0), 1 << max(-power, 0))
+
+
+def _with_poison(value: Value | ExactNumbers, mask: npt.NDArray[np.bool_] | None) -> Value | ExactNumbers:
+    assert mask is not None
+    if not mask.any() or isinstance(value, ExactNumbers):
+        if mask.any():
+            raise TypeMismatch("masked elements of an array of objects cannot become poison", hint="give x.astype(…)")
+        return value
+    origins = Origins()
+    first = tuple(int(k) for k in np.argwhere(mask)[0]) if mask.ndim else ()
+    identity = origins.id_of(Origin("input", "", "masked in the given array", first))
+    return Value(value.type, value.bits, np.where(mask, np.uint16(identity), np.uint16(0)), None, origins)
+
+
+def _list_as_literals(given: Value, type_: ty.Type, what: str) -> Value:
+    """Do for lists of Python's numbers, an array of f64 or 64-bit integers, what `_as_literals` does for others."""
+    element, source = numeric(ty.element_type(type_)), given.element_type
+    array = given.numpy()
+    if isinstance(element, ty.FloatType):
+        nans = np.isnan(array)
+        if element.format.nan_code is None and nans.any():
+            raise TypeMismatch(f"{what}: {element.format.name} has no NaN")
+        if not element.format.signed and (np.signbit(array) & ~nans).any():
+            raise TypeMismatch(f"{what}: {element.format.name} has no negative values")
+        kernel = conversion_kernel(source, element, Rounding.TO_NEAREST_EVEN, SPEC)
+    elif isinstance(source, ty.IntegerType):
+        if array.size:
+            _check_range((int(array.min()), int(array.max())), element, what)
+        kernel = integer_casts.convert(64, reads_signed(source), ty.width_of(element), False, "wrap")
+    else:
+        raise TypeMismatch(f"{what}: '{element}' takes integers", hint="round first: hu.convert(x, to)")
+    container = _container(given.shape, type_, what)
+    return Value(container, kernel.array(given.bits).results[0])
+
+
+def _container(shape: tuple[int, ...], type_: ty.Type, what: str) -> ty.Type:
+    """Return a tensor of an element type, or a whole type that fits the shape. Raises TypeMismatch."""
+    container = ty.TensorType(shape, type_) if type_ is ty.element_type(type_) and shape else type_
+    conflict = shape_conflict(container, shape)
+    if conflict:
+        raise TypeMismatch(f"{what}: {conflict}")
+    return container
+
+
+def _check_range(given: Iterable[int], element: ty.Type, what: str) -> None:
+    """Raise TypeMismatch for an integer that no literal of the type can be: a signless one may be meant either way."""
+    width = ty.width_of(element)
+    signedness = element.signedness if isinstance(element, ty.IntegerType) else "signless"
+    low = 0 if signedness == "unsigned" else -(1 << width >> 1)
+    high = (1 << width >> (signedness == "signed")) - 1
+    for number in given:
+        if not low <= number <= high:
+            shown = number if abs(number) >> 64 == 0 else "a number"
+            raise TypeMismatch(f"{what}: {shown} is outside the range of '{element}', {range_text(low, high)}")
+
+
+def _as_literals(given: ExactNumbers, type_: ty.Type, what: str) -> Value:
+    """Return exact numbers as literals of a type are read: floats rounded to nearest even, integers as they are.
+
+    Raises TypeMismatch for a number that the type does not have.
+    """
+    element = numeric(ty.element_type(type_))
+    for place, number in zip(np.ndindex(given.shape), given.numbers, strict=True):
+        where = f"{what}, element {list(place)}" if place else what
+        if isinstance(element, ty.FloatType):
+            if numbers.is_nan(number) and element.format.nan_code is None:
+                raise TypeMismatch(f"{where}: {element.format.name} has no NaN")
+            if numbers.is_negative(number) and not numbers.is_nan(number) and not element.format.signed:
+                raise TypeMismatch(f"{where}: {element.format.name} has no negative values")
+        elif not isinstance(number, int):
+            raise TypeMismatch(f"{where}: '{element}' takes integers", hint="round first: hu.convert(x, to)")
+    if isinstance(element, ty.FloatType):
+        codes = [numbers.round_to_format(element.format, number).code for number in given.numbers]
+    else:
+        whole = [number for number in given.numbers if isinstance(number, int)]
+        _check_range(whole, element, what)
+        codes = [number & ((1 << ty.width_of(element)) - 1) for number in whole]
+    return Value(_container(given.shape, type_, what), ints_to_codes(codes, ty.width_of(element), given.shape))
+
+
+# --- rounding ---------------------------------------------------------------------------------------------------------
+
+
+def rounded_numbers(
+    given: ExactNumbers,
+    element: ty.Type,
+    mode: Rounding | None,
+    profile: Profile,
+    random: tuple[npt.NDArray[Any], int] | None,
+    overflow: Overflow | None,
+) -> Value:
+    """Return exact numbers, each rounded once to an element type, as a scalar or a tensor.
+
+    What the type does not have is poison, or what the profile says; an integer that an integer type does not have is
+    what ``overflow`` says. Raises TypeMismatch.
+    """
+    if isinstance(element, ty.FloatType):
+        results = _to_floats(given, element.format, mode, profile, random)
+    elif isinstance(element, ty.IntegerType) and mode is not Rounding.STOCHASTIC:
+        results = _to_integers(given, element, mode, profile, overflow)
+    else:
+        raise TypeMismatch(f"cannot convert numbers to '{element}'{' with stochastic rounding' * (mode is not None)}")
+    codes, lost = [result.code for result in results], np.array([result.poison for result in results], np.bool_)
+    container = ty.TensorType(given.shape, element) if given.shape else element
+    value = Value(container, ints_to_codes(codes, ty.width_of(element), given.shape))
+    if not lost.any():
+        return value
+    lost = lost.reshape(given.shape)
+    origins = Origins()
+    first = tuple(int(k) for k in np.argwhere(lost)[0]) if given.shape else ()
+    identity = origins.id_of(Origin("convert", "", f"a number that {element} does not have", first))
+    return Value(container, value.bits, np.where(lost, np.uint16(identity), np.uint16(0)), None, origins)
+
+
+def _to_floats(
+    given: ExactNumbers,
+    fmt: FloatFormat,
+    mode: Rounding | None,
+    profile: Profile,
+    random: tuple[npt.NDArray[Any], int] | None,
+) -> list[scalar.Result]:
+    rounding = Rounding.TO_NEAREST_EVEN if mode is None else mode
+    draws: Iterable[scalar.Random] = [None] * len(given.numbers)
+    if random is not None:
+        draws = [(number, random[1]) for number in random[0].ravel().tolist()]
+    policy = profile.conversions
+    return [
+        numbers.round_to_format(fmt, number, rounding, policy, draw)
+        for number, draw in zip(given.numbers, draws, strict=True)
+    ]
+
+
+def _to_integers(
+    given: ExactNumbers, element: ty.IntegerType, mode: Rounding | None, profile: Profile, overflow: Overflow | None
+) -> list[scalar.Result]:
+    rounding = Rounding[profile.to_integer_rounding.upper()] if mode is None else mode
+    width, signed = element.width, reads_signed(element)
+    low, high = limits(width, signed)
+    results = []
+    for place, number in zip(np.ndindex(given.shape), given.numbers, strict=True):
+        if not isinstance(number, int):
+            signed_float = element.signedness != "unsigned"
+            results.append(numbers.round_to_integer(number, width, signed_float, rounding, profile.conversions))
+            continue
+        fits = low <= number <= high
+        if not fits and overflow is None:
+            raise out_of_range(place, number, element)
+        kept = min(max(number, low), high) if overflow == "saturate" else number
+        results.append(scalar.Result(kept & ((1 << width) - 1), 0, not fits and overflow == "poison"))
+    return results
+
+
+def out_of_range(place: tuple[int, ...], number: int, to: ty.IntegerType) -> TypeMismatch:
+    """Return the error for an integer that a type does not have, with the choices."""
+    low, high = limits(to.width, reads_signed(to))
+    where = f"element {list(place)} is" if place else "the number is"
+    shown = str(number) if number.bit_length() < 256 else f"an integer of {number.bit_length()} bits"
+    choices = ", ".join(f'overflow="{each}"' for each in OVERFLOWS)
+    message = f"convert: {where} {shown}, which '{to}' does not have: its numbers are {low} to {high}"
+    return TypeMismatch(message, hint=f"choose {choices}")
