@@ -1,4 +1,4 @@
-"""Hints for names that are not known: the nearest names that are, and nothing where none is near."""
+"""Hints of error messages: the known names that are nearest to an unknown one, and how to install what is missing."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def asking(names: Iterable[str]) -> str | None:
 def with_hint(message: str, hint: str | None) -> str:
     """Append a hint to the message of an error that has no other place for it."""
     return message if hint is None else f"{message} ({hint})"
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs the packages of an extra. It names no index: halfulp is on none."""
+    return f"pip install '.[{extra}]' in the folder with the sources of halfulp"
 
 
 def nearest(name: str, known: Iterable[str], family: Callable[[str], object] = lambda name: None) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import pytest
 from command import PATIENCE
 from packaging.requirements import Requirement
 from tree import LAYERS, ROOT, modules, modules_of, package_files, pyproject, shipped
+
+from halfulp.fp_formats.suggestions import how_to_install
 
 IMPORT_ALL = """
 import importlib, json, pkgutil, sys
@@ -132,3 +135,28 @@ def test_the_editable_install_resolves_to_the_tree(tmp_path: Path) -> None:
     expected = {name: str(path) for name, path in modules().items()}
     imported = json.loads(run(sys.executable, "-I", "-c", IMPORT_NAMED, json.dumps(list(expected)), cwd=tmp_path))
     assert imported == expected
+
+
+FROM_AN_INDEX = re.compile(r"""pip install (?:-\S+ )*['"]?halfulp\b""")
+"""A command that asks an index for halfulp, which is on none."""
+
+TEXTS = {".py", ".pyi", ".md", ".ipynb", ".yml", ".toml", ".html", ".js"}
+
+
+def test_no_text_installs_halfulp_from_an_index() -> None:
+    folders = [ROOT / name for name in (*LAYERS, "benchmarks", "docs", "examples")]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in TEXTS]
+    files += [path for path in ROOT.iterdir() if path.suffix in TEXTS]
+    assert len(files) > 300
+    assert [str(path) for path in files if FROM_AN_INDEX.search(path.read_text(encoding="utf-8"))] == []
+    assert FROM_AN_INDEX.search("pip install 'halfulp[plot]'")
+    assert FROM_AN_INDEX.search("pip install halfulp\n")
+    assert not FROM_AN_INDEX.search("`pip install .` installs the package `halfulp`")
+
+
+def test_hints_name_extras_that_exist() -> None:
+    extras = pyproject()["project"]["optional-dependencies"]
+    texts = [path.read_text(encoding="utf-8") for path in modules().values()]
+    named = {name for text in texts for name in re.findall(r"""how_to_install\(["'](\w+)["']\)""", text)}
+    assert {"plot", "fast", "scale", "prove"} <= named <= set(extras)
+    assert "'.[plot]'" in how_to_install("plot")

@@ -25,6 +25,7 @@ from halfulp.conformance.vectors.shards.directory import tidy
 from halfulp.conformance.vectors.shards.plan import SweepPlan
 from halfulp.conformance.vectors.shards.sweep import sweep_shards
 from halfulp.conformance.vectors.spec import recipe_of_spec
+from halfulp.fp_formats.suggestions import how_to_install
 from halfulp.interp.ir.errors import InputError
 
 DASK_SECONDS = 10
@@ -98,7 +99,7 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
         addressing: Any = import_module("distributed.comm.addressing")
         scheduler: Any = import_module("distributed.scheduler")
     except ImportError:
-        raise InputError("--dask needs dask and distributed", hint="pip install 'halfulp[scale]'") from None
+        raise InputError("--dask needs dask and distributed", hint=how_to_install("scale")) from None
     try:
         # With an invalid address, a client would take long to close.
         addressing.parse_host_port(addressing.parse_address(address)[1])

@@ -4,7 +4,7 @@ Each function returns a matplotlib ``Figure`` that is not part of pyplot's state
 ``ax=`` it draws into your axes and returns their figure. ``dark=True`` is for dark pages. The pictures show halfulp's
 own conversions: exact values and the points between them, never NumPy's casts or samples.
 
-Needs matplotlib: ``pip install halfulp[plot]``.
+Needs matplotlib: ``pip install '.[plot]'`` in the folder with the sources of halfulp.
 """
 
 from halfulp.plot.coordinates import short_text

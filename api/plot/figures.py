@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from halfulp.files import write_file
+from halfulp.fp_formats.suggestions import how_to_install
 from halfulp.interp.ir.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def _figure_class() -> type[Figure]:
     except ModuleNotFoundError as error:
         if error.name != "matplotlib":
             raise
-        raise ModuleNotFoundError("pictures need matplotlib: pip install halfulp[plot]", name="matplotlib") from None
+        message = f"pictures need matplotlib: {how_to_install('plot')}"
+        raise ModuleNotFoundError(message, name="matplotlib") from None
 
     class Picture(Figure):
         def _repr_png_(self) -> bytes:

@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from halfulp.fp_formats.suggestions import how_to_install
 from halfulp.interp.ir.errors import InputError
 
 MAX_MEGABYTES = 1024
@@ -25,7 +26,7 @@ def _module() -> Any:
     try:
         return import_module("z3")
     except ModuleNotFoundError:
-        raise InputError("a proof needs z3, which is not installed", hint="pip install 'halfulp[prove]'") from None
+        raise InputError("a proof needs z3, which is not installed", hint=how_to_install("prove")) from None
 
 
 class _Z3:

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.fp_formats.suggestions import how_to_install
+
 BACKENDS = ("auto", "numpy", "numba")
 VARIABLE = "HALFULP_BACKEND"
 # NumPy takes about 12 ms for this many elements, compiled code 3 ms. Importing numba takes 0.2 s and 150 MB, and
@@ -41,7 +43,7 @@ def _checked(backend: str, what: str) -> str:
     if backend not in BACKENDS:
         raise ValueError(f"{what} is {backend!r}, but must be one of {', '.join(BACKENDS)}")
     if backend == "numba" and not _installed():
-        raise ValueError(f"{what} is 'numba', but numba is not installed: pip install 'halfulp[fast]'")
+        raise ValueError(f"{what} is 'numba', but numba is not installed: {how_to_install('fast')}")
     return backend
 
 

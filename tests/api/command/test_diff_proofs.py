@@ -89,7 +89,7 @@ def test_without_z3_a_verdict_on_samples_is_tested(diff: Diff) -> None:
     code, out = diff(AVERAGE, AVERAGE_BY_OR, "--prove-seconds=3")
     assert code == 2
     assert "a proof needs z3, which is not installed" in out
-    assert "pip install 'halfulp[prove]'" in out
+    assert "pip install '.[prove]'" in out
 
 
 @pytest.mark.parametrize("seconds", ["-1", "nan", "inf", "five", "1e9"])

@@ -164,7 +164,10 @@ def test_a_cluster_that_is_not_there(
 def test_without_dask(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main([*ADD, "--out", str(tmp_path), "--dask", "tcp://localhost:8786"]) == 2
-    assert capsys.readouterr().err == ("error: --dask needs dask and distributed\nhint: pip install 'halfulp[scale]'\n")
+    assert capsys.readouterr().err == (
+        "error: --dask needs dask and distributed\n"
+        "hint: pip install '.[scale]' in the folder with the sources of halfulp\n"
+    )
 
 
 # --- what is asked for ------------------------------------------------------------------------------------------------

@@ -593,7 +593,8 @@ def test_without_matplotlib(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", script + call], check=False, timeout=PATIENCE, capture_output=True, text=True
     )
-    assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: pictures need matplotlib: pip install halfulp[plot]"
+    message = "pictures need matplotlib: pip install '.[plot]' in the folder with the sources of halfulp"
+    assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: {message}"
     call = "from halfulp.command.main import main; sys.exit(main(['explain', '0.3', 'f8E4M3FN', '--plot', 'out.svg']))"
     done = subprocess.run(
         [sys.executable, "-c", script + call],
@@ -604,7 +605,7 @@ def test_without_matplotlib(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: --plot: pictures need matplotlib: pip install halfulp[plot]\n"
+    assert done.stderr == f"error: --plot: {message}\n"
     assert not (tmp_path / "out.svg").exists()
 
 
