@@ -84,7 +84,8 @@ def convert_stochastically(
     )
 
 
-def _sign_bit(codes: Codes, width: int) -> Mask:
+def sign_bit(codes: Codes, width: int) -> Mask:
+    """Return a mask of the codes whose highest bit is set."""
     if width > 64:
         return np.asarray(codes[..., -1] >> np.uint64((width - 1) % 64) & np.uint64(1) != 0)
     if width == 0:
@@ -115,7 +116,7 @@ def from_integer(
 
     def array_face(a: Codes) -> Outcome:
         found = array(target, a, width, signed, rounding, policy)
-        return Outcome((found.codes,), faults_of([(negative, _sign_bit(a, width) if nneg else None)]))
+        return Outcome((found.codes,), faults_of([(negative, sign_bit(a, width) if nneg else None)]))
 
     faults = (negative,) if nneg else ()
     if emulates:

@@ -21,7 +21,7 @@ from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.text.parser import parse_attribute
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
-from halfulp.interp.values.natural_arrays import natural_dtypes
+from halfulp.interp.values.natural_arrays import natural_array, natural_dtypes
 from halfulp.interp.values.parsing import parse_type_head, parse_value, value_of_attribute
 from halfulp.interp.values.spelling import spell_element, spell_type
 from halfulp.interp.values.value import Value, to_value
@@ -244,7 +244,7 @@ def stored_array(value: Value) -> npt.NDArray[Any]:
     """Return the array that ``--output`` writes: the natural one where a .npy file can hold it, else the raw codes."""
     if code_layout(value.element_type)[0] == np.dtype(object):
         raise InputError(f"values of type '{value.type}' cannot be written to a file")
-    return value.numpy() if holds_naturally(value.element_type) else value.bits
+    return natural_array(value.element_type, value.bits) if holds_naturally(value.element_type) else value.bits
 
 
 def write_npy(path: str, value: Value) -> None:

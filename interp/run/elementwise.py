@@ -21,6 +21,7 @@ from halfulp.interp.run.reports import in_lanes
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import shape_conflict, spell_shape
 from halfulp.interp.values.lanes import alike, for_elements, over_lanes, ranked
+from halfulp.interp.values.poisoning import first_place, merged_ids, zeroed
 from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Fault, FaultKind, Kernel, Open
@@ -55,7 +56,7 @@ class ElementwiseStep:
                     raise _undefined(self.op, f"{self.op.name}: {conflict}", run)
         elif lanes is not None:
             lead = len(shape)
-        ids = _merged_poison(operands, shape)
+        ids = merged_ids((value.poison for value in operands), shape)
         codes = tuple(value.bits for value in operands)
         if ids is not None and self.kernel.worst is not None:
             codes = self._with_worst(operands, codes)
@@ -81,10 +82,7 @@ class ElementwiseStep:
         if self.narrow_index and isinstance(ty.element_type(type_), ty.IndexType):
             bits = bits.astype(np.uint64)  # an index is stored in 64 bits also where it wraps at 32
         if ids is not None:
-            # Bits under poison mean nothing; zero keeps outputs deterministic.
-            spoiled = ids != 0
-            extra = (1,) * (bits.ndim - spoiled.ndim)
-            bits = np.where(spoiled.reshape(spoiled.shape + extra), bits.dtype.type(0), bits)
+            bits = zeroed(bits, ids)
         return Value(type_, bits, ids, open_, None if ids is None else run.origins)
 
     def _common_shape(self, run: Run, lead: int, operands: tuple[Value, ...]) -> tuple[int, ...]:
@@ -170,7 +168,7 @@ class ElementwiseStep:
             fresh = mask & (merged == 0)
             count = int(np.count_nonzero(fresh))
             if count:
-                first = _first(fresh)
+                first = first_place(fresh)
                 if run.lanes is not None:
                     first = int(run.lanes.numbers[first[0] if lead else 0]), *first[lead:]
                 origin = Origin(self.op.name, spell_place(self.op.location), reason, first)
@@ -188,7 +186,7 @@ class ElementwiseStep:
         undefined: Sequence[tuple[Fault, Mask]],
     ) -> UndefinedBehavior:
         together = np.logical_or.reduce([mask for _, mask in undefined])
-        where = _first(together)
+        where = first_place(together)
         reason = next(fault.reason for fault, mask in undefined if mask[where])
         values = []
         for value, name in zip(operands, _operand_names(self.op), strict=False):
@@ -239,20 +237,6 @@ def _element_text(value: Value, index: tuple[int, ...]) -> str:
         return "poison"
     element = value.element_type
     return spell_element(element, codes_to_ints(value.bits[index].reshape(-1), width_of(element))[0])
-
-
-def _first(mask: Mask) -> tuple[int, ...]:
-    return tuple(int(k) for k in np.unravel_index(int(np.argmax(mask)), mask.shape)) if mask.ndim else ()
-
-
-def _merged_poison(operands: tuple[Value, ...], shape: tuple[int, ...]) -> PoisonIds | None:
-    merged: PoisonIds | None = None
-    for value in operands:
-        if value.poison is not None:
-            merged = value.poison if merged is None else np.maximum(merged, value.poison)
-    if merged is not None and merged.shape != shape:
-        merged = np.broadcast_to(merged, shape)
-    return merged
 
 
 def _undefined(op: Operation, message: str, run: Run) -> UndefinedBehavior:

@@ -222,14 +222,17 @@ class Buffer:
         poison = self._alive().poison
         return 0 if poison is None else int(np.count_nonzero(self._strided(poison)))
 
-    def numpy(self) -> npt.NDArray[Any]:
-        """Return a copy of the elements as the natural NumPy or ml_dtypes array (see `Value.numpy`)."""
-        return self.load().numpy()
+    def numpy(self, *, poison: float | str = "raise", signed: bool | None = None) -> npt.NDArray[Any]:
+        """Return a copy of the elements as the natural NumPy or ml_dtypes array.
+
+        The options and errors are those of `Value.numpy`: an element that was never written is poison.
+        """
+        return self.load().numpy(poison=poison, signed=signed)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
             raise ValueError("the elements of a buffer are always copied")
-        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+        return self.load().__array__(dtype)
 
     def store(self, value: Value | Buffer | npt.ArrayLike, origins: Origins | None = None) -> None:
         """Write all elements of a value, array or buffer, whose shape must be this buffer's.

@@ -16,6 +16,7 @@ from halfulp.fp_formats.spelling import hexadecimal, value_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.natural_arrays import natural_array
 from halfulp.interp.values.spelling import Spelled, spell_element
 from halfulp.semantics.poison import Origin, Origins
 
@@ -45,9 +46,6 @@ class Shown(Spelled, Protocol):
 
     def origin(self, *index: int) -> Origin | None:
         """Return the origin of the poison of one element."""
-
-    def numpy(self) -> npt.NDArray[Any]:
-        """Return the natural array."""
 
 
 def value_html(value: Shown) -> str:
@@ -137,5 +135,5 @@ def _as_doubles(value: Shown) -> npt.NDArray[np.float64] | None:
         double = FORMATS["f64"]
         codes = value.bits if element.format == double else fast.convert(element.format, double, value.bits).codes
         return np.asarray(codes).reshape(-1).view(np.float64)
-    array = value.numpy()
+    array = natural_array(element, value.bits)
     return None if array.dtype == object else array.reshape(-1).astype(np.float64)

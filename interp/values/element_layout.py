@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,17 @@ def code_layout(element: ty.Type) -> tuple[np.dtype[Any], tuple[int, ...]]:
         return np.dtype(object), ()
     count = limb_count(width)
     return storage_dtype(width), () if count == 1 else (count,)
+
+
+@lru_cache(maxsize=1024)
+def _layout(element: ty.Type) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    return code_layout(element)
+
+
+def has_layout(type_: ty.Type, codes: Codes) -> bool:
+    """Tell whether an array has the dtype and the trailing axes of codes of a type."""
+    dtype, trailing = _layout(ty.element_type(type_))
+    return codes.dtype == dtype and (not trailing or codes.shape[-len(trailing) :] == trailing)
 
 
 def shape_of_codes(codes: Codes, element: ty.Type) -> tuple[int, ...]:

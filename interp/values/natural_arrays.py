@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.aliases import DTYPE_NAMES
-from halfulp.fp_formats.codes import Codes, limbs_to_ints
+from halfulp.fp_formats.codes import Codes, limbs_to_ints, storage_dtype
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
@@ -62,7 +62,10 @@ def type_of_dtype(dtype: np.dtype[Any], unsigned: bool = False) -> ty.Type | Non
 
 
 def natural_array(element: ty.Type, bits: Codes) -> npt.NDArray[Any]:
-    """Return codes as the natural array of their element type (see `Value.numpy`), without a copy where possible."""
+    """Return codes as the natural array of their element type (see `Value.numpy`), without a copy where possible.
+
+    Codes of a type without a natural array stay as they are: `natural_dtype` tells.
+    """
     element = numeric(element)
     dtype = natural_dtypes().get(element)
     if dtype is not None and element_width(element) == 8 * bits.dtype.itemsize:
@@ -71,9 +74,31 @@ def natural_array(element: ty.Type, bits: Codes) -> npt.NDArray[Any]:
         return _natural_integers(element, bits)
     if isinstance(element, ty.FloatType) and dtype is not None:  # f4 and f6: ml_dtypes keeps one element in a byte
         return bits.view(dtype)
+    if isinstance(element, ty.ComplexType) and (pairs := natural_dtype(element)) is not None:
+        return np.ascontiguousarray(bits).view(pairs)[..., 0]
     if isinstance(element, ty.FloatType) and element.format.name == "tf32":
         return (bits << np.uint32(13)).view(np.float32)
     return bits.view()
+
+
+@cache
+def natural_dtype(element: ty.Type) -> np.dtype[Any] | None:
+    """Return the dtype of the natural array of an element type; None if NumPy and ml_dtypes have none for it."""
+    element = numeric(element)
+    match element:
+        case ty.IntegerType():
+            dtype: np.dtype[Any] = natural_array(element, np.empty((0, 1), storage_dtype(element.width))).dtype
+            return dtype
+        case ty.FloatType() if element.format.name == "tf32":
+            return np.dtype(np.float32)
+        case ty.ComplexType():
+            return _COMPLEX.get(str(element.element))
+    if element_width(element) is None:
+        return np.dtype(object)
+    return natural_dtypes().get(element)
+
+
+_COMPLEX: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.complex64), "f64": np.dtype(np.complex128)}
 
 
 def _natural_integers(element: ty.IntegerType, bits: Codes) -> npt.NDArray[Any]:

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.values.element_layout import shape_of_codes
 from halfulp.semantics.poison import Origins, PoisonIds
 
 
@@ -35,6 +37,23 @@ class Elements(Protocol):
     def origins(self) -> Origins | None:
         """The table that the ids of ``poison`` name."""
 
+    @property
+    def unsigned(self) -> bool:
+        """True if signless integers are read as unsigned numbers where they leave halfulp."""
+
+
+class Carrier:
+    """The base of `Value` and of nothing else: functions below the class tell values from other operands by it."""
+
+    __slots__ = ()
+
+    type: ty.Type
+    bits: Codes
+    poison: PoisonIds | None
+    open: npt.NDArray[np.uint8] | None
+    origins: Origins | None
+    unsigned: bool
+
 
 class Parts(NamedTuple):
     """The arguments from which a `Value` is made: ``Value(*parts)``."""
@@ -44,3 +63,34 @@ class Parts(NamedTuple):
     poison: PoisonIds | None = None
     open: npt.NDArray[np.uint8] | None = None
     origins: Origins | None = None
+    unsigned: bool = False
+
+
+Carried = Carrier | Parts
+"""The types of values, for isinstance."""
+
+
+def element_of(value: Elements) -> ty.Type:
+    """Return the type of one element of a value."""
+    return ty.element_type(value.type)
+
+
+def shape_of(value: Elements) -> tuple[int, ...]:
+    """Return the shape of a value in elements."""
+    return shape_of_codes(value.bits, ty.element_type(value.type))
+
+
+def reshaped_type(type_: ty.Type, old: tuple[int, ...], new: tuple[int, ...]) -> ty.Type:
+    """Return the type of elements of a value after they moved: its own if the shape stays, else a tensor or a scalar.
+
+    Raises TypeMismatch if the scale of a quantised element depends on its place, so that it cannot move.
+    """
+    element = ty.element_type(type_)
+    if isinstance(element, ty.UniformQuantizedType) and element.along_axes:
+        raise TypeMismatch(
+            f"the scales of '{element}' belong to places, so its elements cannot be moved",
+            hint='convert to real numbers first: hu.eval("quant.dcast", v, to="f32")',
+        )
+    if new == old:
+        return type_
+    return ty.TensorType(new, element) if new else element

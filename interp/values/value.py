@@ -2,45 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from halfulp.fp_formats.bit_patterns import bits_of
 from halfulp.fp_formats.codes import Codes, codes_to_ints
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import as_rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
+from halfulp.interp.values.cells import item, moved
 from halfulp.interp.values.coerce import as_type, codes_of, codes_of_bits, container_of
+from halfulp.interp.values.conversions import conversion_kernel
 from halfulp.interp.values.display import value_html
-from halfulp.interp.values.element_layout import concrete, shape_conflict, shape_of_codes, spell_shape
+from halfulp.interp.values.element_layout import (
+    code_layout,
+    concrete,
+    has_layout,
+    shape_conflict,
+    shape_of_codes,
+    spell_shape,
+)
+from halfulp.interp.values.elementwise import applied
 from halfulp.interp.values.foreign_arrays import as_array
-from halfulp.interp.values.natural_arrays import natural_array, type_of_dtype
+from halfulp.interp.values.functions import function
+from halfulp.interp.values.leaving import array_of_dtype, exact_decimal, exported, exported_dtype, numbers
+from halfulp.interp.values.natural_arrays import natural_dtype, type_of_dtype
+from halfulp.interp.values.parts import Carrier, Parts
 from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.ufuncs import ufunc
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
+from halfulp.semantics.profile import Profile, as_profile, current_profile
 
 if TYPE_CHECKING:
     from bitstring import Bits
 
 
-class Value:
-    """An immutable MLIR value: ``type``, ``bits``, ``poison`` and ``open``.
+class Value(Carrier, NDArrayOperatorsMixin):
+    """An immutable MLIR value, an array of exact elements: ``type``, ``bits``, ``poison`` and ``open``.
 
     bits: read-only array of codes (see `halfulp.interp.values.element_layout`). poison: None when no element is poison,
     else uint16 of the element shape, 0 for clean, otherwise a key of ``origins``. open: None, or a uint8 mask of
     `halfulp.semantics.kernel.Open` bits for elements that the language leaves unspecified (kept only with
-    ``track_open``). Two values are equal when their types, their poisoned elements and the bits of all other elements
-    are. Values are picklable and can be shared between threads.
+    ``track_open``). unsigned: True if signless integers came from an unsigned array, so that `numpy` gives one.
+
+    It is made by `halfulp.convert`, `Value.from_bits` and `Value.from_numpy`; a call of the class itself takes a type
+    and codes. Operators, NumPy's ufuncs and NumPy's functions compute by halfulp, under the profile of the `profile`
+    block, and raise TypeMismatch for what halfulp does not compute. A Python number beside a value takes its type, as a
+    literal of MLIR does; an array beside it must have exactly its type. Shapes broadcast as NumPy's.
+
+    ``==`` and ``!=`` compare whole values and give one bool: two values are equal when their types, their poisoned
+    elements and the bits of all other elements are. `np.equal`, ``<`` and the like compare elements and give i1. Values
+    are picklable and can be shared between threads.
+
+        v = hu.convert([0.1, 0.2, 300.0], "f8E4M3FN")
+        (v * 2)[1:], v > 0.15, v.max().item()
     """
 
-    __slots__ = ("bits", "open", "origins", "poison", "type")
+    __slots__ = ("bits", "open", "origins", "poison", "type", "unsigned")
 
     type: ty.Type
     bits: Codes
     poison: PoisonIds | None
     open: npt.NDArray[np.uint8] | None
     origins: Origins | None
+    unsigned: bool
 
     def __init__(
         self,
@@ -49,19 +83,25 @@ class Value:
         poison: PoisonIds | None = None,
         open: npt.NDArray[np.uint8] | None = None,
         origins: Origins | None = None,
+        unsigned: bool = False,
     ) -> None:
+        if not isinstance(type, ty.Type) or not isinstance(bits, np.ndarray | np.generic) or not has_layout(type, bits):
+            raise _no_codes(type, bits)
         put = object.__setattr__
         put(self, "type", type)
         put(self, "bits", _frozen(bits))
         put(self, "poison", None if poison is None else _frozen(poison))
         put(self, "open", None if open is None else _frozen(open))
         put(self, "origins", origins)
+        put(self, "unsigned", unsigned)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Value is immutable; cannot set {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Value, (self.type, np.asarray(self.bits), self.poison, self.open, self.origins)
+        return Value, (self.type, np.asarray(self.bits), self.poison, self.open, self.origins, self.unsigned)
+
+    # --- what it is ---------------------------------------------------------------------------------------------------
 
     @property
     def element_type(self) -> ty.Type:
@@ -72,6 +112,23 @@ class Value:
     def shape(self) -> tuple[int, ...]:
         """The shape in elements, without the limb axis."""
         return shape_of_codes(self.bits, self.element_type)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of `numpy`; `element_type` is the type itself. Raises TypeMismatch if NumPy and ml_dtypes have no
+        dtype for it.
+        """
+        return exported_dtype(self)
 
     @property
     def poisoned(self) -> npt.NDArray[np.bool_]:
@@ -85,31 +142,66 @@ class Value:
         poison_id = int(self.poison[index])
         return self.origins[poison_id] if poison_id else None
 
-    def numpy(self) -> npt.NDArray[Any]:
+    # --- out of halfulp -----------------------------------------------------------------------------------------------
+
+    def numpy(self, *, poison: float | str = "raise", signed: bool | None = None) -> npt.NDArray[Any]:
         """Return the natural NumPy or ml_dtypes array, without a copy where the codes already are its bits.
 
-        Signless and signed integers are signed, i1 is bool, index is int64. Integers of a width without a dtype are
-        sign-extended (unsigned ones zero-extended) to the next dtype. Integers wider than 64 bits are Python integers
-        in an object array. tf32 is widened to float32, which is exact. f80 and f128 stay raw bits. A poisoned element
-        shows its bits: see ``poisoned``. The array is read-only.
+        ``poison``: "raise", or what stands for a poisoned element: "nan", or a number of the type. ``signed``: whether
+        signless integers and index are signed. By default they are, except for a value that was made from an unsigned
+        array: a result of an op is signed.
+
+        i1 is bool. Integers of a width without a dtype are sign-extended (unsigned ones zero-extended) to the next
+        dtype. Integers wider than 64 bits are Python integers in an object array. tf32 is widened to float32, which is
+        exact. A quantised element is its stored integer. The array is read-only.
+
+        Raises TypeMismatch for poison, and for a type that NumPy and ml_dtypes lack (f80, f128, a format of your own).
         """
-        array = natural_array(self.element_type, self.bits)
+        array = exported(self, poison, signed)
         array.flags.writeable = False
         return array
 
+    def masked(self) -> np.ma.MaskedArray[Any, Any]:
+        """Return the natural array as a masked array: poison is masked.
+
+        Raises TypeMismatch for a type that NumPy and ml_dtypes lack.
+        """
+        clean = Value(self.type, self.bits, None, None, None, self.unsigned)
+        return np.ma.MaskedArray(clean.numpy(), mask=self.poisoned)
+
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        array = self.numpy()
-        if dtype is not None and np.dtype(dtype) != array.dtype:
-            if copy is False:
-                raise ValueError(f"a copy is needed to turn {array.dtype} into {np.dtype(dtype)}")
-            return array.astype(dtype)
+        """Return the natural array, or one of ``dtype``: floats rounded once, to nearest even, by halfulp; integers
+        that fit; ``object``: exact Python numbers.
+
+        Raises TypeMismatch for poison, a type that NumPy lacks, and any other dtype.
+        """
+        natural = dtype is None or (np.dtype(dtype) == natural_dtype(self.element_type) and not self.unsigned)
+        array = self.numpy() if natural else array_of_dtype(self, np.dtype(dtype))
+        if copy is False and not np.may_share_memory(array, self.bits) and array.size:
+            raise ValueError(f"a copy is needed to turn {self.element_type} into {array.dtype}")
         return array.copy() if copy else array
 
-    def item(self) -> Any:
-        """Return the one element as a Python number. Raises ValueError for several elements and for poison."""
-        if self.poisoned.any():
-            raise ValueError(f"the value is poison: {self.origin(*(0,) * len(self.shape))}")
-        return self.numpy().item()
+    def item(self, *index: int) -> Any:
+        """Return the one element, or the one at ``index``, as a Python number with exactly its value.
+
+        A float, or a `fractions.Fraction` if no float has the value (f80, f128, a format of your own); a bool for i1;
+        an int for other integers. Raises ValueError for several elements and for poison.
+        """
+        one = self[index] if index else self
+        if one.size != 1:
+            raise ValueError(f"item() takes one element, but the value has {one.size}: write v.item(i), or v.tolist()")
+        if one.poisoned.any():
+            raise ValueError(f"the value is poison: {one.origin(*(0,) * one.ndim)}")
+        return numbers(one)[0]
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python numbers, as `item` gives them.
+
+        Raises TypeMismatch for poison.
+        """
+        flat = np.empty(self.size, object)
+        flat[:] = numbers(self)
+        return flat.reshape(self.shape).tolist()
 
     def bitstring(self, *index: int) -> Bits:
         """Return the bits of the element at ``index`` as `bitstring.Bits`; of a scalar without an index.
@@ -127,20 +219,154 @@ class Value:
             raise ValueError(f"the element is poison: {self.origin(*index)}")
         return bits_of(codes_to_ints(np.asarray(self.bits[index]), width)[0], width)
 
+    # --- elements and shape -------------------------------------------------------------------------------------------
+
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("a scalar Value has no length")
+            raise TypeError(f"a scalar Value of type '{self.type}' has no length")
         return self.shape[0]
 
+    def __getitem__(self, key: Any) -> Value:
+        return Value(*item(self, key))
+
+    def __iter__(self) -> Iterator[Value]:
+        if not self.shape:
+            raise TypeError(f"a scalar Value of type '{self.type}' has no elements to go through: write v.item()")
+        return (self[at] for at in range(self.shape[0]))
+
+    @property
+    def T(self) -> Value:
+        """The value with its axes reversed."""
+        return self.transpose()
+
+    def reshape(self, *shape: int | tuple[int, ...]) -> Value:
+        """Return the elements in another shape; one size may be -1. Raises ValueError as NumPy does."""
+        return Value(*moved(self, lambda array: array.reshape(*shape)))  # type: ignore[arg-type]
+
+    def transpose(self, *axes: int | tuple[int, ...]) -> Value:
+        """Return the elements with their axes in another order, reversed by default."""
+        return Value(*moved(self, lambda array: array.transpose(*axes)))
+
+    def ravel(self) -> Value:
+        """Return the elements in one axis, without a copy where they lie in order."""
+        return Value(*moved(self, np.ravel))
+
+    def flatten(self) -> Value:
+        """Return a copy of the elements in one axis."""
+        return Value(*moved(self, lambda array: array.flatten()))
+
+    def squeeze(self, axis: int | tuple[int, ...] | None = None) -> Value:
+        """Return the value without axes of one element. Raises ValueError for an axis with more."""
+        return Value(*moved(self, lambda array: np.squeeze(array, axis)))
+
+    def copy(self) -> Value:
+        """Return a value with memory of its own."""
+        return copy.deepcopy(self)
+
+    def astype(
+        self,
+        to: str | ty.Type | FloatFormat,
+        rounding: str | None = None,
+        *,
+        profile: Profile | str | None = None,
+        random: npt.NDArray[Any] | None = None,
+    ) -> Value:
+        """Return the elements in another element type, rounded once, as `halfulp.convert` does.
+
+        ``rounding``: None for the default. ``random``: the bits of stochastic rounding. The type itself is returned as
+        it is. Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding or profile.
+        """
+        target, own, chosen = ty.element_type(as_type(to)), self.element_type, as_profile(profile)
+        if target == own and rounding is None:
+            return self
+        mode = None if rounding is None else as_rounding(rounding)
+        if self.unsigned and isinstance(own, ty.IntegerType) and own.signedness == "signless":
+            own = ty.IntegerType(own.width, "unsigned")
+        kernel = conversion_kernel(own, target, mode, chosen, random, self.shape)
+        return Value(*applied("convert", kernel, (self,), target))
+
+    # --- computing ----------------------------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, called: np.ufunc, method: str, *operands: Any, **keywords: Any) -> Any:
+        return _made(ufunc(called, method, operands, keywords, current_profile()))
+
+    def __array_function__(
+        self, called: Callable[..., Any], types: Any, arguments: Sequence[Any], keywords: dict[str, Any]
+    ) -> Any:
+        return _made(function(called, arguments, keywords, current_profile()))
+
+    def all(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Value:
+        """Tell whether all elements of a mask of i1 are true, as i1. A poisoned element makes the result poison."""
+        return self._reduced(np.all, axis, keepdims)
+
+    def any(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Value:
+        """Tell whether any element of a mask of i1 is true, as i1. A poisoned element makes the result poison."""
+        return self._reduced(np.any, axis, keepdims)
+
+    def max(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Value:
+        """Return the largest element, by arith.maximumf. Raises TypeMismatch for integers."""
+        return self._reduced(np.max, axis, keepdims)
+
+    def min(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Value:
+        """Return the smallest element, by arith.minimumf. Raises TypeMismatch for integers."""
+        return self._reduced(np.min, axis, keepdims)
+
+    def _reduced(self, called: Callable[..., Any], axis: int | tuple[int, ...] | None, keepdims: bool) -> Value:
+        return Value(*function(called, (self,), {"axis": axis, "keepdims": keepdims}, current_profile()))
+
+    # --- one element --------------------------------------------------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(f"a Value of {self.size} elements is neither true nor false: write v.any() or v.all()")
+        return bool(self.item())
+
+    def _only(self, what: str) -> Any:
+        """Return the one element, for a conversion that Python calls ``what``."""
+        if self.size != 1:
+            raise TypeError(f"{what}() takes one element, but the value has {self.size}: write v.tolist()")
+        return self.item()
+
+    def __float__(self) -> float:
+        return float(self._only("float"))
+
+    def __int__(self) -> int:
+        return int(self._only("int"))
+
+    def __complex__(self) -> complex:
+        return complex(self._only("complex"))
+
+    def __index__(self) -> int:
+        if not isinstance(self.element_type, ty.IntegerType | ty.IndexType):
+            raise TypeError(f"a Value of type '{self.type}' is not an index: write int(v)")
+        return operator.index(self._only("index"))
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        one = self._only("format")
+        return format(exact_decimal(one) if isinstance(one, Fraction) else one, spec)
+
+    def __contains__(self, number: object) -> bool:
+        raise TypeMismatch("'in' would compare whole values", hint="write np.equal(v, x).any()")
+
     def __eq__(self, other: object) -> bool:
+        if other is None:
+            return False
         if not isinstance(other, Value):
-            return NotImplemented
+            raise TypeMismatch(
+                f"== between a Value and {type(other).__name__} does not say what it compares",
+                hint=f'np.equal(v, x) compares elements, v == hu.convert(x, "{self.element_type}") whole values',
+            )
         if self.type != other.type or self.shape != other.shape:
             return False
         mine, theirs = self.poisoned, other.poisoned
         same = self.bits == other.bits
         trailing = tuple(range(len(self.shape), self.bits.ndim))
         return bool(np.array_equal(mine, theirs) and (np.all(same, axis=trailing) | mine).all())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     def __hash__(self) -> int:
         return hash((self.type, self.shape))
@@ -167,14 +393,47 @@ class Value:
         """Make a value from a NumPy or ml_dtypes array or a Python number; without ``type``, of the dtype's type.
 
         An array becomes a tensor. An array of rank 0, or a number, becomes a scalar. The array is copied; with
-        ``copy=False`` it is not, and must not change while the value is used. Raises TypeMismatch if dtype or shape do
-        not fit.
+        ``copy=False`` it is not, and must not change while the value is used. Signless integers of an unsigned dtype
+        are unsigned in `numpy` and `item`. Raises TypeMismatch if dtype or shape do not fit.
         """
-        return _of_dtype(array, copy) if type is None else to_value(array, as_type(type), copy=copy)
+        made = _of_dtype(array, copy) if type is None else to_value(array, as_type(type), copy=copy)
+        if getattr(getattr(array, "dtype", None), "kind", "") != "u" or not _is_signless(made.element_type):
+            return made
+        return cls(made.type, made.bits, made.poison, made.open, made.origins, True)
 
 
 _unpickle = Value
 """The name by which pickles of halfulp 0.1 make a `Value` (`halfulp.interp.former_names`)."""
+
+
+def _made(found: Any) -> Any:
+    """Return a value of parts, values of a list of them, and anything else as it is."""
+    if isinstance(found, Parts):
+        return Value(*found)
+    return [Value(*each) for each in found] if isinstance(found, list) else found
+
+
+def _is_signless(element: ty.Type) -> bool:
+    return isinstance(element, ty.IndexType) or (
+        isinstance(element, ty.IntegerType) and element.signedness == "signless"
+    )
+
+
+def _no_codes(type: object, bits: object) -> TypeMismatch:
+    """Return the error of a constructor that did not get a type and codes."""
+    if isinstance(type, ty.Type) and isinstance(bits, np.ndarray | np.generic):
+        dtype, trailing = code_layout(ty.element_type(type))
+        axes = f" with last axes of {spell_shape(trailing)}" if trailing else ""
+        what = f"the codes of '{type}' are an array of dtype {dtype}{axes}, not {bits.dtype} of shape {bits.shape}"
+    else:
+        what = f"Value takes a type and an array of codes, not {_kind(type)} and {_kind(bits)}"
+    return TypeMismatch(
+        what, hint='write hu.convert([0.1, 0.2], "bf16") to round numbers, hu.Value.from_bits(bits, "bf16") for codes'
+    )
+
+
+def _kind(given: object) -> str:
+    return f"an object of type {type(given).__name__}"
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

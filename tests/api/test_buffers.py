@@ -61,7 +61,7 @@ def test_a_result_is_a_tensor_with_a_copy() -> None:
     assert str(first.type) == "tensor<2x2xf32>"
     assert first.poisoned.tolist() == [[False, False], [False, True]]
     memory.store(hu.Value.from_numpy(np.zeros((2, 2), np.float32)))
-    assert first.numpy()[0, 0] == 1
+    assert first[0, 0].item() == 1
 
 
 def test_poison_stays_in_a_buffer_from_run_to_run() -> None:

@@ -168,10 +168,13 @@ def test_arrays_are_stored_too() -> None:
 
 def test_a_buffer_is_an_array_to_numpy_and_a_value_to_halfulp() -> None:
     memory = Buffer.from_numpy(np.array([1, 2], np.float32))
+    assert np.asarray(memory).dtype == np.float32
+    assert np.asarray(memory, np.float64).tolist() == [1, 2]
     spoiled = poisoned([False, True], [0, 0])
     memory.store(Value(memory.load().type, np.array([0x3F800000, 0], np.uint32), spoiled.poison, None, spoiled.origins))
-    assert np.asarray(memory).dtype == np.float32
-    assert np.asarray(memory, np.float64).tolist() == [1, 0]
+    with pytest.raises(TypeError, match=r"1 of 2 elements are poison, the first at \[1\]: spoiled"):
+        np.asarray(memory)
+    assert memory.numpy(poison=7).tolist() == [1, 7]
     with pytest.raises(ValueError, match="copied"):
         np.array(memory, copy=False)
     other = Buffer.from_numpy(memory, "memref<2xf32, strided<[3]>>")

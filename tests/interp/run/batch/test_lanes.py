@@ -578,11 +578,11 @@ def test_listeners_hear_which_lanes_run_each_op() -> None:
             events.append(numbers.tolist())
 
         def op_will_run(self, op: Any, operands: Any) -> None:
-            events.append((op.name, [value.numpy().tolist() for value in operands]))
+            events.append((op.name, [value.numpy(poison=0).tolist() for value in operands]))
 
         def op_did_run(self, op: Any, operands: Any, results: Any) -> None:
             if results:
-                events.append((op.name, "gave", [value.numpy().tolist() for value in results]))
+                events.append((op.name, "gave", [value.numpy(poison=0).tolist() for value in results]))
 
         def branch(self, op: Any, target: Any) -> None:
             events.append(("to", target.label))

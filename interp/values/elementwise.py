@@ -1,0 +1,155 @@
+"""Compute elementwise operations of values outside of any program: NumPy's names, broadcasting, poison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.paths import cpu
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.values.cells import check_one_element_type
+from halfulp.interp.values.coerce import codes_of
+from halfulp.interp.values.element_layout import spell_shape
+from halfulp.interp.values.element_ops import LOGICAL_OPS, UNARY_INTEGERS, element_op
+from halfulp.interp.values.natural_arrays import natural_dtypes, type_of_dtype
+from halfulp.interp.values.parts import Carried, Elements, Parts, element_of, shape_of
+from halfulp.interp.values.poisoning import common_origins, merged_ids, with_faults, zeroed
+from halfulp.semantics.kernel import Kernel, Open
+from halfulp.semantics.profile import Profile
+
+
+def operation(name: str, operands: Sequence[Any], profile: Profile) -> Parts:
+    """Return the result of an elementwise operation with NumPy's name; one operand at least is a value.
+
+    Raises TypeMismatch for operands of different types, and for what halfulp does not compute; ValueError for shapes
+    that do not broadcast.
+    """
+    values = beside(f"np.{name}", operands)
+    element = element_of(values[0])
+    if element == ty.I1:
+        name = LOGICAL_OPS.get(name, name)
+    if name in UNARY_INTEGERS and isinstance(element, ty.IntegerType | ty.IndexType):
+        name, constant, first = UNARY_INTEGERS[name]
+        other = _constant(element, constant)
+        values = (other, *values) if first else (*values, other)
+    op, kernel, gives_i1 = element_op(name, element, profile)
+    return applied(op, kernel, values, ty.I1 if gives_i1 else element)
+
+
+def applied(op: str, kernel: Kernel, operands: Sequence[Elements], element: ty.Type) -> Parts:
+    """Apply the kernel of an op without undefined behaviour to operands that broadcast as NumPy's do.
+
+    ``element``: the element type of the result.
+    """
+    cpu.check()
+    shapes = [shape_of(operand) for operand in operands]
+    shape = shapes[0]
+    if any(each != shape for each in shapes):
+        shape = _common_shape(op, shapes)
+    codes = tuple(
+        operand.bits if own == shape else _spread(operand.bits, own, shape)
+        for operand, own in zip(operands, shapes, strict=True)
+    )
+    outcome = kernel.array(*codes)
+    (bits,) = outcome.results
+    ids, origins = None, None
+    if outcome.faults or any(operand.poison is not None for operand in operands):
+        poisons, origins = common_origins(operands)
+        ids = merged_ids(poisons, shape)
+        if outcome.faults:
+            ids, origins = with_faults(
+                op, [(fault.reason, mask) for fault, mask in outcome.faults], ids, origins, shape
+            )
+        if ids is not None:
+            bits = zeroed(np.asarray(bits), ids)
+    open_ = _open(kernel, operands, codes, outcome.results, shape)
+    container = next((operand.type for operand, own in zip(operands, shapes, strict=True) if own == shape), None)
+    if container is None or not isinstance(container, ty.ShapedType):
+        type_ = ty.TensorType(shape, element) if shape else element
+    else:
+        type_ = container if ty.element_type(container) == element else ty.with_element(container, element)
+    return Parts(type_, bits, ids, open_, origins)
+
+
+def beside(what: str, operands: Sequence[Any]) -> tuple[Elements, ...]:
+    """Return all operands as values of one element type, that of the values among them.
+
+    A Python number takes that type, as a literal of MLIR does. A NumPy scalar or array must have exactly that type.
+    Raises TypeMismatch.
+    """
+    values = [operand for operand in operands if isinstance(operand, Carried)]
+    element = check_one_element_type(what, values)
+    if len(values) == len(operands):
+        return tuple(operands)
+    return tuple(
+        operand if isinstance(operand, Carried) else as_operand(what, operand, element) for operand in operands
+    )
+
+
+def as_operand(what: str, given: Any, element: ty.Type) -> Parts:
+    """Return a number or array that stands beside values with this element type as one of them. Raises TypeMismatch."""
+    if isinstance(given, np.ndarray | np.generic):
+        if not _is_of(given.dtype, element):
+            raise TypeMismatch(
+                f"{what}: an array of dtype {given.dtype} stands beside a value of type '{element}'",
+                hint=f'round it once first: hu.convert(x, "{element}"); or convert the value: .astype(…)',
+            )
+        type_ = ty.TensorType(given.shape, element) if given.ndim else element
+        return Parts(type_, codes_of(given, type_, what))
+    if isinstance(given, bool | int | float):
+        return Parts(element, codes_of(given, element, what))
+    raise TypeMismatch(
+        f"{what}: an operand of type {type(given).__name__} stands beside a value of type '{element}'",
+        hint=f'round it once first: hu.convert(x, "{element}")',
+    )
+
+
+def _is_of(dtype: np.dtype[Any], element: ty.Type) -> bool:
+    """Tell whether arrays of this dtype hold exactly elements of this type, integers of either sign."""
+    if isinstance(element, ty.IndexType):
+        return dtype in (np.dtype(np.int64), np.dtype(np.uint64))
+    return element in natural_dtypes() and type_of_dtype(dtype) == element
+
+
+def _constant(element: ty.Type, number: int) -> Parts:
+    return Parts(element, codes_of(number & (1 << ty.width_of(element)) - 1, element, "the constant"))
+
+
+def _common_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        spelled = " and ".join(map(spell_shape, shapes))
+        raise ValueError(f"{op}: the shapes {spelled} do not broadcast") from None
+
+
+def _spread(bits: Codes, own: tuple[int, ...], shape: tuple[int, ...]) -> Codes:
+    """Return codes in the result's shape, without a copy; the axes of one code stay last."""
+    trailing = bits.shape[len(own) :]
+    if not own:
+        return bits.reshape((1,) * len(shape) + trailing)  # kernels repeat a scalar themselves, which is quicker
+    aligned = bits.reshape((1,) * (len(shape) - len(own)) + bits.shape)
+    return np.broadcast_to(aligned, shape + trailing)
+
+
+def _open(
+    kernel: Kernel,
+    operands: Sequence[Elements],
+    codes: tuple[Codes, ...],
+    results: tuple[Codes, ...],
+    shape: tuple[int, ...],
+) -> npt.NDArray[np.uint8] | None:
+    """Return the mask of unspecified results, kept where an operand has one."""
+    masks = [operand.open for operand in operands if operand.open is not None]
+    if not masks:
+        return None
+    mask = np.zeros(shape, np.uint8)
+    for each in masks:
+        mask |= np.where(each != 0, np.uint8(Open.VALUE.value), np.uint8(0))
+    own = None if kernel.open is None else kernel.open(codes, results)
+    return mask if own is None else mask | own

@@ -1,0 +1,272 @@
+"""NumPy's functions on values: those that halfulp computes, and the refusal of all others.
+
+Functions of shape move elements (`cells`), and `np.where` selects them. All others are elementwise operations and
+sums. A function that is not in a table is refused: NumPy would compute on bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.values.cells import cells_of, codes_of_cells, item, joined, moved
+from halfulp.interp.values.element_ops import way_on
+from halfulp.interp.values.elementwise import as_operand, beside, operation
+from halfulp.interp.values.leaving import check_clean, exported
+from halfulp.interp.values.parts import Carried, Elements, Parts, element_of, reshaped_type, shape_of
+from halfulp.interp.values.poisoning import common_origins, zeroed
+from halfulp.semantics.profile import Profile
+from halfulp.semantics.select import select, select_poison
+
+# Functions of one value's shape: NumPy's function itself moves the cells.
+_MOVING: frozenset[Callable[..., Any]] = frozenset(
+    {
+        np.reshape,
+        np.ravel,
+        np.transpose,
+        np.matrix_transpose,
+        np.squeeze,
+        np.expand_dims,
+        np.broadcast_to,
+        np.swapaxes,
+        np.moveaxis,
+        np.rollaxis,
+        np.flip,
+        np.fliplr,
+        np.flipud,
+        np.rot90,
+        np.roll,
+        np.repeat,
+        np.tile,
+        np.resize,
+        np.take,
+        np.delete,
+        np.diagonal,
+        np.copy,
+    }
+)
+# Functions that divide one value into several.
+_DIVIDING = frozenset({np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit})
+# Functions that join a sequence of values.
+_JOINING = frozenset({np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack})
+# Functions that take a value's shape alone.
+_OF_SHAPE = frozenset({np.shape, np.ndim, np.size})
+# Functions of i1 that give places or counts, which are NumPy's own integers.
+_OF_MASKS = frozenset({np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero})
+_OF_MEMORY = frozenset({np.shares_memory, np.may_share_memory})
+
+_SUM = "write hu.sum(v), which says in which order and in which type it adds; then divide"
+_ERROR = "write hu.error(a, reference=b), which measures the difference in ulp"
+_SORTED = "write v.masked() or v.numpy(), which leave halfulp, and sort there: sorting rounds nothing"
+_REFUSED: Mapping[str, str] = {
+    **dict.fromkeys(("sum", "mean", "average", "var", "std", "median", "nanmean", "nansum", "cumsum", "trace"), _SUM),
+    **dict.fromkeys(("allclose", "isclose"), _ERROR),
+    **dict.fromkeys(("sort", "argsort", "partition", "argpartition", "unique", "searchsorted"), _SORTED),
+    **dict.fromkeys(
+        ("dot", "matmul", "inner", "vdot", "vecdot", "tensordot", "einsum"), "write hu.dot(a, b) or hu.matmul(a, b)"
+    ),
+    **dict.fromkeys(("argmax", "argmin"), "write np.argmax(v.numpy()), which leaves halfulp and rounds nothing"),
+    **dict.fromkeys(("save", "savez", "savez_compressed"), "write np.save(file, v.bits), and the type beside it"),
+    **dict.fromkeys(("array2string", "array_repr", "array_str"), "write str(v)"),
+    **dict.fromkeys(("histogram", "bincount", "digitize"), "write v.numpy() or v.masked(), which leave halfulp"),
+    "astype": "write v.astype(type)",
+    "empty_like": "write np.zeros_like(v)",
+    "nan_to_num": "write np.where(np.isnan(v), 0, v)",
+}
+
+
+def function(
+    called: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any], profile: Profile
+) -> Any:
+    """Return the result of one of NumPy's functions; ``arguments`` and ``keywords`` as it got them.
+
+    A result with elements is `Parts`, or a list of them; anything else is a plain object. Raises TypeMismatch for a
+    function that halfulp does not compute, and the errors of NumPy for wrong arguments of the others.
+    """
+    name = called.__name__
+    if keywords.get("out") is not None:
+        raise TypeMismatch(f"np.{name}: a Value is immutable, so it cannot be out=", hint="use the result")
+    if called in _MOVING:
+        return _move(called, *arguments, **keywords)
+    if called in _DIVIDING:
+        value, *rest = _one_value(name, arguments, keywords)
+        count = len(called(np.empty(shape_of(value), np.bool_), *rest, **keywords))
+
+        def part(at: int) -> Parts:
+            return moved(value, lambda array: called(array, *rest, **keywords)[at])
+
+        return list(map(part, range(count)))
+    if called in _JOINING:
+        return _join(called, *arguments, **keywords)
+    if called in _OF_SHAPE:
+        value, *rest = _one_value(name, arguments, keywords)
+        return called(np.broadcast_to(np.False_, shape_of(value)), *rest, **keywords)
+    if called in _OF_MASKS:
+        value, *rest = _one_value(name, arguments, keywords)
+        _check_mask(name, value)
+        return called(exported(value, "raise", None), *rest, **keywords)
+    if called in _OF_MEMORY:
+        first, second, *rest = (each.bits if isinstance(each, Carried) else each for each in arguments)
+        return called(first, second, *rest, **keywords)
+    own = _OWN.get(called)
+    if own is not None:
+        return own(profile, *arguments, **keywords)
+    raise TypeMismatch(f"np.{name} does not compute values of halfulp", hint=_hint(name, arguments))
+
+
+def _hint(name: str, arguments: Sequence[Any]) -> str:
+    if name in _REFUSED:
+        return _REFUSED[name]
+    value = next((each for each in arguments if isinstance(each, Carried)), None)
+    return way_on(name, ty.I1 if value is None else element_of(value))
+
+
+def _one_value(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the arguments. Raises TypeMismatch unless the first is the only value."""
+    first, *rest = arguments or (None,)
+    if not isinstance(first, Carried) or any(isinstance(each, Carried) for each in (*rest, *keywords.values())):
+        raise TypeMismatch(f"np.{name} takes one Value, as its first argument", hint="give the others by .numpy()")
+    return (first, *rest)
+
+
+def _move(called: Callable[..., Any], *arguments: Any, **keywords: Any) -> Parts:
+    value, *rest = _one_value(called.__name__, arguments, keywords)
+    return moved(value, lambda array: np.asarray(called(array, *rest, **keywords)))
+
+
+def _join(called: Callable[..., Any], sequence: Any, *rest: Any, **keywords: Any) -> Parts:
+    if keywords.keys() & {"dtype", "casting"}:
+        raise TypeMismatch(f"np.{called.__name__}: dtype= and casting= convert", hint="write .astype(…) on the result")
+    values = beside(f"np.{called.__name__}", [sequence] if isinstance(sequence, Carried) else list(sequence))
+    if isinstance(sequence, Carried):
+        values = tuple(item(sequence, at) for at in range(len(sequence.bits)))
+    return joined(values, lambda arrays: called(arrays, *rest, **keywords))
+
+
+def _check_mask(name: str, value: Elements) -> None:
+    if element_of(value) != ty.I1:
+        raise TypeMismatch(
+            f"np.{name} takes a mask of i1, not '{element_of(value)}'", hint="compare first: np.not_equal(v, 0)"
+        )
+
+
+# Functions of their own.
+
+
+def _where(profile: Profile, condition: Any, yes: Any = None, no: Any = None) -> Any:
+    """Select elementwise, as arith.select does: the arm that is not chosen is ignored, also if it is poison."""
+    mask = condition if isinstance(condition, Carried) else as_operand("np.where", condition, ty.I1)
+    _check_mask("where", mask)
+    if yes is None and no is None:
+        return np.nonzero(exported(mask, "raise", None))
+    if not any(isinstance(arm, Carried) for arm in (yes, no)):
+        raise TypeMismatch("np.where: neither choice is a Value", hint="convert one of them: hu.convert(x, type)")
+    arms = beside("np.where", [yes, no])
+    element = element_of(arms[0])
+    shape = np.broadcast_shapes(*(shape_of(each) for each in (mask, *arms)))
+    chosen = np.broadcast_to(mask.bits, shape)
+    first, second = (np.broadcast_to(cells_of(arm.bits, element), shape) for arm in arms)
+    bits = codes_of_cells(select(chosen, first, second), element)
+    poisons, origins = common_origins([mask, *arms])
+    of_mask, of_first, of_second = (None if ids is None else np.broadcast_to(ids, shape) for ids in poisons)
+    ids = select_poison(chosen, of_mask, of_first, of_second, shape)
+    own = next((arm for arm in arms if shape_of(arm) == shape), None)
+    type_ = reshaped_type(arms[0].type, (), shape) if own is None else reshaped_type(own.type, shape, shape)
+    if ids is None:
+        return Parts(type_, bits)
+    return Parts(type_, zeroed(bits, ids), ids, None, origins)
+
+
+def _clip(profile: Profile, value: Any, low: Any = None, high: Any = None, **keywords: Any) -> Any:
+    """Return the smaller of the upper bound and the larger of the lower bound and the value."""
+    bounds = {"maximum": keywords.pop("min", low), "minimum": keywords.pop("max", high)}
+    if keywords or all(bound is None for bound in bounds.values()):
+        raise TypeMismatch("np.clip takes a Value, a lower bound and an upper bound")
+    for name, bound in bounds.items():
+        value = value if bound is None else operation(name, [value, bound], profile)
+    return value
+
+
+def _array_equal(profile: Profile, first: Any, second: Any) -> bool:
+    pair = beside("np.array_equal", [first, second])
+    if shape_of(pair[0]) != shape_of(pair[1]):
+        return False
+    equal = operation("equal", pair, profile)
+    check_clean(equal)
+    return bool(equal.bits.all())
+
+
+def _of_mask(reduce: Callable[..., Any]) -> Callable[..., Parts]:
+    """Make np.all or np.any on i1: a poisoned element makes the result poison."""
+
+    def reduced(profile: Profile, value: Any, axis: Any = None, *, keepdims: bool = False) -> Parts:
+        _check_mask(reduce.__name__, value)
+        found = np.asarray(reduce(value.bits != 0, axis=axis, keepdims=keepdims)).astype(np.uint8)
+        type_ = ty.TensorType(found.shape, ty.I1) if found.shape else ty.I1
+        ids = None if value.poison is None else np.asarray(value.poison.max(axis=axis, keepdims=keepdims, initial=0))
+        if ids is None or not ids.any():
+            return Parts(type_, found)
+        return Parts(type_, zeroed(found, ids), ids, None, value.origins)
+
+    return reduced
+
+
+def _extreme(name: str) -> Callable[..., Parts]:
+    """Make np.max or np.min: the elements in their order, two and two, by arith.maximumf or minimumf."""
+
+    def extreme(profile: Profile, value: Any, axis: Any = None, *, keepdims: bool = False) -> Parts:
+        shape = shape_of(value)
+        rank = len(shape)
+        axes = tuple(range(rank)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, rank)
+        others = tuple(at for at in range(rank) if at not in axes)
+        lanes = tuple(shape[at] for at in others)
+        count = prod(shape[at] for at in axes)
+        if not count:
+            raise ValueError(f"np.{name} of no elements has no value")
+        found: Elements = moved(value, lambda array: array.transpose(*axes, *others).reshape(count, *lanes))
+        while count > 1:
+            pairs = count // 2
+            first, second = item(found, slice(0, 2 * pairs, 2)), item(found, slice(1, 2 * pairs, 2))
+            odd = [item(found, slice(2 * pairs, None))] if count % 2 else []
+            found = joined([operation(name, [first, second], profile), *odd], np.concatenate)
+            count = pairs + len(odd)
+        kept = tuple(1 if at in axes else size for at, size in enumerate(shape)) if keepdims else lanes
+        return moved(found, lambda array: array.reshape(kept))
+
+    return extreme
+
+
+def _full_like(profile: Profile, value: Any, number: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Parts:
+    if dtype is not None:
+        raise TypeMismatch("np.full_like of a Value keeps its type", hint="write .astype(type) on the result")
+    one = beside("np.full_like", [value, number])[1]
+    new = shape_of(value) if shape is None else tuple(np.atleast_1d(shape).tolist())
+    return moved(one, lambda array: np.broadcast_to(array, new).copy())
+
+
+def _filled(number: int) -> Callable[..., Parts]:
+    def filled_like(profile: Profile, value: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Parts:
+        return _full_like(profile, value, number, dtype, shape)
+
+    return filled_like
+
+
+_OWN: Mapping[Callable[..., Any], Callable[..., Any]] = {
+    np.where: _where,
+    np.clip: _clip,
+    np.array_equal: _array_equal,
+    np.all: _of_mask(np.all),
+    np.any: _of_mask(np.any),
+    np.max: _extreme("maximum"),
+    np.amax: _extreme("maximum"),
+    np.min: _extreme("minimum"),
+    np.amin: _extreme("minimum"),
+    np.full_like: _full_like,
+    np.zeros_like: _filled(0),
+    np.ones_like: _filled(1),
+}
