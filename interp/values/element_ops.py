@@ -149,7 +149,6 @@ REFUSED: Mapping[str, str] = {
     "nextafter": "write hu.next_up(a) or hu.next_down(a)",
     "clip": "write np.clip(a, low, high)",
     "vecdot": "write hu.dot(a, b), or hu.sum(a * b, axis=-1)",
-    "matmul": "write hu.matmul(a, b)",
     "matvec": "write hu.matmul(a, b)",
     "vecmat": "write hu.matmul(a, b)",
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from struct import pack, unpack
 from typing import Any
 
 import numpy as np
@@ -102,11 +104,18 @@ def as_operand(what: str, given: Any, element: ty.Type) -> Parts:
         type_ = ty.TensorType(given.shape, element) if given.ndim else element
         return Parts(type_, codes_of(given, type_, what))
     if isinstance(given, bool | int | float):
-        return Parts(element, codes_of(given, element, what))
+        # By their bits, since -0.0 and 0.0 are equal.
+        return _literal(what, element, pack("d", given) if isinstance(given, float) else given)
     raise TypeMismatch(
         f"{what}: an operand of type {type(given).__name__} stands beside a value of type '{element}'",
         hint=f'round it once first: hu.convert(x, "{element}")',
     )
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _literal(what: str, element: ty.Type, number: bytes | int) -> Parts:
+    given: float | int = unpack("d", number)[0] if isinstance(number, bytes) else number
+    return Parts(element, codes_of(given, element, what))
 
 
 def _is_of(dtype: np.dtype[Any], element: ty.Type) -> bool:

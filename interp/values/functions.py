@@ -20,6 +20,7 @@ from halfulp.interp.values.elementwise import as_operand, beside, operation
 from halfulp.interp.values.leaving import check_clean, exported
 from halfulp.interp.values.parts import Carried, Elements, Parts, element_of, reshaped_type, shape_of
 from halfulp.interp.values.poisoning import common_origins, zeroed
+from halfulp.interp.values.reductions import dot_parts, matmul_parts, sum_parts
 from halfulp.semantics.profile import Profile
 from halfulp.semantics.select import select, select_poison
 
@@ -64,12 +65,10 @@ _SUM = "write hu.sum(v), which says in which order and in which type it adds; th
 _ERROR = "write hu.error(a, reference=b), which measures the difference in ulp"
 _SORTED = "write v.masked() or v.numpy(), which leave halfulp, and sort there: sorting rounds nothing"
 _REFUSED: Mapping[str, str] = {
-    **dict.fromkeys(("sum", "mean", "average", "var", "std", "median", "nanmean", "nansum", "cumsum", "trace"), _SUM),
+    **dict.fromkeys(("mean", "average", "var", "std", "median", "nanmean", "nansum", "cumsum", "trace"), _SUM),
     **dict.fromkeys(("allclose", "isclose"), _ERROR),
     **dict.fromkeys(("sort", "argsort", "partition", "argpartition", "unique", "searchsorted"), _SORTED),
-    **dict.fromkeys(
-        ("dot", "matmul", "inner", "vdot", "vecdot", "tensordot", "einsum"), "write hu.dot(a, b) or hu.matmul(a, b)"
-    ),
+    **dict.fromkeys(("inner", "vdot", "vecdot", "tensordot", "einsum"), "write hu.dot(a, b) or hu.matmul(a, b)"),
     **dict.fromkeys(("argmax", "argmin"), "write np.argmax(v.numpy()), which leaves halfulp and rounds nothing"),
     **dict.fromkeys(("save", "savez", "savez_compressed"), "write np.save(file, v.bits), and the type beside it"),
     **dict.fromkeys(("array2string", "array_repr", "array_str"), "write str(v)"),
@@ -119,6 +118,13 @@ def function(
     raise TypeMismatch(f"np.{name} does not compute values of halfulp", hint=_hint(name, arguments))
 
 
+def hint_for(method: str) -> str:
+    """Return what to write instead of a method that arrays have and values do not."""
+    if method in {called.__name__ for called in (*_MOVING, *_DIVIDING, *_OWN, *_OF_MASKS)}:
+        return f"write np.{method}(v, …)"
+    return _hint(method, ())
+
+
 def _hint(name: str, arguments: Sequence[Any]) -> str:
     if name in _REFUSED:
         return _REFUSED[name]
@@ -160,7 +166,7 @@ def _check_mask(name: str, value: Elements) -> None:
 
 def _where(profile: Profile, condition: Any, yes: Any = None, no: Any = None) -> Any:
     """Select elementwise, as arith.select does: the arm that is not chosen is ignored, also if it is poison."""
-    mask = condition if isinstance(condition, Carried) else as_operand("np.where", condition, ty.I1)
+    mask = condition if isinstance(condition, Carried) else as_operand("np.where", np.asarray(condition), ty.I1)
     _check_mask("where", mask)
     if yes is None and no is None:
         return np.nonzero(exported(mask, "raise", None))
@@ -256,6 +262,19 @@ def _filled(number: int) -> Callable[..., Parts]:
     return filled_like
 
 
+def _sum(profile: Profile, value: Any, axis: Any = None, *, keepdims: bool = False) -> Parts:
+    return sum_parts(value, axis, keepdims, profile=profile)
+
+
+def _dot(profile: Profile, first: Any, second: Any) -> Parts:
+    return dot_parts(*beside("np.dot", [first, second]), profile=profile)
+
+
+def matrix_product(first: Any, second: Any, profile: Profile) -> Parts:
+    """Return the matrix product, by the sums of `halfulp.matmul`."""
+    return matmul_parts(*beside("np.matmul", [first, second]), profile=profile)
+
+
 _OWN: Mapping[Callable[..., Any], Callable[..., Any]] = {
     np.where: _where,
     np.clip: _clip,
@@ -269,4 +288,6 @@ _OWN: Mapping[Callable[..., Any], Callable[..., Any]] = {
     np.full_like: _full_like,
     np.zeros_like: _filled(0),
     np.ones_like: _filled(1),
+    np.sum: _sum,
+    np.dot: _dot,
 }

@@ -8,7 +8,7 @@ where they change nothing.
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -59,7 +59,8 @@ def array_of_dtype(value: Elements, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Return the elements as an array of a dtype; see `Value.__array__`. Raises TypeMismatch."""
     element = _read_as(value, None)
     wanted = dtype.newbyteorder("=")
-    if value.poison is None and natural_dtype(element) == wanted:
+    natural = natural_dtype(element)  # None would equal float64
+    if value.poison is None and natural is not None and natural == wanted:
         found = natural_array(element, value.bits)
     elif wanted == np.dtype(object):
         found = np.empty(shape_of(value), object)
@@ -213,8 +214,10 @@ def _number(fmt: FloatFormat, code: int) -> float | Fraction:
     return -0.0 if negative and not number else number
 
 
+_ALL_DIGITS = Context(prec=200_000)
+"""More digits than any number of a float format has: its exponents end at 2^-131,200."""
+
+
 def exact_decimal(number: Fraction) -> Decimal:
     """Return a number of a float format, whose denominator is a power of two, as a decimal number with all digits."""
-    twos = number.denominator.bit_length() - 1
-    digits = number.numerator * 5**twos
-    return Decimal((int(digits < 0), tuple(map(int, str(abs(digits)))), -twos))
+    return _ALL_DIGITS.divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -11,11 +11,12 @@ from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.cells import moved
 from halfulp.interp.values.element_ops import way_on
 from halfulp.interp.values.elementwise import beside, operation
-from halfulp.interp.values.functions import function
+from halfulp.interp.values.functions import function, matrix_product
 from halfulp.interp.values.parts import Carried, Parts, element_of, shape_of
 from halfulp.semantics.profile import Profile
 
 _REDUCING: Mapping[np.ufunc, Callable[..., Any]] = {
+    np.add: np.sum,
     np.maximum: np.max,
     np.minimum: np.min,
     np.logical_and: np.all,
@@ -47,6 +48,8 @@ def ufunc(
         element = next(element_of(each) for each in operands if isinstance(each, Carried))
         hint = way_on(name, element) if method == "outer" else "write hu.sum(v), or a loop over the elements"
         raise TypeMismatch(f"np.{name}.{method} does not compute values of type '{element}'", hint=hint)
+    if called is np.matmul:
+        return matrix_product(*operands, profile)
     if called is np.positive:
         return operation_free(operands[0])
     return operation(name, operands, profile)
@@ -61,7 +64,7 @@ _DEFAULTS: Mapping[str, Any] = {"out": None, "where": True, "initial": np._NoVal
 
 
 def _is_default(key: str, given: Any) -> bool:
-    return given is _DEFAULTS.get(key, object()) or (key == "out" and given == (None,))
+    return given is _DEFAULTS.get(key, object()) or (key == "out" and all(each is None for each in given))
 
 
 def _check_keywords(name: str, keywords: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -33,9 +32,9 @@ from halfulp.interp.values.element_layout import (
 )
 from halfulp.interp.values.elementwise import applied
 from halfulp.interp.values.foreign_arrays import as_array
-from halfulp.interp.values.functions import function
+from halfulp.interp.values.functions import function, hint_for
 from halfulp.interp.values.leaving import array_of_dtype, exact_decimal, exported, exported_dtype, numbers
-from halfulp.interp.values.natural_arrays import natural_dtype, type_of_dtype
+from halfulp.interp.values.natural_arrays import type_of_dtype
 from halfulp.interp.values.parts import Carrier, Parts
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.ufuncs import ufunc
@@ -175,8 +174,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
 
         Raises TypeMismatch for poison, a type that NumPy lacks, and any other dtype.
         """
-        natural = dtype is None or (np.dtype(dtype) == natural_dtype(self.element_type) and not self.unsigned)
-        array = self.numpy() if natural else array_of_dtype(self, np.dtype(dtype))
+        array = self.numpy() if dtype is None else array_of_dtype(self, np.dtype(dtype))
         if copy is False and not np.may_share_memory(array, self.bits) and array.size:
             raise ValueError(f"a copy is needed to turn {self.element_type} into {array.dtype}")
         return array.copy() if copy else array
@@ -261,7 +259,8 @@ class Value(Carrier, NDArrayOperatorsMixin):
 
     def copy(self) -> Value:
         """Return a value with memory of its own."""
-        return copy.deepcopy(self)
+        poison, open_ = (None if mask is None else mask.copy() for mask in (self.poison, self.open))
+        return Value(self.type, self.bits.copy(), poison, open_, self.origins, self.unsigned)
 
     def astype(
         self,
@@ -303,6 +302,13 @@ class Value(Carrier, NDArrayOperatorsMixin):
         """Tell whether any element of a mask of i1 is true, as i1. A poisoned element makes the result poison."""
         return self._reduced(np.any, axis, keepdims)
 
+    def sum(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Value:
+        """Return the sum of the elements, added in order in their own type; `halfulp.sum` has other ways.
+
+        Raises TypeMismatch for i1 and for elements that are not numbers.
+        """
+        return self._reduced(np.sum, axis, keepdims)
+
     def max(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Value:
         """Return the largest element, by arith.maximumf. Raises TypeMismatch for integers."""
         return self._reduced(np.max, axis, keepdims)
@@ -313,6 +319,25 @@ class Value(Carrier, NDArrayOperatorsMixin):
 
     def _reduced(self, called: Callable[..., Any], axis: int | tuple[int, ...] | None, keepdims: bool) -> Value:
         return Value(*function(called, (self,), {"axis": axis, "keepdims": keepdims}, current_profile()))
+
+    # A value is immutable, so v += w makes a new one.
+    __iadd__ = NDArrayOperatorsMixin.__add__
+    __isub__ = NDArrayOperatorsMixin.__sub__
+    __imul__ = NDArrayOperatorsMixin.__mul__
+    __itruediv__ = NDArrayOperatorsMixin.__truediv__
+    __imatmul__ = NDArrayOperatorsMixin.__matmul__
+    __ifloordiv__ = NDArrayOperatorsMixin.__floordiv__
+    __imod__ = NDArrayOperatorsMixin.__mod__
+    __ipow__ = NDArrayOperatorsMixin.__pow__
+    __ilshift__ = NDArrayOperatorsMixin.__lshift__
+    __irshift__ = NDArrayOperatorsMixin.__rshift__
+    __iand__ = NDArrayOperatorsMixin.__and__
+    __ior__ = NDArrayOperatorsMixin.__or__
+    __ixor__ = NDArrayOperatorsMixin.__xor__
+
+    def __getattr__(self, name: str) -> Any:
+        hint = hint_for(name) if hasattr(np.ndarray, name) else None
+        raise AttributeError(f"a Value has no attribute {name!r}{'' if hint is None else f': {hint}'}")
 
     # --- one element --------------------------------------------------------------------------------------------------
 
@@ -348,14 +373,14 @@ class Value(Carrier, NDArrayOperatorsMixin):
         return format(exact_decimal(one) if isinstance(one, Fraction) else one, spec)
 
     def __contains__(self, number: object) -> bool:
-        raise TypeMismatch("'in' would compare whole values", hint="write np.equal(v, x).any()")
+        raise TypeMismatch("'in' does not say what it compares", hint="write np.equal(v, x).any()")
 
     def __eq__(self, other: object) -> bool:
         if other is None:
             return False
         if not isinstance(other, Value):
             raise TypeMismatch(
-                f"== between a Value and {type(other).__name__} does not say what it compares",
+                f"== and != between a Value and {_kind(other)} do not say what they compare",
                 hint=f'np.equal(v, x) compares elements, v == hu.convert(x, "{self.element_type}") whole values',
             )
         if self.type != other.type or self.shape != other.shape:

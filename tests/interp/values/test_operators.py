@@ -1,0 +1,377 @@
+"""Operators on values equal the ops of halfulp, bit for bit, under every rule of broadcasting, poison and profiles."""
+
+from __future__ import annotations
+
+import operator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import halfulp as hu
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import FORMATS
+
+BINARY: dict[str, tuple[Any, dict[str, Any]]] = {
+    "arith.addf": (operator.add, {}),
+    "arith.subf": (operator.sub, {}),
+    "arith.mulf": (operator.mul, {}),
+    "arith.divf": (operator.truediv, {}),
+    "arith.remf": (np.fmod, {}),
+    "arith.maximumf": (np.maximum, {}),
+    "arith.minimumf": (np.minimum, {}),
+    "arith.maxnumf": (np.fmax, {}),
+    "arith.minnumf": (np.fmin, {}),
+}
+PREDICATES = {
+    "oeq": np.equal,
+    "une": np.not_equal,
+    "olt": operator.lt,
+    "ole": operator.le,
+    "ogt": operator.gt,
+    "oge": operator.ge,
+}
+INTEGERS: dict[str, Any] = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.xori": operator.xor,
+    "arith.shli": operator.lshift,
+}
+SMALL = [name for name, fmt in FORMATS.items() if fmt.bits <= 8]
+WIDE = [name for name, fmt in FORMATS.items() if fmt.bits > 8]
+OWN = hu.FloatFormat("own10", 5, 4, 15)
+
+
+def all_pairs(type_: Any, bits: int) -> tuple[hu.Value, hu.Value]:
+    codes = np.arange(1 << bits, dtype=np.uint8)
+    a, b = np.meshgrid(codes, codes, indexing="ij")
+    return hu.Value.from_bits(a, type_), hu.Value.from_bits(b, type_)
+
+
+def same(found: hu.Value, expected: hu.Value) -> None:
+    assert found == expected
+    assert found.type == expected.type
+    if expected.poison is not None:
+        index = tuple(map(int, np.argwhere(expected.poisoned)[0]))
+        assert (found.origin(*index).op, found.origin(*index).reason) == (
+            expected.origin(*index).op,
+            expected.origin(*index).reason,
+        )
+
+
+@pytest.mark.parametrize("profile", ["spec", "ml_dtypes", "iree-3.13"])
+@pytest.mark.parametrize("name", SMALL)
+def test_all_pairs_of_small_formats(name: str, profile: str) -> None:
+    a, b = all_pairs(name, FORMATS[name].bits)
+    with hu.profile(profile):
+        for op, (compute, attributes) in BINARY.items():
+            same(compute(a, b), hu.eval(op, a, b, **attributes))
+        for predicate, compute in PREDICATES.items():
+            same(compute(a, b), hu.eval("arith.cmpf", a, b, predicate=predicate))
+        same(-a, hu.eval("arith.negf", a))
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+def test_all_pairs_of_small_integers(width: int) -> None:
+    a, b = all_pairs(f"i{width}", width)
+    for op, compute in INTEGERS.items():
+        same(compute(a, b), hu.eval(op, a, b))
+    same(np.equal(a, b), hu.eval("arith.cmpi", a, b, predicate="eq"))
+    same(np.not_equal(a, b), hu.eval("arith.cmpi", a, b, predicate="ne"))
+    zero, ones = (
+        hu.Value.from_bits(a.bits * 0, a.element_type),
+        hu.Value.from_bits(a.bits | (1 << width) - 1, a.element_type),
+    )
+    same(-a, hu.eval("arith.subi", zero, a))
+    same(~a, hu.eval("arith.xori", a, ones))
+    if width == 1:
+        for ufunc, op in [(np.logical_and, "andi"), (np.logical_or, "ori"), (np.logical_xor, "xori")]:
+            same(ufunc(a, b), hu.eval(f"arith.{op}", a, b))
+        same(np.logical_not(a), ~a)
+
+
+@pytest.mark.parametrize("type_", [*WIDE, OWN], ids=str)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_wide_formats(type_: Any, data: st.DataObject) -> None:
+    fmt = type_ if isinstance(type_, hu.FloatFormat) else FORMATS[type_]
+    codes = st.integers(0, (1 << fmt.bits) - 1) | st.sampled_from([0, 1, fmt.max_code, fmt.min_normal_code])
+    drawn = data.draw(st.lists(st.tuples(codes, codes), min_size=1, max_size=4))
+    a, b = (
+        hu.Value.from_bits(ints_to_codes([pair[at] for pair in drawn], fmt.bits, (len(drawn),)), type_) for at in (0, 1)
+    )
+    for op, (compute, attributes) in BINARY.items():
+        same(compute(a, b), hu.eval(op, a, b, **attributes))
+    for predicate, compute in PREDICATES.items():
+        same(compute(a, b), hu.eval("arith.cmpf", a, b, predicate=predicate))
+    same(-a, hu.eval("arith.negf", a))
+
+
+@pytest.mark.parametrize("width", [0, 7, 16, 33, 64, 65, 200])
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_wide_integers(width: int, data: st.DataObject) -> None:
+    pairs = data.draw(st.lists(st.tuples(*[st.integers(0, (1 << width) - 1)] * 2), min_size=1, max_size=4))
+    a, b = (
+        hu.Value.from_bits(ints_to_codes([pair[at] for pair in pairs], width, (len(pairs),)), f"i{width}")
+        for at in (0, 1)
+    )
+    for op, compute in INTEGERS.items():
+        same(compute(a, b), hu.eval(op, a, b))
+    assert codes_to_ints((a + b).bits, width) == [(x + y) % (1 << width) for x, y in pairs]
+
+
+def test_an_index_computes_at_64_bits() -> None:
+    value = hu.Value.from_bits([2**64 - 1, 5], "index")
+    assert (value + 1).tolist() == [0, 6]
+    assert (value + np.array([1, 2])).tolist() == [0, 7]
+    same(value * value, hu.eval("arith.muli", value, value))
+
+
+@pytest.mark.parametrize("name", [*FORMATS])
+def test_absolute_values_and_classes(name: str) -> None:
+    fmt = FORMATS[name]
+    codes = (
+        list(range(1 << fmt.bits))
+        if fmt.bits <= 16
+        else sorted(
+            {
+                code ^ sign
+                for code in (0, 1, fmt.max_code, fmt.infinity_code or 0, fmt.nan_code or 0, fmt.min_normal_code)
+                for sign in (0, fmt.sign_mask or 0)
+            }
+            | {(1 << fmt.bits) - 1, 1 << fmt.bits - 2}
+        )
+    )
+    value = hu.Value.from_bits(codes, name)
+    found = codes_to_ints(abs(value).bits, fmt.bits)
+    for code, absolute, nan, infinite, finite, negative in zip(
+        codes, found, *(ufunc(value).tolist() for ufunc in (np.isnan, np.isinf, np.isfinite, np.signbit)), strict=True
+    ):
+        exact = scalar.value(fmt, code)
+        assert nan == fmt.is_nan(code)
+        assert infinite == (not nan and exact is None)
+        assert finite == (exact is not None)
+        assert negative == (fmt.signed and bool(code >> fmt.bits - 1) and not (nan and not fmt.nan_has_payload))
+        if exact is not None:
+            assert scalar.value(fmt, absolute) == abs(exact)
+            assert not (fmt.signed and absolute >> fmt.bits - 1)
+        else:
+            assert fmt.is_nan(absolute) == nan
+            assert absolute == code or absolute == code & (1 << fmt.bits - 1) - 1
+
+
+# Operands.
+
+
+def test_shapes_broadcast_as_numpy_says() -> None:
+    rng = np.random.default_rng(3)
+    pairs = (("bf16", (3, 1), (4,)), ("f128", (2, 1, 3), (4, 1)), ("i8", (), (5,)), ("f80", (1,), (2, 2)))
+    for type_, *shapes in pairs:
+        a, b = (hu.convert(rng.integers(-9, 9, shape).astype(np.float64), type_) for shape in shapes)
+        found = a * b
+        numbers = (np.broadcast_to(np.array(v.tolist(), np.float64), found.shape).copy() for v in (a, b))
+        full = [hu.convert(array, type_) for array in numbers]
+        same(found, hu.eval("arith.muli" if type_ == "i8" else "arith.mulf", *full))
+    with pytest.raises(ValueError, match=r"arith\.addf: the shapes 3 and 4 do not broadcast"):
+        hu.convert(np.zeros(3), "bf16") + hu.convert(np.zeros(4), "bf16")
+    assert (hu.convert(np.zeros((0, 3)), "bf16") + 1).shape == (0, 3)
+
+
+@pytest.mark.parametrize("type_", ["f8E4M3FN", "bf16", "f32", "f64", "f80", "i32", "i7"])
+def test_views_compute_as_their_copies(type_: str) -> None:
+    value = hu.convert(np.arange(1, 61, dtype=np.float64).reshape(6, 10), type_)
+    for view in (value[::2], value.T, value[:, ::-3], value[1:, 1:], np.broadcast_to(value[0], (4, 10))):
+        same(view + view, view.copy() + view.copy())
+        same(view * 2, view.copy() * 2)
+        assert view.copy().bits.flags.c_contiguous
+
+
+def test_python_numbers_take_the_type() -> None:
+    value = hu.convert([1.0, 2.0], "bf16")
+    same(value + 0.1, value + hu.convert([0.1, 0.1], "bf16"))
+    same(0.1 - value, hu.convert([0.1, 0.1], "bf16") - value)
+    assert (value * -0.0).tolist() == [-0.0, -0.0]
+    assert np.signbit((value * -0.0).numpy().astype(float)).all()
+    assert not np.signbit((value * 0.0).numpy().astype(float)).any()
+    assert (value + 1).tolist() == (1 + value).tolist() == [2, 3]
+    integers = hu.Value.from_numpy(np.array([1, 2], np.int8))
+    assert (integers + 255).tolist() == [0, 1]
+    for operand, why in [(256, "256 is outside the range"), (1.5, "expected 'i8', got the float 1.5")]:
+        with pytest.raises(TypeError, match=why):
+            integers + operand
+    with pytest.raises(TypeError, match="f4E2M1FN has no NaN"):
+        hu.convert([1.0], "f4E2M1FN") + float("nan")
+
+
+@pytest.mark.parametrize("other", [np.float32(1), np.ones(2), np.array([1, 2]), [1.0, 2.0], "1", None, 1j, object()])
+def test_other_operands_must_have_exactly_the_type(other: Any) -> None:
+    value = hu.convert([1.0, 2.0], "bf16")
+    for compute in (lambda: value + other, lambda: other * value, lambda: value < other):
+        with pytest.raises(TypeError, match=r"(?s)stands beside a value of type 'bf16'.*hu\.convert"):
+            compute()
+
+
+def test_arrays_of_the_type_are_operands() -> None:
+    value = hu.convert([1.0, 2.0], "f32")
+    same(value + np.array([1, 2], np.float32), value + value)
+    same(np.array([1, 2], np.float32) + value, value + value)
+    same(np.float32(2) * value, value * 2)
+    assert (hu.Value.from_numpy(np.uint8([1])) + np.uint8([255])).tolist() == [0]
+    with pytest.raises(TypeError, match="stands beside a value of type 'f80'"):
+        hu.convert([1.0], "f80") + hu.convert([1.0], "f80").bits
+    with pytest.raises(TypeError, match="different types, 'bf16' and 'f16'"):
+        hu.convert(1.0, "bf16") + hu.convert(1.0, "f16")
+
+
+def test_an_operator_on_the_left_side_makes_a_new_value() -> None:
+    value = before = hu.convert([1.0, 2.0], "bf16")
+    value += 1
+    value *= 2
+    assert before.tolist() == [1, 2]
+    assert value.tolist() == [4, 6]
+    array = np.ones(2, np.float32)
+    with pytest.raises(TypeError, match="out="):
+        array += hu.convert([1.0, 2.0], "f32")
+
+
+@pytest.mark.parametrize(
+    ("compute", "ops"),
+    [
+        (lambda v: v / 2, "arith.divsi.*arith.divui"),
+        (lambda v: v // 2, "arith.floordivsi.*arith.divui"),
+        (lambda v: v % 2, "arith.remsi.*arith.remui"),
+        (lambda v: v >> 1, "arith.shrsi.*arith.shrui"),
+        (lambda v: v < 2, "slt.*ult"),
+        (lambda v: v <= 2, "sle.*ule"),
+        (lambda v: v > 2, "sgt.*ugt"),
+        (lambda v: v >= 2, "sge.*uge"),
+        (abs, "arith.maxsi"),
+        (lambda v: np.maximum(v, 1), "arith.maxsi.*arith.maxui"),
+        (lambda v: np.minimum(v, 1), "arith.minsi.*arith.minui"),
+        (lambda v: divmod(v, 2), "arith.divsi.*arith.remui"),
+        (lambda v: v**2, "does not have power yet"),
+        (np.max, "arith.maxsi"),
+    ],
+)
+def test_what_a_signless_integer_leaves_open_is_refused(compute: Any, ops: str) -> None:
+    with pytest.raises(TypeError, match=ops):
+        compute(hu.Value.from_numpy(np.array([1, 2], np.int8)))
+
+
+@pytest.mark.parametrize("compute", [lambda v: v % 2, lambda v: v // 2, lambda v: divmod(v, 2)])
+def test_remainders_of_floats_are_refused(compute: Any) -> None:
+    with pytest.raises(TypeError, match=r"np\.fmod"):
+        compute(hu.convert([1.0], "bf16"))
+
+
+def complex_value() -> hu.Value:
+    type_ = "tensor<2xcomplex<f32>>"
+    text = f"func.func @f() -> {type_} {{ %0 = arith.constant dense<(1.0, 2.0)> : {type_} return %0 : {type_} }}"
+    (value,) = hu.run(text)
+    return value
+
+
+def test_complex_elements_leave_and_move() -> None:
+    value = complex_value()
+    assert value.tolist() == np.asarray(value).tolist() == [1 + 2j] * 2
+    assert value.dtype == np.complex64
+    assert complex(value[0]) == value[0].item() == 1 + 2j
+    assert np.concatenate([value, value[:1]]).shape == (3,)
+
+
+@pytest.mark.parametrize("type_", ["si8", "ui8", "!quant.uniform<i8:f32, 2.0>", "complex"])
+def test_types_that_no_op_takes_are_refused(type_: str) -> None:
+    value = complex_value() if type_ == "complex" else hu.Value.from_bits([1, 2], type_)
+    for compute in (lambda: value + value, lambda: -value, lambda: np.equal(value, value), lambda: np.max(value)):
+        with pytest.raises(TypeError, match=r"from_bits|quant\.dcast|halfulp has no such operation"):
+            compute()
+
+
+# Poison.
+
+
+def poisoned() -> hu.Value:
+    return hu.convert([1.0, np.nan, 2.0], "f4E2M1FN")
+
+
+def test_poison_goes_through_operators_with_its_origin() -> None:
+    value = poisoned()
+    for found in (
+        value + value,
+        1 - value,
+        value * 0,
+        -value,
+        abs(value),
+        value < 1,
+        np.maximum(value, 3),
+        value + poisoned(),
+    ):
+        assert found.poisoned.tolist() == [False, True, False]
+        assert str(found.origin(1)) == "NaN is not representable in f4E2M1FN (convert, element [1])"
+        assert found.bits[1] == 0
+    both = (value + 1)[:2] + hu.convert([np.nan, 1.0], "f4E2M1FN")
+    assert both.poisoned.tolist() == [True, True]
+    assert str(both.origin(0)) == str(both.origin(1)) == "NaN is not representable in f4E2M1FN (convert, element [1])"
+
+
+def test_a_fault_names_the_op() -> None:
+    quotient = hu.convert([1.0, 0.0], "f4E2M1FN") / 0
+    assert str(quotient.origin(1)) == "NaN is not representable in f4E2M1FN (arith.divf, element [1])"
+    again = quotient / hu.convert([[1.0], [0.0]], "f4E2M1FN")
+    assert again.poisoned.tolist() == [[False, True], [False, True]]
+    shifted = hu.Value.from_numpy(np.array([1, 1], np.int8)) << hu.Value.from_numpy(np.array([7, 8], np.int8))
+    assert shifted.numpy(poison=0).tolist() == [-128, 0]
+    assert shifted.origin(1).op == "arith.shli"
+    assert quotient.origin(1) == quotient.origin(1)
+
+
+def test_the_operands_tables_of_origins_do_not_change() -> None:
+    value = poisoned()
+    before = value.origins.known()
+    for _ in range(3):
+        value / 0 + hu.convert([0.0, 0.0, np.nan], "f4E2M1FN")
+    assert value.origins.known() == before
+
+
+def test_unspecified_elements_stay_marked() -> None:
+    text = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> { %0 = arith.addf %x, %x fastmath<reassoc> : tensor<2xf32> return %0 : tensor<2xf32> }"
+    (value,) = hu.run(text, np.float32([1, 2]), track_open=True)
+    assert value.open.tolist() == [4, 4]
+    assert (value + 1).open.tolist() == value[::-1].open.tolist() == [4, 4]
+    assert (hu.convert([1.0], "f32") + 1).open is None
+
+
+# Profiles.
+
+
+def test_operators_compute_under_the_profile_of_the_block() -> None:
+    value = hu.convert([5e-324, 1.0], "f64")
+    with hu.profile("spec,denormals=flush_both"):
+        flushed = value + 0
+        assert np.add(value, 0) == flushed
+        assert value.astype("bf16").tolist() == [0, 1]
+    assert flushed.tolist() == [0, 1]
+    assert (value + 0).tolist() == [5e-324, 1]
+    with hu.profile("ocp-saturate"):
+        assert hu.convert(1000.0, "f64").astype("f8E4M3FN").item() == 448
+        assert (hu.convert(448.0, "f8E4M3FN") * 2).tolist() != 448
+
+
+def test_threads_compute_under_their_own_profile() -> None:
+    value = hu.convert(np.full(100, 5e-324), "f64")
+
+    def work(profile: str) -> set[float]:
+        with hu.profile(profile):
+            return {number for _ in range(200) for number in (value + 0)[:1].tolist()}
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(work, ["spec", "spec,denormals=flush_both"] * 8))
+    assert found == [{5e-324}, {0.0}] * 8
