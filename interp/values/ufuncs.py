@@ -49,7 +49,8 @@ def ufunc(
         hint = way_on(name, element) if method == "outer" else "write hu.sum(v), or a loop over the elements"
         raise TypeMismatch(f"np.{name}.{method} does not compute values of type '{element}'", hint=hint)
     if called is np.matmul:
-        return matrix_product(*operands, profile)
+        first, second = operands
+        return matrix_product(first, second, profile)
     if called is np.positive:
         return operation_free(operands[0])
     return operation(name, operands, profile)

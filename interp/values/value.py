@@ -259,7 +259,8 @@ class Value(Carrier, NDArrayOperatorsMixin):
 
     def copy(self) -> Value:
         """Return a value with memory of its own."""
-        poison, open_ = (None if mask is None else mask.copy() for mask in (self.poison, self.open))
+        poison = None if self.poison is None else self.poison.copy()
+        open_ = None if self.open is None else self.open.copy()
         return Value(self.type, self.bits.copy(), poison, open_, self.origins, self.unsigned)
 
     def astype(

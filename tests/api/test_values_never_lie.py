@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
-import numpy as np
+import numpy
 import pytest
 
 import halfulp as hu
@@ -14,6 +14,9 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics.poison import Origin, Origins
+
+np: Any = numpy
+"""NumPy without its types, which do not know that values are arrays."""
 
 MY6 = hu.FloatFormat("my6", 3, 2, 3)
 WAY_ON = r"v\.masked\(\).*v\.numpy\(poison=0\)"

@@ -11,11 +11,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import numpy as np
+import numpy
+import numpy.typing as npt
 import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
 import halfulp as hu
+
+np: Any = numpy
+"""NumPy without its types, which do not know that values are arrays."""
 
 UFUNCS = sorted(get_overridable_numpy_ufuncs(), key=lambda ufunc: str(ufunc.__name__))
 FUNCTIONS = sorted(
@@ -26,7 +30,7 @@ FLOATS = ("f8E4M3FN", "bf16", "f32", "f128", OWN)
 INTEGERS = ("i8", "i1")
 
 
-def value_of(type_: Any) -> hu.Value:
+def value_of(type_: Any) -> Any:
     """Return six elements of a type, poisoned ones among them for "poison"."""
     if type_ == "poison":
         return hu.convert([[1.0, np.nan, 2.0], [0.5, 3.0, np.nan]], "f4E2M1FN")
@@ -38,25 +42,24 @@ def value_of(type_: Any) -> hu.Value:
 ALL = [pytest.param(value_of(type_), id=str(type_)) for type_ in (*FLOATS, *INTEGERS, "poison")]
 
 
-def reference(op: str, *operands: hu.Value, **attributes: Any) -> hu.Value:
-    result: hu.Value = hu.eval(op, *operands, **attributes)
-    return result
+def reference(op: str, *operands: Any, **attributes: Any) -> Any:
+    return hu.eval(op, *operands, **attributes)
 
 
-def op(name: str, **attributes: Any) -> Callable[..., hu.Value]:
+def op(name: str, **attributes: Any) -> Callable[..., Any]:
     return lambda *operands: reference(name, *operands, **attributes)
 
 
-def ones(value: hu.Value) -> hu.Value:
+def ones(value: Any) -> Any:
     return hu.Value.from_bits(
         np.full(value.shape, (1 << int(str(value.element_type)[1:])) - 1, np.uint8), value.element_type
     )
 
 
-def by_element(compute: Callable[[float], bool]) -> Callable[[hu.Value], hu.Value]:
+def by_element(compute: Callable[[float], bool]) -> Callable[[Any], Any]:
     """Return i1 from a function of the exact number of each element; poison stays."""
 
-    def of(value: hu.Value) -> hu.Value:
+    def of(value: Any) -> Any:
         clean = value.poisoned
         flags = [
             [not bad and compute(one.item()) for one, bad in zip(row, bads, strict=True)]
@@ -68,7 +71,7 @@ def by_element(compute: Callable[[float], bool]) -> Callable[[hu.Value], hu.Valu
     return of
 
 
-FLOAT_UFUNCS: dict[str, Callable[..., hu.Value]] = {
+FLOAT_UFUNCS: dict[str, Callable[..., Any]] = {
     "add": op("arith.addf"),
     "subtract": op("arith.subf"),
     "multiply": op("arith.mulf"),
@@ -93,7 +96,7 @@ FLOAT_UFUNCS: dict[str, Callable[..., hu.Value]] = {
     "isfinite": by_element(lambda number: number == number),
     "signbit": by_element(lambda number: number < 0),
 }
-INTEGER_UFUNCS: dict[str, Callable[..., hu.Value]] = {
+INTEGER_UFUNCS: dict[str, Callable[..., Any]] = {
     "add": op("arith.addi"),
     "subtract": op("arith.subi"),
     "multiply": op("arith.muli"),
@@ -107,7 +110,7 @@ INTEGER_UFUNCS: dict[str, Callable[..., hu.Value]] = {
     "equal": op("arith.cmpi", predicate="eq"),
     "not_equal": op("arith.cmpi", predicate="ne"),
 }
-MASK_UFUNCS: dict[str, Callable[..., hu.Value]] = {
+MASK_UFUNCS: dict[str, Callable[..., Any]] = {
     "logical_and": op("arith.andi"),
     "logical_or": op("arith.ori"),
     "logical_xor": op("arith.xori"),
@@ -115,7 +118,7 @@ MASK_UFUNCS: dict[str, Callable[..., hu.Value]] = {
 }
 
 
-def computed_ufuncs(value: hu.Value) -> dict[str, Callable[..., hu.Value]]:
+def computed_ufuncs(value: Any) -> dict[str, Callable[..., Any]]:
     element = str(value.element_type)
     if element == "i1":
         return INTEGER_UFUNCS | MASK_UFUNCS
@@ -124,7 +127,7 @@ def computed_ufuncs(value: hu.Value) -> dict[str, Callable[..., hu.Value]]:
 
 @pytest.mark.parametrize("value", ALL)
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda ufunc: ufunc.__name__)
-def test_every_ufunc(ufunc: Any, value: hu.Value) -> None:
+def test_every_ufunc(ufunc: Any, value: Any) -> None:
     expected = computed_ufuncs(value).get(ufunc.__name__)
     operands = (value,) + (value[::-1],) * (ufunc.nin - 1)
     if ufunc is np.matmul and str(value.element_type) != "i1":
@@ -149,7 +152,7 @@ def test_every_ufunc(ufunc: Any, value: hu.Value) -> None:
 
 @pytest.mark.parametrize("value", ALL)
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda ufunc: ufunc.__name__)
-def test_every_method_of_every_ufunc(ufunc: Any, value: hu.Value) -> None:
+def test_every_method_of_every_ufunc(ufunc: Any, value: Any) -> None:
     """Methods give values, too, or are refused; ``out`` and ``where`` are refused."""
     binary = ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None
     calls: list[tuple[str, Callable[[], Any]]] = [
@@ -194,12 +197,12 @@ def attempt(call: Callable[[], Any]) -> Any:
         return str(error)
 
 
-def columns(value: hu.Value, ufunc: Any) -> hu.Value:
+def columns(value: Any, ufunc: Any) -> Any:
     first, second = value
-    return ufunc(first, second)  # type: ignore[no-any-return]
+    return ufunc(first, second)
 
 
-REDUCED: dict[str, Callable[[hu.Value], hu.Value]] = {
+REDUCED: dict[str, Callable[[Any], Any]] = {
     "add": lambda value: columns(value, np.add),
     "maximum": lambda value: columns(value, np.maximum),
     "minimum": lambda value: columns(value, np.minimum),
@@ -238,7 +241,7 @@ JOINING = (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_
 PLAIN = {np.shape: (2, 3), np.ndim: 2, np.size: 6}
 
 
-def at_places(value: hu.Value, places: np.ndarray[Any, Any]) -> hu.Value:
+def at_places(value: Any, places: npt.NDArray[Any]) -> Any:
     """Return the elements of a value at these places of its flat form."""
     flat = value.bits.reshape(6, *value.bits.shape[2:])
     made = hu.Value.from_bits(flat[places], value.element_type)
@@ -247,7 +250,7 @@ def at_places(value: hu.Value, places: np.ndarray[Any, Any]) -> hu.Value:
 
 
 @pytest.mark.parametrize("value", ALL)
-def test_functions_of_shape(value: hu.Value) -> None:
+def test_functions_of_shape(value: Any) -> None:
     places = np.arange(6).reshape(2, 3)
     for function, arguments in MOVING.items():
         assert function(value, *arguments) == at_places(value, function(places, *arguments)), function
@@ -266,7 +269,7 @@ def test_functions_of_shape(value: hu.Value) -> None:
 
 
 @pytest.mark.parametrize("value", ALL)
-def test_functions_that_compute(value: hu.Value) -> None:
+def test_functions_that_compute(value: Any) -> None:
     floats = str(value.element_type)[0] != "i"
     mask = hu.Value.from_bits(np.array([[1, 0, 1], [0, 0, 1]], np.uint8), "i1")
     one = np.full_like(value, 1)
@@ -363,7 +366,7 @@ EXTRAS = ((), ("VALUE",), (1,), ("VALUE", "VALUE"), (1, 1), ("VALUE", "VALUE", "
 @pytest.mark.parametrize(
     "function", [f for f in FUNCTIONS if f not in COMPUTED], ids=lambda f: f"{f.__module__}.{f.__name__}"
 )
-def test_every_other_function_is_refused(function: Any, value: hu.Value) -> None:
+def test_every_other_function_is_refused(function: Any, value: Any) -> None:
     with pytest.raises(TypeError, match=rf"np\.{function.__name__} does not compute values(?s:.*)hint: .{{10}}"):
         value.__array_function__(function, (hu.Value,), (value,), {})
     if function.__name__ in MAKING:
