@@ -85,17 +85,19 @@ They are loaded when first used, so that importing halfulp is fast. `__init__.py
 _GUESSING = "halfulp.guessing"
 """The module that says what to write instead of a name that is not public. It is loaded as public names are."""
 
+_HOMES = {**_EXPORTS, "__version__": "halfulp.release:VERSION"}
+
 __all__ = sorted(_EXPORTS)
 
 
 def _home(name: str) -> tuple[str, str]:
     """Return the module of a public name, and its name there: empty for the module itself."""
-    module, colon, attribute = _EXPORTS[name].partition(":")
+    module, colon, attribute = _HOMES[name].partition(":")
     return module, attribute if colon else name
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _EXPORTS:
+    if name not in _HOMES:
         raise import_module(_GUESSING).unknown_name(name, _EXPORTS)
     module, attribute = _home(name)
     value: Any = import_module(module)
@@ -106,4 +108,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_EXPORTS})
+    """Return the public names, and those with two underscores that Python and its tools look for."""
+    return sorted({*_HOMES, *(name for name in globals() if name.startswith("__"))})

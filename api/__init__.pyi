@@ -55,6 +55,7 @@ from halfulp.semantics.profile import profile as profile
 from halfulp.traces.trace import Trace as Trace
 from halfulp.traces.trace import trace as trace
 
+__version__: str
 _EXPORTS: Mapping[str, str]
 
 def _home(name: str) -> tuple[str, str]: ...

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,40 @@ _DEFAULTS = Settings()
 _WIDE = FORMATS["f128"]
 
 
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+_OTHER_NAMES = {
+    "dtype": "to",
+    "target": "to",
+    "to_type": "to",
+    "from_type": "type",
+    "mode": "rounding",
+    "rounding_mode": "rounding",
+    "roundingmode": "rounding",
+    "round": "rounding",
+    "saturated": "saturate",
+    "saturation": "saturate",
+    "generator": "rng",
+    "random_state": "seed",
+    "key": "seed",
+}
+"""Names of arguments that people try first, and ours."""
+
+
+def _naming_arguments(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Make the error for an argument of another library name ours."""
+
+    @wraps(function)
+    def checked(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        if not kwargs.keys().isdisjoint(_OTHER_NAMES):
+            name = next(name for name in kwargs if name in _OTHER_NAMES)
+            raise TypeError(f"{function.__name__}() has no argument {name!r}; write {_OTHER_NAMES[name]}=…")
+        return function(*args, **kwargs)
+
+    return checked
+
+
+@_naming_arguments
 def convert(
     x: Any,
     to: Any,

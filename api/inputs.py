@@ -13,7 +13,7 @@ from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type, container_of
 from halfulp.interp.values.conversions import conversion_kernel, reads_signed
@@ -50,7 +50,7 @@ def as_value(x: Any, type: Any = None, *, masked: Masked = None, what: str = "th
     its dtype. ``masked``: "poison" makes the masked elements of a NumPy masked array poison; they are refused without
     it. ``what`` names the input in errors.
 
-    Raises TypeMismatch for an input that is none of these, or does not fit the type.
+    Raises TypeMismatch for an input that is none of these, or does not fit the type, InputError for masked elements.
     """
     given = None if type is None else as_type(type)
     taken = taken_as(x, what, masked)
@@ -105,7 +105,7 @@ def _of_list(x: Any, array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     objects = np.asarray(x, object)
     flat = objects.ravel()
     if any(item is np.ma.masked for item in flat):
-        raise TypeMismatch(f"{what}: the list holds masked elements", hint="give an np.ma array and masked='poison'")
+        raise InputError(f"{what}: the list holds masked elements", hint="give an np.ma array and masked='poison'")
     changed = any(isinstance(item, int | np.integer) and abs(int(item)) > _MOST_EXACT for item in flat)
     return objects if changed else array
 
@@ -155,7 +155,7 @@ def _with_poison(value: Value | ExactNumbers, mask: npt.NDArray[np.bool_] | None
     assert mask is not None
     if not mask.any() or isinstance(value, ExactNumbers):
         if mask.any():
-            raise TypeMismatch("masked elements of an array of objects cannot become poison", hint="give x.astype(…)")
+            raise InputError("masked elements of an array of objects cannot become poison", hint="give x.astype(…)")
         return value
     origins = Origins()
     first = tuple(int(k) for k in np.argwhere(mask)[0]) if mask.ndim else ()

@@ -25,6 +25,8 @@ import numpy as np
 import halfulp as hu
 from halfulp.command import main as cli
 from halfulp.conformance.corpora import pass_results
+from halfulp.fp_formats.aliases import AMBIGUOUS, TYPE_ALIASES
+from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, ROUNDING_ALIASES
 from halfulp.interp.declare.declarations import Trait
 from halfulp.interp.declare.registry import default_registry
 from halfulp.semantics.matrix_units.chips import CHIPS
@@ -68,6 +70,34 @@ def float_formats() -> str:
         for fmt in hu.float_formats.values()
     ]
     return table(head.split("|"), rows)
+
+
+def names_of_types() -> str:
+    """Return the names that people type for each type."""
+    rows = ([name, ", ".join(f"`{alias}`" for alias in aliases)] for name, aliases in TYPE_ALIASES.items())
+    return table(["type", "other names"], rows)
+
+
+def ambiguous_names() -> str:
+    """Return the names that are refused, and the types that they may mean."""
+    rows: dict[str, list[str]] = {}
+    for name, types in AMBIGUOUS.items():
+        meaning = "<br>".join(f"{type_}: {text}" for type_, text in types.items())
+        rows.setdefault(meaning, []).append(f"`{name}`")
+    return table(["name", "it may mean"], ([", ".join(names), meaning] for meaning, names in rows.items()))
+
+
+def rounding_names() -> str:
+    """Return the other names of each rounding mode."""
+    rows = (
+        [f"`{mode.spelling}`", ", ".join(f"`{name}`" for name in ROUNDING_ALIASES[mode])] for mode in ROUNDING_ALIASES
+    )
+    return table(["keyword", "other names"], rows)
+
+
+def misleading_roundings() -> str:
+    """Return the names of rounding modes that are refused, and why."""
+    return table(["name", "why"], ([f"`{name}`", why] for name, why in MISLEADING_ROUNDINGS.items()))
 
 
 # --- special cases ----------------------------------------------------------------------------------------------------
@@ -418,6 +448,10 @@ BLOCKS = {
     make.__name__.replace("_", " "): make
     for make in (
         float_formats,
+        names_of_types,
+        ambiguous_names,
+        rounding_names,
+        misleading_roundings,
         special_operands,
         special_conversions,
         profiles,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
+from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -185,6 +186,33 @@ class FloatFormat:
     def min_normal_code(self) -> int:
         """The code of the smallest positive normal value."""
         return self.from_magnitude(self.min_normal_magnitude)
+
+    # Numbers: floats, or fractions where f64 does not have them.
+
+    @cached_property
+    def max_value(self) -> float | Fraction:
+        """The largest finite value."""
+        return self._number(self.max_magnitude)
+
+    @cached_property
+    def min_normal_value(self) -> float | Fraction:
+        """The smallest positive normal value."""
+        return self._number(self.min_normal_magnitude)
+
+    @cached_property
+    def min_positive_value(self) -> float | Fraction:
+        """The smallest positive value, which is subnormal in most formats."""
+        return self._number(int(self.zero))
+
+    def _number(self, magnitude: int) -> float | Fraction:
+        normal = int(magnitude >= self.min_normal_magnitude)
+        exponent = (magnitude >> self.mantissa_bits or int(self.zero)) - self.bias - self.mantissa_bits
+        exact = Fraction(normal << self.mantissa_bits | magnitude & self.fraction_mask) * Fraction(2) ** exponent
+        try:
+            number = float(exact)
+        except OverflowError:
+            return exact
+        return number if number == exact else exact
 
     @cached_property
     def infinity_code(self) -> int | None:

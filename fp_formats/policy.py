@@ -45,7 +45,7 @@ ROUNDING_ALIASES: Mapping[Rounding, tuple[str, ...]] = MappingProxyType(
             "RN",
             "RTE",
         ),
-        Rounding.DOWNWARD: ("down", "floor", "round_floor", "toward_negative", "-inf", "RD", "RDN", "RTN"),
+        Rounding.DOWNWARD: ("down", "floor", "round_floor", "toward_negative", "-inf", "RD", "RDN"),
         Rounding.UPWARD: ("up", "ceil", "ceiling", "round_ceiling", "toward_positive", "+inf", "RU", "RUP", "RTP"),
         Rounding.TOWARD_ZERO: ("zero", "truncate", "trunc", "round_toward_zero", "RZ", "RTZ"),
         Rounding.TO_NEAREST_AWAY: (
@@ -64,8 +64,8 @@ ROUNDING_ALIASES: Mapping[Rounding, tuple[str, ...]] = MappingProxyType(
 
 MISLEADING_ROUNDINGS: Mapping[str, str] = MappingProxyType(
     {
-        "half_up": "ties upward in Python, ties away from zero in Java and decimal",
-        "round_half_up": "ties away from zero in decimal, ties upward elsewhere",
+        "half_up": "ties away from zero in Java and in Python's decimal, ties upward elsewhere",
+        "round_half_up": "ties away from zero in Java and in Python's decimal, ties upward elsewhere",
         "half_down": "halfulp has no mode that sends ties down",
         "round_half_down": "halfulp has no mode that sends ties down",
         "round_up": "away from zero in decimal, toward +infinity elsewhere",
@@ -73,6 +73,7 @@ MISLEADING_ROUNDINGS: Mapping[str, str] = MappingProxyType(
         "away": "ties away from zero, or every number away from zero",
         "away_from_zero": "ties away from zero, or every number away from zero",
         "round_05up": "halfulp has no such mode",
+        "RTN": "to nearest in texts on quantisation, toward -infinity in OpenCL",
         "odd": "halfulp has no rounding to odd",
     }
 )

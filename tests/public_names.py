@@ -25,6 +25,7 @@ def stub() -> str:
         "",
         *(f"from {module} import {imported} as {name}" for module, imported, name in imports),
         "",
+        "__version__: str",
         "_EXPORTS: Mapping[str, str]",
         "",
         "def _home(name: str) -> tuple[str, str]: ...",

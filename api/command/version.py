@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
+from halfulp.release import VERSION
 from halfulp.semantics.profile import SEMANTICS_VERSION
 
 
 def version_text() -> str:
     """Return the versions as reports and ``--version`` have them."""
-    return f"halfulp {version('halfulp')} (semantics {SEMANTICS_VERSION})"
+    return f"halfulp {VERSION} (semantics {SEMANTICS_VERSION})"

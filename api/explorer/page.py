@@ -6,9 +6,9 @@ import base64
 import hashlib
 import json
 from importlib import resources
-from importlib.metadata import version
 
 from halfulp.explorer.decisions import tables
+from halfulp.release import VERSION
 from halfulp.semantics.profile import SEMANTICS_VERSION
 
 
@@ -33,7 +33,7 @@ def page() -> str:
     parts = {
         "policy": f"{policy}; form-action 'none'",
         "style": style,
-        "version": f"halfulp {version('halfulp')}, semantics {SEMANTICS_VERSION}",
+        "version": f"halfulp {VERSION}, semantics {SEMANTICS_VERSION}",
         "tables": data,
         "script": script,
     }

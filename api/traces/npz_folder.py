@@ -12,7 +12,6 @@ import weakref
 import zipfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,6 +22,7 @@ import numpy.typing as npt
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.operations import SSAValue
 from halfulp.interp.values.value import Value
+from halfulp.release import VERSION
 from halfulp.semantics.poison import Origins
 from halfulp.semantics.profile import SEMANTICS_VERSION
 from halfulp.traces.record import Step, TraceRecord
@@ -145,7 +145,7 @@ class Archive:
     def _index(self, trace: TraceRecord, results: Sequence[TracedValue]) -> dict[str, Any]:
         steps = [self._step(step) for step in trace.steps]
         return {
-            "halfulp": version("halfulp"),
+            "halfulp": VERSION,
             "semantics_version": SEMANTICS_VERSION,
             "profile": trace.profile,
             "profiles": trace.profiles,

@@ -96,8 +96,8 @@ class TypeMismatch(HalfulpError, TypeError):
     """An input without the type that the function needs. It is also a `TypeError`."""
 
 
-class InputError(HalfulpError):
-    """An input that cannot be read: a file, a literal or an option."""
+class InputError(HalfulpError, ValueError):
+    """An input that cannot be read: a file, a literal or an option. It is also a `ValueError`."""
 
 
 class BytecodeError(HalfulpError):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.aliases import DTYPE_NAMES, known_as
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.ir.errors import InputError, TypeMismatch
 
 _PACKED = "torch.float4_e2m1fn_x2"
 
@@ -23,14 +23,14 @@ def as_array(data: Any, what: str) -> npt.NDArray[Any]:
     A torch tensor is detached; its floats that NumPy lacks become those of ml_dtypes, and a packed pair of
     float4_e2m1fn_x2 becomes two elements of the last axis, the low half of the byte first.
 
-    Raises TypeMismatch for rows of different lengths, for masked elements, and for a tensor that is not an ordinary
-    one on the CPU.
+    Raises InputError for masked elements, and TypeMismatch for rows of different lengths, and for a tensor that is not
+    an ordinary one on the CPU.
     """
     if is_tensor(data):
         return _of_tensor(data, what)
     mask = masked(data)
     if mask is not None and mask.any():
-        raise TypeMismatch(
+        raise InputError(
             f"{what}: {np.count_nonzero(mask)} of {mask.size} elements are masked",
             hint='fill them with x.filled(…), or make them poison: hu.convert(x, to, masked="poison")',
         )

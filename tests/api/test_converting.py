@@ -232,3 +232,9 @@ def test_poison_keeps_its_origin_through_conversions() -> None:
     second = hu.convert(hu.convert(first, "f32"), "i8")
     assert second.origin(0) == first.origin(0)
     assert hu.convert(second, "i3").origin(0) == first.origin(0)
+
+
+def test_other_names_of_arguments() -> None:
+    for given, ours in (("dtype", "to"), ("mode", "rounding"), ("generator", "rng")):
+        with pytest.raises(TypeError, match=rf"convert\(\) has no argument '{given}'; write {ours}=…"):
+            hu.convert(1.0, **{given: "f32"})  # type: ignore[arg-type]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pkgutil
+from importlib.metadata import version
 from types import ModuleType
 
 import pytest
 from public_names import STUB, stub
 
 import halfulp as hu
+from halfulp.command.version import version_text
 
 
 def test_every_public_name_is_there() -> None:
@@ -17,6 +19,19 @@ def test_every_public_name_is_there() -> None:
     assert set(hu.__all__) <= set(dir(hu))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = hu.nonsense  # type: ignore[attr-defined]
+
+
+def test_dir_shows_the_public_names_only() -> None:
+    shown = set(dir(hu))
+    assert {name for name in shown if not name.startswith("__")} == set(hu.__all__)
+    assert {"__doc__", "__file__", "__name__", "__path__", "__version__"} <= shown
+    # What an import of a part leaves behind is not shown either.
+    assert not {"Mapping", "annotations", "import_module", "fp_formats", "interp", "_EXPORTS"} & shown
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert hu.__version__ == version("halfulp")
+    assert version_text().startswith(f"halfulp {hu.__version__} (semantics ")
 
 
 def test_the_type_stub_is_made_from_the_table() -> None:

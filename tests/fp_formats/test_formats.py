@@ -6,10 +6,12 @@ import copy
 import pickle
 from fractions import Fraction
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.aliases import DTYPE_NAMES
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, Flags, FloatPolicy, Rounding
@@ -177,3 +179,18 @@ def test_numbers_fixed_by_others() -> None:
         "to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away", "stochastic",
     ]  # fmt: skip
     assert [Flags.INVALID, Flags.DIVIDE_BY_ZERO, Flags.OVERFLOW, Flags.UNDERFLOW, Flags.INEXACT] == [16, 8, 4, 2, 1]
+
+
+@pytest.mark.parametrize("fmt", FORMATS.values(), ids=str)
+def test_the_limits_as_numbers(fmt: FloatFormat) -> None:
+    smallest = min(fmt.from_magnitude(1), fmt.min_normal_code) if fmt.zero else 0
+    for number, code in (
+        (fmt.max_value, fmt.max_code),
+        (fmt.min_normal_value, fmt.min_normal_code),
+        (fmt.min_positive_value, smallest),
+    ):
+        assert number == scalar.value(fmt, code)
+        assert isinstance(number, float) == (fmt.name not in ("f80", "f128"))
+    if fmt.name in DTYPE_NAMES:
+        limits = ml_dtypes.finfo(DTYPE_NAMES[fmt.name])
+        assert fmt.max_value == float(limits.max)

@@ -184,7 +184,6 @@ def test_inputs_of_the_right_dtype_are_not_copied() -> None:
         (np.array(["a"]), "tensor<1xf32>", "got an array of dtype <U1"),
         (Value.from_bits(1, "i8"), "i16", "expected 'i16', got 'i8'"),
         (np.zeros(4, ">f8"), "tensor<4xf32>", "got an array of dtype float64"),
-        (np.ma.masked_array([1.0, 2.0], [False, True]), "tensor<2xf64>", "1 of 2 elements are masked"),
     ],
 )
 def test_inputs_that_do_not_fit_are_refused(data: Any, spelling: str, message: str) -> None:
