@@ -175,7 +175,7 @@ def _types(value: Elements, acc: AccumulatorType, what: str) -> tuple[Number, Nu
     if element is not ty.element_type(element):
         raise TypeMismatch(f"{what}: acc is '{element}'", hint=f"give its element type: '{ty.element_type(element)}'")
     into = _number(element, what)
-    if acc is None and own == ty.I1:
+    if acc is None and width_of(source) == 1:
         raise TypeMismatch(f"{what}: a sum of i1 has one bit", hint="name a wider accumulator, as in acc='i32'")
     if isinstance(source, FloatFormat) and isinstance(into, Reading):
         raise TypeMismatch(f"{what}: '{own}' is not added in '{element}'", hint="name a float type: acc='f32'")
@@ -197,7 +197,7 @@ def _number(element: ty.Type, what: str, unsigned: bool = False) -> Number:
 
 def _is_unsigned(value: Elements, element: ty.Type) -> bool:
     """Tell whether integers are unsigned: by their type, by the array that they came from, or since i1 is a bool."""
-    return element == ty.I1 or bool(getattr(value, "unsigned", False))
+    return ty.element_width(element) == 1 or bool(getattr(value, "unsigned", False))
 
 
 def _unit_accumulator(what: str, unit: MatrixUnit, types: list[ty.Type], acc: AccumulatorType, order: str) -> ty.Type:
