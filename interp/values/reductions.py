@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask, code_shape
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import cpu
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.element_layout import is_unsigned, shape_of_codes, spell_shape
@@ -45,6 +46,7 @@ def sum_parts(
 ) -> Parts:
     """Return the parts of the sum of a value's elements along axes, in row-major order; see `halfulp.sum`."""
     check_order(order)
+    cpu.check()
     source, into, element = _types(value, acc, "sum")
     shape = shape_of_codes(value.bits, ty.element_type(value.type))
     axes = _axes(axis, len(shape))
@@ -134,6 +136,7 @@ def _product(
 ) -> Parts:
     """Return the parts of matrix products. ``arranged``: arrange an array as [tiles, M, K], and as [tiles, K, N]."""
     check_order(order)
+    cpu.check()
     types = [ty.element_type(value.type) for value in (a, b)]
     if acc is None and mma is None and types[0] != types[1]:
         raise TypeMismatch(
