@@ -7,12 +7,13 @@ from typing import Any
 
 from halfulp.codegen.tile_names import operation_named
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.inputs import as_value
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.parts import Parts
 from halfulp.interp.values.reductions import dot_parts, matmul_parts, sum_parts
-from halfulp.interp.values.value import Value, to_elements
+from halfulp.interp.values.value import Value
 from halfulp.semantics.matrix_units.chips import MODELS, model_hint
 from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
 from halfulp.semantics.matrix_units.models import supports
@@ -29,14 +30,16 @@ def sum(
     keepdims: bool = False,
     acc: TypeName | None = None,
     order: str = "sequential",
+    type: TypeName | None = None,
     profile: Profile | str | None = None,
 ) -> Value:
     """Return the sum of elements along axes, as a `Value`: of all elements a scalar.
 
-    ``x``: a `Value`, an array or a list of numbers. ``axis``, ``keepdims``: as for np.sum. Several axes are added in
-    row-major order. ``acc``: the type in which sums are computed, and the type of the result; by default the element
-    type. Each element is converted to it first, rounded once. Integers are extended by the sign of their type, and sums
-    of integers wrap around in ``acc``; elements of i1 count as 0 and 1. ``order``: see docs/sums.md.
+    ``x``: a `Value`, an array or a list of numbers. ``type``: the element type of a list. ``axis``, ``keepdims``: as
+    for np.sum. Several axes are added in row-major order. ``acc``: the type in which sums are computed,
+    and the type of the result; by default the element type. Each element is converted to it first, rounded once.
+    Integers are extended by the sign of their type, and sums of integers wrap around in ``acc``; elements of i1 count
+    as 0 and 1. ``order``: one of these; the page on sums explains them.
 
     - "sequential": +0, plus one element after the other; each sum is rounded to ``acc``.
     - "pairwise": sums of neighbours, then of neighbours of these sums, as in a tree.
@@ -52,7 +55,7 @@ def sum(
     Raises TypeMismatch for types that cannot be added, np.exceptions.AxisError for a wrong axis, and ValueError for an
     unknown order.
     """
-    value = to_elements(x, None, "x")
+    value = as_value(x, type, what="x")
     return Value(*sum_parts(value, axis, keepdims, acc=_type(acc), order=order, profile=as_profile(profile)))
 
 
@@ -64,11 +67,13 @@ def matmul(
     order: str = "sequential",
     kind: str | None = None,
     mma: str | None = None,
+    type: TypeName | None = None,
     profile: Profile | str | None = None,
 ) -> Value:
     """Return the matrix product, with the shape rules of np.matmul, as a `Value`.
 
-    ``a``, ``b``: `Value`s or arrays. ``acc``: the type in which products and sums are computed, and the type of the
+    ``a``, ``b``: `Value`s, arrays or lists. A list takes ``type``, or else the type of the other operand: its numbers
+    are rounded to it once. ``acc``: the type in which products and sums are computed, and the type of the
     result; by default the type of the elements, which then is the same in both. Elements are converted to it, products
     are rounded to it, and sums too, as in the body of `linalg.matmul`. ``order``: the order of the sums along K, as for
     `sum`; "exact" rounds the exact sum of the exact products once.
@@ -85,7 +90,7 @@ def matmul(
     Raises TypeMismatch for types and shapes that do not fit together, InputError for an unknown kind or model,
     Unsupported where a chip's results are not published, and ValueError for an unknown order.
     """
-    return _product(matmul_parts, a, b, acc, order, kind, mma, profile)
+    return _product(matmul_parts, a, b, type, acc, order, kind, mma, profile)
 
 
 def dot(
@@ -96,6 +101,7 @@ def dot(
     order: str = "sequential",
     kind: str | None = None,
     mma: str | None = None,
+    type: TypeName | None = None,
     profile: Profile | str | None = None,
 ) -> Value:
     """Return the dot product, with the shape rules of np.dot, as a `Value`: of two vectors a scalar.
@@ -108,22 +114,34 @@ def dot(
 
     Raises the errors of `matmul`.
     """
-    return _product(dot_parts, a, b, acc, order, kind, mma, profile)
+    return _product(dot_parts, a, b, type, acc, order, kind, mma, profile)
 
 
 def _product(
     parts: Callable[..., Parts],
     a: Any,
     b: Any,
+    type: TypeName | None,
     acc: TypeName | None,
     order: str,
     kind: str | None,
     mma: str | None,
     profile: Profile | str | None,
 ) -> Value:
-    x, y = to_elements(a, None, "a"), to_elements(b, None, "b")
+    x, y = _operands(a, b, type)
     unit = _unit(kind, mma, x, y)
     return Value(*parts(x, y, acc=_type(acc), order=order, mma=unit, profile=as_profile(profile)))
+
+
+def _operands(a: Any, b: Any, type: TypeName | None) -> tuple[Value, Value]:
+    """Return both operands as values; a list beside something with a type takes that type."""
+    if type is None and isinstance(a, list | tuple) != isinstance(b, list | tuple):
+        if isinstance(a, list | tuple):
+            y = as_value(b, what="b")
+            return as_value(a, y.element_type, what="a"), y
+        x = as_value(a, what="a")
+        return x, as_value(b, x.element_type, what="b")
+    return as_value(a, type, what="a"), as_value(b, type, what="b")
 
 
 def _type(acc: TypeName | None) -> ty.Type | None:

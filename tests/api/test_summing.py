@@ -35,6 +35,17 @@ def test_arrays_lists_and_values_are_taken(order: str) -> None:
     assert hu.dot(array[1], array[1], order=order).numpy() == 50
 
 
+def test_lists_take_a_type() -> None:
+    assert hu.sum([0.1, 0.1], type="f8E4M3FN").numpy() == 0.203125
+    assert hu.sum(["0.1", "0.1"], type="f32") == hu.sum(np.full(2, 0.1, np.float32))
+    half = np.array([[1, 2]], np.float16)
+    assert hu.matmul(half, [[0.1], [0]]).numpy() == np.float16(0.1)
+    assert hu.matmul([[0.1, 0]], half.T, acc="f32").numpy() == np.float32(np.float16(0.1))
+    assert hu.dot([1, 2], [3, 4], type="f8E5M2").element_type == hu.sum([1], type="f8E5M2").element_type
+    with pytest.raises(hu.TypeMismatch, match="type="):
+        hu.sum(["0.1"])
+
+
 def test_unsigned_arrays_and_bools_are_extended_by_zeros() -> None:
     assert hu.sum(np.array([200, 100], np.uint8), acc="i32").numpy() == 300
     assert hu.sum(np.array([200, 100], np.uint8)).numpy() == 44
