@@ -28,6 +28,10 @@ _EXPORTS: Mapping[str, str] = {
     "Value": "halfulp.interp.values.value",
     "Buffer": "halfulp.interp.values.buffers",
     "Listener": "halfulp.interp.run.events",
+    # Sums
+    "dot": "halfulp.summing",
+    "matmul": "halfulp.summing",
+    "sum": "halfulp.summing",
     # Float formats and profiles
     "float_format": "halfulp.fp_formats.aliases",
     "float_formats": "halfulp.fp_formats.formats:FORMATS",

@@ -52,6 +52,9 @@ from halfulp.semantics.profile import PROFILES as profiles
 from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
 from halfulp.semantics.profile import Profile as Profile
 from halfulp.semantics.profile import profile as profile
+from halfulp.summing import dot as dot
+from halfulp.summing import matmul as matmul
+from halfulp.summing import sum as sum
 from halfulp.traces.trace import Trace as Trace
 from halfulp.traces.trace import trace as trace
 
@@ -86,6 +89,7 @@ __all__ = [
     "all_values",
     "constraints",
     "convert",
+    "dot",
     "error",
     "eval",
     "explain",
@@ -94,6 +98,7 @@ __all__ = [
     "float_format",
     "float_formats",
     "load",
+    "matmul",
     "neighbours",
     "next_down",
     "next_up",
@@ -109,6 +114,7 @@ __all__ = [
     "register_op",
     "run",
     "semantics_version",
+    "sum",
     "trace",
     "ulp",
     "workgroups",

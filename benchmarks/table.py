@@ -9,10 +9,22 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks import conversions, exact_path, mlir, ops, scalars, starting, tensors, texts, tiles, vectors
+from benchmarks import (
+    conversions,
+    exact_path,
+    mlir,
+    ops,
+    scalars,
+    starting,
+    sums,
+    tensors,
+    texts,
+    tiles,
+    vectors,
+)
 from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes
 
-MODULES = (conversions, ops, tensors, scalars, exact_path, tiles, texts, starting, vectors)
+MODULES = (conversions, ops, tensors, scalars, exact_path, tiles, sums, texts, starting, vectors)
 HEAD = ("measurement", "ours", "peer", "peer's", "× peer", "copies", "target", "met", "remark")
 NUMBERS = ("ours", "peer's", "× peer", "copies")
 PEERS = ("numpy", "ml_dtypes", "numba", "gfloat", "xdsl")

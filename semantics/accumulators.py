@@ -22,8 +22,7 @@ RNE = Rounding.TO_NEAREST_EVEN
 Number = FloatFormat | Reading
 """An element type: a float format, or the width and the sign of an integer."""
 
-# Up to so many sums, these are faster than a kernel's call for each row.
-RUNNING_LANES = 512
+# Up to so many lanes, these are faster than a kernel's call for each row.
 TABLE_LANES = 256
 SCALAR_LANES = 16
 TABLE_PAYS = 1 << 12  # elements from which on a table of all additions saves time
@@ -135,7 +134,7 @@ class Accumulator:
                 return np.asarray(every & every.dtype.type((1 << self.number.width) - 1))
         elif not emulated.emulates(self.profile, self.number):
             policy = self.profile.arithmetic
-            if total.size <= RUNNING_LANES and has_running_sums(self.number, policy):
+            if has_running_sums(self.number, policy, total.size):
                 return last_running_sum(self.number, total, rows, policy)
         if self.width <= 64 and len(lanes) == 1:
             if self.width <= 8 and total.size <= TABLE_LANES and size >= TABLE_PAYS:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask, code_shape
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import cpu
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.element_layout import is_unsigned, shape_of_codes, spell_shape
@@ -45,6 +46,7 @@ def sum_parts(
 ) -> Parts:
     """Return the parts of the sum of a value's elements along axes, in row-major order; see `halfulp.sum`."""
     check_order(order)
+    cpu.check()
     source, into, element = _types(value, acc, "sum")
     shape = shape_of_codes(value.bits, ty.element_type(value.type))
     axes = _axes(axis, len(shape))
@@ -134,6 +136,7 @@ def _product(
 ) -> Parts:
     """Return the parts of matrix products. ``arranged``: arrange an array as [tiles, M, K], and as [tiles, K, N]."""
     check_order(order)
+    cpu.check()
     types = [ty.element_type(value.type) for value in (a, b)]
     if acc is None and mma is None and types[0] != types[1]:
         raise TypeMismatch(
@@ -175,7 +178,7 @@ def _types(value: Elements, acc: AccumulatorType, what: str) -> tuple[Number, Nu
     if element is not ty.element_type(element):
         raise TypeMismatch(f"{what}: acc is '{element}'", hint=f"give its element type: '{ty.element_type(element)}'")
     into = _number(element, what)
-    if acc is None and own == ty.I1:
+    if acc is None and width_of(source) == 1:
         raise TypeMismatch(f"{what}: a sum of i1 has one bit", hint="name a wider accumulator, as in acc='i32'")
     if isinstance(source, FloatFormat) and isinstance(into, Reading):
         raise TypeMismatch(f"{what}: '{own}' is not added in '{element}'", hint="name a float type: acc='f32'")
@@ -197,7 +200,7 @@ def _number(element: ty.Type, what: str, unsigned: bool = False) -> Number:
 
 def _is_unsigned(value: Elements, element: ty.Type) -> bool:
     """Tell whether integers are unsigned: by their type, by the array that they came from, or since i1 is a bool."""
-    return element == ty.I1 or bool(getattr(value, "unsigned", False))
+    return ty.element_width(element) == 1 or bool(getattr(value, "unsigned", False))
 
 
 def _unit_accumulator(what: str, unit: MatrixUnit, types: list[ty.Type], acc: AccumulatorType, order: str) -> ty.Type:

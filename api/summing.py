@@ -1,0 +1,179 @@
+"""Sums, dot products and matrix products, in a chosen order and with a chosen accumulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from halfulp.codegen.tile_names import operation_named
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.inputs import as_value
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.parts import Parts
+from halfulp.interp.values.reductions import dot_parts, matmul_parts, sum_parts
+from halfulp.interp.values.value import Value
+from halfulp.semantics.matrix_units.chips import MODELS, model_hint
+from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
+from halfulp.semantics.matrix_units.models import supports
+from halfulp.semantics.matrix_units.products import MatrixUnit
+from halfulp.semantics.profile import Profile, as_profile
+
+TypeName = str | FloatFormat | ty.Type
+
+
+def sum(
+    x: Any,
+    axis: int | tuple[int, ...] | None = None,
+    *,
+    keepdims: bool = False,
+    acc: TypeName | None = None,
+    order: str = "sequential",
+    type: TypeName | None = None,
+    profile: Profile | str | None = None,
+) -> Value:
+    """Return the sum of elements along axes, as a `Value`: of all elements a scalar.
+
+    ``x``: a `Value`, an array or a list of numbers. ``type``: the element type of a list. ``axis``, ``keepdims``: as
+    for np.sum. Several axes are added in row-major order. ``acc``: the type in which sums are computed,
+    and the type of the result; by default the element type. Each element is converted to it first, rounded once.
+    Integers are extended by the sign of their type, and sums of integers wrap around in ``acc``; elements of i1 count
+    as 0 and 1. ``order``: one of these; the page on sums explains them.
+
+    - "sequential": +0, plus one element after the other; each sum is rounded to ``acc``.
+    - "pairwise": sums of neighbours, then of neighbours of these sums, as in a tree.
+    - "exact": the exact sum of the exact elements, rounded once.
+    - "open": the result of "sequential", marked as unspecified (`Value.open`) if there are more than two floats.
+
+    A poison element makes the sums that it enters poison.
+
+        >>> x = hu.convert([0.1] * 1000, "f8E4M3FN")
+        >>> hu.sum(x), hu.sum(x, order="exact"), hu.sum(x, acc="f32")
+        (Value(f8E4M3FN=2), Value(f8E4M3FN=104), Value(f32=101.5625))
+
+    Raises TypeMismatch for types that cannot be added, np.exceptions.AxisError for a wrong axis, and ValueError for an
+    unknown order.
+    """
+    value = as_value(x, type, what="x")
+    return Value(*sum_parts(value, axis, keepdims, acc=_type(acc), order=order, profile=as_profile(profile)))
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    *,
+    acc: TypeName | None = None,
+    order: str = "sequential",
+    kind: str | None = None,
+    mma: str | None = None,
+    type: TypeName | None = None,
+    profile: Profile | str | None = None,
+) -> Value:
+    """Return the matrix product, with the shape rules of np.matmul, as a `Value`.
+
+    ``a``, ``b``: `Value`s, arrays or lists. A list takes ``type``, or else the type of the other operand: its numbers
+    are rounded to it once. ``acc``: the type in which products and sums are computed, and the type of the
+    result; by default the type of the elements, which then is the same in both. Elements are converted to it, products
+    are rounded to it, and sums too, as in the body of `linalg.matmul`. ``order``: the order of the sums along K, as for
+    `sum`; "exact" rounds the exact sum of the exact products once.
+
+    ``kind``: compute as a matrix unit does, by a kind such as ``MFMA_F32_16x16x16_F16`` or an instruction such as
+    ``mma.m16n8k16.f32.f16.f16.f32``. K is cut into parts of the kind's length. Each adds to C, which is +0 at first;
+    the last part is filled up with +0. A kind sets the accumulator and the order. ``mma``: the model of the unit:
+    "exact" (the default), "ieee" or "chip:<name>", as for `run`.
+
+        >>> a = hu.convert([[1.0, 2.0]], "f16")
+        >>> hu.matmul(a, [[0.5], [3.0]], acc="f32")
+        Value(1x1xf32=[6.5])
+
+    Raises TypeMismatch for types and shapes that do not fit together, InputError for an unknown kind or model,
+    Unsupported where a chip's results are not published, and ValueError for an unknown order.
+    """
+    return _product(matmul_parts, a, b, type, acc, order, kind, mma, profile)
+
+
+def dot(
+    a: Any,
+    b: Any,
+    *,
+    acc: TypeName | None = None,
+    order: str = "sequential",
+    kind: str | None = None,
+    mma: str | None = None,
+    type: TypeName | None = None,
+    profile: Profile | str | None = None,
+) -> Value:
+    """Return the dot product, with the shape rules of np.dot, as a `Value`: of two vectors a scalar.
+
+    Everything else is as for `matmul`.
+
+        >>> x, ones = hu.convert([2048.0, 1.0, 1.0], "f16"), hu.convert([1.0, 1.0, 1.0], "f16")
+        >>> hu.dot(x, ones), hu.dot(x, ones, order="exact"), hu.dot(x, ones, acc="f32")
+        (Value(f16=2048), Value(f16=2050), Value(f32=2050))
+
+    Raises the errors of `matmul`.
+    """
+    return _product(dot_parts, a, b, type, acc, order, kind, mma, profile)
+
+
+def _product(
+    parts: Callable[..., Parts],
+    a: Any,
+    b: Any,
+    type: TypeName | None,
+    acc: TypeName | None,
+    order: str,
+    kind: str | None,
+    mma: str | None,
+    profile: Profile | str | None,
+) -> Value:
+    x, y = _operands(a, b, type)
+    unit = _unit(kind, mma, x, y)
+    return Value(*parts(x, y, acc=_type(acc), order=order, mma=unit, profile=as_profile(profile)))
+
+
+def _operands(a: Any, b: Any, type: TypeName | None) -> tuple[Value, Value]:
+    """Return both operands as values; a list beside something with a type takes that type."""
+    if type is None and isinstance(a, list | tuple) != isinstance(b, list | tuple):
+        if isinstance(a, list | tuple):
+            y = as_value(b, what="b")
+            return as_value(a, y.element_type, what="a"), y
+        x = as_value(a, what="a")
+        return x, as_value(b, x.element_type, what="b")
+    return as_value(a, type, what="a"), as_value(b, type, what="b")
+
+
+def _type(acc: TypeName | None) -> ty.Type | None:
+    return None if acc is None else as_type(acc)
+
+
+def _unit(kind: str | None, mma: str | None, a: Value, b: Value) -> MatrixUnit | None:
+    """Return the matrix unit that the user names. Raises InputError, listing what there is."""
+    if mma is not None and mma not in MODELS:
+        hint = model_hint(str(mma)) or f"choose one of {', '.join(MODELS)}"
+        if isinstance(mma, str) and _is_kind(mma):
+            hint = f"name the operation by kind={mma!r}, and by mma= the model that computes it: {', '.join(MODELS)}"
+        raise InputError(f"no model is called '{mma}'", hint=hint)
+    if kind is not None:
+        return MatrixUnit(operation_named(kind, *_types_for(kind, a, b)), mma or "exact")
+    if mma is None:
+        return None
+    types = (str(a.element_type), str(b.element_type))
+    fitting = [name for name, row in KINDS.items() if row.types[:2] == types and supports(mma, operation_of(row))]
+    hint = f"kinds of {mma} for {types[0]} and {types[1]}: {', '.join(fitting) or 'none'}"
+    raise InputError(f"mma='{mma}' needs the kind of operation, as in kind='MFMA_F32_16x16x16_F16'", hint=hint)
+
+
+def _is_kind(name: str) -> bool:
+    try:
+        operation_named(name)
+    except InputError:
+        return False
+    return True
+
+
+def _types_for(kind: str, a: Value, b: Value) -> tuple[str | None, str | None]:
+    """Return the element types for a kind that does not fix them."""
+    row = KINDS.get(kind) if isinstance(kind, str) else None
+    return (str(a.element_type), str(b.element_type)) if row is not None and not row.types[0] else (None, None)

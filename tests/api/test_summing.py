@@ -1,0 +1,147 @@
+"""hu.sum, hu.dot and hu.matmul: what they take, known answers, and their errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import halfulp as hu
+
+F8 = ml_dtypes.float8_e4m3fn
+
+
+def test_a_sum_depends_on_the_order_and_the_accumulator() -> None:
+    x = hu.convert([0.1] * 1000, "f8E4M3FN")
+    # 0.1 becomes 0.1015625. In order, the sum stops at 2: half the distance to 2.25 is more than 0.1015625.
+    assert hu.sum(x).numpy() == 2
+    assert hu.sum(x, order="exact").numpy() == 104  # 101.5625 is between 96 and 104
+    assert hu.sum(x, acc="f32").numpy() == 101.5625
+    assert hu.sum(x, acc="f32").element_type == hu.sum(x, acc=hu.float_format("f32")).element_type
+
+
+@pytest.mark.parametrize("order", ["sequential", "pairwise", "exact", "open"])
+def test_arrays_lists_and_values_are_taken(order: str) -> None:
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for x in (array, array.tolist(), hu.Value.from_numpy(array)):
+        assert hu.sum(x, 0, order=order).numpy().tolist() == [3, 5, 7]
+        assert hu.sum(x, (0, 1), keepdims=True, order=order).numpy().tolist() == [[15]]
+        assert hu.matmul(x, array.T if not isinstance(x, list) else array.T.tolist(), order=order).numpy().tolist() == [
+            [5, 14],
+            [14, 50],
+        ]
+    assert hu.dot(array[1], array[1], order=order).numpy() == 50
+
+
+def test_lists_take_a_type() -> None:
+    assert hu.sum([0.1, 0.1], type="f8E4M3FN").numpy() == 0.203125
+    assert hu.sum(["0.1", "0.1"], type="f32") == hu.sum(np.full(2, 0.1, np.float32))
+    half = np.array([[1, 2]], np.float16)
+    assert hu.matmul(half, [[0.1], [0]]).numpy() == np.float16(0.1)
+    assert hu.matmul([[0.1, 0]], half.T, acc="f32").numpy() == np.float32(np.float16(0.1))
+    assert hu.dot([1, 2], [3, 4], type="f8E5M2").element_type == hu.sum([1], type="f8E5M2").element_type
+    with pytest.raises(hu.TypeMismatch, match="type="):
+        hu.sum(["0.1"])
+
+
+def test_unsigned_arrays_and_bools_are_extended_by_zeros() -> None:
+    assert hu.sum(np.array([200, 100], np.uint8), acc="i32").numpy() == 300
+    assert hu.sum(np.array([200, 100], np.uint8)).numpy() == 44
+    assert hu.sum(np.array([-100, -100], np.int8)).numpy() == 56
+    assert hu.sum(np.array([-100, -100], np.int8), acc="i32").numpy() == -200
+    assert hu.sum([True, False, True], acc="i32").numpy() == 2
+    assert hu.dot(np.array([200, 1], np.uint8), np.array([-1, 1], np.int8), acc="i32").numpy() == -199
+
+
+def test_products_are_rounded_in_the_accumulator() -> None:
+    x, y = np.array([1 + 2**-10], np.float16), np.array([1 + 2**-10], np.float16)
+    exact = (1 + 2**-10) ** 2
+    assert float(hu.dot(x, y).numpy()) == float(np.float16(exact)) == 1 + 2**-9
+    assert float(hu.dot(x, y, acc="f32").numpy()) == exact
+    # Converting to the accumulator rounds each factor; the exact order does not.
+    wide = np.array([1 + 2**-20, -1], np.float32), np.array([1, 1], np.float32)
+    assert hu.dot(*wide, acc="f16").numpy() == 0
+    assert hu.dot(*wide, acc="f16", order="exact").numpy() == 2**-20
+
+
+def test_matrix_units_add_differently() -> None:
+    a = np.array([[2048] + [0.125] * 15], np.float16)
+    b = np.array([[2048]] + [[1]] * 15, np.float16)
+    kind = "NV_MMA_SYNC_F32_16x8x16_F16"
+    # The example of docs/matrix-units.md: 2**22 and 15 times 1/8.
+    expected = {"exact": 4194306.0, "ieee": 4194304.0, "chip:ampere": 4194304.0, "chip:hopper": 4194305.5}
+    for model, number in expected.items():
+        assert hu.matmul(a, b, kind=kind, mma=model).numpy() == [[number]]
+        assert hu.dot(a[0], b[:, 0], kind="mma.m16n8k16.f32.f16.f16", mma=model).numpy() == number
+    assert hu.matmul(a, b, kind=kind) == hu.matmul(a, b, kind=kind, mma="exact")
+
+
+def test_each_instruction_of_a_unit_rounds() -> None:
+    # 2**24, then 1 in each of the two next instructions: lost one by one, kept together.
+    a, b = np.zeros((1, 48), np.float16), np.ones((48, 1), np.float16)
+    a[0, 0], b[0, 0], a[0, 16], a[0, 32] = 4096, 4096, 1, 1
+    assert hu.matmul(a, b, kind="MFMA_F32_16x16x16_F16").numpy() == 2**24
+    assert hu.matmul(a, b, acc="f32", order="exact").numpy() == 2**24 + 2
+
+
+def test_profiles_apply() -> None:
+    tiny = np.array([2**-149, 2**-149], np.float32)
+    assert hu.sum(tiny).numpy() == 2**-148
+    assert hu.sum(tiny, profile="spec,denormals=flush_both").numpy() == 0
+    with hu.profile("spec,denormals=flush_both"):
+        assert hu.sum(tiny).numpy() == 0
+        assert hu.matmul(tiny, np.ones(2, np.float32)).numpy() == 0
+
+
+HALVES = np.ones((2, 2), np.float16)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"order": "sequentially"}, ValueError, "order is 'sequentially', but must be one of sequential, pairwise, exact, open"),
+        ({"acc": "f33"}, hu.ParseError, "unknown type 'f33'"),
+        ({"acc": "f8E8M0FNU"}, hu.TypeMismatch, "f8E8M0FNU has no zero"),
+        ({"acc": "i32"}, hu.TypeMismatch, "'f16' is not added in 'i32'"),
+        ({"mma": "chip:hopper"}, hu.InputError, "needs the kind of operation"),
+        ({"mma": "MFMA_F32_16x16x16_F16"}, hu.InputError, "no model is called 'MFMA_F32_16x16x16_F16'"),
+        ({"mma": "chip:hoper"}, hu.InputError, "no model is called 'chip:hoper'"),
+        ({"kind": "MFMA_F32_16x16x16_F17"}, hu.InputError, "no tile operation is called"),
+        ({"kind": "MFMA_F32_16x16x4_F32"}, hu.TypeMismatch, "multiplies f32 by f32, but the elements are f16 and f16"),
+        ({"kind": "MFMA_F32_16x16x16_F16", "order": "exact"}, hu.TypeMismatch, "the order is that of"),
+        ({"kind": "MFMA_F32_16x16x16_F16", "acc": "f16"}, hu.TypeMismatch, "acc is 'f16', but"),
+        ({"kind": "MFMA_F32_16x16x16_F16", "mma": "chip:hopper"}, hu.Unsupported, "not published"),
+        ({"kind": "mma.m16n8k16.f32.f16.f16.f16"}, hu.TypeMismatch, "adds to f16 and gives f32"),
+    ],
+)  # fmt: skip
+def test_errors(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        hu.matmul(HALVES, HALVES, **options)
+
+
+def test_hints() -> None:
+    def hint(**options: Any) -> str:
+        with pytest.raises(hu.HalfulpError) as found:
+            hu.matmul(HALVES, HALVES, **options)
+        return str(found.value.hint)
+
+    assert hint(mma="chip:hopper") == (
+        "kinds of chip:hopper for f16 and f16: NV_MMA_SYNC_F32_16x8x16_F16, NV_MMA_SYNC_F16_16x8x16_F16"
+    )
+    assert "kind='MFMA_F32_16x16x16_F16'" in hint(mma="MFMA_F32_16x16x16_F16")
+    assert hint(kind="MFMA_F32_16x16x16_F17") == "did you mean `MFMA_F32_16x16x16_F16`?"
+    assert "NV_MMA_SYNC_F32_16x8x16_F16" in hint(kind="MFMA_F32_16x16x4_F32")
+
+
+def test_mixed_types_are_named() -> None:
+    with pytest.raises(hu.TypeMismatch, match="dot: the elements are 'f16' and 'f32'"):
+        hu.dot(np.ones(2, np.float16), np.ones(2, np.float32))
+    assert hu.dot(np.ones(2, np.float16), np.ones(2, F8), acc="f32").numpy() == 2
+
+
+def test_scaled_kinds_take_the_types_of_the_operands() -> None:
+    x = np.ones((2, 2), F8)
+    with pytest.raises(hu.TypeMismatch, match="takes scales"):
+        hu.matmul(x, x, kind="MFMA_SCALE_F32_16x16x128_B32")
