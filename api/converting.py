@@ -14,7 +14,7 @@ from halfulp.fp_formats.bit_patterns import is_bits
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import Rounding, as_rounding
-from halfulp.inputs import Masked, as_value, out_of_range, rounded_numbers, taken_as
+from halfulp.inputs import Masked, as_value, rounded_numbers, taken_as
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
@@ -24,11 +24,10 @@ from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.conversions import conversion_kernel, reads_signed
+from halfulp.interp.values.conversions import conversion_kernel, kernel_between_integers
 from halfulp.interp.values.element_layout import shape_conflict
 from halfulp.interp.values.value import Value
 from halfulp.random_bits import drawn_bits
-from halfulp.semantics import integer_casts
 from halfulp.semantics.integer_casts import OVERFLOWS, Overflow
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import Origins
@@ -124,6 +123,7 @@ def convert(
     if is_bits(x) or from_ is not None:
         x = _value_of_bits(x, from_)
     source = taken_as(x, "x", masked) if type is None else as_value(x, type, masked=masked, what="x")
+    source = source.as_read() if isinstance(source, Value) else source
     element = ty.element_type(target)
     from_integers = not isinstance(source, Value) or isinstance(source.element_type, ty.IntegerType)
     _check_options(from_integers, element, saturate, overflow)
@@ -138,7 +138,9 @@ def convert(
     if isinstance(from_type, ty.IntegerType):
         if isinstance(element, ty.IntegerType):
             if mode is not Rounding.STOCHASTIC:
-                return apply_kernel(_between_integers(source, element, overflow), "convert", [source], result)
+                return apply_kernel(
+                    kernel_between_integers(source, from_type, element, overflow), "convert", [source], result
+                )
         elif mode is Rounding.STOCHASTIC and from_type.width < _WIDE.precision:
             # Exact: the random bits decide the one rounding that follows.
             widened = conversion_kernel(from_type, ty.FloatType(_WIDE), None, SPEC)
@@ -174,23 +176,6 @@ def _check_options(from_integers: bool, to: ty.Type, saturate: bool | None, over
     if overflow is not None and not (from_integers and isinstance(to, ty.IntegerType)):
         hint = "into floats: saturate=True; from floats into integers: the field float_to_int of the profile"
         raise InputError("overflow is for conversions from integers to integers", hint=hint)
-
-
-def _between_integers(source: Value, to: ty.IntegerType, overflow: Overflow | None) -> Kernel:
-    """Return the kernel between integer types. Without ``overflow`` raise TypeMismatch for an element that does not
-    fit.
-    """
-    from_ = source.element_type
-    assert isinstance(from_, ty.IntegerType)
-    if overflow is None:
-        bits = source.bits
-        if source.poison is not None:
-            lost = source.poisoned.reshape(source.shape + (1,) * (bits.ndim - len(source.shape)))
-            bits = np.where(lost, bits.dtype.type(0), bits)
-        found = integer_casts.outside(bits, from_.width, reads_signed(from_), to.width, reads_signed(to))
-        if found is not None:
-            raise out_of_range(*found, to)
-    return conversion_kernel(from_, to, None, SPEC, overflow=overflow or "wrap")
 
 
 def _with_type(value: Value, target: ty.Type) -> Value:

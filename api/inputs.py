@@ -16,14 +16,14 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type, container_of
-from halfulp.interp.values.conversions import conversion_kernel, reads_signed
+from halfulp.interp.values.conversions import conversion_kernel, out_of_range, reads_signed
 from halfulp.interp.values.element_layout import numeric, shape_conflict
 from halfulp.interp.values.foreign_arrays import as_array
 from halfulp.interp.values.foreign_arrays import masked as mask_of
 from halfulp.interp.values.spelling import range_text
 from halfulp.interp.values.value import Value, to_elements, to_value
 from halfulp.semantics import integer_casts
-from halfulp.semantics.integer_casts import OVERFLOWS, Overflow, limits
+from halfulp.semantics.integer_casts import Overflow, limits
 from halfulp.semantics.poison import Origin, Origins
 from halfulp.semantics.profile import SPEC, Profile
 
@@ -299,13 +299,3 @@ def _to_integers(
         kept = min(max(number, low), high) if overflow == "saturate" else number
         results.append(scalar.Result(kept & ((1 << width) - 1), 0, not fits and overflow == "poison"))
     return results
-
-
-def out_of_range(place: tuple[int, ...], number: int, to: ty.IntegerType) -> TypeMismatch:
-    """Return the error for an integer that a type does not have, with the choices."""
-    low, high = limits(to.width, reads_signed(to))
-    where = f"element {list(place)} is" if place else "the number is"
-    shown = str(number) if number.bit_length() < 256 else f"an integer of {number.bit_length()} bits"
-    choices = ", ".join(f'overflow="{each}"' for each in OVERFLOWS)
-    message = f"convert: {where} {shown}, which '{to}' does not have: its numbers are {low} to {high}"
-    return TypeMismatch(message, hint=f"choose {choices}")

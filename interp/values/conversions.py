@@ -10,10 +10,12 @@ import numpy.typing as npt
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
+from halfulp.interp.values.parts import Elements
+from halfulp.interp.values.poisoning import zeroed
 from halfulp.semantics import casts, integer_casts
-from halfulp.semantics.integer_casts import Overflow
+from halfulp.semantics.integer_casts import OVERFLOWS, Overflow, limits
 from halfulp.semantics.kernel import Kernel
-from halfulp.semantics.profile import Profile
+from halfulp.semantics.profile import SPEC, Profile
 
 
 def conversion_kernel(
@@ -51,6 +53,32 @@ def conversion_kernel(
 def reads_signed(integer: ty.IntegerType) -> bool:
     """Tell whether a conversion between integers reads a type as signed: all but unsigned ones and i1."""
     return integer.signedness != "unsigned" and integer != ty.I1
+
+
+def kernel_between_integers(
+    source: Elements, from_: ty.IntegerType, to: ty.IntegerType, overflow: Overflow | None
+) -> Kernel:
+    """Return the kernel between integer types. Without ``overflow`` raise TypeMismatch for an element that does not
+    fit.
+
+    ``from_``: the element type of the source, as which it is read.
+    """
+    if overflow is None:
+        bits = source.bits if source.poison is None else zeroed(source.bits, source.poison)
+        found = integer_casts.outside(bits, from_.width, reads_signed(from_), to.width, reads_signed(to))
+        if found is not None:
+            raise out_of_range(*found, to)
+    return conversion_kernel(from_, to, None, SPEC, overflow=overflow or "wrap")
+
+
+def out_of_range(place: tuple[int, ...], number: int, to: ty.IntegerType) -> TypeMismatch:
+    """Return the error for an integer that a type does not have, with the choices."""
+    low, high = limits(to.width, reads_signed(to))
+    where = f"element {list(place)} is" if place else "the number is"
+    shown = str(number) if number.bit_length() < 256 else f"an integer of {number.bit_length()} bits"
+    choices = ", ".join(f'overflow="{each}"' for each in OVERFLOWS)
+    message = f"convert: {where} {shown}, which '{to}' does not have: its numbers are {low} to {high}"
+    return TypeMismatch(message, hint=f"choose {choices}")
 
 
 def random_bits(random: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> tuple[npt.NDArray[Any], int]:

@@ -160,6 +160,7 @@ _OF_MATH = """
 """
 NOT_YET = frozenset(_OF_MATH.split())
 """NumPy's operations of the kind that MLIR's math dialect has, which halfulp does not have yet."""
+_POWERS = frozenset({"power", "float_power", "square"})
 
 
 @cpu.forgotten
@@ -181,8 +182,13 @@ def element_op(name: str, element: ty.Type, profile: Profile) -> tuple[str, Kern
 
 def way_on(name: str, element: ty.Type) -> str:
     """Return what to write instead of an operation that is refused."""
+    if name in _POWERS:
+        return "write v * v for a square; halfulp does not have other powers yet"
     if name in NOT_YET:
-        return f"halfulp does not have {name} yet"
+        return (
+            f"halfulp does not have {name} yet; "
+            f'hu.convert(np.{name}(v.astype("f64").numpy()), "{element}") is not exact: it rounds twice'
+        )
     if name in REFUSED:
         return REFUSED[name]
     match element:

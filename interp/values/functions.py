@@ -73,6 +73,7 @@ _REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("save", "savez", "savez_compressed"), "write np.save(file, v.bits), and the type beside it"),
     **dict.fromkeys(("array2string", "array_repr", "array_str"), "write str(v)"),
     **dict.fromkeys(("histogram", "bincount", "digitize"), "write v.numpy() or v.masked(), which leave halfulp"),
+    "norm": "write hu.dot(v, v), the square of the norm",
     "astype": "write v.astype(type)",
     "empty_like": "write np.zeros_like(v)",
     "nan_to_num": "write np.where(np.isnan(v), 0, v)",
@@ -116,13 +117,6 @@ def function(
     if own is not None:
         return own(profile, *arguments, **keywords)
     raise TypeMismatch(f"np.{name} does not compute values of halfulp", hint=_hint(name, arguments))
-
-
-def hint_for(method: str) -> str:
-    """Return what to write instead of a method that arrays have and values do not."""
-    if method in {called.__name__ for called in (*_MOVING, *_DIVIDING, *_OWN, *_OF_MASKS)}:
-        return f"write np.{method}(v, …)"
-    return _hint(method, ())
 
 
 def _hint(name: str, arguments: Sequence[Any]) -> str:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.cells import item, moved
 from halfulp.interp.values.coerce import as_type, codes_of, codes_of_bits, container_of
-from halfulp.interp.values.conversions import conversion_kernel
+from halfulp.interp.values.conversions import conversion_kernel, kernel_between_integers
 from halfulp.interp.values.display import value_html
 from halfulp.interp.values.element_layout import (
     code_layout,
@@ -32,12 +32,14 @@ from halfulp.interp.values.element_layout import (
 )
 from halfulp.interp.values.elementwise import applied
 from halfulp.interp.values.foreign_arrays import as_array
-from halfulp.interp.values.functions import function, hint_for
+from halfulp.interp.values.functions import function
+from halfulp.interp.values.guessing import unknown_attribute
 from halfulp.interp.values.leaving import array_of_dtype, exact_decimal, exported, exported_dtype, numbers
 from halfulp.interp.values.natural_arrays import type_of_dtype
 from halfulp.interp.values.parts import Carrier, Parts
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.ufuncs import ufunc
+from halfulp.semantics.integer_casts import Overflow
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
 from halfulp.semantics.profile import Profile, as_profile, current_profile
 
@@ -78,7 +80,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
     def __init__(
         self,
         type: ty.Type,
-        bits: Codes,
+        bits: Codes | None = None,
         poison: PoisonIds | None = None,
         open: npt.NDArray[np.uint8] | None = None,
         origins: Origins | None = None,
@@ -221,11 +223,14 @@ class Value(Carrier, NDArrayOperatorsMixin):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError(f"a scalar Value of type '{self.type}' has no length")
+            raise TypeError(f"a scalar Value of type '{self.type}' has no length: write v.item(), or v.tolist()")
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Value:
         return Value(*item(self, key))
+
+    def __setitem__(self, key: Any, value: Any) -> Never:
+        raise TypeError("a Value never changes: write v.numpy().copy() for an array that may, or np.where(mask, x, v)")
 
     def __iter__(self) -> Iterator[Value]:
         if not self.shape:
@@ -269,21 +274,35 @@ class Value(Carrier, NDArrayOperatorsMixin):
         rounding: str | None = None,
         *,
         profile: Profile | str | None = None,
+        overflow: Overflow | None = None,
         random: npt.NDArray[Any] | None = None,
     ) -> Value:
         """Return the elements in another element type, rounded once, as `halfulp.convert` does.
 
-        ``rounding``: None for the default. ``random``: the bits of stochastic rounding. The type itself is returned as
-        it is. Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding or profile.
+        ``rounding``: None for the default. ``overflow``: for an integer that another integer type does not have:
+        "wrap", "saturate" or "poison"; without it such an integer is refused. ``random``: the bits of stochastic
+        rounding. The type itself is returned as it is.
+
+        Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding or profile.
         """
         target, own, chosen = ty.element_type(as_type(to)), self.element_type, as_profile(profile)
         if target == own and rounding is None:
             return self
         mode = None if rounding is None else as_rounding(rounding)
-        if self.unsigned and isinstance(own, ty.IntegerType) and own.signedness == "signless":
-            own = ty.IntegerType(own.width, "unsigned")
-        kernel = conversion_kernel(own, target, mode, chosen, random, self.shape)
-        return Value(*applied("convert", kernel, (self,), target))
+        source = self.as_read()
+        if isinstance(source.element_type, ty.IntegerType) and isinstance(target, ty.IntegerType):
+            kernel = kernel_between_integers(source, source.element_type, target, overflow)
+        else:
+            kernel = conversion_kernel(source.element_type, target, mode, chosen, random, self.shape)
+        return Value(*applied("convert", kernel, (source,), target))
+
+    def as_read(self) -> Value:
+        """Return the value with unsigned integers in its type if `numpy` reads them so, else the value itself."""
+        element = self.element_type
+        if not self.unsigned or not isinstance(element, ty.IntegerType) or element.signedness != "signless":
+            return self
+        type_ = ty.with_element(self.type, ty.IntegerType(element.width, "unsigned"))
+        return Value(type_, self.bits, self.poison, self.open, self.origins)
 
     # --- computing ----------------------------------------------------------------------------------------------------
 
@@ -336,15 +355,16 @@ class Value(Carrier, NDArrayOperatorsMixin):
     __ior__ = NDArrayOperatorsMixin.__or__
     __ixor__ = NDArrayOperatorsMixin.__xor__
 
-    def __getattr__(self, name: str) -> Any:
-        hint = hint_for(name) if hasattr(np.ndarray, name) else None
-        raise AttributeError(f"a Value has no attribute {name!r}{'' if hint is None else f': {hint}'}")
+    if not TYPE_CHECKING:  # type checkers know the attributes
+
+        def __getattr__(self, name: str) -> Never:
+            raise unknown_attribute(name)
 
     # --- one element --------------------------------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ValueError(f"a Value of {self.size} elements is neither true nor false: write v.any() or v.all()")
+            raise ValueError(f"a Value of {self.size} elements is neither true nor false: write np.any(v) or np.all(v)")
         return bool(self.item())
 
     def _only(self, what: str) -> Any:

@@ -217,7 +217,7 @@ def test_item_and_bool_say_what_is_wrong() -> None:
         two[1].item()
     with pytest.raises(ValueError, match="poison"):
         bool(two[1])
-    with pytest.raises(ValueError, match=r"v\.any\(\) or v\.all\(\)"):
+    with pytest.raises(ValueError, match=r"np\.any\(v\) or np\.all\(v\)"):
         bool(two)
     assert two.item(0) == 1
     assert not hu.convert(0.0, "bf16")
@@ -248,3 +248,37 @@ def test_matplotlib_draws_what_the_value_is() -> None:
     with pytest.raises(TypeError, match="poison"):
         axes.plot(hu.convert([1, np.nan], "f4E2M1FN"))
     plt.close(figure)
+
+
+def test_conversions_read_an_unsigned_array_as_it_was() -> None:
+    value = hu.Value.from_numpy(np.array([200, 1], np.uint8))
+    assert hu.convert(value, "f32") == value.astype("f32")
+    assert value.astype("i16").tolist() == hu.convert(value, "i16").tolist() == [200, 1]
+    with pytest.raises(TypeError, match=r'(?s)200, which .si8. does not have.*overflow="saturate"'):
+        value.astype("si8")
+    assert value.astype("si8", overflow="saturate").tolist() == [127, 1]
+    assert (value + 0).astype("f32").tolist() == [-56, 1]
+
+
+@pytest.mark.parametrize(
+    ("use", "kind", "way"),
+    [
+        (lambda v: v.to("f32"), AttributeError, r"\.astype"),
+        (lambda v: v.__setitem__(0, 1), TypeError, r"\.numpy\(\)\.copy\(\)"),
+        (lambda v: len(v[0]), TypeError, r"\.item\(\)"),
+        (lambda v: iter(v[0]), TypeError, r"\.item\(\)"),
+        (lambda v: v**2, TypeError, r"v \* v"),
+        (np.sqrt, TypeError, "does not have sqrt yet.*rounds twice"),
+        (lambda v: v.foo, AttributeError, "'foo'"),
+        (float, TypeError, r"\.tolist\(\)"),
+        (lambda v: range(3)[v[0]], TypeError, r"int\(v\)"),
+        (lambda v: f"{v:.2f}", TypeError, r"\.tolist\(\)"),
+        (lambda v: v[2], IndexError, "index 2 is out of bounds"),
+        (lambda v: v[1.0], IndexError, "integers"),
+        (lambda v: v[hu.convert(1.0, "bf16")], IndexError, "masks of i1"),
+        (lambda v: v.reshape(3), ValueError, "reshape"),
+    ],
+)
+def test_what_a_value_cannot_do_names_what_can(use: Any, kind: type[Exception], way: str) -> None:
+    with pytest.raises(kind, match=way):
+        use(hu.convert([1.5, 2.5], "bf16"))
