@@ -32,6 +32,12 @@ _EXPORTS: Mapping[str, str] = {
     "dot": "halfulp.summing",
     "matmul": "halfulp.summing",
     "sum": "halfulp.summing",
+    # Quantising
+    "quantized": "halfulp.quantizing.types",
+    "quantize": "halfulp.quantizing.casts",
+    "dequantize": "halfulp.quantizing.casts",
+    "quantize_blocks": "halfulp.quantizing.blocks",
+    "BlockQuantized": "halfulp.quantizing.blocks",
     # Float formats and profiles
     "float_format": "halfulp.fp_formats.aliases",
     "float_formats": "halfulp.fp_formats.formats:FORMATS",

@@ -47,6 +47,11 @@ from halfulp.measuring.spacing import neighbours as neighbours
 from halfulp.measuring.spacing import next_down as next_down
 from halfulp.measuring.spacing import next_up as next_up
 from halfulp.measuring.spacing import ulp as ulp
+from halfulp.quantizing.blocks import BlockQuantized as BlockQuantized
+from halfulp.quantizing.blocks import quantize_blocks as quantize_blocks
+from halfulp.quantizing.casts import dequantize as dequantize
+from halfulp.quantizing.casts import quantize as quantize
+from halfulp.quantizing.types import quantized as quantized
 from halfulp.running import run as run
 from halfulp.semantics.profile import PROFILES as profiles
 from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
@@ -65,6 +70,7 @@ def _home(name: str) -> tuple[str, str]: ...
 
 __all__ = [
     "AssertionFailed",
+    "BlockQuantized",
     "Buffer",
     "BytecodeError",
     "Dialect",
@@ -89,6 +95,7 @@ __all__ = [
     "all_values",
     "constraints",
     "convert",
+    "dequantize",
     "dot",
     "error",
     "eval",
@@ -107,6 +114,9 @@ __all__ = [
     "print_module",
     "profile",
     "profiles",
+    "quantize",
+    "quantize_blocks",
+    "quantized",
     "read_bytecode",
     "register_cast",
     "register_dialect",

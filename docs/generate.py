@@ -29,6 +29,7 @@ from halfulp.fp_formats.aliases import AMBIGUOUS, TYPE_ALIASES
 from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, ROUNDING_ALIASES
 from halfulp.interp.declare.declarations import Trait
 from halfulp.interp.declare.registry import default_registry
+from halfulp.semantics.block_scaling import RECIPES
 from halfulp.semantics.matrix_units.chips import CHIPS
 from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
 from halfulp.semantics.matrix_units.models import supports
@@ -202,6 +203,16 @@ def matrix_units() -> str:
     return table(head.split("|"), rows)
 
 
+def block_recipes() -> str:
+    """Return a table of the recipes of block scaling."""
+    head = ("recipe", "block", "scales", "rule", "NaN and infinity", "a block of zeros")
+    rows = (
+        (f"`{recipe.name}`", str(recipe.block), recipe.scale.name, recipe.choice, recipe.not_finite, recipe.zeros)
+        for recipe in RECIPES.values()
+    )
+    return table(head, rows)
+
+
 def tile_kinds() -> str:
     """Return the kinds of tiles with their shapes, and the chips whose results for them are known."""
     rows = []
@@ -298,7 +309,7 @@ def markdown(text: str) -> str:
             if lines and not after_blank and not lines[-1].startswith(("- ", "  ")):
                 lines.append("")
             line = f"- {line}"
-        elif lines and lines[-1].startswith(("- ", "  ")) and line.strip():
+        elif lines and re.match(r"- |  (?!  )", lines[-1]) and line.strip():
             line = f"  {line.strip()}"
         elif not after_blank and not lines[-1].startswith("    "):
             line = line.strip()
@@ -456,6 +467,7 @@ BLOCKS = {
         special_conversions,
         profiles,
         profile_fields,
+        block_recipes,
         matrix_units,
         tile_kinds,
         ops,

@@ -21,18 +21,12 @@ quant = Dialect("quant")
 quant.types.update(PARSERS)
 
 
-def quantization(op: Operation, type_: ty.Type) -> semantics.Quantization:
-    """Return the quantization of ``type_``, a scalar or tensor of a quantised type that ``op`` reads or makes.
-
-    Raises Unsupported for a type without a scale.
-    """
-    element = ty.element_type(type_)
+def quantization_of(element: ty.Type) -> semantics.Quantization:
+    """Return the quantization of an element type. Raises Unsupported for a type without a scale."""
     if not isinstance(element, ty.UniformQuantizedType):
-        message = f"casts of '{element}' have no defined result: it has no scale"
-        raise Unsupported(message, location=op.location, op=op.name)
+        raise Unsupported(f"casts of '{element}' have no defined result: it has no scale")
     if element.storage is not None:
-        message = f"casts of values stored as '{element.storage}' have no settled meaning yet"
-        raise Unsupported(message, location=op.location, op=op.name)
+        raise Unsupported(f"casts of values stored as '{element.storage}' have no settled meaning yet")
     assert isinstance(element.expressed, ty.FloatType)
     return semantics.Quantization(
         element.expressed.format,
@@ -45,6 +39,17 @@ def quantization(op: Operation, type_: ty.Type) -> semantics.Quantization:
         element.axis,
         element.parameter_shape,
     )
+
+
+def quantization(op: Operation, type_: ty.Type) -> semantics.Quantization:
+    """Return the quantization of ``type_``, a scalar or tensor of a quantised type that ``op`` reads or makes.
+
+    Raises Unsupported for a type without a scale.
+    """
+    try:
+        return quantization_of(ty.element_type(type_))
+    except Unsupported as error:
+        raise Unsupported(error.message, location=op.location, op=op.name) from None
 
 
 def _is_tensor(type_: ty.Type) -> bool:

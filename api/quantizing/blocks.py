@@ -1,0 +1,223 @@
+"""Quantise blocks of elements that share a scale: the MX formats and NVFP4."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value
+from halfulp.quantizing.inputs import float_value
+from halfulp.semantics import block_scaling
+from halfulp.semantics.block_scaling import Element, Recipe
+from halfulp.semantics.poison import PoisonIds
+
+_F32 = ty.F("f32")
+_RAGGED = ("refuse", "short")
+
+
+@dataclass(frozen=True, eq=True)
+class BlockQuantized:
+    """Blocks of elements with their scales: an element stands for element * scale (* tensor scale).
+
+    ``elements``: the elements, in the shape of the input. ``scales``: the same shape, but with the number of blocks in
+    the dimension ``axis``. ``tensor_scale``: of NVFP4 with two levels, one f32 number; else None. ``block``: the number
+    of elements that share a scale. ``axis``: the dimension of the blocks. ``recipe``: the name of the recipe.
+    """
+
+    elements: Value
+    scales: Value
+    tensor_scale: Value | None
+    block: int
+    axis: int
+    recipe: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the elements."""
+        return self.elements.shape
+
+    def dequantize(self, to: Any = "f32") -> Value:
+        """Return element * scale * tensor scale in the float type ``to``: the exact product, rounded once to nearest
+        even. A NaN scale gives NaN.
+        """
+        target = as_type(to)
+        if not isinstance(target, ty.FloatType):
+            raise TypeMismatch(f"dequantize: '{target}' is not a float type")
+        element, scale = _element(self.elements.element_type), self.scales.element_type
+        assert isinstance(scale, ty.FloatType)
+        blocks = block_scaling.Blocks(
+            _split(self.elements.bits, self.axis, self.block),
+            np.moveaxis(self.scales.bits, self.axis, -1),
+            None if self.tensor_scale is None else self.tensor_scale.bits,
+        )
+        codes = block_scaling.dequantize(blocks, element, scale.format, target.format)
+        bits = _joined(codes, self.axis, self.shape[self.axis])
+        result = ty.with_element(self.elements.type, target)
+        return Value(result, bits, self.elements.poison, None, self.elements.origins)
+
+    def __repr__(self) -> str:
+        lines = [self._heading(), f"  elements: {self.elements!r}", f"  scales: {self.scales!r}"]
+        if self.tensor_scale is not None:
+            lines.append(f"  tensor scale: {self.tensor_scale!r}")
+        return "\n".join(lines)
+
+    def _heading(self) -> str:
+        return (
+            f"BlockQuantized: {self.elements.element_type} in blocks of {self.block} along axis {self.axis}, "
+            f"scales of {self.scales.element_type}, recipe {self.recipe}"
+        )
+
+    def _repr_html_(self) -> str:
+        parts = [("elements", self.elements), ("scales", self.scales), ("tensor scale", self.tensor_scale)]
+        shown = [f"<p>{name}</p>{value._repr_html_()}" for name, value in parts if value is not None]
+        return f"<p>{self._heading()}</p>{''.join(shown)}"
+
+
+def quantize_blocks(
+    x: Any,
+    element: Any = "f4E2M1FN",
+    recipe: str = "mx",
+    *,
+    block: int | None = None,
+    axis: int = -1,
+    ragged: str = "refuse",
+    rounding: str = "to_nearest_even",
+    tensor_scale: Any = "amax",
+    type: Any = None,
+) -> BlockQuantized:
+    """Quantise blocks of ``x``, each with a scale of its own, and return a `BlockQuantized`.
+
+    ``x``: an array or `Value` of floats, of any shape with at least one dimension.
+    ``element``: f8E5M2, f8E4M3FN, f6E3M2FN, f6E2M3FN, f4E2M1FN, or i8 for MXINT8; an MX recipe also takes other signed
+    float formats, `FloatFormat`s among them.
+    ``recipe``: "mx" or "floor" (OCP MX 1.0), "ceil", "even", "rceil", with scales of f8E8M0FNU and blocks of 32;
+    "nvfp4" (torchao's order of operations) and "nvfp4-te" (TransformerEngine's), with scales of f8E4M3FN, blocks of 16
+    and a scale for the tensor. The page on quantising has the table of their rules.
+    ``block``: another number of elements. ``axis``: the dimension that the blocks are along.
+    ``ragged``: "refuse" a size that is not a multiple of the block; "short": the last block has fewer elements.
+    ``rounding``: of the elements: to_nearest_even, downward, upward, toward_zero or to_nearest_away. Elements saturate.
+    ``tensor_scale``: of NVFP4: "amax", from the largest magnitude of ``x``; a number, a calibrated scale; None, one
+    level without a scale for the tensor (not of "nvfp4-te").
+    ``type``: the element type of ``x``, if its dtype is not enough.
+
+        q = hu.quantize_blocks(x, "f8E4M3FN", "rceil")
+        q.elements, q.scales, q.dequantize()
+
+    A poisoned element makes its block poison, and with a tensor scale from ``x`` all of them.
+
+    Raises ValueError for an unknown recipe, an element type that it does not take, a size that is not a multiple of
+    the block, and for a type that the recipe cannot compute with; TypeMismatch if ``x`` has no floats.
+    """
+    cpu.check()
+    rules = block_scaling.recipe_named(recipe)
+    kind = _element_of(element, rules)
+    value = float_value(x, type)
+    mode = as_rounding(rounding)
+    if mode is Rounding.STOCHASTIC:
+        raise ValueError("quantize_blocks does not round stochastically; the modes are those of hu.convert without it")
+    size = rules.block if block is None else block
+    if size < 1:
+        raise ValueError(f"block is {size}, but must be positive")
+    if not value.shape:
+        raise ValueError("x is one number; blocks need at least one dimension: give an array")
+    if not -len(value.shape) <= axis < len(value.shape):
+        raise ValueError(f"axis is {axis}, but x has {len(value.shape)} dimensions")
+    axis %= len(value.shape)
+    _check_ragged(ragged, value.shape[axis], size, axis)
+    given, two_levels = _tensor_scale(tensor_scale, rules)
+    source = value.element_type
+    assert isinstance(source, ty.FloatType)
+    if source.format.limbs > 1:
+        raise ValueError(f'blocks of {source} are wider than f64: round them first, hu.convert(x, "f64")')
+    blocks = block_scaling.quantize(_split(value.bits, axis, size), source.format, kind, rules, mode, given, two_levels)
+    element_poison, scale_poison = _poison(value, axis, size, two_levels and given is None and rules.raises is None)
+    scales = np.moveaxis(blocks.scales, -1, axis)
+    stored = ty.IntegerType(8) if isinstance(kind, block_scaling.FixedPoint) else ty.FloatType(kind)
+    elements = _joined(blocks.elements, axis, value.shape[axis])
+    return BlockQuantized(
+        Value(ty.with_element(value.type, stored), elements, element_poison, None, value.origins),
+        Value(ty.TensorType(scales.shape, ty.FloatType(rules.scale)), scales, scale_poison, None, value.origins),
+        None if blocks.tensor_scale is None else Value(_F32, blocks.tensor_scale),
+        size,
+        axis,
+        rules.name,
+    )
+
+
+def _element_of(element: Any, rules: Recipe) -> Element:
+    """Return the element type of a name, a type or a format. Raises ValueError if the recipe does not take it."""
+    found = as_type(element)
+    kind = block_scaling.INT8 if found == ty.IntegerType(8) else getattr(found, "format", None)
+    takes = rules.elements()
+    if rules.raises is not None and isinstance(kind, FloatFormat) and kind.signed and kind.zero:
+        return kind
+    if kind is None or kind not in takes.values():
+        raise ValueError(f"the recipe {rules.name} does not take elements of '{found}'; it takes {', '.join(takes)}")
+    return kind
+
+
+def _element(found: ty.Type) -> Element:
+    return found.format if isinstance(found, ty.FloatType) else block_scaling.INT8
+
+
+def _check_ragged(ragged: str, size: int, block: int, axis: int) -> None:
+    if ragged not in _RAGGED:
+        raise ValueError(f"ragged is {ragged!r}, but must be one of {', '.join(_RAGGED)}")
+    if ragged == "refuse" and size % block:
+        raise ValueError(
+            f"dimension {axis} has {size} elements, which is not a multiple of the block of {block}; "
+            f'give ragged="short" for a shorter last block, or another block=…'
+        )
+
+
+def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, bool]:
+    """Return a calibrated scale as an f32 code, or None, and whether there are two levels."""
+    if isinstance(given, str):
+        if given != "amax":
+            raise ValueError(f'tensor_scale is {given!r}, but must be "amax", a number or None')
+        return None, True
+    if rules.levels is None:
+        raise ValueError(f"the recipe {rules.name} has no tensor scale: leave tensor_scale=… out")
+    if given is None:
+        if rules.name != block_scaling.NVFP4:
+            raise ValueError(f"the recipe {rules.name} has no form with one level; nvfp4 has")
+        return None, False
+    number = np.float32(given.item() if isinstance(given, Value) else given)
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"tensor_scale is {given}, but must be a positive number of f32")
+    return np.asarray(number).view(np.uint32), True
+
+
+def _split(codes: npt.NDArray[Any], axis: int, block: int) -> npt.NDArray[Any]:
+    """Move the blocks of a dimension to the last one; zeros fill up a short last block, which changes nothing."""
+    moved = np.moveaxis(codes, axis, -1)
+    missing = -moved.shape[-1] % block
+    if missing:
+        moved = np.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, missing)])
+    return moved.reshape(*moved.shape[:-1], moved.shape[-1] // block, block)
+
+
+def _joined(codes: npt.NDArray[Any], axis: int, size: int) -> npt.NDArray[Any]:
+    """Undo `_split`."""
+    flat = codes.reshape(*codes.shape[:-2], codes.shape[-2] * codes.shape[-1])[..., :size]
+    return np.ascontiguousarray(np.moveaxis(flat, -1, axis))
+
+
+def _poison(value: Value, axis: int, block: int, everywhere: bool) -> tuple[PoisonIds | None, PoisonIds | None]:
+    """Return the poison of elements and of scales: that of the block, or of the whole tensor if ``everywhere``."""
+    if value.poison is None:
+        return None, None
+    blocks = _split(value.poison, axis, block)
+    worst = np.full(blocks.shape[:-1], blocks.max(), blocks.dtype) if everywhere else blocks.max(axis=-1)
+    spread = np.broadcast_to(worst[..., None], blocks.shape)
+    return _joined(spread, axis, value.shape[axis]), np.moveaxis(worst, -1, axis)

@@ -1,0 +1,394 @@
+"""Kernels of block scaling: blocks of elements that share a scale, from codes of a float format and back.
+
+Sources: OCP Microscaling Formats (MX) 1.0, sections 5.3, 6.1 and 6.3, for the recipe ``floor`` and the types; torchao
+(prototype/mx_formats, ScaleCalculationMode) for ``ceil``, ``even`` and ``rceil``, and its NVFP4 quantiser for
+``nvfp4``; NVIDIA TransformerEngine's reference quantiser for ``nvfp4-te``.
+
+An MX recipe is exact: the scale is a power of two that the largest magnitude of the block decides, and an element is
+the quotient, rounded once. An NVFP4 recipe is a chain of f32 operations, each rounded to nearest even, and only the
+last step, to the element, has the mode of the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics.profile import PROFILES, SPEC
+
+E8M0, F32, F64 = FORMATS["f8E8M0FNU"], FORMATS["f32"], FORMATS["f64"]
+F4, F8 = FORMATS["f4E2M1FN"], FORMATS["f8E4M3FN"]
+RNE = Rounding.TO_NEAREST_EVEN
+
+_SATURATING = PROFILES["ocp-saturate"].conversions
+_E8M0_NAN = 0xFF
+_LARGEST_EXPONENT = 127
+_DIRECTED = (Rounding.DOWNWARD, Rounding.UPWARD)
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """The element type of MXINT8: two's complement with an implied scale of ``2**-mantissa_bits``.
+
+    The code -128 stays unused, as OCP MX 1.0 (5.3.4) permits, so that the range is symmetric.
+    """
+
+    name: str
+    bits: int
+    mantissa_bits: int
+    emax: int = 0
+
+    @property
+    def largest(self) -> int:
+        """The largest stored integer."""
+        return (1 << (self.bits - 1)) - 1
+
+
+INT8 = FixedPoint("i8", 8, 6)
+Element = FloatFormat | FixedPoint
+
+MX_ELEMENTS: Mapping[str, Element] = MappingProxyType(
+    {name: FORMATS[name] for name in ("f8E5M2", "f8E4M3FN", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN")} | {"i8": INT8}
+)
+"""The element types of OCP MX 1.0."""
+
+
+class Blocks(NamedTuple):
+    """The codes of quantised blocks: ``elements`` [..., n, block], ``scales`` [..., n], ``tensor_scale`` () of f32."""
+
+    elements: Codes
+    scales: Codes
+    tensor_scale: Codes | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The rules of one way to quantise blocks; the texts are what the documentation prints.
+
+    ``block``: the number of elements that share a scale, unless another is given. ``scale``: the format of the scales.
+    ``raises``: of an MX recipe, from an element type, the significand of the largest magnitude (in [1, 2]) from which
+    the exponent of the scale is one higher, and if that significand itself is among them. ``levels``: of an NVFP4
+    recipe, the chain of operations.
+    """
+
+    name: str
+    block: int
+    scale: FloatFormat
+    choice: str
+    not_finite: str
+    zeros: str
+    raises: Callable[[Element], tuple[Fraction, bool]] | None = None
+    levels: Callable[[Codes, Codes, Codes | None], _Levels] | None = None
+
+    def elements(self) -> Mapping[str, Element]:
+        """Return the documented element types by name. An MX recipe takes every signed float format with a zero."""
+        return MX_ELEMENTS if self.raises is not None else {F4.name: F4}
+
+
+def largest_significand(element: Element) -> Fraction:
+    """Return the largest finite value of an element type, divided by its power of two: in [1, 2)."""
+    if isinstance(element, FixedPoint):
+        return Fraction(element.largest, 1 << element.mantissa_bits)
+    value = scalar.value(element, element.max_code)
+    assert value is not None
+    return value / Fraction(2) ** element.emax
+
+
+def working_format(source: FloatFormat, element: Element) -> FloatFormat:
+    """Return f32, or else f64: the format that holds every value of the source, and every quotient as far as the
+    element can tell. Raises ValueError if neither does.
+    """
+    lowest = -element.mantissa_bits if isinstance(element, FixedPoint) else element.emin - element.mantissa_bits
+    for fmt in (F32, F64):
+        holds = (
+            source.precision <= fmt.precision
+            and source.emax <= fmt.emax
+            and source.emin - source.mantissa_bits >= fmt.emin - fmt.mantissa_bits
+        )
+        if holds and lowest - 2 > fmt.emin:
+            return fmt
+    raise ValueError(f"blocks of {source.name} cannot be computed exactly in f64; convert them to f64 first")
+
+
+def quantize(
+    codes: Codes,
+    source: FloatFormat,
+    element: Element,
+    recipe: Recipe,
+    rounding: Rounding = RNE,
+    tensor_scale: Codes | None = None,
+    two_levels: bool = True,
+) -> Blocks:
+    """Quantise blocks: the last axis of ``codes`` is one block.
+
+    ``tensor_scale``: of an NVFP4 recipe, a given f32 code; by default it comes from the largest magnitude of all
+    blocks. ``two_levels``: False for scales without a tensor scale.
+    """
+    if recipe.raises is not None:
+        return _quantize_mx(codes, source, element, recipe, rounding)
+    return _quantize_nvfp4(codes, source, recipe, rounding, tensor_scale, two_levels)
+
+
+def dequantize(
+    blocks: Blocks, element: Element, scale: FloatFormat, target: FloatFormat, rounding: Rounding = RNE
+) -> Codes:
+    """Return element * scale * tensor scale in ``target``: the exact product, rounded once.
+
+    The product is exact in f64: the significands have at most 24 + 4 + 11 bits.
+    """
+    if isinstance(element, FixedPoint):
+        whole = fast.from_integer(F64, blocks.elements, element.bits, True, RNE, SPEC.conversions).codes
+        values = _times(F64, whole, _power(F64, np.asarray(-element.mantissa_bits)))
+    else:
+        values = _widened(element, F64, blocks.elements)
+    product = _times(F64, values, _widened(scale, F64, blocks.scales)[..., None])
+    if blocks.tensor_scale is not None:
+        product = _times(F64, product, _widened(F32, F64, blocks.tensor_scale))
+    return np.asarray(fast.convert(F64, target, product, rounding, SPEC.conversions).codes)
+
+
+# --- MX: a power of two for each block --------------------------------------------------------------------------------
+
+
+def scale_exponents(largest: npt.NDArray[np.floating[Any]], element: Element, recipe: Recipe) -> npt.NDArray[np.int64]:
+    """Return the exponents of the scales of blocks with these finite largest magnitudes, in -127 and above.
+
+    The exponent is floor(log2(largest)) - emax, or one more, as the recipe says. A block of zeros has -127.
+    """
+    assert recipe.raises is not None
+    halves, exponents = np.frexp(largest)
+    threshold, inclusive = recipe.raises(element)
+    bound = largest.dtype.type(threshold / 2)
+    raised = (halves >= bound) if inclusive else (halves > bound)
+    found = exponents.astype(np.int64) - 1 - element.emax + raised
+    return np.where(largest == 0, -_LARGEST_EXPONENT, np.maximum(found, -_LARGEST_EXPONENT))
+
+
+def _quantize_mx(codes: Codes, source: FloatFormat, element: Element, recipe: Recipe, rounding: Rounding) -> Blocks:
+    fmt = working_format(source, element)
+    x = _widened(source, fmt, codes)
+    largest = _magnitudes(fmt, x).max(axis=-1, initial=0).view(f"f{fmt.bits // 8}")
+    lost = ~np.isfinite(largest)
+    exponents = scale_exponents(np.where(lost, 0, largest), element, recipe)
+    lost |= exponents > _LARGEST_EXPONENT
+    scales = np.where(lost, _E8M0_NAN, exponents + _LARGEST_EXPONENT).astype(np.uint8)
+    return Blocks(scaled_elements(x, fmt, element, np.where(lost, 0, exponents), lost, rounding), scales)
+
+
+def scaled_elements(
+    x: Codes,
+    fmt: FloatFormat,
+    element: Element,
+    exponents: npt.NDArray[np.int64],
+    lost: Mask,
+    rounding: Rounding = RNE,
+) -> Codes:
+    """Return x / 2**exponent, rounded once to the element type, saturating. The elements of ``lost`` blocks, whose
+    scale is NaN, are NaN, or 0 where the element type has none.
+    """
+    scaled = _times(fmt, x, _power(fmt, -exponents)[..., None])
+    if rounding in _DIRECTED:
+        # A quotient below all values of the working format still rounds away from zero.
+        scaled = np.where((_magnitudes(fmt, scaled) == 0) & (_magnitudes(fmt, x) != 0), scaled | 1, scaled)
+    if lost.any():
+        scaled = np.where(lost[..., None], scaled.dtype.type(0), scaled)
+    elements = _encoded(fmt, element, scaled, rounding)
+    nan = None if isinstance(element, FixedPoint) else element.nan_code
+    if lost.any() and nan is not None:
+        elements[lost] = nan
+    return elements
+
+
+def _encoded(fmt: FloatFormat, element: Element, scaled: Codes, rounding: Rounding) -> Codes:
+    if not isinstance(element, FixedPoint):
+        return np.array(fast.convert(fmt, element, scaled, rounding, _SATURATING).codes)
+    shifted = _times(fmt, scaled, _power(fmt, np.asarray(element.mantissa_bits)))
+    policy = PROFILES["mlir22-runtime"].conversions  # float_to_int=saturate
+    stored = fast.to_integer(fmt, shifted, element.bits, True, rounding, policy).codes
+    return np.maximum(stored.view(np.int8), np.int8(-element.largest)).view(np.uint8)
+
+
+def _power(fmt: FloatFormat, exponents: npt.NDArray[np.int64]) -> Codes:
+    """Return the codes of powers of two in f32 or f64, subnormal ones included."""
+    return np.asarray(np.ldexp(np.ones((), f"f{fmt.bits // 8}"), exponents)).view(fmt.storage_dtype)
+
+
+def _magnitudes(fmt: FloatFormat, codes: Codes) -> Codes:
+    return np.asarray(codes & codes.dtype.type(fmt.magnitude_mask))
+
+
+def _widened(source: FloatFormat, target: FloatFormat, codes: Codes) -> Codes:
+    return np.asarray(codes if source == target else fast.convert(source, target, codes, RNE, SPEC.conversions).codes)
+
+
+def _times(fmt: FloatFormat, a: Codes, b: Codes) -> Codes:
+    return np.asarray(fast.multiply(fmt, a, b, RNE, SPEC.arithmetic).codes)
+
+
+def _over(fmt: FloatFormat, a: Codes, b: Codes) -> Codes:
+    return np.asarray(fast.divide(fmt, a, b, RNE, SPEC.arithmetic).codes)
+
+
+# --- NVFP4: a scale for each block, and one for the tensor ------------------------------------------------------------
+
+
+class _Levels(NamedTuple):
+    """What the chain of an NVFP4 recipe finds: ``scales``, f8E4M3FN; ``factors``, the f32 factors of the elements;
+    ``tensor_scale``, f32, or None.
+    """
+
+    scales: Codes
+    factors: Codes
+    tensor_scale: Codes | None
+
+
+def _f32(number: float | np.floating[Any]) -> Codes:
+    return np.asarray(np.float32(number)).view(np.uint32)
+
+
+_ONE, _SIX, _LEVELS = _f32(1), _f32(6), _f32(448 * 6)
+_LARGEST = _f32(np.finfo(np.float32).max)
+_INFINITY = F32.max_code + 1
+
+
+def _between(codes: Codes, low: float, high: float) -> Codes:
+    """Clamp codes of f32 without a sign; NaN stays NaN. Positive floats are in the order of their codes."""
+    return np.where(codes > _INFINITY, codes, np.clip(codes, _f32(low), _f32(high)))
+
+
+def _finite(codes: Codes) -> Codes:
+    return np.where(codes == _INFINITY, _LARGEST, codes)
+
+
+def scale_codes(codes: Codes) -> Codes:
+    """Round scales from f32 to f8E4M3FN, to nearest even."""
+    return np.asarray(fast.convert(F32, F8, codes, RNE, SPEC.conversions).codes)
+
+
+def _torchao(block: Codes, tensor: Codes, given: Codes | None) -> _Levels:
+    """Return the scales by torchao's order of operations. ``tensor``: the largest magnitude of all, or no element for
+    one level.
+    """
+    sixth = _over(F32, block, _SIX)
+    if given is None and not tensor.size:
+        scales = scale_codes(_between(sixth, 2.0**-6, 448))
+        return _Levels(scales, _over(F32, _ONE, _widened(F8, F32, scales)), None)
+    # Without this, a tensor of zeros would be divided by zero.
+    of_all = given if given is not None else np.where(tensor == 0, _ONE, _over(F32, tensor, _LEVELS))
+    scales = scale_codes(_between(_over(F32, sixth, of_all), 2.0**-6, 448))
+    factors = _over(F32, _over(F32, _ONE, of_all), _widened(F8, F32, scales))
+    return _Levels(scales, factors, of_all)
+
+
+def _transformer_engine(block: Codes, tensor: Codes, given: Codes | None) -> _Levels:
+    """Return the scales by TransformerEngine's order of operations; it has no way with one level."""
+    encode = _finite(_over(F32, _LEVELS, tensor)) if given is None else _finite(_over(F32, _ONE, given))
+    encode = np.where(encode == 0, _ONE, encode)
+    of_all = _over(F32, _ONE, encode) if given is None else given
+    raised = _finite(_times(F32, block, _times(F32, encode, _over(F32, _ONE, _SIX))))
+    scales = scale_codes(_between(raised, 0, 448))
+    factors = _finite(_over(F32, _ONE, _times(F32, _widened(F8, F32, scales), of_all)))
+    return _Levels(scales, factors, of_all)
+
+
+def _quantize_nvfp4(
+    codes: Codes,
+    source: FloatFormat,
+    recipe: Recipe,
+    rounding: Rounding,
+    tensor_scale: Codes | None,
+    two_levels: bool,
+) -> Blocks:
+    assert recipe.levels is not None
+    if working_format(source, F4) != F32:
+        message = f"the recipe {recipe.name} computes in f32, which does not hold every {source.name}"
+        raise ValueError(f"{message}; convert the input to f32 first")
+    x = _widened(source, F32, codes)
+    magnitudes = _magnitudes(F32, x)
+    block = magnitudes.max(axis=-1, initial=0)
+    tensor = np.asarray(block.max(initial=0)) if two_levels else np.zeros(0, np.uint32)
+    found = recipe.levels(block, tensor, tensor_scale)
+    scaled = _times(F32, x, found.factors[..., None])
+    spoilt = _magnitudes(F32, scaled) > _INFINITY
+    if spoilt.any():
+        # A zero stays zero beside an infinite factor. Other NaNs are of blocks whose scale is NaN.
+        scaled = np.where(spoilt, np.where(magnitudes == 0, x, np.uint32(0)), scaled)
+    elements = np.asarray(fast.convert(F32, F4, scaled, rounding, _SATURATING).codes)
+    return Blocks(elements, found.scales, found.tensor_scale)
+
+
+# --- the recipes ------------------------------------------------------------------------------------------------------
+
+_NAN_SCALE = (
+    "the scale is NaN (0xFF), so every element of the block is NaN; the codes are NaN, or 0 in types without NaN"
+)
+_SMALLEST_SCALE = "the scale is 2^-127, its smallest value; zeros keep their sign"
+
+
+def _mx(name: str, choice: str, raises: Callable[[Element], tuple[Fraction, bool]]) -> Recipe:
+    return Recipe(name, 32, E8M0, choice, _NAN_SCALE, _SMALLEST_SCALE, raises=raises)
+
+
+NVFP4 = "nvfp4"
+"""The recipe that also has a form with one level."""
+
+_TABLE = (
+    _mx("floor", "2^(floor(log2(amax)) - emax), the rule of OCP MX 1.0", lambda element: (Fraction(2), True)),
+    _mx("ceil", "2^(ceil(log2(amax)) - emax)", lambda element: (Fraction(1), False)),
+    _mx(
+        "even",
+        "2^(floor(log2(amax rounded to the significand of the element type)) - emax)",
+        lambda element: (2 - Fraction(1, 2 << element.mantissa_bits), True),
+    ),
+    _mx(
+        "rceil",
+        "the smallest power of two that is not below amax / max, so that nothing saturates",
+        lambda element: (largest_significand(element), False),
+    ),
+    Recipe(
+        NVFP4,
+        16,
+        F8,
+        "tensor scale: amax of the tensor / 2688; scale: (amax / 6) / tensor scale, clamped to [2^-6, 448]; element: "
+        "x * ((1 / tensor scale) / scale)",
+        "NaN: the tensor scale is NaN, and so is every scale; infinity: the tensor scale is infinite, and every "
+        "element is NaN; with one level, only the block of a NaN is NaN, and an infinity saturates",
+        "the scale is 2^-6; of a tensor of zeros, the tensor scale is 1",
+        levels=_torchao,
+    ),
+    Recipe(
+        "nvfp4-te",
+        16,
+        F8,
+        "e = min(2688 / amax of the tensor, max of f32); tensor scale: 1 / e; scale: amax * (e * (1 / 6)), at most "
+        "448; element: x * min(1 / (scale * tensor scale), max of f32)",
+        "NaN: as in nvfp4; infinity: e is 1, and the infinity saturates",
+        "the scale is 0",
+        levels=_transformer_engine,
+    ),
+)
+
+RECIPES: Mapping[str, Recipe] = MappingProxyType({recipe.name: recipe for recipe in _TABLE})
+"""The recipes by name."""
+
+ALIASES: Mapping[str, str] = MappingProxyType({"mx": "floor"})
+"""Other names of recipes."""
+
+
+def recipe_named(name: str) -> Recipe:
+    """Return a recipe. Raises ValueError that lists them."""
+    found = RECIPES.get(ALIASES.get(name, name))
+    if found is None:
+        raise ValueError(f"recipe is {name!r}, but must be one of {', '.join([*ALIASES, *RECIPES])}")
+    return found

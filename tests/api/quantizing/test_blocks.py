@@ -1,0 +1,192 @@
+"""`hu.quantize_blocks`: shapes, arguments, poison and what people see."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import halfulp as hu
+from halfulp.semantics import block_scaling as bs
+
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((3, 64)).astype(np.float32)
+
+
+@pytest.mark.parametrize("recipe", list(bs.RECIPES))
+def test_the_parts_are_those_of_the_recipe(recipe: str) -> None:
+    rules = bs.RECIPES[recipe]
+    found = hu.quantize_blocks(X, recipe=recipe)
+    kernel = bs.quantize(X.reshape(3, -1, rules.block).view(np.uint32), bs.F32, bs.F4, rules)
+    assert found.elements == hu.Value.from_bits(kernel.elements.reshape(X.shape), "f4E2M1FN")
+    assert found.scales == hu.Value.from_bits(kernel.scales, rules.scale.name)
+    assert (found.tensor_scale is None) == (rules.levels is None)
+    assert (found.shape, found.block, found.axis, found.recipe) == (X.shape, rules.block, 1, recipe)
+    assert hu.dequantize(found) == found.dequantize()
+    values = found.dequantize().numpy()
+    assert np.abs(values - X).max() <= np.abs(X).max() / 4
+
+
+@pytest.mark.parametrize("name", list(bs.MX_ELEMENTS))
+def test_each_element_type_has_its_type(name: str) -> None:
+    found = hu.quantize_blocks(X, name, "ceil")
+    assert str(found.elements.element_type) == name
+    assert str(found.scales.type) == "tensor<3x2xf8E8M0FNU>"
+    assert str(found.dequantize("bf16").type) == "tensor<3x64xbf16>"
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
+@pytest.mark.parametrize("recipe", ["floor", "nvfp4"])
+def test_blocks_along_any_axis(axis: int, recipe: str) -> None:
+    x = RNG.standard_normal((32, 64, 16)).astype(np.float32)
+    found = hu.quantize_blocks(x, recipe=recipe, axis=axis, block=16)
+    last = hu.quantize_blocks(np.ascontiguousarray(np.moveaxis(x, axis, -1)), recipe=recipe, block=16)
+    assert np.array_equal(np.moveaxis(found.elements.bits, axis, -1), last.elements.bits)
+    assert np.array_equal(np.moveaxis(found.scales.bits, axis, -1), last.scales.bits)
+    assert np.array_equal(np.moveaxis(found.dequantize().bits, axis, -1), last.dequantize().bits)
+
+
+def test_a_short_last_block() -> None:
+    x = X[:, :40]
+    with pytest.raises(ValueError, match='dimension 1 has 40 elements.*ragged="short"'):
+        hu.quantize_blocks(x)
+    found = hu.quantize_blocks(x, ragged="short")
+    assert (found.shape, found.scales.shape) == ((3, 40), (3, 2))
+    first, rest = hu.quantize_blocks(x[:, :32]), hu.quantize_blocks(x[:, 32:], block=8)
+    assert np.array_equal(found.elements.bits, np.concatenate([first.elements.bits, rest.elements.bits], axis=1))
+    assert np.array_equal(found.scales.bits, np.concatenate([first.scales.bits, rest.scales.bits], axis=1))
+    assert found.dequantize().shape == (3, 40)
+
+
+def test_types_of_inputs() -> None:
+    bf16 = hu.convert(X, "bf16")
+    same = hu.quantize_blocks(bf16.numpy().astype(np.float32), "f6E3M2FN")
+    assert hu.quantize_blocks(bf16, "f6E3M2FN") == same
+    assert hu.quantize_blocks(bf16.numpy(), "f6E3M2FN") == same
+    assert hu.quantize_blocks(X.astype(np.float64)) == hu.quantize_blocks(X)
+    assert hu.quantize_blocks(X.tolist()) == hu.quantize_blocks(X)
+    assert hu.quantize_blocks(X.tolist(), recipe="nvfp4", type="f32") == hu.quantize_blocks(X, recipe="nvfp4")
+
+
+@pytest.mark.torch
+def test_a_tensor_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    given = torch.from_numpy(X.copy())
+    assert hu.quantize_blocks(given.requires_grad_()) == hu.quantize_blocks(X)
+    assert hu.quantize_blocks(given.bfloat16()) == hu.quantize_blocks(hu.convert(X, "bf16"))
+
+
+def test_a_format_of_the_user() -> None:
+    mine = hu.FloatFormat("my6", 3, 2, 3)
+    found = hu.quantize_blocks(X, mine, "rceil")
+    assert found.elements.element_type == hu.quantize_blocks(X, mine).elements.element_type
+    assert np.abs(found.dequantize().numpy() - X).max() < 0.5
+
+
+def test_a_calibrated_tensor_scale_and_one_level() -> None:
+    by_amax = hu.quantize_blocks(X, recipe="nvfp4")
+    assert by_amax.tensor_scale is not None
+    scale = by_amax.tensor_scale.numpy()[()]
+    assert scale == np.abs(X).max() / np.float32(2688)
+    for given in (scale, float(scale), by_amax.tensor_scale):
+        assert hu.quantize_blocks(X, recipe="nvfp4", tensor_scale=given) == by_amax
+    one = hu.quantize_blocks(X, recipe="nvfp4", tensor_scale=None)
+    assert one.tensor_scale is None
+    assert np.abs(one.dequantize().numpy() - X).max() < 0.8
+
+
+def poisoned() -> hu.Value:
+    """Return 2 x 32 elements of f16 of which one is poison."""
+    x: npt.NDArray[Any] = np.arange(64, dtype=np.float16).reshape(2, 32)
+    return hu.convert(hu.convert(np.where(x == 40, np.nan, x), "f6E3M2FN"), "f16")
+
+
+def test_poison_spreads_over_its_block() -> None:
+    x = poisoned()
+    assert x.poisoned.sum() == 1
+    found = hu.quantize_blocks(x, block=16)
+    assert found.scales.poisoned.tolist() == [[False, False], [True, False]]
+    assert found.elements.poisoned.sum() == 16
+    assert found.elements.origin(1, 0) == x.origin(1, 8)
+    assert found.dequantize().poisoned.sum() == 16
+    # A tensor scale depends on every element.
+    assert hu.quantize_blocks(x, recipe="nvfp4").elements.poisoned.all()
+    assert hu.quantize_blocks(x, recipe="nvfp4", tensor_scale=1.0).elements.poisoned.sum() == 16
+
+
+def test_empty_arrays() -> None:
+    for shape in ((0, 32), (2, 0)):
+        found = hu.quantize_blocks(np.zeros(shape, np.float32))
+        assert (found.shape, found.scales.shape) == (shape, (shape[0], shape[1] // 32))
+        assert found.dequantize().shape == shape
+
+
+def test_what_people_see() -> None:
+    found = hu.quantize_blocks(np.array([1, 2, 3, 6], np.float32), block=2, recipe="mx")
+    assert repr(found) == (
+        "BlockQuantized: f4E2M1FN in blocks of 2 along axis 0, scales of f8E8M0FNU, recipe floor\n"
+        "  elements: Value(4xf4E2M1FN=2 4 3 6)\n"
+        "  scales: Value(2xf8E8M0FNU=0.5 1)"
+    )
+    page = hu.quantize_blocks(X, recipe="nvfp4")._repr_html_()
+    for part in ("recipe nvfp4", "elements", "scales", "tensor scale"):
+        assert part in page
+
+
+def test_it_is_frozen_equal_and_pickled() -> None:
+    found = hu.quantize_blocks(X, recipe="nvfp4")
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert found != hu.quantize_blocks(X * 2, recipe="nvfp4")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.block = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"recipe": "nearest"}, ValueError, "must be one of mx, floor, ceil, even, rceil, nvfp4, nvfp4-te"),
+        (
+            {"element": "f8E4M3FN", "recipe": "nvfp4"},
+            ValueError,
+            "does not take elements of 'f8E4M3FN'; it takes f4E2M1FN",
+        ),
+        ({"element": "i4"}, ValueError, "the recipe floor does not take elements of 'i4'"),
+        ({"element": "f8E8M0FNU"}, ValueError, "does not take elements of 'f8E8M0FNU'"),
+        ({"block": 0}, ValueError, "block is 0, but must be positive"),
+        ({"block": 10}, ValueError, "is not a multiple of the block of 10"),
+        ({"axis": 2}, ValueError, "axis is 2, but x has 2 dimensions"),
+        ({"ragged": "pad"}, ValueError, "must be one of refuse, short"),
+        ({"rounding": "stochastic"}, ValueError, "does not round stochastically"),
+        ({"tensor_scale": 1.0}, ValueError, "the recipe floor has no tensor scale"),
+        ({"tensor_scale": "max"}, ValueError, 'must be "amax", a number or None'),
+        ({"tensor_scale": -1.0, "recipe": "nvfp4"}, ValueError, "must be a positive number of f32"),
+        ({"tensor_scale": None, "recipe": "nvfp4-te"}, ValueError, "has no form with one level"),
+    ],
+)
+def test_errors_name_the_choices(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as caught:
+        hu.quantize_blocks(X, **arguments)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (np.float32(1), "x is one number"),
+        (np.array([1, 2], np.int32), "x has elements of 'i32', but must have floats"),
+        (hu.convert(X, "f128"), "are wider than f64"),
+    ],
+)
+def test_inputs_that_have_no_blocks(x: Any, message: str) -> None:
+    with pytest.raises((ValueError, hu.TypeMismatch)) as caught:
+        hu.quantize_blocks(x)
+    assert message in str(caught.value)
+
+
+def test_nvfp4_of_f64_says_what_to_do() -> None:
+    with pytest.raises(ValueError, match="convert the input to f32 first"):
+        hu.quantize_blocks(X.astype(np.float64), recipe="nvfp4")
