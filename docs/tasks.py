@@ -30,7 +30,7 @@ print(hu.convert(0.3, "float8_e4m3fn", rounding="up").item())
             "Value": """
 v = hu.Value.from_numpy(np.float32([0.5, 1.5]))
 w = hu.Value.from_bits([0x3FC0, 0x4000], "bf16")
-print(v, w, w.bits)
+print(v + 1, v[0], w.tolist(), np.maximum(v, 1.0))
 """,
         },
     ),
@@ -84,9 +84,17 @@ print(hu.error([0.1, 0.3, 500.0], to="f8E4M3FN"))
         "Add and multiply",
         "The order of the additions and the type of the sum are arguments. Operators of `Value` compute one op each.",
         {
-            "sum": "",
-            "dot": "",
-            "matmul": "",
+            "sum": """
+x = hu.convert(np.full(1000, 0.1), "bf16")
+print(hu.sum(x), hu.sum(x, acc="f32"), hu.sum(x, order="pairwise"))
+""",
+            "dot": """
+print(hu.dot(hu.convert([1.5, 2.5], "bf16"), hu.convert([0.5, 4.0], "bf16"), acc="f32"))
+""",
+            "matmul": """
+a = hu.convert([[1.0, 2.0], [3.0, 4.0]], "f8E4M3FN")
+print(hu.matmul(a, a, acc="f32"))
+""",
         },
     ),
     Task(
