@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import inspect
+import io
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tasks import TASKS, Task
 
 import halfulp as hu
 from halfulp.command import main as cli
@@ -309,6 +315,8 @@ def markdown(text: str) -> str:
             if lines and not after_blank and not lines[-1].startswith(("- ", "  ")):
                 lines.append("")
             line = f"- {line}"
+        elif line.startswith("    ") and (after_blank or lines[-1].startswith("    ")):
+            pass  # code
         elif lines and re.match(r"- |  (?!  )", lines[-1]) and line.strip():
             line = f"  {line.strip()}"
         elif not after_blank and not lines[-1].startswith("    "):
@@ -423,26 +431,89 @@ def public(module: Any) -> list[str]:
     ]
 
 
-def kind(name: str) -> str:
-    """Return the part of the API page to which a public name belongs."""
+def heading(title: str) -> str:
+    """Return the anchor of a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def contents() -> str:
+    """Return the table of the tasks, with links to their names."""
+    rows = [
+        [f"[{task.title}](#{heading(task.title)})", ", ".join(f"[`{name}`](#{name.lower()})" for name in known(task))]
+        for task in TASKS
+    ]
+    return table(["you want to", "names"], rows)
+
+
+def known(task: Task) -> list[str]:
+    """Return the names of a task that are public."""
+    return [name for name in task.names if name in hu.__all__]
+
+
+def hidden(what: Any) -> list[type]:
+    """Return the classes of halfulp without a public name that a call returns, or that an attribute has."""
+    function = next((found for inner in ("fget", "func", "__func__") if (found := getattr(what, inner, None))), what)
+    if not inspect.isfunction(function):
+        return []
+    words = re.findall(r"\w+", str(inspect.signature(function).return_annotation))
+    found = [function.__globals__.get(word) for word in words]
+    return [each for each in found if isinstance(each, type) and is_hidden(each) and not issubclass(each, Enum)]
+
+
+def returned(name: str) -> Iterator[tuple[str, type]]:
+    """Yield the calls and attributes of a public name that return a class without a public name, and this class."""
     what = getattr(hu, name)
-    if inspect.isfunction(what):
-        return "Functions"
-    if inspect.ismodule(what):
-        return "Modules"
-    if not isinstance(what, type):
-        return "Tables and constants"
-    return "Errors" if issubclass(what, Exception) else "Classes"
+    parts: Iterable[str] = public(what) if inspect.ismodule(what) else dir(what) if isinstance(what, type) else ()
+    calls = {f"hu.{name}": what} | {
+        f"hu.{name}.{each}": inspect.getattr_static(what, each) for each in parts if each[0] != "_"
+    }
+    for call, found in calls.items():
+        for cls in hidden(found):
+            yield call, cls
+
+
+def nameless(cls: type, call: str) -> str:
+    """Return the section of a class that has no public name."""
+    listed = "".join(members(cls))
+    doc = f"What `{call}` gives.\n\n{markdown(cls.__doc__ or '')}\n"
+    return f"#### {cls.__name__}\n\n{doc}" + (f"\n{listed}" if listed else "")
+
+
+def examples(task: Task) -> dict[str, str]:
+    """Return the programs of a task by their names."""
+    start = {True: "import numpy as np\n\nimport halfulp as hu\n", False: "import halfulp as hu\n"}
+    return {name: start["np." in task.names[name]] + task.names[name] for name in known(task) if task.names[name]}
+
+
+def output(program: str) -> str:
+    """Return what a program prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(program, {"__name__": "__main__"})
+    return printed.getvalue()
+
+
+def outputs(programs: list[str]) -> dict[str, str]:
+    """Run programs in a process of their own, as they may register ops; ``examples/`` is in its folder."""
+    with ProcessPoolExecutor(1, get_context("spawn"), os.chdir, (FOLDER.parent,)) as process:
+        return dict(zip(programs, process.map(output, programs), strict=True))
 
 
 def api() -> str:
-    """Return the sections of all public names."""
-    parts: Mapping[str, list[str]] = {
-        part: [] for part in ("Functions", "Classes", "Tables and constants", "Modules", "Errors")
-    }
-    for name in hu.__all__:
-        parts[kind(name)].append(entry(name))
-    return "\n".join(f"## {part}\n\n" + "\n".join(entries) for part, entries in parts.items())
+    """Return the sections of all public names, by task."""
+    printed = outputs([program for task in TASKS for program in examples(task).values()])
+    parts, described = [contents()], set[type]()
+    for task in TASKS:
+        parts.append(f"## {task.title}\n\n{task.intro}\n")
+        for name in known(task):
+            parts.append(entry(name))
+            if program := examples(task).get(name):
+                parts.append(f"```python\n{program}```\n\n```text\n{printed[program]}```\n")
+            for call, cls in returned(name):
+                if cls not in described:
+                    described.add(cls)
+                    parts.append(nameless(cls, call))
+    return "\n".join(parts)
 
 
 # --- recorded results -------------------------------------------------------------------------------------------------

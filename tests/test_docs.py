@@ -10,13 +10,14 @@ import argparse
 import html.parser
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -145,6 +146,39 @@ def test_generated_parts_name_everything() -> None:
             f"`{option}" in section for option in command._option_string_actions if option not in ("-h", "--help")
         )
     assert sorted(re.findall(r"^### (.*)$", api, re.MULTILINE)) == sorted(hu.__all__)
+
+
+# --- the Python API by task -------------------------------------------------------------------------------------------
+
+TASKS: tuple[Any, ...] = runpy.run_path(str(DOCS / "tasks.py"))["TASKS"]
+EXAMPLES = {name: example for task in TASKS for name, example in task.names.items()}
+LATE = {
+    *("compare_formats", "suggest_scale", "explore"),
+    *("quantized", "quantize", "dequantize", "quantize_blocks"),
+}
+"""Names that are to become public."""
+
+
+def test_every_public_name_belongs_to_one_task() -> None:
+    assert sum(len(task.names) for task in TASKS) == len(EXAMPLES)
+    assert set(hu.__all__) <= set(EXAMPLES) <= set(hu.__all__) | LATE
+
+
+def test_every_name_has_an_example_but_errors() -> None:
+    without = {name for name, example in EXAMPLES.items() if not example} - LATE
+    assert all(issubclass(getattr(hu, name), Exception | Warning) for name in without)
+    text = generated("api.md")
+    for name, example in EXAMPLES.items():
+        if name in hu.__all__:
+            assert example in text.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+            assert f"hu.{name}" in example or isinstance(getattr(hu, name), type)
+
+
+def test_classes_without_a_public_name_are_described() -> None:
+    text = generated("api.md")
+    described = set(re.findall(r"^#### (\w+)$", text, re.MULTILINE))
+    assert {"RoundingExplanation", "Origin", "CodeFields", "Surroundings", "ErrorReport"} <= described
+    assert not described & set(hu.__all__)
 
 
 # --- the glossary -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,315 @@
+"""The Python API by task: which public names serve it, and an example of each. `generate.py` makes the page of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Task(NamedTuple):
+    """What a user wants to do: a heading, a sentence with links, and the public names with their examples.
+
+    An example is a program after ``import halfulp as hu`` and ``import numpy as np``. The page shows it with what it
+    prints. A class that calls return, a table and an error need none.
+    """
+
+    title: str
+    intro: str
+    names: Mapping[str, str]
+
+
+TASKS = (
+    Task(
+        "Make values and convert them",
+        "A `Value` is an array of numbers of one MLIR type. See [Recipes](recipes.md) and [Float formats](formats.md).",
+        {
+            "convert": """
+print(hu.convert([0.3, 465, -0.0], "f8E4M3FN"))
+print(hu.convert(0.3, "float8_e4m3fn", rounding="up").item())
+""",
+            "Value": """
+v = hu.Value.from_numpy(np.float32([0.5, 1.5]))
+w = hu.Value.from_bits([0x3FC0, 0x4000], "bf16")
+print(v + 1, v[0], w.tolist(), np.maximum(v, 1.0))
+""",
+        },
+    ),
+    Task(
+        "Ask about a format",
+        "[Float formats](formats.md) lists all of them, and [Recipes](recipes.md) chooses one.",
+        {
+            "float_format": """
+f8 = hu.float_format("float8_e4m3fn")
+print(f8, f8.bits, f8.max_value, f8.min_normal_value, f8.min_positive_value)
+""",
+            "float_formats": """
+print([name for name, fmt in hu.float_formats.items() if fmt.bits == 8])
+""",
+            "FloatFormat": """
+my6 = hu.FloatFormat("my6", exponent_bits=3, mantissa_bits=2, bias=3)
+print(hu.convert([0.1, 0.125, 20], my6))
+""",
+            "NanEncoding": """
+print(hu.float_format("f8E4M3FN").nan is hu.NanEncoding.ALL_ONES)
+""",
+            "ulp": """
+print(hu.ulp([1.0, 300.0], "f8E4M3FN"))
+""",
+            "next_up": """
+print(hu.next_up(1.0, "bf16"))
+""",
+            "next_down": """
+print(hu.next_down(1.0, "bf16"))
+""",
+            "neighbours": """
+print(hu.neighbours(0.3, "f8E4M3FN"))
+""",
+            "all_values": """
+print(hu.all_values("f4E2M1FN"))
+""",
+        },
+    ),
+    Task(
+        "Measure errors",
+        "[Recipes](recipes.md#find-the-error) shows how to compare with a result of your own.",
+        {
+            "error": """
+print(hu.error([0.1, 0.3, 500.0], to="f8E4M3FN"))
+""",
+            "compare_formats": "",
+            "suggest_scale": "",
+        },
+    ),
+    Task(
+        "Add and multiply",
+        "The order of the additions and the type of the sum are arguments. Operators of `Value` compute one op each.",
+        {
+            "sum": """
+x = hu.convert(np.full(1000, 0.1), "bf16")
+print(hu.sum(x), hu.sum(x, acc="f32"), hu.sum(x, order="pairwise"))
+""",
+            "dot": """
+print(hu.dot(hu.convert([1.5, 2.5], "bf16"), hu.convert([0.5, 4.0], "bf16"), acc="f32"))
+""",
+            "matmul": """
+a = hu.convert([[1.0, 2.0], [3.0, 4.0]], "f8E4M3FN")
+print(hu.matmul(a, a, acc="f32"))
+""",
+        },
+    ),
+    Task(
+        "Quantise",
+        "[Recipes](recipes.md) quantises per channel and in blocks; the rules are in "
+        "[Semantics](semantics.md#quantised-types).",
+        {
+            "quantized": "",
+            "quantize": "",
+            "dequantize": "",
+            "quantize_blocks": "",
+        },
+    ),
+    Task(
+        "Run ops and programs",
+        "[Running programs](running.md) has arguments, batches and speed, [Ops](ops.md) all ops.",
+        {
+            "eval": """
+print(hu.eval("arith.addf", 1.375, 2.25, type="f8E4M3FN"))
+print(hu.eval("arith.cmpf", 1.0, float("nan"), type="f16", predicate="ult"))
+""",
+            "run": '''
+program = """
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf8E4M3FN> {
+  %0 = arith.truncf %x : tensor<3xf32> to tensor<3xf8E4M3FN>
+  return %0 : tensor<3xf8E4M3FN>
+}"""
+(result,) = hu.run(program, np.float32([0.3, 464, 465]))
+print(result)
+''',
+            "load": """
+module = hu.load("func.func @main(%x: f32) -> f32 { return %x : f32 }")
+print(hu.run(module, np.float32(0.5)))
+""",
+            "Module": """
+module = hu.load("func.func @main(%x: f32) -> f32 { return %x : f32 }")
+print([op.name for op in module.walk()])
+""",
+            "Buffer": '''
+program = """
+func.func @main(%m: memref<2xf32>) {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1.5 : f32
+  memref.store %1, %m[%0] : memref<2xf32>
+  return
+}"""
+memory = hu.Buffer.from_numpy(np.zeros(2, np.float32))
+hu.run(program, memory)
+print(memory.numpy())
+''',
+            "Listener": """
+
+class Names(hu.Listener):
+    def op_did_run(self, op, operands, results):
+        print(op.name, *results)
+
+
+program = "func.func @main(%x: f32) -> f32 { %0 = arith.negf %x : f32  return %0 : f32 }"
+hu.run(program, np.float32(1.5), listeners=[Names()])
+""",
+        },
+    ),
+    Task(
+        "Choose the rules",
+        "Each choice is a field of a [profile](profiles.md).",
+        {
+            "profile": """
+with hu.profile("ocp-saturate"):
+    print(hu.convert(500, "f8E4M3FN"))
+print(hu.convert(500, "f8E4M3FN"))
+""",
+            "Profile": """
+print(hu.profiles["ocp-saturate"].conversion_overflow)
+""",
+            "profiles": """
+print(list(hu.profiles))
+""",
+            "semantics_version": """
+print(hu.semantics_version)
+""",
+        },
+    ),
+    Task(
+        "Explain a result",
+        "[Explain a result](explain.md), [Pictures](plots.md), [Traces](trace.md) and [The explore page](explore.md) "
+        "have more.",
+        {
+            "explain": """
+print(hu.explain(0.3, "f4E2M1FN"))
+""",
+            "explain_op": """
+print(hu.explain_op("arith.mulf", "f4E2M1FN", 1.5, 1.5))
+""",
+            "explain_dot": """
+row, column = [1, 2**-24] + [0] * 14, [1, 2**14] + [0] * 14
+explanation = hu.explain_dot("MFMA_F32_16x16x16_F16", row, column, 0, "chip:cdna2")
+print(str(explanation).splitlines()[0])
+""",
+            "trace": '''
+program = """
+func.func @main(%x: f32) -> f8E4M3FN {
+  %0 = arith.addf %x, %x : f32
+  %1 = arith.truncf %0 : f32 to f8E4M3FN
+  return %1 : f8E4M3FN
+}"""
+print(hu.trace(program, np.float32(0.3)))
+''',
+            "Trace": """
+trace = hu.trace("func.func @main(%x: f32) -> f32 { %0 = arith.negf %x : f32  return %0 : f32 }", np.float32(1))
+print([step.op for step in trace.steps])
+""",
+            "plot": """
+figure = hu.plot.staircase("f8E4M3FN", 380, 480)
+print(figure.axes[0].get_ylabel())
+""",
+            "explore": "",
+        },
+    ),
+    Task(
+        "Read and write programs",
+        "MLIR text and [bytecode](bytecode.md).",
+        {
+            "parse": """
+module = hu.parse("func.func @f(%x: f32) -> f32 { return %x : f32 }")
+print(module.lookup("f").name)
+""",
+            "print_module": """
+print(hu.print_module(hu.load("func.func @f(%x: f32) -> f32 { return %x : f32 }")))
+""",
+            "write_bytecode": """
+module = hu.load("func.func @f(%x: f32) -> f32 { return %x : f32 }")
+print(hu.write_bytecode(module)[:4])
+""",
+            "read_bytecode": """
+module = hu.load("func.func @f(%x: f32) -> f32 { return %x : f32 }")
+again = hu.read_bytecode(hu.write_bytecode(module))
+print(hu.print_module(again) == hu.print_module(module))
+""",
+        },
+    ),
+    Task(
+        "Add formats, ops and functions",
+        "[Adding formats and ops](extending.md) has whole examples.",
+        {
+            "register_op": """
+hu.register_op("mine.twice", lambda x: 2 * x.numpy(), operands=["x"], traits=[hu.Trait.SAME_OPERANDS_AND_RESULT_TYPE])
+print(hu.eval("mine.twice", np.int32([5, 7])))
+""",
+            "register_dialect": """
+dialect = hu.Dialect("toy")
+dialect.op("nothing", "attr-dict")
+hu.register_dialect(dialect)
+print(hu.print_module(hu.parse("toy.nothing")))
+""",
+            "register_cast": '''
+hu.register_cast(["i8", "i8"], "i16", lambda low, high: low.item() + 256 * high.item())
+program = """
+func.func @main(%low: i8, %high: i8) -> i16 {
+  %0 = builtin.unrealized_conversion_cast %low, %high : i8, i8 to i16
+  return %0 : i16
+}"""
+print(hu.run(program, 1, 2))
+''',
+            "register_external": """
+hu.register_external("host_square", lambda n: n.item() ** 2)
+print(hu.run("func.func private @host_square(i32) -> i32", 5, entry="host_square"))
+""",
+            "Dialect": """
+dialect = hu.Dialect("toys")
+print(dialect.op("nothing", "attr-dict").name)
+""",
+            "Trait": """
+print([trait.value for trait in hu.Trait][:3])
+""",
+        },
+    ),
+    Task(
+        "Work with tuned kernels",
+        "[IREE's codegen dialect](codegen.md) has the programs.",
+        {
+            "constraints": """
+(found,) = hu.constraints("examples/tuning.mlir", knobs={"wg_m": 32, "wg_n": 48, "mma_idx": 1}, dims=[128, 256])
+for verdict in found.verdicts:
+    print(verdict)
+""",
+            "workgroups": """
+print(hu.workgroups("examples/dispatch.mlir", 1000, 4096, 64))
+""",
+            "Workgroups": """
+print(hu.workgroups("examples/dispatch.mlir", 1000, 4096, 64).count)
+""",
+        },
+    ),
+    Task(
+        "Catch errors",
+        "Every error of halfulp is a `HalfulpError`. Wrong arguments raise `ValueError` and `TypeError`, as in NumPy; "
+        "`TypeMismatch` is both a `HalfulpError` and a `TypeError`.",
+        {
+            "HalfulpError": """
+try:
+    hu.eval("arith.divsi", np.int8(1), np.int8(0))
+except hu.HalfulpError as error:
+    print(type(error).__name__, error.exit_code)
+""",
+            "AssertionFailed": "",
+            "BytecodeError": "",
+            "DocumentWarning": "",
+            "InputError": "",
+            "LimitExceeded": "",
+            "ParseError": "",
+            "TypeMismatch": "",
+            "UndefinedBehavior": "",
+            "Unsupported": "",
+            "VerifyError": "",
+        },
+    ),
+)
+"""All tasks, in the order of the page."""
