@@ -92,7 +92,7 @@ class Recipe:
     levels: Callable[[Codes, Codes, Codes | None], _Levels] | None = None
 
     def elements(self) -> Mapping[str, Element]:
-        """Return the documented element types by name. An MX recipe takes every signed float format with a zero."""
+        """Return the documented element types by name. An MX recipe takes other signed float formats, too."""
         return MX_ELEMENTS if self.raises is not None else {F4.name: F4}
 
 

@@ -99,7 +99,7 @@ def quantize_blocks(
 
     ``x``: an array or `Value` of floats, of any shape with at least one dimension.
     ``element``: f8E5M2, f8E4M3FN, f6E3M2FN, f6E2M3FN, f4E2M1FN, or i8 for MXINT8; an MX recipe also takes other signed
-    float formats, `FloatFormat`s among them.
+    float formats of up to 16 bits, `FloatFormat`s among them.
     ``recipe``: "mx" or "floor" (OCP MX 1.0), "ceil", "even", "rceil", with scales of f8E8M0FNU and blocks of 32;
     "nvfp4" (torchao's order of operations) and "nvfp4-te" (TransformerEngine's), with scales of f8E4M3FN, blocks of 16
     and a scale for the tensor. The page on quantising has the table of their rules.
@@ -159,7 +159,7 @@ def _element_of(element: Any, rules: Recipe) -> Element:
     found = as_type(element)
     kind = block_scaling.INT8 if found == ty.IntegerType(8) else getattr(found, "format", None)
     takes = rules.elements()
-    if rules.raises is not None and isinstance(kind, FloatFormat) and kind.signed and kind.zero:
+    if rules.raises is not None and isinstance(kind, FloatFormat) and kind.signed and kind.zero and kind.bits <= 16:
         return kind
     if kind is None or kind not in takes.values():
         raise ValueError(f"the recipe {rules.name} does not take elements of '{found}'; it takes {', '.join(takes)}")

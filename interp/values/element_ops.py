@@ -201,5 +201,5 @@ def way_on(name: str, element: ty.Type) -> str:
                 f"ops of arith take signless integers, as in MLIR; write hu.Value.from_bits(v.bits, 'i{element.width}')"
             )
         case ty.UniformQuantizedType() | ty.AnyQuantizedType():
-            return 'convert to real numbers first: hu.eval("quant.dcast", v, to="f32")'
+            return "convert to real numbers first: hu.dequantize(v)"
     return "halfulp has no such operation; v.numpy() or v.masked() leaves halfulp, and NumPy rounds in its own way"

@@ -89,7 +89,7 @@ def reshaped_type(type_: ty.Type, old: tuple[int, ...], new: tuple[int, ...]) ->
     if isinstance(element, ty.UniformQuantizedType) and element.along_axes:
         raise TypeMismatch(
             f"the scales of '{element}' belong to places, so its elements cannot be moved",
-            hint='convert to real numbers first: hu.eval("quant.dcast", v, to="f32")',
+            hint="convert to real numbers first: hu.dequantize(v)",
         )
     if new == old:
         return type_

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.scalar import convert
-from halfulp.interp.ir.errors import DocumentWarning, VerifyError
+from halfulp.interp.ir.errors import DocumentWarning, ParseError, VerifyError
 from halfulp.interp.ir.literals import bits_double, double_bits, spell_float
 from halfulp.interp.ir.types import (
     AnyQuantizedType,
@@ -159,7 +159,11 @@ def _double(parser: TypeParser) -> float:
     if not token[:1].isdigit():
         parser.error("expected floating point literal")
     parser.pos += 1
-    return bits_double(parser.float_code(token, at, negative, F("f64")))
+    try:
+        return bits_double(parser.float_code(token, at, negative, F("f64")))
+    except ParseError as error:
+        error.hint = "halfulp.quantized makes a quantised type from Python numbers such as 1e-05"
+        raise
 
 
 def _scale(

@@ -156,6 +156,7 @@ def test_it_is_frozen_equal_and_pickled() -> None:
         ),
         ({"element": "i4"}, ValueError, "the recipe floor does not take elements of 'i4'"),
         ({"element": "f8E8M0FNU"}, ValueError, "does not take elements of 'f8E8M0FNU'"),
+        ({"element": "f32"}, ValueError, "does not take elements of 'f32'"),
         ({"block": 0}, ValueError, "block is 0, but must be positive"),
         ({"block": 10}, ValueError, "is not a multiple of the block of 10"),
         ({"axis": 2}, ValueError, "axis is 2, but x has 2 dimensions"),

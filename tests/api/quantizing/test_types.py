@@ -116,3 +116,8 @@ def test_what_the_document_forbids_is_an_error(arguments: dict[str, Any], error:
     with pytest.raises(error) as caught:
         hu.quantized(**arguments)
     assert message in str(caught.value)
+
+
+def test_a_scale_from_an_f_string_names_the_builder() -> None:
+    with pytest.raises(hu.ParseError, match="unexpected decimal integer literal(.|\n)*halfulp.quantized makes"):
+        parse_type(f"!quant.uniform<i8:f32, {1e-05}>")
