@@ -315,8 +315,6 @@ def markdown(text: str) -> str:
             if lines and not after_blank and not lines[-1].startswith(("- ", "  ")):
                 lines.append("")
             line = f"- {line}"
-        elif line.startswith("    ") and (after_blank or lines[-1].startswith("    ")):
-            pass  # code
         elif lines and re.match(r"- |  (?!  )", lines[-1]) and line.strip():
             line = f"  {line.strip()}"
         elif not after_blank and not lines[-1].startswith("    "):
