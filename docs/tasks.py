@@ -99,13 +99,23 @@ print(hu.matmul(a, a, acc="f32"))
     ),
     Task(
         "Quantise",
-        "[Recipes](recipes.md) quantises per channel and in blocks; the rules are in "
-        "[Semantics](semantics.md#quantised-types).",
+        "[Recipes](recipes.md) quantises per channel and in blocks; the rules are in [Quantising](quantizing.md).",
         {
-            "quantized": "",
-            "quantize": "",
-            "dequantize": "",
-            "quantize_blocks": "",
+            "quantized": """
+print(hu.quantized("i8", "f32", scale=0.1, zero_point=3))
+""",
+            "quantize": """
+print(hu.quantize(np.float32([0.05, 1.0, 100.0]), 0.1))
+""",
+            "dequantize": """
+q = hu.quantize(np.float32([0.05, 1.0, 100.0]), 0.1)
+print(hu.dequantize(q))
+""",
+            "quantize_blocks": """
+x = np.float32([6.5, 1.25, -0.3, 0.01] * 8)
+blocks = hu.quantize_blocks(x, "f4E2M1FN", recipe="rceil")
+print(blocks.scales, blocks.dequantize()[:4])
+""",
         },
     ),
     Task(

@@ -152,10 +152,7 @@ def test_generated_parts_name_everything() -> None:
 
 TASKS: tuple[Any, ...] = runpy.run_path(str(DOCS / "tasks.py"))["TASKS"]
 EXAMPLES = {name: example for task in TASKS for name, example in task.names.items()}
-LATE = {
-    *("compare_formats", "suggest_scale", "explore"),
-    *("quantized", "quantize", "dequantize", "quantize_blocks"),
-}
+LATE = {"compare_formats", "suggest_scale", "explore"}
 """Names that are to become public."""
 
 
