@@ -37,7 +37,6 @@ _EXPORTS: Mapping[str, str] = {
     "quantize": "halfulp.quantizing.casts",
     "dequantize": "halfulp.quantizing.casts",
     "quantize_blocks": "halfulp.quantizing.blocks",
-    "BlockQuantized": "halfulp.quantizing.blocks",
     # Float formats and profiles
     "float_format": "halfulp.fp_formats.aliases",
     "float_formats": "halfulp.fp_formats.formats:FORMATS",

@@ -47,7 +47,6 @@ from halfulp.measuring.spacing import neighbours as neighbours
 from halfulp.measuring.spacing import next_down as next_down
 from halfulp.measuring.spacing import next_up as next_up
 from halfulp.measuring.spacing import ulp as ulp
-from halfulp.quantizing.blocks import BlockQuantized as BlockQuantized
 from halfulp.quantizing.blocks import quantize_blocks as quantize_blocks
 from halfulp.quantizing.casts import dequantize as dequantize
 from halfulp.quantizing.casts import quantize as quantize
@@ -70,7 +69,6 @@ def _home(name: str) -> tuple[str, str]: ...
 
 __all__ = [
     "AssertionFailed",
-    "BlockQuantized",
     "Buffer",
     "BytecodeError",
     "Dialect",

@@ -99,27 +99,22 @@ print(hu.matmul(a, a, acc="f32"))
     ),
     Task(
         "Quantise",
-        "[Recipes](recipes.md#quantise-per-channel) quantises per channel and in blocks. The rules are in "
-        "[Quantising](quantizing.md).",
+        "[Recipes](recipes.md#quantise-per-channel) quantises per channel and in blocks; the rules are in [Quantising](quantizing.md).",
         {
             "quantized": """
 print(hu.quantized("i8", "f32", scale=0.1, zero_point=3))
 """,
             "quantize": """
-print(hu.quantize([0.05, 1.0, 100.0], hu.quantized("i8", "f32", scale=0.1)))
+print(hu.quantize(np.float32([0.05, 1.0, 100.0]), 0.1))
 """,
             "dequantize": """
-q = hu.quantize([0.05, 1.0, 100.0], hu.quantized("i8", "f32", scale=0.1))
+q = hu.quantize(np.float32([0.05, 1.0, 100.0]), 0.1)
 print(hu.dequantize(q))
 """,
             "quantize_blocks": """
-x = np.linspace(-1, 1, 32, dtype=np.float32)
-blocks = hu.quantize_blocks(x, "f4E2M1FN", recipe="floor")
-print(hu.dequantize(blocks)[:4])
-""",
-            "BlockQuantized": """
-blocks = hu.quantize_blocks(np.linspace(-1, 1, 32), "f8E4M3FN", "mx")
-print(blocks.scales, blocks.elements.shape, blocks.dequantize().shape)
+x = np.float32([6.5, 1.25, -0.3, 0.01] * 8)
+blocks = hu.quantize_blocks(x, "f4E2M1FN", recipe="rceil")
+print(blocks.scales, blocks.dequantize()[:4])
 """,
         },
     ),

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -87,6 +88,37 @@ def test_blocks_are_the_same_in_each_run() -> None:
 def test_what_is_not_a_checkout_is_an_error(tmp_path: Any) -> None:
     with pytest.raises(ValueError, match="is not a known checkout"):
         emulator_of(tmp_path)
+
+
+def _ml_dtypes_mx(x: Floats, case: Case) -> Reply:
+    """Quantise by NumPy's f64 and the casts of ml_dtypes: quotients are exact in f32 here, and clamped before."""
+    dtype = {
+        "f8E5M2": ml_dtypes.float8_e5m2,
+        "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+        "f6E3M2FN": ml_dtypes.float6_e3m2fn,
+        "f6E2M3FN": ml_dtypes.float6_e2m3fn,
+        "f4E2M1FN": ml_dtypes.float4_e2m1fn,
+    }[case.element]
+    info = ml_dtypes.finfo(dtype)
+    amax = np.abs(x).max(axis=-1).astype(np.float64)
+    largest = float(info.max)
+    exponents = np.frexp(amax)[1].astype(np.int64) - 1 - int(np.frexp(largest)[1] - 1)
+    if case.recipe == "ceil":
+        exponents += np.frexp(amax)[0] > 0.5
+    if case.recipe == "rceil":
+        exponents += amax > np.ldexp(largest, exponents)
+    exponents = np.where(amax == 0, -127, np.maximum(exponents, -127))
+    quotients = np.clip(np.ldexp(x.astype(np.float64), -exponents[:, None]), -largest, largest)
+    elements = quotients.astype(np.float32).astype(dtype)
+    return Reply((exponents + 127).astype(np.uint8), elements.view(np.uint8))
+
+
+@pytest.mark.parametrize("recipe", ["floor", "ceil", "rceil"])
+@pytest.mark.parametrize("element", ["f8E5M2", "f8E4M3FN", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN"])
+def test_the_casts_of_ml_dtypes_give_the_same_elements(recipe: str, element: str) -> None:
+    count = compare(_ml_dtypes_mx, (), Case(recipe, element), 20_000)
+    assert count.blocks >= 20_000
+    assert (count.equal, count.unexplained) == (count.blocks, 0)
 
 
 def _torch_mx(x: Floats, case: Case) -> Reply:
