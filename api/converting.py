@@ -24,11 +24,11 @@ from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.conversions import conversion_kernel, kernel_between_integers
+from halfulp.interp.values.conversions import check_overflow, conversion_kernel, kernel_between_integers
 from halfulp.interp.values.element_layout import shape_conflict
 from halfulp.interp.values.value import Value
 from halfulp.random_bits import drawn_bits
-from halfulp.semantics.integer_casts import OVERFLOWS, Overflow
+from halfulp.semantics.integer_casts import Overflow
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import Origins
 from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, Profile, as_profile
@@ -89,27 +89,27 @@ def convert(
     """Convert numbers of any kind to another element type, rounding once.
 
     ``x``: an array, a number, nested lists, a `Value`, a torch tensor, a fraction, a decimal, numeric text or
-    `bitstring.Bits` (see docs/inputs.md). ``to``: a float or integer type: MLIR's name, a name that people type
-    (``"bfloat16"``), a dtype, or a `FloatFormat`. ``rounding``: to_nearest_even (the default into floats), downward,
-    upward, toward_zero (the default into integers), to_nearest_away, another name of one of them (``"RNE"``,
-    ``"up"``), or stochastic. ``type``: the element type of the source, where its dtype is not enough. ``from_``: the
-    type of a `bitstring.Bits`, which holds the bits of one element. ``profile``: None for that of the `profile` block,
-    else spec. Elements without a value in the target (NaN in f4E2M1FN; NaN or out of range in an integer) are poison,
-    or what the profile says.
-
+    `bitstring.Bits`; the page on inputs lists them all.
+    ``to``: a float or integer type: MLIR's name, a name that people type (``"bfloat16"``), a dtype, or a `FloatFormat`.
+    ``rounding``: to_nearest_even (the default into floats), downward, upward, toward_zero (the default into integers),
+    to_nearest_away, another name of one of them (``"RNE"``, ``"up"``), or stochastic.
+    ``type``: the element type of the source, where its dtype is not enough.
+    ``from_``: the type of a `bitstring.Bits`, which holds the bits of one element.
+    ``profile``: None for that of the `profile` block, else spec. Elements without a value in the target (NaN in
+    f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
     ``saturate``: True for the largest finite value on overflow into a float type, which is the field
-    ``conversion_overflow=saturate`` of the profile; False for ``conversion_overflow=format``. ``overflow``: for an
-    integer that another integer type does not have: "wrap", "saturate" or "poison"; without it such an integer is
-    refused. ``masked``: "poison" makes masked elements of a NumPy masked array poison; else they are refused.
+    ``conversion_overflow=saturate`` of the profile; False for ``conversion_overflow=format``.
+    ``overflow``: for an integer that another integer type does not have: "wrap", "saturate" or "poison"; without it
+    such an integer is refused.
+    ``masked``: "poison" makes the masked elements of a NumPy masked array poison; else they are refused.
+    ``seed``, ``rng``, ``random``: the random bits of stochastic rounding; it needs one of the three. ``seed``: 0 to
+    2**64 - 1, the key of NumPy's Philox; each element takes 32 bits, in row-major order, the low half of each 64-bit
+    word first. ``rng``: a NumPy generator, which draws 32 bits for each element. ``random``: one unsigned integer for
+    each element. The result goes away from zero if the random bits, as a fraction, are less than the discarded
+    fraction.
 
-    Stochastic rounding needs one of three. ``seed``: 0 to 2**64 - 1, the key of NumPy's Philox; each element takes 32
-    bits, in row-major order, the low half of each 64-bit word first. ``rng``: a NumPy generator, which draws 32 bits
-    for each element. ``random``: one unsigned integer for each element. The result goes away from zero if the random
-    bits, as a fraction, are less than the discarded fraction.
-
-        hu.convert(Fraction(1, 3), "f8E4M3FN", rounding="up")
-        hu.convert([300, -5], "i8", overflow="saturate")
-        hu.convert([1.1, 1.2], "bfloat16", rounding="stochastic", seed=1)
+        >>> hu.convert("1/3", "f8E4M3FN", rounding="up"), hu.convert([300, -5], "i8", overflow="saturate")
+        (Value(f8E4M3FN=0.34375), Value(2xi8=127 -5))
 
     Raises TypeMismatch for inputs and types that cannot be converted, InputError for options that do not go together,
     ValueError for an unknown rounding mode.
@@ -118,15 +118,14 @@ def convert(
     mode = None if rounding is None else as_rounding(rounding)
     target = as_type(to)
     chosen = _saturating(profile, saturate)
-    if overflow is not None and overflow not in OVERFLOWS:
-        raise InputError(f"overflow is {overflow!r}, but must be one of {', '.join(OVERFLOWS)}")
     if is_bits(x) or from_ is not None:
         x = _value_of_bits(x, from_)
     source = taken_as(x, "x", masked) if type is None else as_value(x, type, masked=masked, what="x")
     source = source.as_read() if isinstance(source, Value) else source
     element = ty.element_type(target)
     from_integers = not isinstance(source, Value) or isinstance(source.element_type, ty.IntegerType)
-    _check_options(from_integers, element, saturate, overflow)
+    _check_saturate(saturate, element)
+    check_overflow(overflow, from_integers, element)
     bits = drawn_bits(random, rng, seed, source.shape, mode is Rounding.STOCHASTIC)
     if not isinstance(source, Value):
         return _with_type(rounded_numbers(source, element, mode, chosen, bits, overflow), target)
@@ -168,14 +167,11 @@ def _saturating(profile: Profile | str | None, saturate: bool | None) -> Profile
     return Profile(f"{chosen.name},conversion_overflow={wanted}", chosen.base, **values)
 
 
-def _check_options(from_integers: bool, to: ty.Type, saturate: bool | None, overflow: Overflow | None) -> None:
-    """Raise InputError for an option that has no meaning between these types: none is ignored."""
+def _check_saturate(saturate: bool | None, to: ty.Type) -> None:
+    """Raise InputError if ``saturate`` has no meaning into this type."""
     if saturate is not None and not isinstance(to, ty.FloatType):
         hint = 'from integers: overflow="saturate"; from floats: profile="spec,float_to_int=saturate" (NaN gives 0)'
         raise InputError(f"saturate is for float types, not for '{to}'", hint=hint)
-    if overflow is not None and not (from_integers and isinstance(to, ty.IntegerType)):
-        hint = "into floats: saturate=True; from floats into integers: the field float_to_int of the profile"
-        raise InputError("overflow is for conversions from integers to integers", hint=hint)
 
 
 def _with_type(value: Value, target: ty.Type) -> Value:

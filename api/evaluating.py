@@ -45,13 +45,15 @@ def eval(
 ) -> Any:
     """Evaluate one op without writing MLIR. Return its result as a `Value`, or a tuple of them where it has several.
 
-    ``op``: the full name, as in "arith.addf". ``operands``: arrays, numbers, `Value`s, or
-    anything else that `convert` takes if the type is given. ``type``: the element type (or
-    whole type) of the operands, one for all or one for each; None where the dtype is enough. ``to``: the element type
-    of the result of a cast. ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``,
-    ``predicate="slt"``, ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), other attributes as MLIR spells
-    them or as lists. ``rounding="stochastic"`` needs ``seed``, ``rng`` or ``random``, as for `convert`. ``profile``,
-    ``on_ub``, ``index_width``, ``track_open``, ``mma``: as for `run`.
+    ``op``: the full name, as in "arith.addf".
+    ``operands``: arrays, numbers, `Value`s, or anything else that `convert` takes if the type is given.
+    ``type``: the element type (or whole type) of the operands, one for all or one for each; None where the dtype is
+    enough.
+    ``to``: the element type of the result of a cast.
+    ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``, ``predicate="slt"``,
+    ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), other attributes as MLIR spells them or as lists. A
+    rounding mode may have any of its names; "stochastic" needs ``seed``, ``rng`` or ``random``, as for `convert`.
+    ``profile``, ``on_ub``, ``index_width``, ``track_open``, ``mma``: as for `run`.
 
     Several operands of an op may each stand for any number of values. Where the op accepts only one way to divide the
     given values among them, that one is used; otherwise give ``operandSegmentSizes=[2, 1]``. `iree_codegen.inner_tiled`

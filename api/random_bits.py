@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from halfulp.conformance.vectors.philox import uniform
 from halfulp.interp.ir.errors import InputError
-from halfulp.interp.values.conversions import random_bits
+from halfulp.interp.values.conversions import not_stochastic, random_bits
 
 WIDTH = 32
 """The random bits of each element, in draws by ``rng`` and ``seed``."""
@@ -35,9 +35,7 @@ def drawn_bits(
     given = [name for name, each in (("random", random), ("rng", rng), ("seed", seed)) if each is not None]
     if not stochastic:
         if given:
-            raise InputError(
-                f"{given[0]} is given, but the rounding is not stochastic", hint='give rounding="stochastic", too'
-            )
+            raise not_stochastic(given[0])
         return None
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} are given, but one of them is enough")

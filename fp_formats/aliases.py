@@ -187,8 +187,8 @@ def float_format(name: Any) -> FloatFormat:
     table in docs/formats.md); a float dtype of NumPy, ml_dtypes, JAX or torch, or the class of its scalars; Python's
     ``float``, which is f64; or a format, which is returned.
 
-        hu.float_format("bfloat16").name       # 'bf16'
-        hu.float_format(np.float16).precision  # 11
+        >>> hu.float_format("bfloat16").name, hu.float_format(np.float16).precision
+        ('bf16', 11)
 
     Raises ValueError for any other name, with the list of the formats, and for a name that may mean several formats.
     """

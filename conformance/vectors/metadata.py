@@ -31,7 +31,7 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.interp.values.coerce import as_type
+from halfulp.interp.text.parser import parse_type
 from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION, Profile
 
 SCHEMA_VERSION = 1
@@ -367,7 +367,7 @@ def _row(chunk: Chunk, k: int) -> Chunk:
 @cache
 def _format(column: Column) -> FloatFormat | None:
     try:
-        type_ = as_type(column.type)
+        type_ = parse_type(column.type)
     except (HalfulpError, ValueError):
         return None
     return type_.format if isinstance(type_, ty.FloatType) else None

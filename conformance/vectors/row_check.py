@@ -23,7 +23,7 @@ from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.interp.values.coerce import as_type
+from halfulp.interp.text.parser import parse_type
 from halfulp.semantics import floats
 
 
@@ -31,7 +31,7 @@ from halfulp.semantics import floats
 def type_of(column: Column) -> ty.Type | None:
     """Return the type of a column; None where its spelling is not an MLIR type."""
     try:
-        return as_type(column.type)
+        return parse_type(column.type)
     except (HalfulpError, ValueError):
         return None
 

@@ -25,7 +25,7 @@ from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.interp.values.coerce import as_type
+from halfulp.interp.text.parser import parse_type
 from halfulp.semantics.profile import PROFILE_FIELDS, as_profile
 
 Check = Callable[[Any], bool]
@@ -176,7 +176,7 @@ def _source(data: Any, folder: Path) -> Document:
 
 def _type(spelling: str) -> None:
     try:
-        as_type(spelling)
+        parse_type(spelling)
     except HalfulpError as error:
         raise _Wrong(f"'{spelling}' is not a type: {error.message}", error.hint) from None
 

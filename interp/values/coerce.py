@@ -13,7 +13,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import known_as, name_of, unknown_type
 from halfulp.fp_formats.bit_patterns import integers_of
 from halfulp.fp_formats.codes import Codes, ints_to_codes, limb_count, storage_dtype
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import ParseError, TypeMismatch, Unsupported
 from halfulp.interp.ir.locations import FileLineCol
@@ -55,6 +55,8 @@ def as_type(spelling: Any) -> ty.Type:
         return spelling
     if isinstance(spelling, FloatFormat):
         return ty.FloatType(spelling)
+    if isinstance(spelling, str) and spelling in FORMATS:
+        return ty.FloatType(FORMATS[spelling])
     name = name_of(spelling)
     if name is None:
         raise TypeMismatch(unknown_type(spelling), hint='spell it as MLIR does, as in "f32" or "tensor<4xf32>"')

@@ -81,6 +81,22 @@ def out_of_range(place: tuple[int, ...], number: int, to: ty.IntegerType) -> Typ
     return TypeMismatch(message, hint=f"choose {choices}")
 
 
+def check_overflow(overflow: Overflow | None, from_integers: bool, to: ty.Type) -> None:
+    """Raise InputError for an unknown ``overflow``, and for one that is not between integer types."""
+    if overflow is None:
+        return
+    if overflow not in OVERFLOWS:
+        raise InputError(f"overflow is {overflow!r}, but must be one of {', '.join(OVERFLOWS)}")
+    if not (from_integers and isinstance(to, ty.IntegerType)):
+        hint = "into floats: saturate=True; from floats into integers: the field float_to_int of the profile"
+        raise InputError("overflow is for conversions from integers to integers", hint=hint)
+
+
+def not_stochastic(name: str) -> InputError:
+    """Return the error for random bits that the rounding does not take."""
+    return InputError(f"{name} is given, but the rounding is not stochastic", hint='give rounding="stochastic", too')
+
+
 def random_bits(random: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> tuple[npt.NDArray[Any], int]:
     """Return the random bits of stochastic rounding and their width. Raise unless there is one integer per element."""
     if random is None:

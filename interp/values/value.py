@@ -15,12 +15,12 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from halfulp.fp_formats.bit_patterns import bits_of
 from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.policy import as_rounding
+from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.cells import item, moved
 from halfulp.interp.values.coerce import as_type, codes_of, codes_of_bits, container_of
-from halfulp.interp.values.conversions import conversion_kernel, kernel_between_integers
+from halfulp.interp.values.conversions import check_overflow, conversion_kernel, kernel_between_integers, not_stochastic
 from halfulp.interp.values.display import value_html
 from halfulp.interp.values.element_layout import (
     code_layout,
@@ -283,14 +283,19 @@ class Value(Carrier, NDArrayOperatorsMixin):
         "wrap", "saturate" or "poison"; without it such an integer is refused. ``random``: the bits of stochastic
         rounding. The type itself is returned as it is.
 
-        Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding or profile.
+        Raises TypeMismatch for types that cannot be converted, InputError for an option that has no meaning here,
+        ValueError for an unknown rounding or profile.
         """
         target, own, chosen = ty.element_type(as_type(to)), self.element_type, as_profile(profile)
-        if target == own and rounding is None:
-            return self
         mode = None if rounding is None else as_rounding(rounding)
+        check_overflow(overflow, isinstance(own, ty.IntegerType), target)
+        if random is not None and mode is not Rounding.STOCHASTIC:
+            raise not_stochastic("random")
+        if target == own and mode is None:
+            return self
         source = self.as_read()
-        if isinstance(source.element_type, ty.IntegerType) and isinstance(target, ty.IntegerType):
+        exact = mode is not Rounding.STOCHASTIC
+        if exact and isinstance(source.element_type, ty.IntegerType) and isinstance(target, ty.IntegerType):
             kernel = kernel_between_integers(source, source.element_type, target, overflow)
         else:
             kernel = conversion_kernel(source.element_type, target, mode, chosen, random, self.shape)

@@ -238,3 +238,30 @@ def test_other_names_of_arguments() -> None:
     for given, ours in (("dtype", "to"), ("mode", "rounding"), ("generator", "rng")):
         with pytest.raises(TypeError, match=rf"convert\(\) has no argument '{given}'; write {ours}=…"):
             hu.convert(1.0, **{given: "f32"})  # type: ignore[arg-type]
+
+
+def test_astype_ignores_no_option() -> None:
+    floats, integers = hu.convert([1.03, 2.0], "f32"), hu.convert([1, 200], "i16")
+    random = np.zeros(2, np.uint8)
+    for value, to in ((floats, "bf16"), (floats, "f32"), (integers, "i32")):
+        with pytest.raises(hu.InputError, match="random is given, but the rounding is not stochastic"):
+            value.astype(to, random=random)
+    with pytest.raises(hu.InputError, match="overflow is for conversions from integers to integers"):
+        floats.astype("i8", overflow="wrap")
+    with pytest.raises(hu.TypeMismatch, match="with stochastic rounding"):
+        integers.astype("i8", "stochastic", random=random)
+    assert floats.astype("f8E4M3FN", "SR", random=random) == hu.convert(
+        floats, "f8E4M3FN", rounding="SR", random=random
+    )
+    with pytest.raises(hu.TypeMismatch, match=r"element \[1\] is 200, which 'i8' does not have"):
+        integers.astype("i8")
+    assert integers.astype("int8", overflow="saturate") == hu.convert(integers, "i8", overflow="saturate")
+
+
+def test_values_of_unsigned_arrays_convert_as_their_numbers() -> None:
+    value = hu.Value.from_numpy(np.array([200], np.uint8))
+    for convert in (lambda to: hu.convert(value, to), value.astype):
+        assert convert("f32").item() == 200.0
+        assert convert("i16").item() == 200
+        with pytest.raises(hu.TypeMismatch, match="is 200, which 'si8' does not have"):
+            convert("si8")

@@ -450,3 +450,17 @@ def test_tensors_that_are_refused() -> None:
         quantized = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
     with pytest.raises(hu.TypeMismatch, match=r"is quantized.*\n.*x.int_repr"):
         hu.convert(quantized, "f16")
+
+
+def test_decimals_that_are_not_numbers() -> None:
+    for text in ("NaN", "-NaN", "sNaN", "-sNaN123", "NaN7"):
+        result = hu.convert(Decimal(text), "f16")
+        assert code(result) & 0x7E00 == 0x7E00  # quiet
+        assert bool(code(result) >> 15) == text.startswith("-")
+    assert hu.convert(Decimal("sNaN"), "f4E2M1FN").poisoned.item()
+
+
+def test_other_rational_numbers() -> None:
+    gmpy2: Any = pytest.importorskip("gmpy2")
+    assert hu.convert(gmpy2.mpq(1, 3), "f128") == hu.convert(THIRD, "f128")
+    assert hu.convert([gmpy2.mpq(1, 3)], "f16") == hu.convert([THIRD], "f16")

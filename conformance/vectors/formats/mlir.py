@@ -31,8 +31,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.loading import parse_module
+from halfulp.interp.text.parser import parse_type
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.coerce import as_type
 
 FUNCTION = "eval"
 
@@ -83,7 +83,7 @@ def _body(text: str) -> str:
 def _carrier(column: Column) -> str:
     """Return the type in which a code is written. Raises InputError where MLIR has no bitcast to the column's type."""
     try:
-        type_ = as_type(column.type)
+        type_ = parse_type(column.type)
     except HalfulpError as error:
         raise InputError(f"the type of '{column.name}' is not a type: {error.message}") from None
     if isinstance(type_, ty.IntegerType | ty.IndexType):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from command_calls import Command
 
+import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS
 
 
@@ -46,3 +47,38 @@ def test_an_unknown_format(command: Command) -> None:
     code, out, err = command("formats", "f9")
     assert (code, out) == (2, "")
     assert "unknown float format 'f9'; the float types are f4E2M1FN, " in err
+
+
+def test_names_that_people_type(command: Command) -> None:
+    assert command("formats", "float8_e5m2") == command("formats", "f8E5M2")
+    code, out, err = command("formats", "e4m3")
+    assert (code, out) == (2, "")
+    assert 'write "f8E4M3FN" (OCP, torch, NVIDIA' in err
+
+
+def test_options_take_the_same_names(command: Command) -> None:
+    named = command("eval", "arith.truncf", "--input=2xfloat32=1.01,2", "--to=bfloat16", "--attr=rounding=RU")
+    assert named == command("eval", "arith.truncf", "--input=2xf32=1.01,2", "--to=bf16", "--attr=rounding=upward")
+    assert named[:2] == (0, "result[0]: 2xbf16=1.016 2\n")  # 1.015625; to nearest even 1.0078125
+    assert command("explain", "0.3", "bfloat16", "--rounding=RD") == command(
+        "explain", "0.3", "bf16", "--rounding=downward"
+    )
+    vectors = command("vectors", "arith.addf", "--type=bfloat16", "--rounding=RZ", "-n", "3")
+    assert vectors == command("vectors", "arith.addf", "--type=bf16", "--rounding=toward_zero", "-n", "3")
+    assert vectors[0] == 0
+    for words in (
+        ("explain", "0.3", "fp8"),
+        ("eval", "arith.negf", "--input=fp8=1"),
+        ("vectors", "arith.negf", "--type=fp8"),
+    ):
+        code, _, err = command(*words)
+        assert code == 2
+        assert "'fp8' does not say which type is meant" in err
+
+
+def test_mlir_text_has_only_the_names_of_mlir() -> None:
+    for name in ("bfloat16", "float32", "E5M2", "F32"):
+        with pytest.raises(hu.ParseError):
+            hu.parse(f"func.func @f(%x: {name}) -> {name} {{ return %x : {name} }}")
+        with pytest.raises(hu.ParseError):
+            hu.convert(1.0, f"vector<{name}>")
