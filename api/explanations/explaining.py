@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import decimal
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -30,8 +29,8 @@ from halfulp.explanations.tables import (
     ExplanationTable,
     Index,
     PoisonRow,
+    count_kinds,
     counted_one_by_one,
-    kinds_of_array,
     worst_of,
 )
 from halfulp.fp_formats.formats import FloatFormat
@@ -256,13 +255,11 @@ def _counted_as_a_whole(
     exponent = np.clip(exponent.astype(np.int64) - 1, fmt.emin, fmt.emax)
     positive = exact > 0 if not fmt.signed else exact != 0
     ulp = np.ldexp(1.0, np.where(positive & np.isfinite(exact), exponent, fmt.emin) - fmt.mantissa_bits)
-    kinds = kinds_of_array(fmt, exact, rounded, result.poisoned, ulp)
     with np.errstate(all="ignore"):
         errors = np.where(np.isfinite(exact) & ~result.poisoned, np.abs(rounded - exact) / ulp, 0.0)
         errors = np.where(np.isfinite(exact) & ~np.isfinite(rounded), np.inf, errors)
-    names, amounts = np.unique(kinds.astype(str), return_counts=True)
-    counts = Counter({str(name): int(amount) for name, amount in zip(names, amounts, strict=True)})
-    return dict(counts.most_common()), int(exact.size), worst_of(errors)
+    counts = count_kinds(fmt, exact, rounded, result.poisoned, ulp)
+    return counts, int(exact.size), worst_of(errors)
 
 
 # Ops ----------------------------------------------------------------------------------------------------------------
@@ -356,7 +353,11 @@ def _op_table(
             return operand
         own = index[len(index) - len(array.shape) :]
         found = _element(array, tuple(0 if size == 1 else k for k, size in zip(own, array.shape, strict=True)))
-        return found.item() if isinstance(found, np.generic) and found.dtype.kind in "iub" else found
+        return (
+            found.item()
+            if isinstance(found, np.generic) and found.dtype.kind in "iubf" and found.itemsize <= 8
+            else found
+        )
 
     def explanation(index: Index, full: bool) -> Any:
         each = [element(operand, array, index) for operand, array in zip(operands, arrays, strict=True)]

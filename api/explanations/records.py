@@ -79,7 +79,7 @@ class ExplainedRounding:
     finite values strictly below and above the exact one, None beyond the ends of the format. ``midpoint``: the midpoint
     of the two values around the exact one, None when that is a value of the format. ``ulp``: the distance of these two.
     ``rule``: the deciding rule of profile ``spec``; ``profile_rule``: how ``profile`` differs from it, else empty.
-    ``profiles``: the results of all named profiles, grouped, that of spec first.
+    ``profiles``: the results of all named profiles, grouped, that of spec first. ``infinite``: an infinity was given.
     """
 
     given: str
@@ -97,6 +97,7 @@ class ExplainedRounding:
     profile_rule: str
     modes: Mapping[str, RoundedNumber]
     profiles: tuple[ProfileGroup, ...]
+    infinite: bool = False
 
     @cached_property
     def _lines(self) -> list[str]:

@@ -91,6 +91,7 @@ def explained(
         profile_rule(compute, spec, profile, lambda code: hex_text(fmt, code)),
         {name: rounded(found) for name, found in by_mode.items()},
         profile_groups(compute, spec, profile) if others and given.code is None else (),
+        given.infinite,
     )
 
 

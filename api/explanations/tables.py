@@ -196,8 +196,9 @@ def _stochastic_row(e: StochasticExplanation) -> tuple[str, ...]:
     chance = decimal_text(e.probability, 12) if e.fraction else ""
     code, value = ("", "by random bits") if e.result is None else _code_and_value(fmt, e.result.code)
     rule = e.rule if e.fraction else "nothing is rounded"
+    given = ", ".join(text.partition("  (")[0] for name, text in e.rows if name != "formula")
     return (
-        _short(", ".join(text for name, text in e.rows if name != "formula")),
+        _short(given),
         exact,
         toward,
         away,
@@ -224,7 +225,7 @@ def _short(text: str) -> str:
 
 POISON, NAN, INFINITE, EXACT, BEYOND, TO_ZERO, TIE, DOWN, UP, OTHER = (
     "poison",
-    "a NaN operand or an invalid operation",
+    "NaN",
     "infinite, not rounded",
     "exact",
     "beyond the range of the format",
@@ -234,6 +235,10 @@ POISON, NAN, INFINITE, EXACT, BEYOND, TO_ZERO, TIE, DOWN, UP, OTHER = (
     "rounded up",
     "not rounded",
 )
+
+
+_INTEGER_KINDS = {"modulo": "wrapped", "exact": EXACT, "rounded": "a rounded quotient"}
+"""The kinds of results of integer ops, by a word of the rule."""
 
 
 def _limits(fmt: FloatFormat) -> tuple[Fraction, Fraction]:
@@ -253,13 +258,19 @@ def kind_of(explanation: Any) -> str:
         if explanation.undefined:
             return "undefined behaviour"
         if explanation.rounding is None:
-            return POISON if explanation.result is None and not explanation.results[1:] else OTHER
-        explanation = explanation.rounding
+            if explanation.result is None and not explanation.results[1:]:
+                return POISON
+            return next((kind for words, kind in _INTEGER_KINDS.items() if words in explanation.rule), OTHER)
+        explanation, infinite = explanation.rounding, False
+        if explanation.exact is None and not explanation.format.is_nan(explanation.result.code or 0):
+            return OTHER
+    else:
+        infinite = explanation.infinite
     e: ExplainedRounding = explanation
     if e.result.code is None:
         return POISON
     if e.exact is None:
-        return INFINITE if "infinit" in e.rule or "division by zero" in e.rule else NAN
+        return INFINITE if infinite else NAN
     low, high = _limits(e.format)
     if e.result.value == e.exact:
         return EXACT
@@ -274,27 +285,29 @@ def kind_of(explanation: Any) -> str:
     return DOWN if e.result.value < e.exact else UP
 
 
-def kinds_of_array(fmt: FloatFormat, exact: Any, result: Any, poisoned: Any, ulp: Any) -> Any:
-    """Return the kind of each result as an array of text; numbers are arrays of f64, which hold them exactly."""
+def count_kinds(fmt: FloatFormat, exact: Any, result: Any, poisoned: Any, ulp: Any) -> dict[str, int]:
+    """Count the kinds of the results of an array; numbers are arrays of f64, which hold them exactly."""
     low, high = map(float, _limits(fmt))
     with np.errstate(invalid="ignore", over="ignore"):
         error = result - exact
-        conditions = (
-            (poisoned, POISON),
-            (np.isnan(exact), NAN),
-            (np.isinf(exact), INFINITE),
-            (result == exact, EXACT),
-            ((exact < low) | (exact > high), BEYOND),
-            (~np.isfinite(result), OTHER),
-            (result == 0, TO_ZERO),
-            (2 * np.abs(error) == ulp, TIE),
-            (error < 0, DOWN),
-            (error > 0, UP),
-        )
-    kinds = np.full(np.shape(exact), OTHER, object)
-    for condition, kind in reversed(conditions):
-        kinds[condition] = kind
-    return kinds
+        conditions = {
+            POISON: poisoned,
+            NAN: np.isnan(exact),
+            INFINITE: np.isinf(exact),
+            EXACT: result == exact,
+            BEYOND: (exact < low) | (exact > high),
+            OTHER: ~np.isfinite(result),
+            TO_ZERO: result == 0,
+            TIE: 2 * np.abs(error) == ulp,
+            DOWN: error < 0,
+            UP: error > 0,
+        }
+    names = list(conditions)
+    # The first condition that holds decides.
+    kinds = np.select(list(conditions.values()), list(np.arange(len(names), dtype=np.uint8)), len(names) - 1)
+    amounts = np.bincount(np.ravel(kinds), minlength=len(names)).tolist()
+    counts = Counter(dict(zip(names, amounts, strict=True)))
+    return {name: amount for name, amount in counts.most_common() if amount}
 
 
 def worst_of(errors: Any) -> tuple[Index, ...]:
@@ -303,8 +316,7 @@ def worst_of(errors: Any) -> tuple[Index, ...]:
     count = min(_WORST_ROWS, int(np.count_nonzero(flat)))
     if not count:
         return ()
-    chosen = np.argpartition(flat, -count)[-count:] if count < flat.size else np.arange(flat.size)
-    order = chosen[np.lexsort((chosen, -flat[chosen]))][:count]
+    order = np.argsort(-flat, kind="stable")[:count]
     return tuple(tuple(int(k) for k in np.unravel_index(place, np.shape(errors))) for place in order)
 
 
