@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, overload
+from functools import partial
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -35,14 +36,29 @@ from halfulp.explanations.tables import (
 )
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import as_rounding
+from halfulp.inputs import taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.foreign_arrays import as_array
 from halfulp.interp.values.value import Value, to_elements, to_value
 from halfulp.measuring.reals import reals_of_value
 from halfulp.semantics.profile import Profile, as_profile
 
 Number = str | int | float | Fraction | decimal.Decimal
+
+
+@overload
+def explain(  # type: ignore[overload-overlap]  # "stochastic" is a str, too
+    value: Number,
+    to: str | FloatFormat | ty.Type | None = None,
+    *,
+    rounding: Literal["stochastic"],
+    profile: Profile | str | None = None,
+    type: str | FloatFormat | ty.Type | None = None,
+    random: Any = None,
+    bits: int | None = None,
+) -> StochasticExplanation: ...
 
 
 @overload
@@ -151,24 +167,12 @@ def _array_of(value: Any) -> Any:
     """Return an array: a `Value` with axes, or an array of NumPy; None for one number."""
     if isinstance(value, Value):
         return value if value.shape else None
-    if isinstance(value, str | bool | int | float | Fraction | decimal.Decimal | np.generic):
+    if isinstance(value, np.generic) or not (isinstance(value, list | tuple | range) or hasattr(value, "__array__")):
         return None
-    if value.__class__.__module__.partition(".")[0] == "torch" or hasattr(value, "__array__"):
-        found = to_elements(value, None) if not isinstance(value, np.ndarray) else value
-        return found if found.shape else None
-    if not isinstance(value, list | tuple | range):
+    taken = taken_as(value, "the value")
+    if not taken.shape:
         return None
-    return (
-        np.asarray(value, object)
-        if any(isinstance(x, str | Fraction | decimal.Decimal) for x in _leaves(value))
-        else np.asarray(value)
-    )
-
-
-def _leaves(value: Any) -> list[Any]:
-    while isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
-        value = value[0]
-    return list(value)
+    return as_array(value, "the value") if isinstance(taken, Value) else np.asarray(value, object)
 
 
 def _element(array: Any, index: Index) -> Any:
@@ -225,8 +229,9 @@ def _table(
 
     title = f"{'x'.join(map(str, array.shape))} numbers in {fmt.name}, {rounding}, profile {profile.name}"
     counts = None if rounding == "stochastic" else _counted_as_a_whole(array, fmt, rounding, profile)
-    found: Any = counts or counted_one_by_one(array.shape, brief)
-    return ExplanationTable(title, array.shape, *found, lambda index: explanation(index, full=True), brief)
+    counted, number, worst = counts or counted_one_by_one(array.shape, brief)
+    full = partial(explanation, full=True)
+    return ExplanationTable(title, array.shape, counted, number, worst, full, brief)
 
 
 def _with_short_text(given: GivenNumber, element: Any) -> GivenNumber:
@@ -263,6 +268,19 @@ def _counted_as_a_whole(
 
 
 # Ops ----------------------------------------------------------------------------------------------------------------
+
+
+@overload
+def explain_op(
+    op: str,
+    *operands: Number,
+    rounding: Literal["stochastic"],
+    type: str | ty.Type | FloatFormat | None = None,
+    to: str | ty.Type | FloatFormat | None = None,
+    profile: Profile | str | None = None,
+    random: Any = None,
+    bits: int | None = None,
+) -> StochasticExplanation: ...
 
 
 @overload
@@ -374,5 +392,6 @@ def _op_table(
     attributes = "".join(f" {name}={value}" for name, value in properties.items())
     kinds = ", ".join(dict.fromkeys(map(str, types.operands))) + ("" if types.result is None else f" to {types.result}")
     title = f"{op}{attributes} on {'x'.join(map(str, shape))} elements of {kinds}, profile {profile.name}"
-    found = counted_one_by_one(shape, brief)
-    return ExplanationTable(title, shape, *found, lambda index: explanation(index, full=True), brief)
+    counted, number, worst = counted_one_by_one(shape, brief)
+    full = partial(explanation, full=True)
+    return ExplanationTable(title, shape, counted, number, worst, full, brief)

@@ -18,6 +18,7 @@ from halfulp.explanations.explaining import explain_op
 from halfulp.explanations.integer_explainers import BINARY, CASTS
 from halfulp.explanations.op import OpExplanation
 from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES
 
@@ -55,7 +56,7 @@ def evaluated(op: str, codes: tuple[int, ...], type_: str, to: str | None, how: 
     values = found if isinstance(found, tuple) else (found,)
     if any(value.poison is not None for value in values):
         return "poison"
-    widths = [64 if str(value.type) == "index" else value.type.width for value in values]  # type: ignore[attr-defined]
+    widths = [width_of(value.type) for value in values]
     shaped = (value.bits.reshape((1, *value.bits.shape)) for value in values)
     return tuple(codes_to_ints(bits, width)[0] for bits, width in zip(shaped, widths, strict=True))
 
@@ -99,8 +100,7 @@ def because(
     rounded = (
         exact.__ceil__() if name.startswith("ceil") else exact.__trunc__() if name == "divsi" else exact.__floor__()
     )
-    target = explanation.type
-    to_width = 64 if str(target) == "index" else target.width  # type: ignore[attr-defined]
+    to_width = width_of(explanation.type)
     assert rounded & ((1 << to_width) - 1) == results[0], where
     x, y = (signed(code, width) for code in (codes * 2)[:2])
     stated = {"addi": x + y, "subi": x - y, "muli": x * y, "maxsi": max(x, y), "minsi": min(x, y)}

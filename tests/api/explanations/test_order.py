@@ -89,13 +89,14 @@ def test_every_type_is_recognised(spelling: Any) -> None:
 
 
 def test_types_as_eval_takes_them() -> None:
-    for op, operands, how in (
+    rows: list[tuple[str, tuple[float, ...], dict[str, Any]]] = [
         ("arith.addf", (1.375, 2.25), {"type": "f8E4M3FN"}),
         ("arith.truncf", (465.0,), {"type": "f32", "to": "f8E4M3FN"}),
         ("arith.fptosi", (3.7,), {"type": "f16", "to": "i8"}),
         ("arith.trunci", (300,), {"type": "i16", "to": "i8"}),
         ("arith.cmpi", (1, 2), {"type": "i8", "predicate": "slt"}),
-    ):
+    ]
+    for op, operands, how in rows:
         assert hu.explain_op(op, *operands, **how).result == int(hu.eval(op, *operands, **how).bits)
     assert isinstance(hu.explain_op("arith.addf", "f16=1", "f16=2").type, ty.FloatType)
 

@@ -68,15 +68,17 @@ def test_ops(op: str) -> None:
     for x, y in ((1.4, 2.2), (0.1, 0.3), (440, 30), (1, 3), (0, 0), (-1.5, 0.375)):
         operands = [hu.convert(z, "f8E4M3FN") for z in (x, y)]
         for random in (0, 77, 128, 255):
-            bits = np.uint8(random)
+            bits = np.array(random, np.uint8)
             found = hu.eval(op, *operands, rounding="stochastic", random=bits)
             explained = hu.explain_op(op, x, y, type="f8E4M3FN", rounding="stochastic", random=bits)
+            assert explained.result is not None
             assert explained.result.code == code_of(found), (op, x, y, random)
 
 
 def test_casts_and_words() -> None:
-    found = hu.eval("arith.truncf", np.float32(0.3), to="f8E4M3FN", rounding="stochastic", random=np.uint8(9))
-    explained = hu.explain_op("arith.truncf", 0.3, type="f32", to="f8E4M3FN", rounding="SR", random=9, bits=8)
+    found = hu.eval("arith.truncf", np.float32(0.3), to="f8E4M3FN", rounding="stochastic", random=np.array(9, np.uint8))
+    explained = hu.explain_op("arith.truncf", 0.3, type="f32", to="f8E4M3FN", rounding="stochastic", random=9, bits=8)
+    assert explained.result is not None
     assert explained.result.code == int(found.bits)
     text = str(explained)
     assert "9 / 2^8 = 0.03515625 is less than 0.60000038146" in text
@@ -102,17 +104,21 @@ def test_tie_by_hand() -> None:
 
 def test_exact_results_need_no_bits() -> None:
     explained = hu.explain(1.0, "f8E4M3FN", rounding="stochastic")
+    assert explained.result is not None
     assert explained.result.value == 1
     assert "nothing is rounded" in str(explained)
-    assert hu.explain("0x08 : f8E4M3FN", rounding="stochastic").result.code == 8
+    bits = hu.explain("0x08 : f8E4M3FN", rounding="stochastic").result
+    assert bits is not None
+    assert bits.code == 8
 
 
 @pytest.mark.parametrize("profile", ["ocp-saturate", "mlir22-fold"])
 def test_profiles(profile: str) -> None:
     for x in (0.3, 465.0, 1000.0):
         for random in (0, 255):
-            found = hu.convert(x, "f8E4M3FN", rounding="stochastic", random=np.uint8(random), profile=profile)
-            explained = hu.explain(x, "f8E4M3FN", "stochastic", profile, random=np.uint8(random))
+            found = hu.convert(x, "f8E4M3FN", rounding="stochastic", random=np.array(random, np.uint8), profile=profile)
+            explained = hu.explain(x, "f8E4M3FN", rounding="stochastic", profile=profile, random=np.uint8(random))
+            assert explained.result is not None
             assert explained.result.code == code_of(found)
 
 
