@@ -47,9 +47,9 @@ _EXPORTS: Mapping[str, str] = {
     "semantics_version": "halfulp.semantics.profile:SEMANTICS_VERSION",
     "Profile": "halfulp.semantics.profile",
     # Explanations, traces and pictures
-    "explain": "halfulp.explanations.rounding",
+    "explain": "halfulp.explanations.explaining",
     "explain_dot": "halfulp.explanations.dot",
-    "explain_op": "halfulp.explanations.op",
+    "explain_op": "halfulp.explanations.explaining",
     "trace": "halfulp.traces.trace",
     "Trace": "halfulp.traces.trace",
     "plot": "halfulp.plot:",

@@ -9,8 +9,8 @@ from halfulp.codegen.workgroups import workgroups as workgroups
 from halfulp.converting import convert as convert
 from halfulp.evaluating import eval as eval
 from halfulp.explanations.dot import explain_dot as explain_dot
-from halfulp.explanations.op import explain_op as explain_op
-from halfulp.explanations.rounding import explain as explain
+from halfulp.explanations.explaining import explain as explain
+from halfulp.explanations.explaining import explain_op as explain_op
 from halfulp.extending import register_cast as register_cast
 from halfulp.extending import register_dialect as register_dialect
 from halfulp.extending import register_external as register_external

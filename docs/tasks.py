@@ -196,7 +196,7 @@ print(hu.semantics_version)
 print(hu.explain(0.3, "f4E2M1FN"))
 """,
             "explain_op": """
-print(hu.explain_op("arith.mulf", "f4E2M1FN", 1.5, 1.5))
+print(hu.explain_op("arith.mulf", 1.5, 1.5, type="f4E2M1FN"))
 """,
             "explain_dot": """
 row, column = [1, 2**-24] + [0] * 14, [1, 2**14] + [0] * 14

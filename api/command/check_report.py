@@ -12,8 +12,8 @@ from halfulp.conformance.vectors.columns import Column, Role
 from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats.text import digits
 from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch, format_of, type_of
+from halfulp.explanations.explaining import explain
 from halfulp.explanations.given import MODES
-from halfulp.explanations.rounding import explain
 from halfulp.explanations.texts import flags_text, table_lines
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.spelling import bits_text, decimal_text, value_text

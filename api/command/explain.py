@@ -13,6 +13,8 @@ from halfulp.command.semantics import profile_named, properties_of
 from halfulp.command.sources import Sources
 from halfulp.command.values import naming
 from halfulp.explanations.given import format_of
+from halfulp.explanations.op import signature_of
+from halfulp.explanations.op_types import keywords_of
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.profile import Profile
@@ -47,7 +49,7 @@ def _draw(explanation: RoundingExplanation | OpExplanation, path: str, dark: boo
     hu.plot.save(figure, path)
 
 
-def _number(words: list[str], arguments: ExplainArguments, profile: Profile, sources: Sources) -> RoundingExplanation:
+def _number(words: list[str], arguments: ExplainArguments, profile: Profile, sources: Sources) -> Any:
     option = first_given(arguments, ("source", "channel", "attr"))
     if option is not None:
         raise InputError(f"{option} goes with an op, as in: halfulp explain arith.truncf f8E4M3FN 0.3 --from f32")
@@ -59,10 +61,11 @@ def _number(words: list[str], arguments: ExplainArguments, profile: Profile, sou
         with naming("<type>", type_, sources):
             fmt = format_of(type_)
     with naming("<value>", value, sources):
-        return hu.explain(value, fmt, arguments.rounding or ROUNDINGS[0], profile)
+        how: dict[str, Any] = {"random": arguments.random, "bits": arguments.random_bits}
+        return hu.explain(value, fmt, arguments.rounding or ROUNDINGS[0], profile, **how)
 
 
-def _op(words: list[str], arguments: ExplainArguments, profile: Profile, sources: Sources) -> OpExplanation:
+def _op(words: list[str], arguments: ExplainArguments, profile: Profile, sources: Sources) -> Any:
     op, *rest = words
     if not rest:
         raise InputError(f"which type? halfulp explain {op} f32 OPERAND...")
@@ -75,4 +78,7 @@ def _op(words: list[str], arguments: ExplainArguments, profile: Profile, sources
     properties = properties_of(op, arguments.attr, sources)
     if arguments.rounding is not None:
         properties["rounding"] = arguments.rounding
-    return hu.explain_op(op, type_, *rest[1:], source=source, profile=profile, channel=arguments.channel, **properties)
+    types = keywords_of(signature_of(op), type_, source)
+    drawn = {"random": arguments.random, "bits": arguments.random_bits}
+    how = {**types, **drawn, "profile": profile, "channel": arguments.channel}
+    return hu.explain_op(op, *rest[1:], **how, **properties)

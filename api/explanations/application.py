@@ -27,11 +27,21 @@ class Application:
     """An op on given codes, computed by its kernel, in any mode and profile."""
 
     def __init__(
-        self, name: str, operands: Sequence[ty.Type], result: ty.Type, properties: Mapping[str, Any], codes: list[int]
+        self,
+        name: str,
+        operands: Sequence[ty.Type],
+        result: ty.Type | None,
+        properties: Mapping[str, Any],
+        codes: list[int],
     ) -> None:
+        """Raise VerifyError for types and properties that do not fit. ``result``: None where it follows."""
         self.name = name
-        self._types, self.result = tuple(operands), result
+        self._types = tuple(operands)
         self._properties = tuple(sorted(properties.items()))
+        op = _operation(name, self._types, result, self._properties)
+        self.results = tuple(value.type for value in op.results)
+        self.result = self.results[0]
+        self.has_to = result is not None
         self._codes = codes
         definition = default_registry().require(name)
         self.has_modes = definition.property_named("roundingmode") is not None
@@ -43,7 +53,8 @@ class Application:
         if self.has_modes:
             properties.pop("roundingmode", None)
             properties["rounding"] = mode.spelling
-        return kernel_of(self.name, self._types, self.result, tuple(sorted(properties.items())), profile)
+        given = self.result if self.has_to else None
+        return kernel_of(self.name, self._types, given, tuple(sorted(properties.items())), profile)
 
     def outcome(self, profile: Profile) -> Any:
         """Return the result of the scalar kernel: a code or a fault."""
@@ -84,7 +95,7 @@ _OPEN: Mapping[Open, str] = {
 def kernel_of(
     name: str,
     operands: tuple[ty.Type, ...],
-    result: ty.Type,
+    result: ty.Type | None,
     properties: tuple[tuple[str, Any], ...],
     profile: Profile,
 ) -> Kernel:
@@ -97,7 +108,7 @@ def kernel_of(
 
 @lru_cache(maxsize=1024)
 def _operation(
-    name: str, operands: tuple[ty.Type, ...], result: ty.Type, properties: tuple[tuple[str, Any], ...]
+    name: str, operands: tuple[ty.Type, ...], result: ty.Type | None, properties: tuple[tuple[str, Any], ...]
 ) -> Operation:
     module = single_op_module(default_registry().require(name), list(operands), dict(properties), result)
     return module.body[0].regions[0].blocks[0].operations[0]

@@ -24,7 +24,7 @@ from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import numeric
 from halfulp.interp.values.parsing import parse_type_head, parse_value
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, to_elements
 from halfulp.semantics import casts, emulated
 from halfulp.semantics.profile import Profile
 
@@ -66,7 +66,8 @@ class GivenNumber:
     """A number to be rounded: its text, how that was read, and its exact value (None: NaN or infinite).
 
     ``round``: returns its result in a format, a mode and a profile. ``code``: bits of the explained type itself, which
-    are not rounded. ``bare``: why a NaN has neither sign nor payload.
+    are not rounded. ``bare``: why a NaN has neither sign nor payload. ``draw``: returns its result by stochastic
+    rounding, from random bits and their width; None where no random bits matter.
     """
 
     text: str
@@ -77,6 +78,7 @@ class GivenNumber:
     round: Callable[[FloatFormat, Rounding, Profile], Found]
     code: int | None = None
     bare: str = ""
+    draw: Callable[[FloatFormat, Profile, tuple[int, int]], Found] | None = None
 
 
 def given_code(text: str, reading: str, source: FloatFormat, code: int) -> GivenNumber:
@@ -88,9 +90,12 @@ def given_code(text: str, reading: str, source: FloatFormat, code: int) -> Given
             return found(emulated.convert(source, fmt, profile.conversions)[0](code), flagged=False)
         return found(scalar.convert(source, fmt, code, mode, profile.conversions))
 
+    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> Found:
+        return found(scalar.convert(source, fmt, code, Rounding.STOCHASTIC, profile.conversions, random))
+
     negative = source.sign_mask is not None and bool(code & source.sign_mask)
     exact, bare = scalar.value(source, code), bare_nan(source, code)
-    return GivenNumber(text, reading, exact, negative, source.is_infinite(code), convert, bare=bare)
+    return GivenNumber(text, reading, exact, negative, source.is_infinite(code), convert, bare=bare, draw=draw)
 
 
 def given_integer(text: str, reading: str, number: int) -> GivenNumber:
@@ -101,7 +106,10 @@ def given_integer(text: str, reading: str, number: int) -> GivenNumber:
             return found(emulated.from_integer()[0](fmt, number, mode, profile.conversions), flagged=False)
         return found(scalar.from_integer(fmt, number, mode, profile.conversions))
 
-    return GivenNumber(text, reading, Fraction(number), number < 0, False, convert)
+    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> Found:
+        return found(scalar.from_integer(fmt, number, Rounding.STOCHASTIC, profile.conversions, random))
+
+    return GivenNumber(text, reading, Fraction(number), number < 0, False, convert, draw=draw)
 
 
 def given_fraction(text: str, number: Fraction) -> GivenNumber:
@@ -110,14 +118,17 @@ def given_fraction(text: str, number: Fraction) -> GivenNumber:
     def round_(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
         return found(scalar.from_fraction(fmt, number, mode, profile.conversions))
 
-    return GivenNumber(text, "", number, number < 0, False, round_)
+    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> Found:
+        return found(scalar.from_fraction(fmt, number, Rounding.STOCHASTIC, profile.conversions, random))
+
+    return GivenNumber(text, "", number, number < 0, False, round_, draw=draw)
 
 
 def given_bits(text: str, fmt: FloatFormat, code: int) -> GivenNumber:
     """Take a code of the explained format itself: it is not rounded, and even a signalling NaN is not quieted."""
     article = "an" if fmt.name[0] == "f" else "a"
     given = given_code(text, f"the bits of {article} {fmt.name}", fmt, code)
-    return replace(given, round=lambda *_: Found(code, Flags(0)), code=code)
+    return replace(given, round=lambda *_: Found(code, Flags(0)), code=code, draw=None)
 
 
 def given_text(text: str, fmt: FloatFormat) -> GivenNumber:
@@ -142,6 +153,19 @@ def given_text(text: str, fmt: FloatFormat) -> GivenNumber:
         reading = "" if exact else "read as the nearest f64, as every MLIR literal is; a fraction such as 3/10 is exact"
         return given_code(text, reading, _F64, double_bits(number))
     raise InputError(f"'{text}' is not a number: write a decimal, a fraction such as 1/3, nan, inf, or raw bits 0x…")
+
+
+def real_of_text(text: str) -> Fraction | None:
+    """Return the real number that a decimal or a fraction says, exactly; None for other text, and for exponents that
+    are too large.
+    """
+    if len(text) > _MOST_DIGITS or not (_FRACTION.fullmatch(text) or _DECIMAL.fullmatch(text)):
+        return None
+    if "/" in text:
+        over, under = (int(part) for part in text.split("/"))
+        return Fraction(over, under) if under else None
+    number = decimal.Decimal(text)
+    return Fraction(number) if not number or abs(number.adjusted()) <= _MOST_DIGITS else None
 
 
 def typed_text(text: str) -> tuple[str, str] | None:
@@ -185,7 +209,7 @@ def given_number(value: Any, fmt: FloatFormat) -> GivenNumber:
 
             return _given_value(text, parse_value(parse_type_head(typed[1]), typed[0]))
         case np.generic() | np.ndarray():
-            return _given_value(repr(value), Value.from_numpy(value))
+            return _given_value(repr(value), to_elements(value, None))  # an unsigned dtype is unsigned here
         case bool():
             raise InputError(f"{value} is not a number to be rounded")
         case int():

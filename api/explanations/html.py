@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from halfulp.explanations.records import ExplainedOp, ExplainedRounding
-from halfulp.explanations.texts import code_suffix, element_text, flags_text
+from halfulp.explanations.texts import flags_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import (
     Tick,
@@ -49,15 +49,15 @@ def op_html(explanation: ExplainedOp) -> str:
         formula = e.rounding.given
         parts.append(_rounding(e.rounding, [], f"{escape(formula)} = " if " " in formula else ""))
     else:
-        result = (
-            escape(element_text(e.type, e.result) + code_suffix(e.type, e.result)) if e.result is not None else POISON
-        )
-        rows = [("result", result), ("flags", escape(flags_text(e.flags))), ("rule", escape(e.rule))]
-        if e.exact is not None:
+        rows = [(escape(name), POISON if text == "poison" else escape(text)) for name, text in e.result_rows()]
+        rows.append(("rule", escape(e.rule)))
+        if e.exact is not None and not e.story:
             rows.insert(0, ("exact", escape(number_text(e.exact))))
         if e.profile_rule:
             rows.append(("profile", escape(e.profile_rule)))
         parts += [table(rows, named=True), _profiles(e.profile_rows())]
+    if e.total is not None and e.total.shown:
+        parts.append(table([("total error", "<br>".join(map(escape, e.total.lines())))], named=True))
     if e.open:
         parts.append(table([("open", escape(e.open))], named=True))
     return fragment(*parts)

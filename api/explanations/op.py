@@ -6,12 +6,12 @@ fractions, and the rule in words comes from tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
-from halfulp.explanations.application import Application, kernel_of
+from halfulp.explanations import integer_explainers
+from halfulp.explanations.application import Application
 from halfulp.explanations.arith_explainers import (
     arithmetic,
     comparison,
@@ -23,27 +23,38 @@ from halfulp.explanations.arith_explainers import (
     to_integer_explainer,
 )
 from halfulp.explanations.by_profile import profile_groups, profile_rule
-from halfulp.explanations.given import MODES, Found, given_bits, given_number, typed_text
+from halfulp.explanations.given import MODES, Found, found, given_code
 from halfulp.explanations.html import op_html
+from halfulp.explanations.op_operands import one_channel, operand_of
 from halfulp.explanations.op_parts import E8M0, Explainer, OpContext
-from halfulp.explanations.records import ExplainedOp, GivenOperand
-from halfulp.explanations.rounding import explained
+from halfulp.explanations.op_types import (
+    DEQUANTISING,
+    F64,
+    I64,
+    QUANTISING,
+    OpTypes,
+    Signature,
+    cast,
+    same,
+    type_of_operand,
+)
+from halfulp.explanations.records import ExplainedOp, GivenOperand, NamedResult
+from halfulp.explanations.special_operands import rounded_operation
 from halfulp.explanations.step_explainers import dcast, qcast, scaling
-from halfulp.explanations.texts import element_code_text, integer_of
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.policy import Flags
+from halfulp.explanations.stochastic import StochasticExplanation, explained_stochastically
+from halfulp.explanations.texts import element_code_text, integer_code_text
+from halfulp.explanations.total_error import total_error
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.declare.build import with_rounding
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
-from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.run.stochastic import ARITHMETIC, CONVERSIONS
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.element_layout import numeric
-from halfulp.interp.values.parsing import parse_element, parse_type_head
-from halfulp.interp.values.value import Value, to_value
-from halfulp.semantics.kernel import Fault
-from halfulp.semantics.profile import SPEC, Profile, as_profile
+from halfulp.semantics.kernel import FaultKind
+from halfulp.semantics.profile import SPEC, Profile
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,176 +65,198 @@ class OpExplanation(ExplainedOp):
         return op_html(self)
 
 
-F64, I64 = ty.FloatType(FORMATS["f64"]), ty.IntegerType(64)
-Signature = Callable[[ty.Type, ty.Type | None], tuple[tuple[ty.Type, ...], ty.Type]]
-"""A function from the named type, and the source of a cast, to the types of operands and result."""
-
-
-def _same(count: int) -> Signature:
-    return lambda type_, source: ((type_,) * count, type_)
-
-
-def _from(*default: ty.Type) -> Signature:
-    return lambda type_, source: ((source or default[0], *default[1:]), type_)
-
-
-def _expressed(type_: ty.Type) -> ty.Type:
-    if not isinstance(type_, ty.UniformQuantizedType):
-        raise Unsupported(f"the type of a quant cast is a !quant.uniform type, not '{type_}'")
-    return type_.expressed
-
-
 _OPS: Mapping[str, tuple[Signature, Explainer]] = {
-    "arith.addf": (_same(2), arithmetic("add")),
-    "arith.subf": (_same(2), arithmetic("subtract")),
-    "arith.mulf": (_same(2), arithmetic("multiply")),
-    "arith.divf": (_same(2), arithmetic("divide")),
-    "arith.remf": (_same(2), arithmetic("remainder")),
-    "arith.maximumf": (_same(2), extremum(largest=True, number=False)),
-    "arith.minimumf": (_same(2), extremum(largest=False, number=False)),
-    "arith.maxnumf": (_same(2), extremum(largest=True, number=True)),
-    "arith.minnumf": (_same(2), extremum(largest=False, number=True)),
-    "arith.maximumnumf": (_same(2), extremum(largest=True, number=True)),
-    "arith.minimumnumf": (_same(2), extremum(largest=False, number=True)),
-    "arith.negf": (_same(1), negation),
-    "arith.flush_denormals": (_same(1), flush),
-    "arith.cmpf": (lambda type_, source: ((type_, type_), ty.I1), comparison),
-    "arith.extf": (_from(F64), conversion),
-    "arith.truncf": (_from(F64), conversion),
-    "arith.convertf": (_from(F64), conversion),
-    "arith.sitofp": (_from(I64), from_integer_explainer(signed=True)),
-    "arith.uitofp": (_from(I64), from_integer_explainer(signed=False)),
-    "arith.fptosi": (_from(F64), to_integer_explainer(signed=True)),
-    "arith.fptoui": (_from(F64), to_integer_explainer(signed=False)),
-    "arith.scaling_extf": (_from(F64, E8M0), scaling(divides=False)),
-    "arith.scaling_truncf": (_from(F64, E8M0), scaling(divides=True)),
-    "quant.qcast": (lambda type_, source: ((_expressed(type_),), type_), qcast),
-    "quant.dcast": (lambda type_, source: ((type_,), _expressed(type_)), dcast),
+    "arith.addf": (same(2), arithmetic("add")),
+    "arith.subf": (same(2), arithmetic("subtract")),
+    "arith.mulf": (same(2), arithmetic("multiply")),
+    "arith.divf": (same(2), arithmetic("divide")),
+    "arith.remf": (same(2), arithmetic("remainder")),
+    "arith.maximumf": (same(2), extremum(largest=True, number=False)),
+    "arith.minimumf": (same(2), extremum(largest=False, number=False)),
+    "arith.maxnumf": (same(2), extremum(largest=True, number=True)),
+    "arith.minnumf": (same(2), extremum(largest=False, number=True)),
+    "arith.maximumnumf": (same(2), extremum(largest=True, number=True)),
+    "arith.minimumnumf": (same(2), extremum(largest=False, number=True)),
+    "arith.negf": (same(1), negation),
+    "arith.flush_denormals": (same(1), flush),
+    "arith.cmpf": (same(2), comparison),
+    "arith.extf": (cast(F64), conversion),
+    "arith.truncf": (cast(F64), conversion),
+    "arith.convertf": (cast(F64), conversion),
+    "arith.sitofp": (cast(I64), from_integer_explainer(signed=True)),
+    "arith.uitofp": (cast(I64), from_integer_explainer(signed=False)),
+    "arith.fptosi": (cast(F64), to_integer_explainer(signed=True)),
+    "arith.fptoui": (cast(F64), to_integer_explainer(signed=False)),
+    "arith.scaling_extf": (cast(F64, E8M0), scaling(divides=False)),
+    "arith.scaling_truncf": (cast(F64, E8M0), scaling(divides=True)),
+    "quant.qcast": (QUANTISING, qcast),
+    "quant.dcast": (DEQUANTISING, dcast),
+    **{op: (same(2), explainer) for op, explainer in integer_explainers.BINARY.items()},
+    **{op: (cast(I64), explainer) for op, explainer in integer_explainers.CASTS.items()},
 }
 EXPLAINED = tuple(_OPS)
 """The ops that `explain_op` explains."""
+INTEGER_OPS = frozenset(integer_explainers.BINARY) | frozenset(integer_explainers.CASTS)
+"""Those on integers alone."""
 
 
-def explain_op(
-    op: str,
-    type: str | ty.Type | FloatFormat,
-    *operands: Any,
-    source: str | ty.Type | None = None,
-    profile: Profile | str | None = None,
-    channel: int | None = None,
-    **properties: Any,
-) -> OpExplanation:
-    """Explain the result of an op on these operands: ``explain_op("arith.addf", "f8E4M3FN", 1.4, 2.2)``.
-
-    ``op``: one of `EXPLAINED`. ``type``: the type of operands and result; for a cast, that of the result; for both
-    quant casts, the quantised type. ``source``: the type that is cast (default: f64, or i64 for integers).
-    ``operands``: numbers as for `explain`, rounded to their type as MLIR reads literals. A typed one such as
-    ``f32=0.5`` and a `Value` keep their own type (otherwise the scale of a scaling op is a f8E8M0FNU). ``channel``: the
-    scale of a type with several, counted in the order of the type. ``properties``: as for `halfulp.eval`
-    (``rounding="upward"``, ``fastmath="nnan"``, ``predicate="olt"``).
-
-    Raises Unsupported for another op, InputError for a wrong operand, VerifyError for types that the op does not
-    accept.
-    """
+def signature_of(op: str) -> Signature:
+    """Return the signature of an op that is explained. Raises Unsupported for another op."""
     if op not in _OPS:
         default_registry().require(op)
         raise Unsupported(f"explain_op explains {', '.join(EXPLAINED)}, not {op}")
+    return _OPS[op][0]
+
+
+def types_of(op: str, operands: Sequence[Any], type_: Any, to: Any, channel: int | None) -> OpTypes:
+    """Return the types of an op's operands and result. Raises InputError where one is missing."""
+    element = None if type_ is None else as_type(type_)
+    if element is None and not _OPS[op][0].casts:
+        element = next((own for own in map(type_of_operand, operands) if own is not None), None)
+    target = None if to is None else as_type(to)
+    kinds = (element, target)
+    if channel is not None and not any(isinstance(each, ty.UniformQuantizedType) for each in kinds):
+        raise InputError(f"'{target or element}' has no channels")
+    types = _OPS[op][0].types(op, one_channel(element, channel), one_channel(target, channel))
+    if len(operands) != len(types.operands):
+        raise InputError(f"{op} takes {len(types.operands)} operands, but {len(operands)} are given")
+    return types
+
+
+def explained_op(
+    op: str,
+    types: OpTypes,
+    operands: Sequence[Any],
+    profile: Profile,
+    properties: Mapping[str, Any],
+    random: Any = None,
+    bits: int | None = None,
+    others: bool = True,
+) -> OpExplanation | StochasticExplanation:
+    """Explain one application of an op. ``random``, ``bits``: for ``rounding="stochastic"``. ``others``: list the
+    results of the other profiles, too.
+    """
     properties = with_rounding(properties)
-    signature, explainer = _OPS[op]
-    named = _one_channel(as_type(type), channel)
-    types, result = signature(named, None if source is None else as_type(source))
-    definition = default_registry().require(op)
-    if len(operands) != len(types):
-        raise InputError(f"{op} takes {len(types)} operands, but {len(operands)} are given")
-    names = [slot.name for slot in definition.operands]
-    taken = tuple(_operand(*row) for row in zip(names, types, operands, strict=True))
-    if op == "arith.cmpf" and "predicate" not in properties:
-        raise InputError('arith.cmpf needs predicate="olt" or the like (--attr predicate=olt)')
-    codes = [operand.code for operand in taken]
-    known = [code for code in codes if code is not None]
-    application = Application(op, [operand.type for operand in taken], result, properties, known)
-    kernel_of(op, application._types, result, application._properties, SPEC)  # raises for types that do not fit
-    chosen = as_profile(profile)
+    stochastic = "stochastic" in (properties.get("rounding"), properties.get("roundingmode"))
+    if not stochastic and (random is not None or bits is not None):
+        raise InputError('random= and bits= go with rounding="stochastic"')
+    if stochastic:
+        properties = {name: value for name, value in properties.items() if name not in ("rounding", "roundingmode")}
+    names = [slot.name for slot in default_registry().require(op).operands]
+    taken = tuple(operand_of(*row) for row in zip(names, types.operands, operands, strict=True))
+    if op in INTEGER_OPS:
+        taken = tuple(_in_all_readings(operand) for operand in taken)
+    if op in ("arith.cmpf", "arith.cmpi") and "predicate" not in properties:
+        example = "olt" if op == "arith.cmpf" else "slt"
+        raise InputError(f'{op} needs predicate="{example}" or the like (--attr predicate={example})')
+    known = [operand.code for operand in taken if operand.code is not None]
+    application = Application(op, [operand.type for operand in taken], types.result, properties, known)
+    application.kernel(Rounding.TO_NEAREST_EVEN, SPEC)  # raises for types that do not fit
+    if stochastic:
+        return _stochastically(op, application, taken, profile, properties, random, bits)
     attributes = " ".join(f"{name}={value}" for name, value in properties.items())
-    if len(known) < len(codes):
-        reason = "; ".join(o.explanation.rule for o in taken if o.code is None and o.explanation is not None)
-        rule = f"an operand is poison ({reason})"
-        return OpExplanation(op, attributes, taken, (), None, result, None, Flags(0), None, rule, chosen, "", "", ())
-    context = OpContext(application, taken, result, str(application.fixed), chosen, properties)
-    parts = explainer(context)
-    mode = MODES[context.mode]
-    found_, spec = application(None, mode, chosen), application(None, mode, SPEC)
-    fault = application.outcome(SPEC)
-    if isinstance(fault, Fault) and "fastmath" in fault.reason:
+    result = application.result
+    if len(known) < len(taken):
+        rule = f"an operand is poison ({_poison_reason(taken)})"
+        return OpExplanation(op, attributes, taken, (), None, result, None, Flags(0), None, rule, profile, "", "", ())
+    context = OpContext(application, taken, result, str(application.fixed), profile, properties)
+    parts = _OPS[op][1](context)
+    fault = context.fault
+    if fault is not None and "fastmath" in fault.reason:
         parts = replace(parts, rule=f"{fault.reason}: poison", rounding=None)
+    whole = OpExplanation(
+        op, attributes, taken, parts.steps, parts.exact, result, None, None, parts.rounding, parts.rule, profile,
+        "", "", (), story=parts.story,
+    )  # fmt: skip
+    if fault is not None and fault.kind is FaultKind.UNDEFINED:
+        return replace(whole, undefined=True)
+    if len(application.results) > 1:
+        return replace(whole, results=_results(application, profile))
+    return _completed(whole, application, MODES[context.mode], others)
+
+
+def _completed(whole: OpExplanation, application: Application, mode: Rounding, others: bool) -> OpExplanation:
+    """Add the result of the kernel, under the profile and under all others."""
+    profile, result = whole.profile, whole.type
 
     def compute(other: Profile) -> Found:
         return application(None, mode, other)
 
-    return OpExplanation(
-        op,
-        attributes,
-        taken,
-        parts.steps,
-        parts.exact,
-        result,
-        found_.code,
-        found_.flags,
-        parts.rounding,
-        parts.rule,
-        chosen,
-        profile_rule(compute, spec, chosen, lambda code: element_code_text(result, code)),
-        application.open(found_.code, chosen),
-        profile_groups(compute, spec, chosen),
-    )
-
-
-def _one_channel(type_: ty.Type, channel: int | None) -> ty.Type:
-    """Return a quantised type with one scale: that of the channel, for a type with several."""
-    several = isinstance(type_, ty.UniformQuantizedType) and len(type_.scales) > 1
-    if not isinstance(type_, ty.UniformQuantizedType) or (channel is None and not several):
-        if channel is not None:
-            raise InputError(f"'{type_}' has no channels")
-        return type_
-    count = len(type_.scales)
-    if channel is None or not 0 <= channel < count:
-        given = "" if channel is None else f", not {channel}"
-        raise InputError(f"'{type_}' has {count} scales: channel=… (--channel) is 0 to {count - 1}{given}")
+    found_, spec = compute(profile), compute(SPEC)
+    results: tuple[NamedResult, ...] = ()
+    if whole.op in INTEGER_OPS:
+        text = "poison" if found_.code is None else integer_code_text(result, found_.code)
+        results = (NamedResult("result", result, found_.code, text),)
+    total = None
+    if isinstance(result, ty.FloatType) and all(isinstance(operand.type, ty.FloatType) for operand in whole.operands):
+        value = None if found_.code is None else scalar.value(result.format, found_.code)
+        total = total_error(whole.op, whole.operands, value, result.format)
     return replace(
-        type_,
-        scales=(type_.scales[channel],),
-        zero_points=(type_.zero_points[channel],),
-        axis=None,
-        block_sizes=None,
-        parameter_shape=(),
+        whole,
+        result=found_.code,
+        flags=found_.flags,
+        profile_rule=profile_rule(compute, spec, profile, lambda code: element_code_text(result, code)),
+        open=application.open(found_.code, profile),
+        profiles=profile_groups(compute, spec, profile) if others else (),
+        results=results,
+        total=total,
     )
 
 
-def _operand(name: str, type_: ty.Type, value: Any) -> GivenOperand:
-    typed = typed_text(value) if isinstance(value, str) else None
-    if typed is not None:
-        type_, value = parse_type_head(typed[1]), typed[0]
-    if isinstance(value, Value):
-        type_ = value.type
-    if isinstance(type_, ty.FloatType):
-        return _float_operand(name, type_, value)
-    if isinstance(type_, ty.ShapedType) or element_width(type_) is None:
-        raise InputError(f"{name} must be one number, not of type '{type_}'")
-    if isinstance(value, str):
-        code = parse_element(type_, value.strip())
-        return GivenOperand(name, type_, code, None if code is None else Fraction(integer_of(numeric(type_), code)))
-    code = _code_of(value if isinstance(value, Value) else to_value(value, type_, name))
-    return GivenOperand(name, type_, code, Fraction(integer_of(numeric(type_), code)))
+def _results(application: Application, profile: Profile) -> tuple[NamedResult, ...]:
+    """Return all results of an op with several."""
+    codes = application.outcome(profile)
+    assert isinstance(codes, tuple)
+    slots = default_registry().require(application.name).results
+    rows = zip(slots, application.results, codes, strict=True)
+    return tuple(NamedResult(slot.name, type_, code, integer_code_text(type_, code)) for slot, type_, code in rows)
 
 
-def _code_of(value: Value) -> int:
-    if value.shape or value.poison is not None:
-        raise InputError(f"an operand is one number without poison, not {value!r}")
-    return codes_to_ints(value.bits.reshape((1, *value.bits.shape)), width_of(value.element_type))[0]
+def _in_all_readings(operand: GivenOperand) -> GivenOperand:
+    return operand if operand.code is None else replace(operand, text=integer_code_text(operand.type, operand.code))
 
 
-def _float_operand(name: str, type_: ty.FloatType, value: Any) -> GivenOperand:
-    fmt = type_.format
-    given = given_bits(repr(value), fmt, _code_of(value)) if isinstance(value, Value) else given_number(value, fmt)
-    explanation = explained(given, fmt, "to_nearest_even", SPEC, (), others=False)
-    return GivenOperand(name, type_, explanation.result.code, explanation.result.value, explanation)
+def _poison_reason(operands: Sequence[GivenOperand]) -> str:
+    reasons = (
+        o.explanation.rule if o.explanation is not None else "given as poison" for o in operands if o.code is None
+    )
+    return "; ".join(reasons)
+
+
+def _stochastically(
+    op: str,
+    application: Application,
+    operands: tuple[GivenOperand, ...],
+    profile: Profile,
+    properties: Mapping[str, Any],
+    random: Any,
+    bits: int | None,
+) -> StochasticExplanation:
+    if op not in ARITHMETIC and op not in CONVERSIONS:
+        raise Unsupported(f"'{op}' has no stochastic rounding")
+    if properties:
+        raise Unsupported(f"stochastic rounding is explained without {', '.join(properties)}")
+    if any(operand.code is None for operand in operands):
+        raise InputError(f"an operand is poison ({_poison_reason(operands)})")
+    result = application.result
+    assert isinstance(result, ty.FloatType)
+    x = operands[0]
+    if op in CONVERSIONS:
+        given = given_code(x.short, f"of type {x.type}", x.format, x.known)
+    else:
+        y, operation = operands[1], ARITHMETIC[op]
+
+        def draw(fmt: FloatFormat, chosen: Profile, drawn: tuple[int, int]) -> Found:
+            compute = getattr(scalar, operation)
+            return found(compute(fmt, x.known, y.known, Rounding.STOCHASTIC, chosen.arithmetic, drawn))
+
+        given, _ = rounded_operation(operation, x, y, application, Rounding.TO_NEAREST_EVEN)
+        given = replace(given, draw=draw)
+    types = ", ".join(dict.fromkeys(str(operand.type) for operand in operands))
+    signature = types if types == str(result) else f"{types} to {result}"
+    title = f"{op} rounding=stochastic on {signature}, profile {profile.name}"
+    rows = (
+        *((operand.name, str(operand)) for operand in operands),
+        *([("formula", given.text)] if " " in given.text else []),
+    )
+    return explained_stochastically(given, result.format, profile, random, bits, title, rows)

@@ -16,7 +16,8 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of
-from halfulp.semantics.profile import Profile
+from halfulp.semantics.kernel import Fault
+from halfulp.semantics.profile import SPEC, Profile
 
 E8M0 = ty.FloatType(FORMATS["f8E8M0FNU"])
 
@@ -39,6 +40,17 @@ class OpContext:
         return self.result.format
 
     @property
+    def fault(self) -> Fault | None:
+        """Return why the result has no value in profile spec; None if it has one."""
+        outcome = self.application.outcome(SPEC)
+        return outcome if isinstance(outcome, Fault) else None
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Return the faults that the op can have with these flags."""
+        return self.application.kernel(RNE, SPEC).faults
+
+    @property
     def modes(self) -> tuple[str, ...]:
         """Return the rounding modes that the op can have."""
         return tuple(MODES) if self.application.has_modes else ()
@@ -52,6 +64,7 @@ class OpParts:
     rounding: RoundingExplanation | None = None
     exact: Fraction | None = None
     steps: tuple[ExplanationStep, ...] = ()
+    story: tuple[tuple[str, str], ...] = ()
 
 
 Explainer = Callable[[OpContext], OpParts]

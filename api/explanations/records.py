@@ -79,7 +79,7 @@ class ExplainedRounding:
     finite values strictly below and above the exact one, None beyond the ends of the format. ``midpoint``: the midpoint
     of the two values around the exact one, None when that is a value of the format. ``ulp``: the distance of these two.
     ``rule``: the deciding rule of profile ``spec``; ``profile_rule``: how ``profile`` differs from it, else empty.
-    ``profiles``: the results of all named profiles, grouped, that of spec first.
+    ``profiles``: the results of all named profiles, grouped, that of spec first. ``infinite``: an infinity was given.
     """
 
     given: str
@@ -97,6 +97,7 @@ class ExplainedRounding:
     profile_rule: str
     modes: Mapping[str, RoundedNumber]
     profiles: tuple[ProfileGroup, ...]
+    infinite: bool = False
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -185,7 +186,8 @@ class GivenOperand:
     """An operand as the op gets it: its code in its type (None: poison), and how it was rounded to that (None: it was
     not).
 
-    ``value``: the exact value, None for NaN, infinities and poison.
+    ``value``: the exact value, None for NaN, infinities and poison. ``real``: the number as it was given, before any
+    rounding. ``text``: how it is shown, if not by these fields.
     """
 
     name: str
@@ -193,6 +195,8 @@ class GivenOperand:
     code: int | None
     value: Fraction | None
     explanation: ExplainedRounding | None = None
+    real: Fraction | None = None
+    text: str = ""
 
     @property
     def format(self) -> FloatFormat:
@@ -237,6 +241,8 @@ class GivenOperand:
         return element_text(self.type, self.code, SHORT_DIGITS)
 
     def __str__(self) -> str:
+        if self.text:
+            return self.text
         text = f"{element_text(self.type, self.code)}{code_suffix(self.type, self.code)}"
         how = self.explanation
         if how is None or how.rule.startswith(_UNCHANGED):
@@ -263,6 +269,57 @@ class ExplanationStep:
         return f"{self.formula} -> {element_text(self.type, self.code)}{code_suffix(self.type, self.code)}: {rule}"
 
 
+@dataclass(frozen=True)
+class NamedResult:
+    """One of the results of an op: its name, its type and its code (None: poison). ``text``: how it is shown."""
+
+    name: str
+    type: ty.Type
+    code: int | None
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or f"{element_text(self.type, self.code)}{code_suffix(self.type, self.code)}"
+
+
+@dataclass(frozen=True)
+class TotalError:
+    """The error of a result against the exact function of the operands as they were typed.
+
+    ``real``: that exact result, None where the error is not given; then ``reason`` says why. ``error``: result minus
+    ``real``. ``ulp``: the distance of the two values of the format around ``real``. ``parts``: the summands of the
+    error: the op's own rounding, and the rounding of each operand, one after the other. ``shown``: an operand was
+    rounded, so that this is more than the op's own error.
+    """
+
+    real: Fraction | None
+    error: Fraction = Fraction(0)
+    ulp: Fraction = Fraction(1)
+    parts: tuple[tuple[str, Fraction], ...] = ()
+    shown: bool = True
+    reason: str = ""
+
+    @property
+    def in_ulp(self) -> Fraction | None:
+        """The error in ulp."""
+        return None if self.real is None else self.error / self.ulp
+
+    @property
+    def relative(self) -> Fraction | None:
+        """The error relative to the exact result; None if that is zero."""
+        return self.error / abs(self.real) if self.real else None
+
+    def lines(self) -> list[str]:
+        """Say it in words."""
+        if self.real is None:
+            return [f"error not given: {self.reason}"]
+        error = f"{signed_text(self.error / self.ulp)} ulp" if self.error else "no error"
+        lines = [f"{error} against {decimal_text(self.real)}, as given; an ulp is {decimal_text(self.ulp)} there"]
+        if self.error and self.relative is not None:
+            lines.append(f"{signed_text(self.relative)} relative")
+        return [*lines, "; ".join(f"{signed_text(part / self.ulp)} ulp by {name}" for name, part in self.parts)]
+
+
 @dataclass(frozen=True, repr=False)
 class ExplainedOp:
     """One explained application of an op; ``str`` puts it into words.
@@ -272,7 +329,10 @@ class ExplainedOp:
     None for poison, of type ``type``. ``flags``: its exception flags, None where they are not known. ``rounding``: how
     the exact result, or that of the last step, was rounded; None for a result that is not a float, or not rounded.
     ``rule``: the deciding rule of profile ``spec``; ``profile_rule``: how ``profile`` differs from it. ``open``: what
-    the language leaves unspecified in the result. ``profiles``: the results of all named profiles.
+    the language leaves unspecified in the result. ``profiles``: the results of all named profiles. ``total``: the error
+    against the exact function of the operands as typed; None where there is none to say. ``story``: the exact integers
+    of an integer op. ``results``: all results of an op with several. ``undefined``: the op has no result, because its
+    behaviour is undefined.
     """
 
     op: str
@@ -289,12 +349,16 @@ class ExplainedOp:
     profile_rule: str
     open: str
     profiles: tuple[ProfileGroup, ...]
+    total: TotalError | None = None
+    story: tuple[tuple[str, str], ...] = ()
+    results: tuple[NamedResult, ...] = ()
+    undefined: bool = False
 
     @cached_property
     def title(self) -> str:
         """Name the op with its attributes, types and profile in one line."""
         types = ", ".join(dict.fromkeys(str(operand.type) for operand in self.operands))
-        signature = types if types == str(self.type) else f"{types} to {self.type}"
+        signature = types if types == str(self.type) or self.results else f"{types} to {self.type}"
         attributes = f" {self.attributes}" if self.attributes else ""
         return f"{self.op}{attributes} on {signature}, profile {self.profile.name}"
 
@@ -311,20 +375,34 @@ class ExplainedOp:
             formula = self.rounding.given
             lines += self.rounding.body(f"{formula} = " if " " in formula else "")
         else:
-            if self.exact is not None:
+            if self.exact is not None and not self.story:
                 lines.append(f"exact     {number_text(self.exact)}")
-            value = element_text(self.type, self.result)
-            lines.append(f"result    {value}{code_suffix(self.type, self.result)}")
-            lines += [f"flags     {flags_text(self.flags)}", "", f"rule      {self.rule}"]
+            column = max([width, *(len(name) + 2 for name, _ in self.story)]) if self.story else 10
+            lines += [f"{name:<{column}}{text}" for name, text in self.result_rows()]
+            lines += ["", f"{'rule':<{column}}{self.rule}"]
             if self.profile_rule:
-                lines.append(f"          {self.profile_rule}")
-            lines += ["", *profile_lines(self.profile_rows())]
+                lines.append(f"{'':<{column}}{self.profile_rule}")
+            if self.profiles or not self.story:
+                lines += ["", *profile_lines(self.profile_rows())]
+        if self.total is not None and self.total.shown:
+            parts = self.total.lines()
+            lines += ["", *(f"{'' if k else 'total':<10}{part}" for k, part in enumerate(parts))]
         if self.open:
             lines += ["", f"open      {self.open}"]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return str(self)
+
+    def result_rows(self) -> list[tuple[str, str]]:
+        """Return the result of an op that does not round: a name and a text each."""
+        rows = list(self.story)
+        if self.undefined:
+            return [*rows, ("result", "none: the behaviour is undefined")]
+        if self.results:
+            return [*rows, *((row.name, str(row)) for row in self.results)]
+        value = f"{element_text(self.type, self.result)}{code_suffix(self.type, self.result)}"
+        return [*rows, ("result", value), *([] if self.story else [("flags", flags_text(self.flags))])]
 
     def profile_rows(self) -> list[tuple[str, ...]]:
         """Return the results of the profiles as rows of a table with a head."""

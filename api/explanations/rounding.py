@@ -1,6 +1,6 @@
 """Explain one bit pattern: one rounding, step by step.
 
-`explain` computes nothing itself: every result comes from `halfulp.fp_formats.scalar`, the specification. Here the
+`explained` computes nothing itself: every result comes from `halfulp.fp_formats.scalar`, the specification. Here the
 exact value stands beside its two neighbours in the format, with the deciding rule in words.
 """
 
@@ -9,18 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from halfulp.explanations.by_profile import profile_groups, profile_rule
 from halfulp.explanations.given import (
     MODES,
     Found,
     GivenNumber,
-    format_of,
-    given_bits_of_type,
-    given_number,
-    given_with_type,
-    mode_named,
 )
 from halfulp.explanations.html import rounding_html
 from halfulp.explanations.records import ExplainedRounding, RoundedNumber
@@ -31,8 +25,7 @@ from halfulp.fp_formats.neighbours import midpoint_of, neighbours
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import hex_text
 from halfulp.fp_formats.steps import ulp_at
-from halfulp.interp.ir import types as ty
-from halfulp.semantics.profile import SPEC, Profile, as_profile
+from halfulp.semantics.profile import SPEC, Profile
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,34 +34,6 @@ class RoundingExplanation(ExplainedRounding):
 
     def _repr_html_(self) -> str:
         return rounding_html(self)
-
-
-def explain(
-    value: Any,
-    type: str | FloatFormat | ty.Type | None = None,
-    rounding: str = "to_nearest_even",
-    profile: Profile | str | None = None,
-) -> RoundingExplanation:
-    """Explain how one number is rounded to a float type.
-
-    ``value``: a Python or NumPy number, a `fractions.Fraction` or `decimal.Decimal`, a scalar `Value`, or text. Text is
-    a decimal number (read as f64, like a literal in MLIR), a fraction such as ``1/3``, ``nan``, ``inf``, raw bits
-    ``0x7F`` of ``type``, or an element with its own type, such as ``f32=0x7F800001`` or ``0x7F800001 : f32``.
-    ``type``: a float type. It may be left out if the value has one (``0x7F : f8E4M3FN``).
-    ``rounding``: one of the five modes, by its keyword in MLIR or another of its names, such as ``"RNE"``.
-    ``profile``: a name, ``name,field=value``, or a `Profile`; None for that of the `profile` block, else spec.
-
-    Raises InputError for an invalid number or mode, Unsupported for a type that is not a float type, ValueError for an
-    unknown profile.
-    """
-    rounding = mode_named(rounding)
-    chosen = as_profile(profile)
-    if type is None:
-        given, fmt = given_with_type(value)
-    else:
-        fmt = format_of(type)
-        given = given_bits_of_type(value, fmt) or given_number(value, fmt)
-    return explained(given, fmt, rounding, chosen, MODES)
 
 
 def explained(
@@ -126,6 +91,7 @@ def explained(
         profile_rule(compute, spec, profile, lambda code: hex_text(fmt, code)),
         {name: rounded(found) for name, found in by_mode.items()},
         profile_groups(compute, spec, profile) if others and given.code is None else (),
+        given.infinite,
     )
 
 

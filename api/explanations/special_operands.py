@@ -71,7 +71,7 @@ def _fmod(x: Fraction, y: Fraction) -> Fraction:
     return -rest if x < 0 else rest
 
 
-_EXACT: Mapping[str, tuple[str, Callable[[Fraction, Fraction], Fraction]]] = {
+EXACT: Mapping[str, tuple[str, Callable[[Fraction, Fraction], Fraction]]] = {
     "add": ("+", lambda x, y: x + y),
     "subtract": ("-", lambda x, y: x - y),
     "multiply": ("*", lambda x, y: x * y),
@@ -140,7 +140,7 @@ def rounded_operation(
     operation: str, x: GivenOperand, y: GivenOperand, compute: Compute, mode: Rounding
 ) -> tuple[GivenNumber, str | None]:
     """Return the operation to explain: what is rounded, and the rule where rounding does not decide."""
-    sign, exactly = _EXACT[operation]
+    sign, exactly = EXACT[operation]
     formula = f"{x.short} {sign} {y.short}"
     special = special_rule(operation, x, y)
     if special is not None:

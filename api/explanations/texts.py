@@ -68,3 +68,32 @@ def integer_of(stored: ty.Type, code: int) -> int:
     width = width_of(stored)
     unsigned = isinstance(stored, ty.IntegerType) and stored.signedness == "unsigned"
     return code - (1 << width) if not unsigned and width and code >> (width - 1) else code
+
+
+_MOST_BITS = 14_000
+_MOST_SHOWN = 128
+
+
+def integer_text(number: int) -> str:
+    """Spell an integer; one of thousands of digits in hexadecimal, because Python refuses decimals then."""
+    return str(number) if number.bit_length() < _MOST_BITS else hex(number)
+
+
+def bits_of_integer(code: int, width: int) -> str:
+    """Spell the bits of a code in groups of four from the right; wide ones in hexadecimal; ``""`` for no bits."""
+    if not width:
+        return ""
+    return f"{code:0{width + (width - 1) // 4}_b}" if width <= _MOST_SHOWN else hexadecimal(code, width)
+
+
+def integer_code_text(type_: ty.Type, code: int) -> str:
+    """Spell an integer in decimals, signed and unsigned where these differ, in hexadecimal and in bits."""
+    width = width_of(type_)
+    signed = code - (1 << width) if width and code >> (width - 1) else code
+    readings = (
+        integer_text(signed) if signed == code else f"{integer_text(signed)} signed, {integer_text(code)} unsigned"
+    )
+    if width == 1:
+        readings = f"{'true' if code else 'false'}, {readings}"
+    spellings = [readings, hexadecimal(code, width)]
+    return " = ".join(spellings + ([f"0b{bits_of_integer(code, width)}"] if 0 < width <= _MOST_SHOWN else []))

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from halfulp.explanations.explaining import explain
 from halfulp.explanations.given import MODES, given_number
-from halfulp.explanations.rounding import explain
 from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat

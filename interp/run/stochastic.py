@@ -14,13 +14,15 @@ from halfulp.semantics import casts, floats
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
 
-_ARITHMETIC: Mapping[str, str] = {
+ARITHMETIC: Mapping[str, str] = {
     "arith.addf": "add",
     "arith.subf": "subtract",
     "arith.mulf": "multiply",
     "arith.divf": "divide",
 }
-_CONVERSIONS = frozenset({"arith.truncf", "arith.convertf"})
+"""The arithmetic that can round stochastically, by the functions of `halfulp.fp_formats.scalar`."""
+CONVERSIONS = frozenset({"arith.truncf", "arith.convertf"})
+"""The casts that can round stochastically."""
 
 RandomBits = tuple[npt.NDArray[Any], int]
 """One unsigned integer for each element, and the bits of each."""
@@ -35,8 +37,8 @@ def stochastic_kernel(op: Operation, random: RandomBits, profile: Profile) -> Ke
     source, target = formats[0], formats[-1]
     fastmath = getattr(op.properties.get("fastmath"), "value", 0)
     if isinstance(source, ty.FloatType) and isinstance(target, ty.FloatType):
-        if op.name in _ARITHMETIC:
-            return floats.stochastic(_ARITHMETIC[op.name], target.format, random, profile, fastmath)
-        if op.name in _CONVERSIONS:
+        if op.name in ARITHMETIC:
+            return floats.stochastic(ARITHMETIC[op.name], target.format, random, profile, fastmath)
+        if op.name in CONVERSIONS:
             return casts.convert_stochastically(source.format, target.format, random, profile, fastmath)
     raise Unsupported(f"'{op.name}' has no stochastic rounding")

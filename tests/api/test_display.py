@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.explanations.explaining import explain, explain_op
 from halfulp.explanations.given import MODES
-from halfulp.explanations.op import explain_op
-from halfulp.explanations.rounding import explain
+from halfulp.explanations.op import signature_of
+from halfulp.explanations.op_types import keywords_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import CSS, bit_boxes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -180,7 +181,8 @@ def test_colours_are_okabe_and_ito_s_and_text_has_none() -> None:
     ],
 )
 def test_ops(arguments: tuple[str, ...]) -> None:
-    explanation = explain_op(*arguments)
+    op, type_, *operands = arguments
+    explanation = explain_op(op, *operands, **keywords_of(signature_of(op), type_, None))
     text = " ".join(checked(explanation).text)
     assert explanation.title in text
     assert explanation.rule in text

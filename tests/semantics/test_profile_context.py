@@ -27,7 +27,7 @@ def rounded(**given: Any) -> list[int | None]:
         int(hu.run(NARROW, x, **given)[0].bits),
         int(hu.trace(NARROW, x, **given).results[0].bits),
         hu.explain(1000, "f8E4M3FN", **given).result.code,
-        hu.explain_op("arith.truncf", "f8E4M3FN", x, source="f32", **given).result,
+        hu.explain_op("arith.truncf", x, type="f32", to="f8E4M3FN", **given).result,
     ]
 
 

@@ -17,6 +17,8 @@ Explain the rounding of one number, the meaning of bits, or the result of an op:
   halfulp explain "0x7F : f8E4M3FN"                 bits of a type
   halfulp explain arith.addf f8E4M3FN 1.4 2.2       an op; its operands are first rounded to the type
   halfulp explain arith.truncf f8E4M3FN 464 --from f32
+  halfulp explain arith.addi i8 100 100 --attr overflow=nsw
+  halfulp explain 0.3 f8E4M3FN --rounding=stochastic --random=5 --random-bits=8
   halfulp explain arith.cmpf f16 1 nan --attr predicate=ult
   halfulp explain quant.qcast "!quant.uniform<i8:f32, 0.5:3>" 1.3
 
@@ -35,7 +37,16 @@ class ExplainArguments:
         "--rounding",
         metavar="MODE",
         help=f"the rounding mode to explain: {', '.join(ROUNDINGS)} (default: to_nearest_even), or another name of it, "
-        "such as RNE; a table shows all modes",
+        "such as RNE; a table shows all modes. Or stochastic",
+    )
+    random: int | None = option(
+        "--random",
+        type=int,
+        metavar="N",
+        help="the random bits of --rounding=stochastic, as an integer; without them both outcomes are explained",
+    )
+    random_bits: int | None = option(
+        "--random-bits", type=int, metavar="N", help="the number of random bits, 1 to 64 (default: infinitely many)"
     )
     profile: str = profile_option()
     source: str | None = option(

@@ -15,8 +15,8 @@ from functools import cache, lru_cache
 
 import pytest
 
+from halfulp.explanations.explaining import explain
 from halfulp.explanations.given import MODES
-from halfulp.explanations.rounding import explain
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding

@@ -20,8 +20,8 @@ from amounts import amounts
 from command import halfulp
 from explorer_samples import around, code_at, places
 
+from halfulp.explanations.explaining import explain
 from halfulp.explanations.given import MODES
-from halfulp.explanations.rounding import explain
 from halfulp.explanations.rules import rounding_rule
 from halfulp.explorer.decisions import tables
 from halfulp.explorer.page import page

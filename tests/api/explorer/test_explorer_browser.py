@@ -20,8 +20,8 @@ from explorer_samples import around, places
 from float_samples import interesting, one_code
 from tree import ROOT
 
+from halfulp.explanations.explaining import explain
 from halfulp.explanations.given import MODES
-from halfulp.explanations.rounding import explain
 from halfulp.explanations.texts import flags_text
 from halfulp.explorer.page import page as page_text
 from halfulp.fp_formats import scalar

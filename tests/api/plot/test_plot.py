@@ -466,11 +466,11 @@ def test_explanations(name: str, count: int) -> None:
 
 
 def test_an_op_is_explained_by_the_rounding_of_its_result() -> None:
-    figure = hu.plot.explanation(hu.explain_op("arith.addf", "f8E4M3FN", 1.4, 2.2))
+    figure = hu.plot.explanation(hu.explain_op("arith.addf", 1.4, 2.2, type="f8E4M3FN"))
     assert "1.375 + 2.25" in figure.get_suptitle()
     assert overlapping(figure) == []
     with pytest.raises(InputError, match="nothing to draw"):
-        hu.plot.explanation(hu.explain_op("arith.cmpf", "f16", 1, 2, predicate="olt"))
+        hu.plot.explanation(hu.explain_op("arith.cmpf", 1, 2, type="f16", predicate="olt"))
 
 
 # --- documentation ----------------------------------------------------------------------------------------------------

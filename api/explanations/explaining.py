@@ -1,0 +1,397 @@
+"""The public functions: explain numbers, arrays, and applications of ops."""
+
+from __future__ import annotations
+
+import decimal
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from halfulp.converting import convert
+from halfulp.explanations.given import (
+    MODES,
+    GivenNumber,
+    format_of,
+    given_bits_of_type,
+    given_number,
+    given_with_type,
+    mode_named,
+)
+from halfulp.explanations.op import OpExplanation, explained_op, signature_of, types_of
+from halfulp.explanations.op_types import OpTypes, new_order
+from halfulp.explanations.rounding import RoundingExplanation, explained
+from halfulp.explanations.stochastic import StochasticExplanation, explained_stochastically
+from halfulp.explanations.tables import (
+    ExplanationTable,
+    Index,
+    PoisonRow,
+    count_kinds,
+    counted_one_by_one,
+    worst_of,
+)
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import as_rounding
+from halfulp.inputs import taken_as
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.foreign_arrays import as_array
+from halfulp.interp.values.value import Value, to_elements, to_value
+from halfulp.measuring.reals import reals_of_value
+from halfulp.semantics.profile import Profile, as_profile
+
+Number = str | int | float | Fraction | decimal.Decimal
+
+
+@overload
+def explain(  # type: ignore[overload-overlap]  # "stochastic" is a str, too
+    value: Number,
+    to: str | FloatFormat | ty.Type | None = None,
+    *,
+    rounding: Literal["stochastic"],
+    profile: Profile | str | None = None,
+    type: str | FloatFormat | ty.Type | None = None,
+    random: Any = None,
+    bits: int | None = None,
+) -> StochasticExplanation: ...
+
+
+@overload
+def explain(
+    value: Number,
+    to: str | FloatFormat | ty.Type | None = None,
+    rounding: str = "to_nearest_even",
+    profile: Profile | str | None = None,
+    *,
+    type: str | FloatFormat | ty.Type | None = None,
+) -> RoundingExplanation: ...
+
+
+@overload
+def explain(
+    value: Any,
+    to: Any = None,
+    rounding: str = "to_nearest_even",
+    profile: Profile | str | None = None,
+    *,
+    type: Any = None,
+    random: Any = None,
+    bits: int | None = None,
+) -> Any: ...
+
+
+def explain(
+    value: Any,
+    to: Any = None,
+    rounding: str = "to_nearest_even",
+    profile: Profile | str | None = None,
+    *,
+    type: Any = None,
+    random: Any = None,
+    bits: int | None = None,
+) -> Any:
+    """Explain how a number, or each number of an array, is rounded to a float type.
+
+    ``value``: a Python or NumPy number, a `fractions.Fraction` or `decimal.Decimal`, a `Value`, or text. Text is a
+    decimal number (read as f64, like a literal in MLIR), a fraction such as ``1/3``, ``nan``, ``inf``, raw bits
+    ``0x7F`` of ``to``, or an element with its own type, such as ``f32=0x7F800001`` or ``0x7F800001 : f32``. A list, an
+    array of NumPy or torch, or a `Value` with axes gives a table: one row for each element, and ``table[i]`` is the
+    explanation of one.
+    ``to``: a float type. It may be left out if the value has one (``0x7F : f8E4M3FN``).
+    ``rounding``: one of the five modes, by its keyword in MLIR or another of its names, such as ``"RNE"``; or
+    ``"stochastic"``.
+    ``profile``: a name, ``name,field=value``, or a `Profile`; None for that of the `profile` block, else spec.
+    ``type``: the element type of the value, where it has none itself, as for `convert`.
+    ``random``: the random bits of stochastic rounding: an unsigned integer of NumPy, whose dtype is their width, or a
+    Python integer with ``bits``; for an array, one for each element. Without them, both outcomes are explained with
+    their probabilities. ``bits``: the width of the random bits.
+
+    Raises InputError for an invalid number or mode, Unsupported for a type that is not a float type, ValueError for an
+    unknown profile.
+    """
+    if type is not None and to is None:
+        warnings.warn(
+            "explain: type= is the type of the value; write to=… for the type that it is rounded to",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        to, type = type, None
+    stochastic = _is_stochastic(rounding)
+    if not stochastic:
+        rounding = mode_named(rounding)
+        if random is not None or bits is not None:
+            raise InputError('random= and bits= go with rounding="stochastic"')
+    chosen = as_profile(profile)
+    array = _array_of(value)
+    if array is not None:
+        return _table(array, to, type, "stochastic" if stochastic else rounding, chosen, random, bits)
+    given, fmt = _given(value, to, type)
+    if stochastic:
+        return _stochastic(given, fmt, chosen, random, bits)
+    return explained(given, fmt, rounding, chosen, MODES)
+
+
+def _is_stochastic(rounding: Any) -> bool:
+    try:
+        return as_rounding(rounding).spelling == "stochastic"
+    except (ValueError, TypeError):
+        return False
+
+
+def _given(value: Any, to: Any, type_: Any) -> tuple[GivenNumber, FloatFormat]:
+    if type_ is not None:
+        value = f"{as_type(type_)}={value}" if isinstance(value, str) else to_value(value, as_type(type_), "the value")
+    if to is None:
+        return given_with_type(value)
+    fmt = format_of(to)
+    return given_bits_of_type(value, fmt) or given_number(value, fmt), fmt
+
+
+def _stochastic(
+    given: GivenNumber, fmt: FloatFormat, profile: Profile, random: Any, bits: Any
+) -> StochasticExplanation:
+    heading = f"{given.text} in {fmt.name}, stochastic, profile {profile.name}"
+    row = ("given", f"{given.text}{f'  ({given.reading})' if given.reading else ''}")
+    return explained_stochastically(given, fmt, profile, random, bits, heading, (row,))
+
+
+# Arrays -------------------------------------------------------------------------------------------------------------
+
+
+def _array_of(value: Any) -> Any:
+    """Return an array: a `Value` with axes, or an array of NumPy; None for one number."""
+    if isinstance(value, Value):
+        return value if value.shape else None
+    if isinstance(value, np.generic) or not (isinstance(value, list | tuple | range) or hasattr(value, "__array__")):
+        return None
+    taken = taken_as(value, "the value")
+    if not taken.shape:
+        return None
+    return as_array(value, "the value") if isinstance(taken, Value) else np.asarray(value, object)
+
+
+def _element(array: Any, index: Index) -> Any:
+    """Return one element of an array: a scalar `Value`, a NumPy scalar or an object."""
+    if not isinstance(array, Value):
+        return array[index]
+    poison = None if array.poison is None else array.poison[index]
+    return Value(
+        array.element_type, array.bits[index], poison if poison else None, None, array.origins if poison else None
+    )
+
+
+def _poison_of(element: Any) -> PoisonRow | None:
+    return PoisonRow(str(element.origin())) if isinstance(element, Value) and element.poison is not None else None
+
+
+def _random_at(random: Any, shape: tuple[int, ...]) -> Callable[[Index], Any]:
+    """Return the random bits of each element. Raises InputError for another shape."""
+    if random is None:
+        return lambda index: None
+    numbers = np.asarray(random)
+    if numbers.shape not in ((), shape):
+        raise InputError(
+            f"random: expected one unsigned integer for each element, of shape {shape}, got {numbers.shape}"
+        )
+    if numbers.dtype.kind != "u":
+        return lambda index: int(numbers[index if numbers.shape else ()])
+    return lambda index: numbers[index if numbers.shape else ()]
+
+
+def _table(
+    array: Any, to: Any, type_: Any, rounding: str, profile: Profile, random: Any, bits: int | None
+) -> ExplanationTable:
+    if type_ is not None and not isinstance(array, Value):
+        array = to_elements(array, as_type(type_))
+    if to is None:
+        own = array.element_type if isinstance(array, Value) else to_elements(array, None).element_type
+        to = format_of(own)
+    fmt = format_of(to)
+    draw = _random_at(random, array.shape)
+
+    def explanation(index: Index, full: bool) -> Any:
+        element = _element(array, index)
+        if not full and (poison := _poison_of(element)) is not None:
+            return poison
+        given, _ = _given(element, fmt, None)
+        given = _with_short_text(given, element)
+        if rounding == "stochastic":
+            return _stochastic(given, fmt, profile, draw(index), bits)
+        return explained(given, fmt, rounding, profile, MODES if full else (), others=full)
+
+    def brief(index: Index) -> Any:
+        return explanation(index, full=False)
+
+    title = f"{'x'.join(map(str, array.shape))} numbers in {fmt.name}, {rounding}, profile {profile.name}"
+    counts = None if rounding == "stochastic" else _counted_as_a_whole(array, fmt, rounding, profile)
+    counted, number, worst = counts or counted_one_by_one(array.shape, brief)
+    full = partial(explanation, full=True)
+    return ExplanationTable(title, array.shape, counted, number, worst, full, brief)
+
+
+def _with_short_text(given: GivenNumber, element: Any) -> GivenNumber:
+    """Name an element of an array by its number, not by its class."""
+    if isinstance(element, str):
+        return given
+    shown = str(element.item()) if isinstance(element, np.generic) else given.text
+    if isinstance(element, Value):
+        shown = shown.removeprefix("Value(").removesuffix(")").partition("=")[2] or shown
+    return replace(given, text=shown)
+
+
+def _counted_as_a_whole(
+    array: Any, fmt: FloatFormat, rounding: str, profile: Profile
+) -> tuple[Mapping[str, int], int, tuple[Index, ...]] | None:
+    """Count the kinds of results of a whole array at once; None for numbers that f64 does not hold."""
+    if not isinstance(array, Value) and array.dtype.kind == "O":
+        return None
+    source = array if isinstance(array, Value) else to_elements(array, None)
+    exact = reals_of_value(source)
+    result = convert(source, fmt, rounding=rounding, profile=profile)
+    rounded = reals_of_value(result)
+    if exact.dtype == object or rounded.dtype == object:
+        return None
+    _, exponent = np.frexp(exact)
+    exponent = np.clip(exponent.astype(np.int64) - 1, fmt.emin, fmt.emax)
+    positive = exact > 0 if not fmt.signed else exact != 0
+    ulp = np.ldexp(1.0, np.where(positive & np.isfinite(exact), exponent, fmt.emin) - fmt.mantissa_bits)
+    with np.errstate(all="ignore"):
+        errors = np.where(np.isfinite(exact) & ~result.poisoned, np.abs(rounded - exact) / ulp, 0.0)
+        errors = np.where(np.isfinite(exact) & ~np.isfinite(rounded), np.inf, errors)
+    counts = count_kinds(fmt, exact, rounded, result.poisoned, ulp)
+    return counts, int(exact.size), worst_of(errors)
+
+
+# Ops ----------------------------------------------------------------------------------------------------------------
+
+
+@overload
+def explain_op(
+    op: str,
+    *operands: Number,
+    rounding: Literal["stochastic"],
+    type: str | ty.Type | FloatFormat | None = None,
+    to: str | ty.Type | FloatFormat | None = None,
+    profile: Profile | str | None = None,
+    random: Any = None,
+    bits: int | None = None,
+) -> StochasticExplanation: ...
+
+
+@overload
+def explain_op(
+    op: str,
+    *operands: Number,
+    type: str | ty.Type | FloatFormat | None = None,
+    to: str | ty.Type | FloatFormat | None = None,
+    profile: Profile | str | None = None,
+    channel: int | None = None,
+    source: str | ty.Type | None = None,
+    **properties: Any,
+) -> OpExplanation: ...
+
+
+@overload
+def explain_op(
+    op: str,
+    *operands: Any,
+    type: Any = None,
+    to: Any = None,
+    profile: Profile | str | None = None,
+    channel: int | None = None,
+    random: Any = None,
+    bits: int | None = None,
+    source: str | ty.Type | None = None,
+    **properties: Any,
+) -> Any: ...
+
+
+def explain_op(
+    op: str,
+    *operands: Any,
+    type: Any = None,
+    to: Any = None,
+    profile: Profile | str | None = None,
+    channel: int | None = None,
+    random: Any = None,
+    bits: int | None = None,
+    source: Any = None,
+    **properties: Any,
+) -> Any:
+    """Explain the result of an op on these operands: ``explain_op("arith.addf", 1.4, 2.2, type="f8E4M3FN")``.
+
+    ``op``: one of the float, integer and quant ops that are explained; the error of any other lists them.
+    ``operands``: numbers as for `explain`, rounded to their type as MLIR reads literals. A typed one such as
+    ``f32=0.5`` and a `Value` keep their own type (otherwise the scale of a scaling op is a f8E8M0FNU). Lists and arrays
+    give a table: shapes and single numbers are broadcast as in NumPy, and ``table[i]`` is the explanation of one.
+    ``type``: the type of the operands, as for `eval`; of a cast, that of the operand (default: f64, or i64 for
+    integers). ``to``: the type of the result of a cast. ``channel``: the scale of a type with several, counted in the
+    order of the type. ``properties``: as for `halfulp.eval` (``rounding="upward"``, ``fastmath="nnan"``,
+    ``predicate="olt"``, ``overflow="nsw"``). ``random``, ``bits``: with ``rounding="stochastic"``, as for `explain`.
+
+    The old order, with the type before the operands, and ``source`` for the type of a cast's operand still work, with a
+    DeprecationWarning that says what to write.
+
+    Raises Unsupported for another op, InputError for a wrong operand, VerifyError for types that the op does not
+    accept.
+    """
+    values, type, to = new_order(op, signature_of(op), operands, type, to, source)
+    types = types_of(op, values, type, to, channel)
+    chosen = as_profile(profile)
+    arrays = [_array_of(value) for value in values]
+    if any(array is not None for array in arrays):
+        return _op_table(op, types, values, arrays, chosen, properties, random, bits)
+    return explained_op(op, types, values, chosen, properties, random, bits)
+
+
+def _op_table(
+    op: str,
+    types: OpTypes,
+    operands: Any,
+    arrays: list[Any],
+    profile: Profile,
+    properties: Mapping[str, Any],
+    random: Any,
+    bits: int | None,
+) -> ExplanationTable:
+    shapes = [() if array is None else array.shape for array in arrays]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise InputError(f"{op}: operands of the shapes {', '.join(map(str, shapes))} do not broadcast") from None
+    draw = _random_at(random, shape)
+
+    def element(operand: Any, array: Any, index: Index) -> Any:
+        if array is None:
+            return operand
+        own = index[len(index) - len(array.shape) :]
+        found = _element(array, tuple(0 if size == 1 else k for k, size in zip(own, array.shape, strict=True)))
+        return (
+            found.item()
+            if isinstance(found, np.generic) and found.dtype.kind in "iubf" and found.itemsize <= 8
+            else found
+        )
+
+    def explanation(index: Index, full: bool) -> Any:
+        each = [element(operand, array, index) for operand, array in zip(operands, arrays, strict=True)]
+        poison = next((row for row in map(_poison_of, each) if row is not None), None)
+        if poison is not None:
+            if full:
+                raise InputError(f"an operand is poison: {poison.reason}")
+            return poison
+        return explained_op(op, types, each, profile, properties, draw(index), bits, others=full)
+
+    def brief(index: Index) -> Any:
+        return explanation(index, full=False)
+
+    attributes = "".join(f" {name}={value}" for name, value in properties.items())
+    kinds = ", ".join(dict.fromkeys(map(str, types.operands))) + ("" if types.result is None else f" to {types.result}")
+    title = f"{op}{attributes} on {'x'.join(map(str, shape))} elements of {kinds}, profile {profile.name}"
+    counted, number, worst = counted_one_by_one(shape, brief)
+    full = partial(explanation, full=True)
+    return ExplanationTable(title, shape, counted, number, worst, full, brief)

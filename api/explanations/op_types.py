@@ -1,0 +1,154 @@
+"""The types of an explained op: from ``type=`` and ``to=`` as `halfulp.eval` takes them, and from the old order."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halfulp.explanations.given import typed_text
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError, ParseError, TypeMismatch, Unsupported
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.parsing import parse_type_head
+from halfulp.interp.values.value import Value
+
+E8M0 = ty.FloatType(FORMATS["f8E8M0FNU"])
+F64, I64 = ty.FloatType(FORMATS["f64"]), ty.IntegerType(64)
+
+
+class OpTypes(NamedTuple):
+    """The types of the operands; ``result``: that of the result, None where it follows from the operands."""
+
+    operands: tuple[ty.Type, ...]
+    result: ty.Type | None
+
+
+class Signature(NamedTuple):
+    """How the types of an op follow. ``types``: from the name of the op, ``type`` and ``to``; it raises InputError
+    where one is missing. ``casts``: the op has ``to``, and the old order named the type of the result.
+    """
+
+    types: Callable[[str, ty.Type | None, ty.Type | None], OpTypes]
+    casts: bool = True
+
+
+def _missing(op: str, what: str, example: str) -> InputError:
+    return InputError(f"{op} needs {what}", hint=f"give {example}")
+
+
+def same(count: int) -> Signature:
+    """Return the signature of an op whose operands have one type, from which that of the result follows."""
+
+    def types(op: str, type_: ty.Type | None, to: ty.Type | None) -> OpTypes:
+        if to is not None:
+            raise InputError(f"{op} is not a cast: it has no to=…", hint=f'write type="{to}", the type of its operands')
+        if type_ is None:
+            raise _missing(op, "the type of its operands", 'type=…, as in type="f32"')
+        return OpTypes((type_,) * count, None)
+
+    return Signature(types, casts=False)
+
+
+def cast(*default: ty.Type) -> Signature:
+    """Return the signature of a cast. ``default``: the type of each operand; ``type`` replaces that of the first."""
+
+    def types(op: str, type_: ty.Type | None, to: ty.Type | None) -> OpTypes:
+        if to is None:
+            raise _missing(op, "the type of its result", 'to=…, as in to="f8E4M3FN"; type=… is the type of its operand')
+        return OpTypes((type_ or default[0], *default[1:]), to)
+
+    return Signature(types)
+
+
+def _expressed(type_: ty.Type) -> ty.Type:
+    if not isinstance(type_, ty.UniformQuantizedType):
+        raise Unsupported(f"the type of a quant cast is a !quant.uniform type, not '{type_}'")
+    return type_.expressed
+
+
+def _quantising(op: str, type_: ty.Type | None, to: ty.Type | None) -> OpTypes:
+    """Return the types of quant.qcast: from the expressed type to the quantised one."""
+    if to is None:
+        raise _missing(op, "the quantised type", 'to="!quant.uniform<…>"')
+    return OpTypes((type_ or _expressed(to),), to)
+
+
+def _dequantising(op: str, type_: ty.Type | None, to: ty.Type | None) -> OpTypes:
+    """Return the types of quant.dcast: from the quantised type to the expressed one."""
+    if type_ is None:
+        raise _missing(op, "the quantised type", 'type="!quant.uniform<…>"')
+    return OpTypes((type_,), to or _expressed(type_))
+
+
+QUANTISING, DEQUANTISING = Signature(_quantising), Signature(_dequantising, casts=False)
+"""The signatures of the two quant casts."""
+
+
+def type_named(given: Any) -> ty.Type | None:
+    """Return the type that a positional argument names; None for an operand.
+
+    No text is both: a type is a word such as ``f32`` or ``!quant.uniform<…>``, an operand a number, ``nan``, ``inf``,
+    raw bits ``0x7F``, or one of these with its type, ``f32=0.5`` or ``0.5 : f32``.
+    """
+    kind = type(given)
+    if isinstance(given, ty.Type | FloatFormat | type | np.dtype) or (kind.__module__, kind.__name__) == _TORCH_DTYPE:
+        return as_type(given)
+    if not isinstance(given, str):
+        return None
+    try:
+        return as_type(given.strip())
+    except (ParseError, TypeMismatch):
+        return None
+
+
+_TORCH_DTYPE = ("torch", "dtype")
+
+
+def type_of_operand(given: Any) -> ty.Type | None:
+    """Return the type that an operand has itself: a `Value`, or text with its type; None for any other."""
+    if isinstance(given, Value):
+        return given.element_type
+    typed = typed_text(given) if isinstance(given, str) else None
+    return None if typed is None else ty.element_type(parse_type_head(typed[1]))
+
+
+def keywords_of(signature: Signature, first: Any, source: Any) -> dict[str, Any]:
+    """Return ``type`` and ``to`` for the order in which the type stands before the operands: the type of the result for
+    casts. ``source``: the type that is cast, or None.
+    """
+    if not signature.casts:
+        if source is not None:
+            raise InputError("the op is not a cast: it has no source type", hint="leave it out")
+        return {"type": first, "to": None}
+    return {"type": source, "to": first}
+
+
+def _shown(given: Any) -> str:
+    return f'"{given}"' if isinstance(given, str | ty.Type) else str(getattr(given, "name", given))
+
+
+def new_order(
+    op: str, signature: Signature, operands: Sequence[Any], type_: Any, to: Any, source: Any
+) -> tuple[Sequence[Any], Any, Any]:
+    """Return operands, ``type`` and ``to`` of a call that may have the old order, with the type before the operands, or
+    the old name ``source``. Both give a DeprecationWarning that says what to write.
+    """
+    old = type_ is None and to is None and bool(operands) and type_named(operands[0]) is not None
+    if not old and source is None:
+        return operands, type_, to
+    if old:
+        words = keywords_of(signature, operands[0], source)
+        operands = operands[1:]
+    elif type_ is None:
+        words = {"type": source, "to": to}
+    else:
+        raise InputError("source= is the old name of type=: give type= alone")
+    keywords = "".join(f", {name}={_shown(given)}" for name, given in words.items() if given is not None)
+    given = "".join(f", {operand!r:.60}" for operand in operands)
+    what = "the type follows after the operands" if old else "source= is called type="
+    warnings.warn(f'{what}: write explain_op("{op}"{given}{keywords})', DeprecationWarning, stacklevel=3)
+    return operands, words["type"], words["to"]

@@ -1,0 +1,231 @@
+"""Explain stochastic rounding: both outcomes, their probabilities, and the decision by random bits.
+
+The convention is that of `halfulp.fp_formats.scalar`: a result goes away from zero if and only if random / 2**width is
+less than the discarded fraction. Both outcomes come from that specification, and so does the decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from html import escape
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from halfulp.explanations.given import Found, GivenNumber
+from halfulp.explanations.records import RoundedNumber
+from halfulp.explanations.texts import code_text, flags_text
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.display import fragment, table, title
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.spelling import decimal_text, fraction_text, hex_text, number_text, signed_text, value_text
+from halfulp.fp_formats.steps import floor_exponent, ulp_at
+from halfulp.interp.ir.errors import InputError, Unsupported
+from halfulp.semantics.profile import Profile
+
+_MOST_WIDTH = 64
+
+
+@dataclass(frozen=True, repr=False)
+class StochasticExplanation:
+    """One stochastic rounding; ``str`` puts it into words.
+
+    ``exact``: the value to be rounded, None for NaN and infinities. ``fraction``: the discarded fraction of the
+    distance between the two values around it, counted from the one nearer to zero; 0 where nothing is rounded.
+    ``toward``, ``away``: the results toward zero and away from zero. ``width``: the number of random bits, None for
+    infinitely many. ``random``: these bits as an integer, None where they are not given. ``probability``: that of
+    ``away``, exact. ``result``: the result of these bits; None where it depends on bits that are not given.
+    """
+
+    title: str
+    rows: tuple[tuple[str, str], ...]
+    exact: Fraction | None
+    format: FloatFormat
+    profile: Profile
+    fraction: Fraction
+    toward: RoundedNumber
+    away: RoundedNumber
+    width: int | None
+    random: int | None
+    probability: Fraction
+    result: RoundedNumber | None
+    rounding: str = "stochastic"
+
+    @cached_property
+    def lines(self) -> list[tuple[str, str]]:
+        """The rows of the text: a name and a text each."""
+        rows = list(self.rows)
+        if self.exact is not None:
+            rows.append(("exact", number_text(self.exact)))
+        if not self.fraction:
+            return [
+                *rows,
+                ("result", self._number(self.toward)),
+                ("rule", "nothing is rounded: random bits change nothing"),
+            ]
+        rows.append(("fraction", f"{number_text(self.fraction)} of the distance is discarded"))
+        for name, number, chance in (
+            ("toward 0", self.toward, 1 - self.probability),
+            ("away", self.away, self.probability),
+        ):
+            rows.append((name, f"{self._number(number)}  probability {_chance(chance)}"))
+        rows.append(("rule", self.rule))
+        if self.result is not None:
+            rows.append(("result", self._number(self.result)))
+            rows.append(("flags", flags_text(self.result.flags)))
+        return rows
+
+    @property
+    def rule(self) -> str:
+        """How the bits decide, and with bits the decision."""
+        fraction = decimal_text(self.fraction, 24)
+        if self.width is None:
+            return f"away from zero if the random number from 0 to 1 is less than {fraction}; toward zero otherwise"
+        count, numbers = self.probability * (1 << self.width), 1 << self.width
+        if self.random is None:
+            return (
+                f"away from zero if random / 2^{self.width} is less than {fraction}: for {count} of {numbers} numbers"
+            )
+        drawn = Fraction(self.random, numbers)
+        less = drawn < self.fraction
+        where = "is less than" if less else "is not less than"
+        decision = "away from zero" if less else "toward zero"
+        return f"{self.random} / 2^{self.width} = {decimal_text(drawn, 24)} {where} {fraction}: {decision}"
+
+    def _number(self, number: RoundedNumber) -> str:
+        if number.code is None:
+            return "poison"
+        error = "" if number.error is None else f"  {signed_text(number.error)} ulp" if number.error else "  exact"
+        return f"{code_text(self.format, number.code)}  {value_text(self.format, number.code)}{error}"
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, "", *(f"{name:<10}{text}" for name, text in self.lines)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        rows = [(escape(name), escape(text)) for name, text in self.lines]
+        return fragment(title(self.title), table(rows, named=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as a dictionary that JSON can hold; fractions are text."""
+
+        def number(rounded: RoundedNumber | None) -> dict[str, Any] | None:
+            if rounded is None:
+                return None
+            code = None if rounded.code is None else hex_text(self.format, rounded.code)
+            return {"code": code, "value": None if rounded.value is None else fraction_text(rounded.value)}
+
+        return {
+            "title": self.title,
+            "format": self.format.name,
+            "profile": self.profile.name,
+            "exact": None if self.exact is None else fraction_text(self.exact),
+            "fraction": fraction_text(self.fraction),
+            "toward": number(self.toward),
+            "away": number(self.away),
+            "width": self.width,
+            "random": self.random,
+            "probability": fraction_text(self.probability),
+            "result": number(self.result),
+        }
+
+
+def _chance(chance: Fraction) -> str:
+    return f"{fraction_text(chance)} = {decimal_text(chance, 12)}" if chance.denominator > 1 else str(chance)
+
+
+def random_and_width(random: Any, bits: int | None) -> tuple[int | None, int | None]:
+    """Return the random bits as an integer, and their width; None for what is not given.
+
+    ``random``: an unsigned integer of NumPy, whose dtype is the width, or a Python integer with ``bits``. Raises
+    InputError.
+    """
+    if bits is not None and (isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= _MOST_WIDTH):
+        raise InputError(f"bits={bits!r} must be the number of random bits, 1 to {_MOST_WIDTH}")
+    if random is None:
+        return None, bits
+    if isinstance(random, np.ndarray) and not random.shape:
+        random = random[()]
+    if isinstance(random, np.unsignedinteger):
+        bits, random = bits or 8 * random.dtype.itemsize, int(random)
+    if isinstance(random, bool) or not isinstance(random, int):
+        raise InputError(
+            f"random={random!r} must be one unsigned integer, as in random=np.uint8(5), or random=5, bits=8"
+        )
+    if bits is None:
+        raise InputError("random is a Python integer without a width", hint=f"write random={random}, bits=8")
+    if not 0 <= random < 1 << bits:
+        raise InputError(f"random={random} does not fit {bits} bits: it must be 0 to {(1 << bits) - 1}")
+    return random, bits
+
+
+def discarded_fraction(fmt: FloatFormat, exact: Fraction | None) -> Fraction:
+    """Return the part of the last place that rounding toward zero discards, as if the exponent had no upper limit."""
+    if not exact:
+        return Fraction(0)
+    unit = max(floor_exponent(exact), fmt.emin) - fmt.mantissa_bits
+    return abs(exact) / Fraction(2) ** unit % 1
+
+
+def explained_stochastically(
+    given: GivenNumber,
+    fmt: FloatFormat,
+    profile: Profile,
+    random: Any,
+    bits: int | None,
+    heading: str,
+    rows: tuple[tuple[str, str], ...],
+) -> StochasticExplanation:
+    """Explain one stochastic rounding. Raises InputError for wrong random bits, Unsupported for a profile that rounds
+    in several steps.
+    """
+    number, width = random_and_width(random, bits)
+    fraction = discarded_fraction(fmt, given.exact)
+    ulp = None if given.exact is None else ulp_at(fmt, given.exact)
+
+    def draw(value: int, size: int) -> Found:
+        if given.draw is None:
+            return given.round(fmt, scalar.RZ, profile)
+        return given.draw(fmt, profile, (value, size))
+
+    def rounded(found: Found) -> RoundedNumber:
+        value = None if found.code is None else scalar.value(fmt, found.code)
+        error = None if value is None or given.exact is None or ulp is None else (value - given.exact) / ulp
+        relative = None if error is None or not given.exact or ulp is None else error * ulp / abs(given.exact)
+        return RoundedNumber(found.code, value, found.flags, error, relative)
+
+    enough = fraction.denominator.bit_length() + 1
+    toward, away = draw((1 << enough) - 1, enough), draw(0, enough)
+    if given.code is not None:
+        fraction = Fraction(0)
+    elif toward != away:
+        # The claimed fraction is checked where the specification changes its result.
+        last = ceil(fraction * (1 << enough)) - 1
+        if not fraction or draw(last, enough) != away or draw(last + 1, enough) != toward:
+            raise Unsupported(
+                f"under profile {profile.name} this takes several roundings: its stochastic rounding is not explained",
+                hint='use profile="spec"',
+            )
+    probability = fraction if width is None else Fraction(ceil(fraction * (1 << width)), 1 << width)
+    result = rounded(toward) if toward == away else None
+    if number is not None and width is not None:
+        result = rounded(draw(number, width))
+    return StochasticExplanation(
+        heading,
+        rows,
+        given.exact,
+        fmt,
+        profile,
+        fraction,
+        rounded(toward),
+        rounded(away),
+        width,
+        number,
+        probability,
+        result,
+    )

@@ -1,0 +1,55 @@
+"""The error of a result against the exact function of the operands as they were typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from halfulp.explanations.records import GivenOperand, TotalError
+from halfulp.explanations.special_operands import EXACT
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.steps import ulp_at
+
+_OPERATIONS: Mapping[str, str] = {
+    "arith.addf": "add",
+    "arith.subf": "subtract",
+    "arith.mulf": "multiply",
+    "arith.divf": "divide",
+    "arith.remf": "remainder",
+}
+_UNCHANGED = ("arith.extf", "arith.truncf", "arith.convertf")
+
+
+def _function(op: str) -> Callable[..., Fraction] | None:
+    """Return the exact function of an op on rational numbers, if it has one."""
+    if op in _OPERATIONS:
+        return EXACT[_OPERATIONS[op]][1]
+    return (lambda x: x) if op in _UNCHANGED else None
+
+
+def total_error(op: str, operands: Sequence[GivenOperand], result: Fraction | None, fmt: FloatFormat) -> TotalError:
+    """Return the error of ``result``, and how much of it comes from the op and from rounding each operand.
+
+    The operands are replaced by their rounded values one after the other, the first one first: the differences add up
+    to the total error.
+    """
+    rounded = any(operand.real != operand.value for operand in operands)
+    exactly = _function(op)
+    if exactly is None:
+        return TotalError(None, shown=rounded, reason=f"the exact function of {op} is not rational, or has steps")
+    values = [operand.value for operand in operands]
+    reals = [operand.real for operand in operands]
+    if result is None or None in values or None in reals:
+        return TotalError(None, shown=rounded, reason="an operand or the result is not a finite number")
+    mixed = [[*values[:k], *reals[k:]] for k in range(len(values) + 1)]
+    try:
+        exact = [exactly(*row) for row in mixed]
+    except ZeroDivisionError:
+        return TotalError(None, shown=rounded, reason="an exact result would divide by zero")
+    by_operand = [
+        (f"rounding {operand.name}", after - before)
+        for operand, (before, after) in zip(operands, pairwise(exact), strict=True)
+    ]
+    parts = (("the op itself", result - exact[-1]), *by_operand)
+    return TotalError(exact[0], result - exact[0], ulp_at(fmt, exact[0]), parts, rounded)
