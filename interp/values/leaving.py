@@ -130,7 +130,8 @@ def _without_poison(value: Elements, poison: Any) -> Codes:
         if poison != "nan":
             raise ValueError(f'poison is {poison!r}, but must be "raise", "nan" or a number')
         poison = math.nan
-    if isinstance(element, ty.IntegerType | ty.IndexType) and isinstance(poison, float) and math.isnan(poison):
+    lacks_nan = not isinstance(element, ty.FloatType) or element.format.nan_code is None
+    if lacks_nan and isinstance(poison, float) and math.isnan(poison):
         raise TypeMismatch(f"'{element}' has no NaN", hint="give a number, as in poison=0, or use v.masked()")
     code = codes_of(poison, element, "poison")
     assert value.poison is not None

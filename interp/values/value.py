@@ -364,7 +364,10 @@ class Value(Carrier, NDArrayOperatorsMixin):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ValueError(f"a Value of {self.size} elements is neither true nor false: write np.any(v) or np.all(v)")
+            raise ValueError(
+                f"a Value of {self.size} elements is neither true nor false: write v.any() or v.all() "
+                "(np.any and np.all are the same)"
+            )
         return bool(self.item())
 
     def _only(self, what: str) -> Any:

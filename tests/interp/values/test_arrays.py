@@ -170,7 +170,8 @@ def test_one_element_is_a_number() -> None:
 def test_iteration_and_builtins() -> None:
     value = hu.convert([1.5, 2.5, -1.0], "bf16")
     assert [float(element) for element in value] == [1.5, 2.5, -1]
-    assert sum(value).item() == 3
+    total: Any = sum(value)
+    assert total.item() == 3
     assert max(value).item() == 2.5
     assert sorted(value, key=float)[0].item() == -1
     assert [element.item() for element in reversed(value)] == [-1, 2.5, 1.5]
