@@ -234,6 +234,16 @@ class Buffer:
             raise ValueError("the elements of a buffer are always copied")
         return self.load().__array__(dtype)
 
+    def __array_ufunc__(self, called: np.ufunc, method: str, *operands: Any, **keywords: Any) -> Any:
+        """Compute with the elements as a `Value`, as its ufuncs do."""
+        return getattr(called, method)(*_loaded(operands), **keywords)
+
+    def __array_function__(
+        self, called: Callable[..., Any], types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        """Call a function of NumPy with the elements as a `Value`."""
+        return called(*_loaded(arguments), **{name: _loaded(each) for name, each in keywords.items()})
+
     def store(self, value: Value | Buffer | npt.ArrayLike, origins: Origins | None = None) -> None:
         """Write all elements of a value, array or buffer, whose shape must be this buffer's.
 
@@ -270,6 +280,13 @@ class Buffer:
     def __repr__(self) -> str:
         held = "freed" if self.allocation.freed is not None else spell_value(self.load(), limit=60)
         return f"Buffer({self.type}, {held})"
+
+
+def _loaded(given: Any) -> Any:
+    """Return what NumPy was called with, with values in place of buffers."""
+    if isinstance(given, Buffer):
+        return given.load()
+    return type(given)(map(_loaded, given)) if type(given) in (list, tuple) else given
 
 
 def _masked(mask: Any, taken: Any) -> Any:

@@ -27,6 +27,7 @@ _WIDEST = 1 << 8
 """At least the bytes of one element, whatever its type."""
 
 
+@lru_cache(maxsize=1024)
 def code_layout(element: ty.Type) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Return the storage dtype of an element type's codes and the trailing axes of one element."""
     if isinstance(element, ty.ComplexType):
@@ -39,14 +40,9 @@ def code_layout(element: ty.Type) -> tuple[np.dtype[Any], tuple[int, ...]]:
     return storage_dtype(width), () if count == 1 else (count,)
 
 
-@lru_cache(maxsize=1024)
-def _layout(element: ty.Type) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    return code_layout(element)
-
-
 def has_layout(type_: ty.Type, codes: Codes) -> bool:
     """Tell whether an array has the dtype and the trailing axes of codes of a type."""
-    dtype, trailing = _layout(ty.element_type(type_))
+    dtype, trailing = code_layout(ty.element_type(type_))
     return codes.dtype == dtype and (not trailing or codes.shape[-len(trailing) :] == trailing)
 
 

@@ -130,6 +130,9 @@ def _constant(element: ty.Type, number: int) -> Parts:
 
 
 def _common_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    arrays = {shape for shape in shapes if shape}
+    if len(arrays) == 1:  # beside scalars, which is common, and np.broadcast_shapes takes its time
+        return arrays.pop()
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

@@ -312,11 +312,15 @@ class Value(Carrier, NDArrayOperatorsMixin):
     # --- computing ----------------------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, called: np.ufunc, method: str, *operands: Any, **keywords: Any) -> Any:
+        if any(not isinstance(each, _OPERANDS) and hasattr(each, "__array_ufunc__") for each in operands):
+            return NotImplemented  # it decides, as a buffer does
         return _made(ufunc(called, method, operands, keywords, current_profile()))
 
     def __array_function__(
         self, called: Callable[..., Any], types: Any, arguments: Sequence[Any], keywords: dict[str, Any]
     ) -> Any:
+        if not all(issubclass(each, Value | np.ndarray) for each in types):
+            return NotImplemented
         return _made(function(called, arguments, keywords, current_profile()))
 
     def all(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Value:
@@ -456,6 +460,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
         return cls(made.type, made.bits, made.poison, made.open, made.origins, True)
 
 
+_OPERANDS = (Value, np.ndarray, np.generic, int, float)
 _unpickle = Value
 """The name by which pickles of halfulp 0.1 make a `Value` (`halfulp.interp.former_names`)."""
 

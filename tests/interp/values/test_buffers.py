@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -361,3 +362,17 @@ def test_a_buffer_must_fit_the_type_of_the_argument(type_: str, message: str | N
         return
     with pytest.raises(TypeMismatch, match=f"argument 0: {message}"):
         to_argument(memory, as_type(type_), "argument 0")
+
+
+def test_numpy_computes_on_a_buffer_as_on_its_value() -> None:
+    numpy: Any = np  # its types do not know that buffers are arrays
+    memory = Buffer.from_numpy(hu.convert(np.full(100, 0.1), "f8E4M3FN"))
+    value = memory.load()
+    assert numpy.add(memory, memory) == value + value
+    assert numpy.add(value, memory) == numpy.add(memory, value) == value + value
+    assert numpy.sum(memory) == value.sum()
+    assert numpy.concatenate([memory, value]) == numpy.concatenate([value, memory]) == numpy.concatenate([value, value])
+    assert numpy.shape(memory) == (100,)
+    for refused in (numpy.mean, numpy.sqrt, numpy.cumsum):
+        with pytest.raises(TypeError, match="does not compute values"):
+            refused(memory)
