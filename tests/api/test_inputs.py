@@ -22,6 +22,7 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import SPEC, Rounding
 from halfulp.inputs import as_value
 from halfulp.interp.ir.types import FloatType
+from halfulp.semantics.profile import as_profile
 
 MODES = [mode for mode in Rounding if mode is not Rounding.STOCHASTIC]
 THIRD = Fraction(1, 3)
@@ -464,3 +465,30 @@ def test_other_rational_numbers() -> None:
     gmpy2: Any = pytest.importorskip("gmpy2")
     assert hu.convert(gmpy2.mpq(1, 3), "f128") == hu.convert(THIRD, "f128")
     assert hu.convert([gmpy2.mpq(1, 3)], "f16") == hu.convert([THIRD], "f16")
+
+
+# --- names of rounding modes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [("RNE", "to_nearest_even"), ("up", "upward"), ("floor", "downward"), ("RZ", "toward_zero")]
+)
+def test_other_names_of_modes_wherever_a_mode_is_taken(name: str, mode: str) -> None:
+    x = np.array([0.3, -0.3])
+    assert hu.convert(x, "bf16", rounding=name) == hu.convert(x, "bf16", rounding=mode)
+    assert hu.convert(x, "bf16").astype("f8E5M2", name) == hu.convert(x, "bf16").astype("f8E5M2", mode)
+    expected = hu.eval("arith.truncf", x, to="bf16", rounding=mode)
+    assert hu.eval("arith.truncf", x, to="bfloat16", rounding=name) == expected
+    assert hu.eval("arith.truncf", x, to="bfloat16", roundingmode=name) == expected
+    assert str(hu.explain(0.3, "bfloat16", name)) == str(hu.explain(0.3, "bf16", mode))
+    explained = [str(hu.explain_op("arith.truncf", 0.3, to="bf16", rounding=each)) for each in (name, mode)]
+    assert explained[0] == explained[1]
+    assert as_profile(f"spec,qcast_rounding={name}") == as_profile(f"spec,qcast_rounding={mode}")
+    for refused in ("half_up", "RTN", "nearly"):
+        for error, call in (
+            (ValueError, lambda refused=refused: hu.convert(x, "bf16", rounding=refused)),
+            (hu.VerifyError, lambda refused=refused: hu.eval("arith.truncf", x, to="bf16", rounding=refused)),
+            (hu.InputError, lambda refused=refused: hu.explain(0.3, "bf16", refused)),
+        ):
+            with pytest.raises(error, match=f"rounding is '{refused}', but must be one of to_nearest_even"):
+                call()
