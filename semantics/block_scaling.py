@@ -12,7 +12,7 @@ last step, to the element, has the mode of the caller.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ E8M0, F32, F64 = FORMATS["f8E8M0FNU"], FORMATS["f32"], FORMATS["f64"]
 F4, F8 = FORMATS["f4E2M1FN"], FORMATS["f8E4M3FN"]
 RNE = Rounding.TO_NEAREST_EVEN
 
-_SATURATING = PROFILES["ocp-saturate"].conversions
+_SATURATING = replace(PROFILES["ocp-saturate"].conversions, float_to_int="saturate")
 _E8M0_NAN = 0xFF
 _LARGEST_EXPONENT = 127
 _DIRECTED = (Rounding.DOWNWARD, Rounding.UPWARD)
@@ -214,8 +214,7 @@ def _encoded(fmt: FloatFormat, element: Element, scaled: Codes, rounding: Roundi
     if not isinstance(element, FixedPoint):
         return np.array(fast.convert(fmt, element, scaled, rounding, _SATURATING).codes)
     shifted = _times(fmt, scaled, _power(fmt, np.asarray(element.mantissa_bits)))
-    policy = PROFILES["mlir22-runtime"].conversions  # float_to_int=saturate
-    stored = fast.to_integer(fmt, shifted, element.bits, True, rounding, policy).codes
+    stored = fast.to_integer(fmt, shifted, element.bits, True, rounding, _SATURATING).codes
     return np.maximum(stored.view(np.int8), np.int8(-element.largest)).view(np.uint8)
 
 

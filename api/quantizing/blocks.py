@@ -106,8 +106,8 @@ def quantize_blocks(
     ``block``: another number of elements. ``axis``: the dimension that the blocks are along.
     ``ragged``: "refuse" a size that is not a multiple of the block; "short": the last block has fewer elements.
     ``rounding``: of the elements: to_nearest_even, downward, upward, toward_zero or to_nearest_away. Elements saturate.
-    ``tensor_scale``: of NVFP4: "amax", from the largest magnitude of ``x``; a number, a calibrated scale; None, one
-    level without a scale for the tensor (not of "nvfp4-te").
+    ``tensor_scale``: of NVFP4: "amax", from the largest magnitude of ``x``; a calibrated scale,
+    rounded to f32 once; None, one level without a scale for the tensor (not of "nvfp4-te").
     ``type``: the element type of ``x``, if its dtype is not enough.
 
         q = hu.quantize_blocks(x, "f8E4M3FN", "rceil")
@@ -192,6 +192,8 @@ def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, bool]:
         if rules.name != block_scaling.NVFP4:
             raise ValueError(f"the recipe {rules.name} has no form with one level; nvfp4 has")
         return None, False
+    if np.ndim(given.bits if isinstance(given, Value) else given):
+        raise ValueError("tensor_scale has several elements, but must be one number")
     number = np.float32(given.item() if isinstance(given, Value) else given)
     if not (np.isfinite(number) and number > 0):
         raise ValueError(f"tensor_scale is {given}, but must be a positive number of f32")
