@@ -258,6 +258,17 @@ def test_long_exact_sums(name: str) -> None:
     assert added([[code] for code in codes], fmt, into, "exact") == [scalar.from_fraction(into, total).code]
 
 
+def test_long_exact_sums_go_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halfulp.semantics.exact_totals.COLUMNS", 8)
+    monkeypatch.setattr("halfulp.semantics.exact_totals.ROWS", 3)
+    monkeypatch.setattr("halfulp.semantics.reductions.AT_ONCE", 64)
+    for source, into in ((F16, F16), (F32, FORMATS["f4E2M1FN"]), (F8, F32)):
+        terms = [moderate(source, 5, row) for row in range(53)]
+        terms[50][1], terms[7][2] = source.nan_code or 0, source.infinity_code or source.max_code
+        columns = [list(column) for column in zip(*terms, strict=True)]
+        assert added(terms, source, into, "exact") == [specified(column, source, into, "exact") for column in columns]
+
+
 # Known answers.
 
 
