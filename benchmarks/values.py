@@ -12,6 +12,7 @@ import numpy as np
 import halfulp as hu
 from benchmarks.backends import NUMPY, backend
 from benchmarks.rows import (
+    Absent,
     Disagreement,
     Measured,
     Row,
@@ -50,6 +51,7 @@ VIEWS: Mapping[str, Callable[[Any], Any]] = {
     "v.reshape(-1, 2).T": lambda v: v.reshape(-1, 2).T,
 }
 ERRORS = ("f8E4M3FN", "bf16")
+BLOCK = 32
 
 
 def rows() -> Iterator[Row]:
@@ -63,6 +65,7 @@ def rows() -> Iterator[Row]:
     for type_ in ERRORS:
         name = f"hu.error of f32 in {type_}"
         yield Row("values", name, partial(error, type_), "NumPy, absolute error", Target(most=100))
+    yield Row("values", "hu.quantize_blocks, MX of f8E4M3FN", blocks, "PyTorch", Target(speed=1 / 3))
 
 
 def overhead(type_: str, sizes: Sizes) -> Measured:
@@ -124,3 +127,28 @@ def error(type_: str, sizes: Sizes) -> Measured:
     with backend(NUMPY):
         agree("the largest absolute error", np.max(np.abs(hu.error(x, type_).absolute)), by_hand())
         return nanoseconds(best(lambda: hu.error(x, type_).to_dict(), by_hand, rounds=sizes.rounds), x.size)
+
+
+def blocks(sizes: Sizes) -> Measured:
+    """Measure the MX recipe (floor), beside the same in PyTorch with its casts."""
+    try:
+        import torch
+    except ImportError:
+        raise Absent("torch is not installed") from None
+    x = random(12).standard_normal((max(1, sizes.chain // 1024), 1024)).astype(np.float32)
+    given = torch.from_numpy(x)
+    largest = FORMATS["f8E4M3FN"].emax
+
+    def by_torch() -> tuple[Any, Any]:
+        parts = given.reshape(len(x), -1, BLOCK)
+        exponents = torch.frexp(parts.abs().amax(dim=-1))[1] - 1 - largest
+        scaled = torch.ldexp(parts, -exponents[..., None])
+        elements = scaled.clamp(-448.0, 448.0).to(torch.float8_e4m3fn)
+        return elements.reshape(given.shape), (exponents + 127).to(torch.uint8)
+
+    with backend(NUMPY):
+        ours, (elements, scales) = hu.quantize_blocks(x, "f8E4M3FN", "mx"), by_torch()
+        agree("the elements", ours.elements.bits, elements.view(torch.uint8).numpy())
+        agree("the scales", ours.scales.bits, scales.numpy())
+        times = best(lambda: hu.quantize_blocks(x, "f8E4M3FN", "mx"), by_torch, rounds=sizes.rounds)
+    return nanoseconds(times, x.size)
