@@ -46,7 +46,7 @@ def in_order(type_: str, sizes: Sizes) -> Measured:
     value = hu.Value.from_numpy(x)
     with backend(NUMPY), np.errstate(all="ignore"):
         agree(f"a sum of {type_}", hu.sum(value).bits, np.cumsum(x)[-1])
-        return nanoseconds(best(lambda: hu.sum(value), lambda: np.cumsum(x)[-1], rounds=sizes.rounds), x.size)
+        return nanoseconds(best(lambda: hu.sum(value), lambda: np.cumsum(x)[-1], rounds=2 * sizes.rounds), x.size)
 
 
 def along_rows(sizes: Sizes) -> Measured:
@@ -83,6 +83,6 @@ def product(type_: str, acc: str, sizes: Sizes) -> Measured:
     with backend(NUMPY):
         ours = hu.matmul(value, value, acc=acc)
         agree("a matrix product", ours.numpy().astype(np.float32) + 0, multiply(a, a).astype(np.float32) + 0)
-        (mine,) = best(lambda: hu.matmul(value, value, acc=acc), rounds=sizes.rounds)
+        (mine,) = best(lambda: hu.matmul(value, value, acc=acc), rounds=3 * sizes.rounds)
         (theirs,) = best(lambda: multiply(a, a), rounds=20 * sizes.rounds)  # short, and by several threads
     return Measured(mine * 1e3, theirs * 1e3, note="the peer rounds once, at the end" if small else "")

@@ -20,11 +20,12 @@ from benchmarks import (
     tensors,
     texts,
     tiles,
+    values,
     vectors,
 )
 from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes
 
-MODULES = (conversions, ops, tensors, scalars, exact_path, tiles, sums, texts, starting, vectors)
+MODULES = (conversions, ops, tensors, scalars, exact_path, tiles, sums, values, texts, starting, vectors)
 HEAD = ("measurement", "ours", "peer", "peer's", "× peer", "copies", "target", "met", "remark")
 NUMBERS = ("ours", "peer's", "× peer", "copies")
 PEERS = ("numpy", "ml_dtypes", "numba", "gfloat", "xdsl")

@@ -44,6 +44,13 @@ class Faults:
         for fault, mask in faults:
             self.found.append((op, fault, np.asarray(mask if axis is None else mask.any(axis=axis))))
 
+    def put(self, found: Faults, lanes: tuple[int, ...], part: tuple[slice, ...]) -> None:
+        """Add the faults of some of the lanes."""
+        for op, fault, mask in found.found:
+            whole = np.zeros(lanes, np.bool_)
+            whole[part] = mask
+            self.note(op, ((fault, whole),))
+
     def over(self, lanes: tuple[int, ...]) -> tuple[tuple[str, Fault, Mask], ...]:
         """Return all faults, with masks of this shape."""
         return tuple((op, fault, np.broadcast_to(mask, lanes)) for op, fault, mask in self.found)

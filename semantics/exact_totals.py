@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -19,17 +20,17 @@ from halfulp.semantics.matrix_units.aligned_sums import Integers, Numbers, decod
 from halfulp.semantics.matrix_units.exact_sums import Digits, digits_between, pieces
 
 COLUMNS = 1 << 12  # of a long sum: its terms are added in so many columns, and these at the end
+ROWS = 1 << 6  # of these columns at a time
 
 
 class Factor(NamedTuple):
     """The finite values of an operand: each piece is an integer times 2**place. Special elements have the value 0.
 
-    ``special``: the mask of infinities and NaNs, or None; ``range``: the lowest place of a bit and the place above all.
+    ``special``: the mask of infinities and NaNs, or None.
     """
 
     pieces: list[tuple[Integers, Integers]]
     special: Mask | None
-    range: tuple[int, int]
 
 
 def exact_sum(accumulator: Accumulator, terms: Codes, source: Number, faults: Faults) -> Codes:
@@ -39,30 +40,34 @@ def exact_sum(accumulator: Accumulator, terms: Codes, source: Number, faults: Fa
     if _wide(source) or _wide(fmt):
         return _by_fractions(accumulator, [(terms, source)], (lanes,), faults)
     columns = min(max(1, COLUMNS // max(1, lanes)), max(1, count))
-    factor = _factor(terms, source, accumulator, faults)
-    digits = _digits([factor], columns * lanes)
-    whole = count // columns * columns
-    for part, place in factor.pieces:
-        rows = zip(*(x[:whole].reshape(-1, columns * lanes) for x in (part, place)), strict=True)
-        for value, at in rows:
-            digits.add(value, at)
-        for value, at in zip(part[whole:], place[whole:], strict=True):
-            digits.add(_padded(value, columns * lanes), _padded(at, columns * lanes))
+    digits = _digits([source], fmt, columns * lanes)
+    special: Mask | None = None
+    for start in range(0, count, columns * ROWS):
+        some = slice(start, start + columns * ROWS)
+        factor = _factor(terms[some], source, accumulator, faults)
+        if factor.special is not None:
+            special = np.zeros((count, lanes), np.bool_) if special is None else special
+            special[some] = factor.special
+        for values, places in factor.pieces:
+            for row in range(0, len(values), columns):
+                value, place = values[row : row + columns], places[row : row + columns]
+                digits.add(_filled(value, columns * lanes), _filled(place, columns * lanes))
     digits.merge(lanes)
     codes = digits.rounded(fmt, policy).astype(fmt.storage_dtype)
-    return _with_specials(accumulator, codes, [(terms, source)], [factor.special], faults)
+    return _with_specials(accumulator, codes, [(terms, source)], [special], faults)
 
 
 def exact_sum_of_products(
-    accumulator: Accumulator, a: Codes, b: Codes, sources: tuple[Number, Number], shape: tuple[int, ...], faults: Faults
+    accumulator: Accumulator, a: Codes, b: Codes, sources: tuple[Number, Number], faults: Faults
 ) -> Codes:
     """Return the exact sums of a [K, tiles, M, 1] times b [K, tiles, 1, N], rounded once: [tiles, M, N]."""
     fmt, policy = _format(accumulator), accumulator.profile.arithmetic
     operands = [(a, sources[0]), (b, sources[1])]
+    shape = np.broadcast_shapes(a.shape[1:4], b.shape[1:4])
     if any(map(_wide, (*sources, fmt))):
         return _by_fractions(accumulator, operands, shape, faults)
     factors = [_factor(codes, source, accumulator, faults) for codes, source in operands]
-    digits = _digits(factors, int(np.prod(shape)))
+    digits = _digits(sources, fmt, prod(shape))
     for (p, p_place), (q, q_place) in product(factors[0].pieces, factors[1].pieces):
         for x, x_place, y, y_place in zip(p, p_place, q, q_place, strict=True):
             digits.add(np.broadcast_to(x * y, shape), np.broadcast_to(x_place + y_place, shape))
@@ -80,20 +85,29 @@ def _wide(number: Number) -> bool:
     return width_of(number) > (64 if isinstance(number, FloatFormat) else 62)
 
 
-def _padded(values: Integers, size: int) -> Integers:
-    padded = np.zeros(size, np.int64)
-    padded[: values.size] = values
-    return padded
+def _filled(rows: Integers, size: int) -> Integers:
+    """Return rows as one, filled up with zeros."""
+    if rows.size == size:
+        return rows
+    filled = np.zeros(size, np.int64)
+    filled[: rows.size] = rows.reshape(-1)
+    return filled
 
 
 def _range(number: Number) -> tuple[int, int]:
+    """Return the lowest place of a bit, and the place above all."""
     if isinstance(number, FloatFormat):
         return number.emin - number.mantissa_bits, number.emax + 1
     return 0, number.width
 
 
-def _digits(factors: Sequence[Factor], columns: int) -> Digits:
-    lowest, highest = (sum(ends) for ends in zip(*(factor.range for factor in factors), strict=True))
+def _digits(sources: Sequence[Number], fmt: FloatFormat, columns: int) -> Digits:
+    """Return digits for products of these types; numbers of the accumulator may stand for some of them."""
+    ranges = [_range(source) for source in sources]
+    if _stands_in(fmt):
+        own_low, own_high = _range(fmt)
+        ranges = [(min(low, own_low), max(high, own_high)) for low, high in ranges]
+    lowest, highest = sum(low for low, _ in ranges), sum(high for _, high in ranges)
     return Digits(columns, lowest, digits_between(lowest, highest + 32))
 
 
@@ -103,20 +117,19 @@ def _factor(codes: Codes, source: Number, accumulator: Accumulator, faults: Faul
         # Integers of 32 bits and more are split as long significands are.
         fraction_bits = 0 if source.width < 32 else 32
         places = np.full_like(values, fraction_bits)
-        return Factor(pieces(Numbers(values, places, fraction_bits)), None, _range(source))
+        return Factor(pieces(Numbers(values, places, fraction_bits)), None)
     numbers = decode(source, codes)
     found = pieces(numbers)
     special = _special(source, codes)
     if special is None:
-        return Factor(found, None, _range(source))
+        return Factor(found, None)
     found = [(np.where(special, 0, part), place) for part, place in found]
     fmt = _format(accumulator)
     if not _stands_in(fmt):
-        return Factor(found, special, _range(source))
+        return Factor(found, special)
     stand_in = _numbers_of(accumulator, codes, source, special, faults)
     extra = [(np.where(special, part, 0), place) for part, place in pieces(decode(fmt, stand_in))]
-    (low, high), (other_low, other_high) = _range(source), _range(fmt)
-    return Factor(found + extra, None, (min(low, other_low), max(high, other_high)))
+    return Factor(found + extra, None)
 
 
 def _stands_in(fmt: FloatFormat) -> bool:

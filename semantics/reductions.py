@@ -16,6 +16,7 @@ once; a product of two converted factors is rounded once in it. The orders:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from math import prod
 from types import MappingProxyType
 from typing import NamedTuple
@@ -41,9 +42,7 @@ ORDERS: Mapping[str, str] = MappingProxyType(
 """The orders of a reduction, with their meanings."""
 
 AT_ONCE = 1 << 20  # terms at a time: temporaries stay small
-
-Blocks = Callable[[slice, slice, Faults], Codes]
-"""A function for the terms [rows, lanes] of some rows and some lanes, in the accumulator's type."""
+DIGITS = 1 << 5  # of an exact sum, about
 
 
 class Reduced(NamedTuple):
@@ -75,14 +74,22 @@ def add_up(terms: Codes, source: Number, into: Number, order: str, profile: Prof
     """
     accumulator = _accumulator(into, order, profile, source)
     count, lanes = terms.shape[:2]
-    if order == "exact" and isinstance(into, FloatFormat):
-        faults = Faults()
-        return Reduced(exact_sum(accumulator, terms, source, faults), faults.over((lanes,)))
+    exact = order == "exact" and isinstance(into, FloatFormat)
 
-    def block(rows: slice, columns: slice, faults: Faults) -> Codes:
-        return accumulator.converted(terms[rows, columns], source, faults, 0)
+    def some(part: tuple[slice, ...], found: Faults) -> Codes:
+        (columns,) = part
+        if exact:
+            return exact_sum(accumulator, terms[:, columns], source, found)
+        return _reduced(
+            accumulator,
+            count,
+            lambda rows: accumulator.converted(terms[rows, columns], source, found, 0),
+            accumulator.zeros((len(range(lanes)[columns]),)),
+            order,
+            found,
+        )
 
-    return _reduced(accumulator, count, lanes, block, order)
+    return _in_parts(accumulator, (lanes,), count, order, some)
 
 
 def multiply_and_add(
@@ -93,39 +100,56 @@ def multiply_and_add(
     Either may have one tile for all. ``sources``: the types of a and b. Raises ValueError as `add_up` does.
     """
     accumulator = _accumulator(into, order, profile, *sources)
-    faults = Faults()
+    exact = order == "exact" and isinstance(into, FloatFormat)
+    shape = np.broadcast_shapes((a.shape[0], a.shape[1], 1), (b.shape[0], 1, b.shape[2]))
+    count = a.shape[2]
     # [K, tiles, M, 1] and [K, tiles, 1, N]
-    a, b = np.moveaxis(a, 2, 0)[:, :, :, None], np.moveaxis(b, 1, 0)[:, :, None]
-    shape = np.broadcast_shapes(a.shape[1:4], b.shape[1:4])
-    if order == "exact" and isinstance(into, FloatFormat):
-        codes = exact_sum_of_products(accumulator, a, b, sources, shape, faults)
-        return Reduced(codes, faults.over(shape))
-    x = accumulator.converted(a, sources[0], faults, 0)
-    y = accumulator.converted(b, sources[1], faults, 0)
-    limbs = x.shape[4:]
-    results = accumulator.zeros(shape)
-    unspecified = False
-    for tile in range(shape[0]):
-        p, q = (each[:, tile if each.shape[1] > 1 else 0] for each in (x, y))
-        for rows in _slices(shape[1], max(1, AT_ONCE // max(1, shape[2] * (len(p) if order == "pairwise" else 1)))):
-            left = p[:, rows]
-            lanes = left.shape[1] * shape[2]
+    x, y = np.moveaxis(a, 2, 0)[:, :, :, None], np.moveaxis(b, 1, 0)[:, :, None]
+    faults = Faults()
+    if not exact:
+        x, y = (accumulator.converted(each, source, faults, 0) for each, source in zip((x, y), sources, strict=True))
 
-            def block(ks: slice, columns: slice, noted: Faults, left: Codes = left, right: Codes = q) -> Codes:
-                own = Faults()
-                products = accumulator.product(left[ks], right[ks], own, 0)
-                for op, fault, mask in own.found:
-                    noted.note(op, ((fault, mask.reshape(-1)[columns]),))
-                return products.reshape(len(products), -1, *limbs)[:, columns]
+    def some(part: tuple[slice, ...], found: Faults) -> Codes:
+        tiles, rows, columns = part
+        left = x[:, tiles if x.shape[1] > 1 else slice(None), rows]
+        right = y[:, tiles if y.shape[1] > 1 else slice(None), :, columns]
+        if exact:
+            return exact_sum_of_products(accumulator, left, right, sources, found)
+        lanes = np.broadcast_shapes(left.shape[1:4], right.shape[1:4])
+        zeros = accumulator.zeros((prod(lanes),))
 
-            reduced = _reduced(accumulator, len(p), lanes, block, order)
-            unspecified |= reduced.unspecified
-            results[tile, rows] = reduced.codes.reshape(left.shape[1], shape[2], *limbs)
-            for op, fault, mask in reduced.faults:
-                whole = np.zeros(shape, np.bool_)
-                whole[tile, rows] = mask.reshape(left.shape[1], shape[2])
-                faults.note(op, ((fault, whole),))
-    return Reduced(results, faults.over(shape), unspecified)
+        def products(ks: slice) -> Codes:
+            codes = accumulator.product(left[ks], right[ks], found, 0)
+            return codes.reshape(len(codes), *zeros.shape)
+
+        return _reduced(accumulator, count, products, zeros, order, found, lanes)
+
+    return _in_parts(accumulator, shape, count, order, some, faults)
+
+
+def _in_parts(
+    accumulator: Accumulator,
+    lanes: tuple[int, ...],
+    count: int,
+    order: str,
+    some: Callable[[tuple[slice, ...], Faults], Codes],
+    faults: Faults | None = None,
+) -> Reduced:
+    """Compute some lanes at a time, so that temporaries stay small: pairs need all terms, exact sums their digits."""
+    faults = Faults() if faults is None else faults
+    each = {"pairwise": max(1, count), "exact": DIGITS}.get(order, 1)
+    steps, room = [], max(1, AT_ONCE // each)
+    for size in reversed(lanes):
+        steps.append(min(max(1, size), room))
+        room = max(1, room // max(1, size))
+    codes = accumulator.zeros(lanes)
+    for part in product(*(_slices(size, step) for size, step in zip(lanes, reversed(steps), strict=True))):
+        found = Faults()
+        into = codes[part]
+        into[...] = some(part, found).reshape(into.shape)
+        faults.put(found, lanes, part)
+    unspecified = order == "open" and count > 2 and isinstance(accumulator.number, FloatFormat)
+    return Reduced(codes, faults.over(lanes), unspecified)
 
 
 def _accumulator(into: Number, order: str, profile: Profile, *sources: Number) -> Accumulator:
@@ -137,33 +161,32 @@ def _accumulator(into: Number, order: str, profile: Profile, *sources: Number) -
     return accumulator
 
 
-def _reduced(accumulator: Accumulator, count: int, lanes: int, block: Blocks, order: str) -> Reduced:
-    faults = Faults()
+def _reduced(
+    accumulator: Accumulator,
+    count: int,
+    terms: Callable[[slice], Codes],
+    zeros: Codes,
+    order: str,
+    faults: Faults,
+    lanes: tuple[int, ...] | None = None,
+) -> Codes:
+    """Add terms to ``zeros`` [lanes]. ``terms``: a function for those of some rows, [rows, lanes], as the accumulator's
+    codes. ``lanes``: the shape of the lanes in faults, where it differs.
+    """
+    found = Faults()
     if order == "pairwise" and count:
-        codes = _pairwise(accumulator, count, lanes, block, faults)
-    else:
-        codes = accumulator.zeros((lanes,))
-        for rows in _slices(count, max(1, AT_ONCE // max(1, lanes))):
-            codes = accumulator.in_order(codes, block(rows, slice(None), faults), faults)
-    unspecified = order == "open" and count > 2 and isinstance(accumulator.number, FloatFormat)
-    return Reduced(codes, faults.over((lanes,)), unspecified)
-
-
-def _pairwise(accumulator: Accumulator, count: int, lanes: int, block: Blocks, faults: Faults) -> Codes:
-    """Add neighbours, then neighbours of the sums. All terms of some lanes are held at a time."""
-    codes = accumulator.zeros((lanes,))
-    for columns in _slices(lanes, max(1, AT_ONCE // count)):
-        noted = Faults()
-        rows = block(slice(None), columns, noted)
+        rows = terms(slice(None))
         while len(rows) > 1:
             even = len(rows) // 2 * 2
-            sums = accumulator.sum_of_two(rows[0:even:2], rows[1:even:2], noted, 0)
+            sums = accumulator.sum_of_two(rows[0:even:2], rows[1:even:2], found, 0)
             rows = np.concatenate([sums, rows[even:]])
-        codes[columns] = accumulator.sum_of_two(codes[columns], rows[0], noted)
-        for op, fault, mask in noted.found:
-            whole = np.zeros(lanes, np.bool_)
-            whole[columns] = mask
-            faults.note(op, ((fault, whole),))
+        codes = accumulator.sum_of_two(zeros, rows[0], found)
+    else:
+        codes = zeros
+        for some in _slices(count, max(1, AT_ONCE // max(1, len(zeros)))):
+            codes = accumulator.in_order(codes, terms(some), found)
+    for op, fault, mask in found.found:
+        faults.note(op, ((fault, mask.reshape(lanes or mask.shape)),))
     return codes
 
 

@@ -200,7 +200,7 @@ def _number(element: ty.Type, what: str, unsigned: bool = False) -> Number:
 
 def _is_unsigned(value: Elements, element: ty.Type) -> bool:
     """Tell whether integers are unsigned: by their type, by the array that they came from, or since i1 is a bool."""
-    return ty.element_width(element) == 1 or bool(getattr(value, "unsigned", False))
+    return ty.element_width(element) == 1 or value.unsigned
 
 
 def _unit_accumulator(what: str, unit: MatrixUnit, types: list[ty.Type], acc: AccumulatorType, order: str) -> ty.Type:

@@ -145,3 +145,12 @@ def test_scaled_kinds_take_the_types_of_the_operands() -> None:
     x = np.ones((2, 2), F8)
     with pytest.raises(hu.TypeMismatch, match="takes scales"):
         hu.matmul(x, x, kind="MFMA_SCALE_F32_16x16x128_B32")
+
+
+def test_operators_are_sums_in_order() -> None:
+    x = hu.convert(np.full(1000, 0.1), "f8E4M3FN")
+    assert hu.sum(x) == x.sum() == np.sum(x)
+    assert x @ x == hu.matmul(x, x) == np.dot(x, x)
+    unsigned = hu.Value.from_numpy(np.array([200, 100], np.uint8))
+    assert hu.sum(unsigned, acc="i32").numpy() == 300
+    assert hu.sum(unsigned).item() == 44
