@@ -14,6 +14,7 @@ from typing import Any
 from halfulp.explanations.by_profile import profile_groups, profile_rule
 from halfulp.explanations.given import (
     MODES,
+    READ_AS_F64,
     Found,
     GivenNumber,
     format_of,
@@ -24,7 +25,7 @@ from halfulp.explanations.given import (
 )
 from halfulp.explanations.html import rounding_html
 from halfulp.explanations.records import ExplainedRounding, RoundedNumber
-from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule
+from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule, rule_as_read
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.neighbours import midpoint_of, neighbours
@@ -52,7 +53,8 @@ def explain(
     """Explain how one number is rounded to a float type.
 
     ``value``: a Python or NumPy number, a `fractions.Fraction` or `decimal.Decimal`, a scalar `Value`, or text. Text is
-    a decimal number (read as f64, like a literal in MLIR), a fraction such as ``1/3``, ``nan``, ``inf``, raw bits
+    a decimal number (read as f64, like a literal in MLIR), a fraction such as ``1/3``, a hexadecimal float such as
+    ``0x1.8p-3`` (both exact), ``nan``, ``inf``, raw bits
     ``0x7F`` of ``type``, or an element with its own type, such as ``f32=0x7F800001`` or ``0x7F800001 : f32``.
     ``type``: a float type. It may be left out if the value has one (``0x7F : f8E4M3FN``).
     ``rounding``: one of the five modes, by its keyword in MLIR or another of its names, such as ``"RNE"``.
@@ -133,5 +135,7 @@ def _rule(fmt: FloatFormat, given: GivenNumber, mode: Rounding, spec: Found, mid
     if given.code is not None:
         return "a bit pattern is not rounded"
     if given.exact is not None:
-        return rounding_rule(fmt, given.exact, not given.exact and given.negative, mode, spec.code, midpoint)
-    return infinity_rule(fmt, given.negative) if given.infinite else nan_rule(fmt, given.bare)
+        rule = rounding_rule(fmt, given.exact, not given.exact and given.negative, mode, spec.code, midpoint)
+    else:
+        rule = infinity_rule(fmt, given.negative) if given.infinite else nan_rule(fmt, given.bare)
+    return rule_as_read(rule, given.exact) if given.reading == READ_AS_F64 else rule

@@ -376,11 +376,14 @@ def test_the_keyboard_alone_suffices(view: Page) -> None:
     assert focused(view) == "number"
     press("Control+a")
     view.keyboard.type("4.25")
-    press("Tab")
-    assert focused(view) == "mode"
+    for name in ("number: one ulp down", "number: one ulp up", "operation", "mode"):
+        press("Tab")
+        assert focused(view) == name
     press("ArrowDown")
     assert view.input_value("#mode") == "downward"
     press("End")
+    assert view.input_value("#mode") == "stochastic"
+    press("ArrowUp")
     assert view.input_value("#mode") == "to_nearest_away"
     assert outcome(view).startswith("0x49 = 4.5 ")
     while focused(view) != "sign, bit 7":
