@@ -51,6 +51,7 @@ _EXPORTS: Mapping[str, str] = {
     "explain": "halfulp.explanations.rounding",
     "explain_dot": "halfulp.explanations.dot",
     "explain_op": "halfulp.explanations.op",
+    "explore": "halfulp.explorer.notebook",
     "trace": "halfulp.traces.trace",
     "Trace": "halfulp.traces.trace",
     "plot": "halfulp.plot:",

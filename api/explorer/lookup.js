@@ -242,8 +242,8 @@ function hexFloatText(number, negative = number.n < 0n) {
   const sign = negative ? "-" : "";
   if (number.n === 0n) return `${sign}0x0p+0`;
   const { n, d } = reduced(number);
-  if (d !== 1n << BigInt(trailingZeros(d)) || bitLength(n) > MOST_BITS) return null;
   const size = absolute(n) >> BigInt(trailingZeros(n));
+  if (d !== 1n << BigInt(trailingZeros(d)) || bitLength(size) > MOST_BITS) return null;
   const rest = size.toString(2).slice(1);
   const digits = rest.replace(/.{1,4}/g, (four) => parseInt(four.padEnd(4, "0"), 2).toString(16));
   const exponent = bitLength(n) - bitLength(d);

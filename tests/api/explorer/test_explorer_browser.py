@@ -6,16 +6,14 @@ The screenshots go to build/explore, which git ignores; HALFULP_SCREENSHOTS name
 
 from __future__ import annotations
 
-import json
 import os
 import random
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import BROWSER_MILLISECONDS
+from explorer_page import ask, bits, choose, outcome, text
 from explorer_samples import around, places
 from float_samples import interesting, one_code
 from tree import ROOT
@@ -23,61 +21,18 @@ from tree import ROOT
 from halfulp.explanations.given import MODES
 from halfulp.explanations.rounding import explain
 from halfulp.explanations.texts import flags_text
-from halfulp.explorer.page import page as page_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import binary_text, decimal_text, hex_text, number_text, signed_text, value_text
 from halfulp.interp.ir.errors import InputError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.chromium
 
 SCREENSHOTS = Path(os.environ.get("HALFULP_SCREENSHOTS", ROOT / "build" / "explore"))
 KINDS = ("finite", "inf", "nan", "signalling nan")  # as scalar numbers them
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the page as a file, in a folder with a space in its name."""
-    path = tmp_path_factory.mktemp("explore page") / "page.html"
-    path.write_bytes(page_text().encode())
-    return path.as_uri()
-
-
-@pytest.fixture
-def view(context: BrowserContext, address: str) -> Iterator[Page]:
-    """Open the page. It must request nothing but itself, and every error must be reported."""
-    opened = context.new_page()
-    asked: list[str] = []
-    wrong: list[str] = []
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.on("console", lambda message: wrong.append(message.text))
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.goto(address)
-    yield opened
-    assert {url.partition("#")[0] for url in asked} == {address}
-    assert wrong == []
-
-
-def text(view: Page, selector: str) -> str:
-    return " ".join(view.locator(selector).inner_text().split())
-
-
-def outcome(view: Page) -> str:
-    """Return the result that the page shows: code, value, rule."""
-    return text(view, "#outcome")
-
-
-def choose(view: Page, format_: str, number: str, mode: str = "to_nearest_even") -> None:
-    view.select_option("#format", format_)
-    view.select_option("#mode", mode)
-    view.fill("#number", number)
-
-
-def bits(view: Page) -> str:
-    return "".join(view.locator("#bits button").all_inner_texts())
 
 
 # --- the arithmetic of the script -------------------------------------------------------------------------------------
@@ -122,12 +77,6 @@ EXPLAINED = """(name, texts) => texts.map((typed) => {
     ]),
   };
 })"""
-
-
-def ask(view: Page, function: str, fmt: FloatFormat, given: list[Any]) -> Any:
-    """Return the answer of a function of the page. Text is faster to transfer than the long lists of playwright."""
-    whole = f"(text) => JSON.stringify(({function})(...JSON.parse(text)))"
-    return json.loads(view.evaluate(whole, json.dumps([fmt.name, given])))
 
 
 def unpacked(fmt: FloatFormat, code: int) -> str:
@@ -234,15 +183,6 @@ def test_what_is_typed_is_explained_as_halfulp_explains_it(fmt: FloatFormat, sha
     texts = typed(fmt)
     for given, answer in zip(texts, ask(shared, EXPLAINED, fmt, texts), strict=True):
         assert answer == explained(fmt, given), given
-
-
-@pytest.fixture(scope="module")
-def shared(browser: Browser, address: str) -> Iterator[Page]:
-    """Provide the page, for tests that do not need it as it opens."""
-    with browser.new_page() as opened:
-        opened.set_default_timeout(BROWSER_MILLISECONDS)
-        opened.goto(address)
-        yield opened
 
 
 # --- clicks and keys --------------------------------------------------------------------------------------------------
