@@ -185,6 +185,9 @@ print(hu.semantics_version)
             "explain": """
 print(hu.explain(0.3, "f4E2M1FN"))
 """,
+            "explore": """
+print(hu.explore(0.3, "f8E4M3FN", beside="f8E5M2"))
+""",
             "explain_op": """
 print(hu.explain_op("arith.mulf", "f4E2M1FN", 1.5, 1.5))
 """,

@@ -88,6 +88,9 @@ def explore(
     A notebook shows it in a frame; ``.save(path)`` writes it to a file, ``.open()`` shows it in a browser. It needs
     neither a server nor a network.
 
+        >>> hu.explore(0.3, "f8E4M3FN", beside="f8E5M2")
+        ExplorePage(format='f8E4M3FN', number='0.3', mode='to_nearest_even', beside='f8E5M2')
+
     ``number``: one number, as `explain` takes it: a Python or NumPy number, a `fractions.Fraction` or
     `decimal.Decimal`, a scalar `Value`, or text, such as ``"1/3"``, ``"0x1.8p-3"`` or the bits ``"0x7E"``.
     ``type``: a float type; by default that of a `Value`, else f8E4M3FN. ``rounding``: a mode, stochastic included.
@@ -95,9 +98,6 @@ def explore(
     ``"%"`` (fmod), or a name such as ``"add"`` or ``"arith.addf"``. ``beside``: a second type, whose results are shown
     beside those of the first. ``random``: the random bits of stochastic rounding, an unsigned NumPy integer such as
     ``np.uint8(100)``.
-
-        >>> hu.explore(0.3, "f8E4M3FN", beside="f8E5M2")
-        ExplorePage(format='f8E4M3FN', number='0.3', mode='to_nearest_even', beside='f8E5M2')
 
     Raises InputError for what is not one number, and for ``op`` without ``other`` and the reverse; Unsupported for a
     type that is not on the page; ValueError for an unknown mode or operation; TypeMismatch for random bits of another
