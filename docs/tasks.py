@@ -213,7 +213,6 @@ print([step.op for step in trace.steps])
 figure = hu.plot.staircase("f8E4M3FN", 380, 480)
 print(figure.axes[0].get_ylabel())
 """,
-            "explore": "",
         },
     ),
     Task(
