@@ -50,6 +50,7 @@ _EXPORTS: Mapping[str, str] = {
     "explain": "halfulp.explanations.explaining",
     "explain_dot": "halfulp.explanations.dot",
     "explain_op": "halfulp.explanations.explaining",
+    "explore": "halfulp.explorer.notebook",
     "trace": "halfulp.traces.trace",
     "Trace": "halfulp.traces.trace",
     "plot": "halfulp.plot:",

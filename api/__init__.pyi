@@ -11,6 +11,7 @@ from halfulp.evaluating import eval as eval
 from halfulp.explanations.dot import explain_dot as explain_dot
 from halfulp.explanations.explaining import explain as explain
 from halfulp.explanations.explaining import explain_op as explain_op
+from halfulp.explorer.notebook import explore as explore
 from halfulp.extending import register_cast as register_cast
 from halfulp.extending import register_dialect as register_dialect
 from halfulp.extending import register_external as register_external
@@ -100,6 +101,7 @@ __all__ = [
     "explain",
     "explain_dot",
     "explain_op",
+    "explore",
     "float_format",
     "float_formats",
     "load",

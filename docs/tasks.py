@@ -196,6 +196,9 @@ print(hu.semantics_version)
             "explain": """
 print(hu.explain(0.3, "f4E2M1FN"))
 """,
+            "explore": """
+print(hu.explore(0.3, "f8E4M3FN", beside="f8E5M2"))
+""",
             "explain_op": """
 print(hu.explain_op("arith.mulf", 1.5, 1.5, type="f4E2M1FN"))
 """,
@@ -221,7 +224,6 @@ print([step.op for step in trace.steps])
 figure = hu.plot.staircase("f8E4M3FN", 380, 480)
 print(figure.axes[0].get_ylabel())
 """,
-            "explore": "",
         },
     ),
     Task(

@@ -15,8 +15,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -26,6 +30,7 @@ from tree import ROOT, pyproject
 
 import halfulp as hu
 from halfulp.command import main as cli
+from halfulp.explorer.page import page as explore_page
 from halfulp.interp.declare.registry import MODULES, default_registry
 from halfulp.semantics.profile import PROFILE_FIELDS
 
@@ -308,7 +313,8 @@ def test_the_site_has_every_page_and_its_links_lead_somewhere(site: Path) -> Non
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             assert target.is_file(), f"{path.name}: {link}"
             checked += 1
-            if target in found and parts.fragment:
+            # The explore page keeps its state behind the "#".
+            if target in found and parts.fragment and target.name != EXPLORE_PAGE:
                 assert unquote(parts.fragment) in found[target].names, f"{path.name}: {link}"
     assert checked > 500
 
@@ -345,6 +351,59 @@ SEARCHED = {
     "Value": "Python API",
 }
 """What people search for, and a page that is among the first that the search finds."""
+
+
+EXPLORE_PAGE = "explore-page.html"
+
+
+def test_the_explore_page_is_in_the_site(site: Path) -> None:
+    assert (site / EXPLORE_PAGE).read_text(encoding="utf-8") == explore_page()
+    shown = Page(site / "explore.html")
+    assert EXPLORE_PAGE in shown.links
+    assert EXPLORE_PAGE in shown.loads
+
+
+@pytest.fixture
+def served(site: Path) -> Iterator[str]:
+    """Serve the site by http, and return its address."""
+    handler = partial(SilentHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class SilentHandler(SimpleHTTPRequestHandler):
+    """Serves files without a line for each."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("scheme", ["file", "http"])
+def test_the_explore_page_works_in_its_frame_and_by_itself(
+    scheme: str, context: BrowserContext, site: Path, served: str
+) -> None:
+    asked: list[str] = []
+    wrong: list[str] = []
+    view = context.new_page()
+    view.on("request", lambda request: asked.append(request.url))
+    view.on("pageerror", lambda error: wrong.append(str(error)))
+    view.goto((site / "explore.html").as_uri() if scheme == "file" else f"{served}/explore.html")
+    frame = view.frame_locator("iframe.explore")
+    frame.locator("#number").fill("465")
+    assert frame.locator("#hex").inner_text() == "0x7F"
+    frame.get_by_role("link", name="1.1 stochastically").click()
+    assert frame.locator("#mode").input_value() == "stochastic"
+    frame.locator("#number-up").click()
+    assert frame.locator("#number").input_value() == "0x3D"
+    with context.expect_page() as opened:
+        view.click(f"a[href='{EXPLORE_PAGE}']")
+    opened.value.fill("#number", "1/3")
+    assert opened.value.inner_text("#hex") == "0x2B"
+    assert {urlsplit(url).netloc for url in asked} <= {"", urlsplit(served).netloc}
+    assert wrong == []
 
 
 @pytest.mark.chromium

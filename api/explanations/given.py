@@ -33,9 +33,14 @@ MODES: Mapping[str, Rounding] = {mode.spelling: mode for mode in Rounding if mod
 _F64 = FORMATS["f64"]
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)", re.ASCII)
+_HEXADECIMAL = re.compile(r"([+-]?)0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP]([+-]?\d+)", re.ASCII)
 _BITS = re.compile(r"0[xX][0-9a-fA-F]+")
 _SPECIAL = re.compile(r"[+-]?(nan|inf)", re.IGNORECASE)
 _MOST_DIGITS = 4300
+_LARGEST_EXPONENT = 20_000
+"""Of a hexadecimal float: beyond all formats, and still quick to compute with."""
+READ_AS_F64 = "read as the nearest f64, as every MLIR literal is; a fraction such as 3/10 is exact"
+"""The reading of a decimal that is not an f64."""
 
 
 def mode_named(rounding: str) -> str:
@@ -144,15 +149,32 @@ def given_text(text: str, fmt: FloatFormat) -> GivenNumber:
         if code >> fmt.bits:
             raise InputError(f"the bit pattern {text} does not fit the {fmt.bits} bits of {fmt.name}")
         return given_bits(text, fmt, code)
+    if hexadecimal := _HEXADECIMAL.fullmatch(text):
+        return _given_hexadecimal(text, *hexadecimal.groups())
     if _SPECIAL.fullmatch(text):
         return given_code(text, "", _F64, double_bits(float(text)))
     if _DECIMAL.fullmatch(text):
         number = float(text)
         # Decimal compares exactly, however large the exponents.
         exact = abs(number) != float("inf") and decimal.Decimal(text) == decimal.Decimal(number)
-        reading = "" if exact else "read as the nearest f64, as every MLIR literal is; a fraction such as 3/10 is exact"
-        return given_code(text, reading, _F64, double_bits(number))
-    raise InputError(f"'{text}' is not a number: write a decimal, a fraction such as 1/3, nan, inf, or raw bits 0x…")
+        return given_code(text, "" if exact else READ_AS_F64, _F64, double_bits(number))
+    raise InputError(
+        f"'{text}' is not a number: write a decimal, a fraction such as 1/3, a hexadecimal float such as 0x1.8p-3, "
+        "nan, inf, or raw bits 0x…"
+    )
+
+
+def _given_hexadecimal(text: str, sign: str, digits: str, exponent: str) -> GivenNumber:
+    """Take a hexadecimal float of C. It is exact."""
+    whole, _, part = digits.partition(".")
+    significand = int(whole + part, 16)
+    if not significand:
+        return given_code(text, "", _F64, double_bits(-0.0 if sign == "-" else 0.0))
+    power = int(exponent)
+    if abs(power) > _LARGEST_EXPONENT:
+        raise InputError(f"the exponent {exponent} of {text} is too large; at most {_LARGEST_EXPONENT}")
+    number = significand * Fraction(2) ** (power - 4 * len(part))
+    return given_fraction(text, -number if sign == "-" else number)
 
 
 def real_of_text(text: str) -> Fraction | None:

@@ -13,12 +13,13 @@ from fractions import Fraction
 from halfulp.explanations.by_profile import profile_groups, profile_rule
 from halfulp.explanations.given import (
     MODES,
+    READ_AS_F64,
     Found,
     GivenNumber,
 )
 from halfulp.explanations.html import rounding_html
 from halfulp.explanations.records import ExplainedRounding, RoundedNumber
-from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule
+from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule, rule_as_read
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.neighbours import midpoint_of, neighbours
@@ -99,5 +100,7 @@ def _rule(fmt: FloatFormat, given: GivenNumber, mode: Rounding, spec: Found, mid
     if given.code is not None:
         return "a bit pattern is not rounded"
     if given.exact is not None:
-        return rounding_rule(fmt, given.exact, not given.exact and given.negative, mode, spec.code, midpoint)
-    return infinity_rule(fmt, given.negative) if given.infinite else nan_rule(fmt, given.bare)
+        rule = rounding_rule(fmt, given.exact, not given.exact and given.negative, mode, spec.code, midpoint)
+    else:
+        rule = infinity_rule(fmt, given.negative) if given.infinite else nan_rule(fmt, given.bare)
+    return rule_as_read(rule, given.exact) if given.reading == READ_AS_F64 else rule

@@ -15,6 +15,14 @@ _DIRECTED: Mapping[Rounding, str] = {
     Rounding.UPWARD: "upward: toward +infinity",
     Rounding.TOWARD_ZERO: "toward zero",
 }
+EXACT = "the value is exact in this format: nothing is rounded"
+AS_READ: Mapping[str, str] = {
+    "infinite": "too large for an f64, so it is read as infinity: ",
+    "zero": "too small for an f64, so it is read as zero: ",
+    "exact zero": "too small for an f64, so it is read as zero, which is a value of this format",
+    "exact": "the f64 that is read is exact in this format: only the reading rounded",
+}
+"""The words for a decimal that is not an f64, where the f64 that is read for it decides more than the rounding does."""
 
 
 def rounding_rule(
@@ -34,7 +42,7 @@ def rounding_rule(
         return negative_rule(fmt)
     rounded = None if code is None else scalar.value(fmt, code)
     if rounded == exact:
-        return "the value is exact in this format: nothing is rounded"
+        return EXACT
     if midpoint is None:
         return f"below the smallest value of {fmt.name}, which has no zero: that value, in every mode"
     if abs(exact) > _largest(fmt):
@@ -46,6 +54,35 @@ def rounding_rule(
     if exact == midpoint:
         return f"{_tie_rule(fmt, mode, abs(rounded) > abs(exact))}: the value {side}"
     return f"to nearest: the value {side} is nearer"
+
+
+def stochastic_rule(
+    fmt: FloatFormat, exact: Fraction, negative_zero: bool, code: int | None, midpoint: Fraction | None, away: bool
+) -> str:
+    """Say which rule rounds a finite exact value stochastically. ``away``: the random bits are less than the discarded
+    fraction.
+    """
+    largest = _largest(fmt)
+    negative = exact < 0 and not fmt.signed
+    if midpoint is None or negative or abs(exact) >= 2 * abs(midpoint) - largest > largest:
+        return rounding_rule(fmt, exact, negative_zero, Rounding.TO_NEAREST_EVEN, code, midpoint)
+    drawn = f"the random bits are {'less' if away else 'not less'} than the discarded fraction"
+    if abs(exact) > largest:
+        end = f"overflow; {instead_of_infinity(fmt)}" if away else "the largest finite value"
+        return f"beyond the largest finite value {value_text(fmt, fmt.max_code)}; {drawn}: {end}"
+    side = "above" if away == (exact > 0) else "below"
+    return f"{drawn}: {'away from' if away else 'toward'} zero, so the value {side}"
+
+
+def rule_as_read(rule: str, exact: Fraction | None) -> str:
+    """Return the rule for a decimal that is not an f64. ``exact``: the value of the f64 that is read, None if it is
+    infinite.
+    """
+    if exact is None:
+        return AS_READ["infinite"] + rule
+    if not exact:
+        return AS_READ["exact zero"] if rule == EXACT else AS_READ["zero"] + rule
+    return AS_READ["exact"] if rule == EXACT else rule
 
 
 def nan_rule(fmt: FloatFormat, bare: str = "") -> str:

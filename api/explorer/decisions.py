@@ -12,14 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from halfulp.explanations.explaining import explain
-from halfulp.explanations.given import MODES, given_number
-from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule
+from halfulp.explanations.given import MODES, READ_AS_F64, given_number
+from halfulp.explanations.rules import AS_READ, EXACT, infinity_rule, nan_rule, rounding_rule, stochastic_rule
+from halfulp.explorer.special_operands import OPERATIONS, nan_words, operation_rows
+from halfulp.explorer.ways import WAYS, Way
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import bit_fields
 
 LOWER, UPPER, POISON = "lower", "upper", "poison"
@@ -86,33 +88,41 @@ class _Outcomes:
         self.fmt = fmt
         self.rows: dict[tuple[str, int, str], int] = {}
 
-    def _row(self, result: scalar.Result, rule: str, names: Mapping[int, str]) -> int:
+    def row(self, result: scalar.Result, rule: str, names: Mapping[int, str] = MappingProxyType({})) -> int:
+        """Return the number of the row of a result. ``names``: of codes."""
         name = POISON if result.poison else names.get(result.code, hex(result.code))
         return self.rows.setdefault((name, result.flags, rule), len(self.rows))
 
     def of_code(self, source: FloatFormat, code: int) -> list[int]:
-        """Convert a code of another format that is NaN, infinite or zero in each mode; return numbers of rows."""
+        """Convert a code of another format that is NaN, infinite or zero in each way; return numbers of rows."""
         number = scalar.value(source, code)
         negative = bool(code >> (source.bits - 1))
 
-        def rule(mode: Rounding, result: scalar.Result) -> str:
+        def rule(way: Way, result: scalar.Result) -> str:
             if number is not None:
-                return rounding_rule(self.fmt, number, negative, mode, result.code, None)
+                return rounding_rule(self.fmt, number, negative, way.word, result.code, None)
             return infinity_rule(self.fmt, negative) if source.is_infinite(code) else nan_rule(self.fmt)
 
-        results = ((mode, scalar.convert(source, self.fmt, code, mode)) for mode in MODES.values())
-        return [self._row(result, rule(mode, result), {}) for mode, result in results]
+        results = ((way, scalar.convert(source, self.fmt, code, way.mode, random=way.random(None))) for way in WAYS)
+        return [self.row(result, rule(way, result)) for way, result in results]
 
-    def of_number(self, number: Fraction, midpoint: Fraction | None, names: Mapping[int, str]) -> list[int]:
-        """Round a number other than zero in each mode; return numbers of rows. ``names``: of codes."""
-        results = ((mode, scalar.from_fraction(self.fmt, number, mode)) for mode in MODES.values())
-        return [
-            self._row(result, rounding_rule(self.fmt, number, False, mode, result.code, midpoint), names)
-            for mode, result in results
-        ]
+    def of_number(
+        self, number: Fraction, midpoint: Fraction | None, names: Mapping[int, str], part: Fraction | None = None
+    ) -> list[int]:
+        """Round a number other than zero in each way; return numbers of rows. ``part``: of the way after the value
+        before it, if that decides.
+        """
+
+        def rule(way: Way, result: scalar.Result) -> str:
+            if way.away is None:
+                return rounding_rule(self.fmt, number, False, way.mode, result.code, midpoint)
+            return stochastic_rule(self.fmt, number, False, result.code, midpoint, way.away)
+
+        results = ((way, scalar.from_fraction(self.fmt, number, way.mode, random=way.random(part))) for way in WAYS)
+        return [self.row(result, rule(way, result), names) for way, result in results]
 
     def signs(self, magnitude: int, position: Fraction) -> list[list[int]]:
-        """Return the results of each sign and mode at a position after a magnitude."""
+        """Return the results of each sign and way at a position after a magnitude."""
         value, step = _step(self.fmt, magnitude)
         number, midpoint = value + step * position, value + step / 2
         found = []
@@ -120,7 +130,7 @@ class _Outcomes:
             names = {self._code(sign, magnitude): LOWER}
             if magnitude < self.fmt.max_magnitude:
                 names[self._code(sign, magnitude + 1)] = UPPER
-            found.append(self.of_number(unit * number, unit * midpoint if position else None, names))
+            found.append(self.of_number(unit * number, unit * midpoint if position else None, names, position))
         return found
 
     def _code(self, sign: int, magnitude: int) -> int:
@@ -130,7 +140,7 @@ class _Outcomes:
 
     def region(self, region: MagnitudeRange) -> list[list[list[list[int]]] | None]:
         """Return the results by parity of the magnitude (None for a parity that does not occur), position, sign and
-        mode.
+        way.
         """
         start = _magnitude_near_one(self.fmt, region.first, max(region.first, region.last - 1))
         found: list[list[list[list[int]]] | None] = [None, None]
@@ -139,7 +149,7 @@ class _Outcomes:
         return found
 
     def special(self) -> dict[str, list[list[int]]]:
-        """Return the results of each sign and mode outside of all regions, by situation."""
+        """Return the results of each sign and way outside of all regions, by situation."""
         fmt, f64 = self.fmt, FORMATS["f64"]
         codes = {"nan": f64.nan_code or 0, "inf": f64.infinity_code or 0, "zero": 0}
         signs = (0, f64.sign_mask or 0)
@@ -183,9 +193,11 @@ def format_row(fmt: FloatFormat) -> dict[str, Any]:
         "maxMagnitude": hex(fmt.max_magnitude),
         "infinityMagnitude": _hex(fmt.infinity_magnitude),
         "readingOfBits": given_number("0x0", fmt).reading,
-        "outcomes": list(outcomes.rows),
         "special": special,
         "regions": between,
+        "operations": operation_rows(fmt, outcomes.row),
+        "nanRules": nan_words(fmt),
+        "outcomes": list(outcomes.rows),
     }
 
 
@@ -194,9 +206,19 @@ def tables() -> dict[str, Any]:
     share.
     """
     f64 = FORMATS["f64"]
+    formats = [format_row(fmt) for fmt in FORMATS.values()]
+    # Many rules occur many times.
+    rules = {rule: 0 for row in formats for _, _, rule in row["outcomes"]}
+    rules = {rule: number for number, rule in enumerate(rules)}
+    for row in formats:
+        row["outcomes"] = [(result, flags, rules[rule]) for result, flags, rule in row["outcomes"]]
     return {
         "modes": list(MODES),
-        "readingOfDecimals": given_number("0.1", f64).reading,
+        "operations": {op: [operation.name, operation.sign] for op, operation in OPERATIONS.items()},
+        "readingOfDecimals": READ_AS_F64,
+        "asRead": dict(AS_READ),
+        "ruleOfExact": EXACT,
         "ruleOfBits": explain("0x0", f64).rule,
-        "formats": [format_row(fmt) for fmt in FORMATS.values()],
+        "rules": list(rules),
+        "formats": formats,
     }

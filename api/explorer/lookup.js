@@ -8,6 +8,9 @@
 
 const TABLES = JSON.parse(document.getElementById("tables").textContent);
 const FORMATS = new Map(TABLES.formats.map((row) => [row.name, prepared(row)]));
+const STOCHASTIC = "stochastic";
+/** Columns of the tables: the modes, and three ways of stochastic rounding. */
+const COLUMNS = TABLES.modes.length + 3;
 const FLAG_NAMES = [
   [1, "inexact"],
   [2, "underflow"],
@@ -16,12 +19,14 @@ const FLAG_NAMES = [
   [16, "invalid"],
 ];
 const MOST_CHARACTERS = 4300;
+/** Of a hexadecimal float: beyond all formats, and still quick to compute with. */
+const LARGEST_EXPONENT = 20000n;
 /** Integers of more bits are not spelled. */
 const MOST_BITS = 14000;
 
 /** A row of the tables, its codes and magnitudes as BigInts. */
 function prepared(row) {
-  const format = { ...row };
+  const format = { ...row, outcomes: row.outcomes.map(([result, flags, rule]) => [result, flags, TABLES.rules[rule]]) };
   for (const key of ["quietBit", "nanCode", "minNormalMagnitude", "maxMagnitude", "infinityMagnitude"]) {
     format[key] = row[key] === null ? null : BigInt(row[key]);
   }
@@ -87,7 +92,7 @@ function trailingZeros(n) {
 
 // --- codes -----------------------------------------------------------------------------------------------------------
 
-/** A code taken apart: (-1)**sign * significand * 2**exponent if it is finite. */
+/** A code taken apart: (-1)**sign * significand * 2**exponent if it is finite; of a NaN, its fraction field. */
 function unpack(format, code) {
   const mantissa = BigInt(format.mantissaBits);
   const sign = format.signed ? Number(code >> BigInt(format.bits - 1)) : 0;
@@ -98,13 +103,13 @@ function unpack(format, code) {
   if (format.integerBit) {
     const field = (code >> (mantissa + 1n)) & exponentMask;
     integerBit = (code >> mantissa) & 1n;
-    if (field && !integerBit) return { kind: "signalling nan", sign: 0 };
+    if (field && !integerBit) return { kind: "signalling nan", sign: 0, significand: 0n, invalid: true };
     magnitude = (field << mantissa) | fraction;
   }
   if (magnitude > format.maxMagnitude || code === format.nanCode) {
     if (magnitude === format.infinityMagnitude) return { kind: "inf", sign };
-    if (!format.nanHasPayload) return { kind: "nan", sign: 0 };
-    return { kind: format.quietBit & ~code ? "signalling nan" : "nan", sign };
+    if (!format.nanHasPayload) return { kind: "nan", sign: 0, significand: 0n };
+    return { kind: format.quietBit & ~code ? "signalling nan" : "nan", sign, significand: fraction };
   }
   const field = Number(magnitude >> mantissa);
   const exponent = (field || Number(format.zero)) - format.bias - format.mantissaBits;
@@ -232,6 +237,19 @@ function binaryText(format, code) {
   return `${x.sign ? "-" : ""}${point} * 2^${x.exponent + format.mantissaBits}`;
 }
 
+/** An exact number as a hexadecimal float of C, 0x1.8p-3; null where the denominator is not a power of two. */
+function hexFloatText(number, negative = number.n < 0n) {
+  const sign = negative ? "-" : "";
+  if (number.n === 0n) return `${sign}0x0p+0`;
+  const { n, d } = reduced(number);
+  const size = absolute(n) >> BigInt(trailingZeros(n));
+  if (d !== 1n << BigInt(trailingZeros(d)) || bitLength(size) > MOST_BITS) return null;
+  const rest = size.toString(2).slice(1);
+  const digits = rest.replace(/.{1,4}/g, (four) => parseInt(four.padEnd(4, "0"), 2).toString(16));
+  const exponent = bitLength(n) - bitLength(d);
+  return `${sign}0x1${digits && "."}${digits}p${exponent < 0 ? "" : "+"}${exponent}`;
+}
+
 function flagsText(flags) {
   const raised = FLAG_NAMES.filter(([bit]) => flags & bit).map(([, name]) => name);
   return raised.join(", ") || "none";
@@ -244,8 +262,8 @@ function signedText(number) {
 // --- what is rounded -------------------------------------------------------------------------------------------------
 
 /**
- * Text as halfulp.explain reads it: {text, reading, kind, sign, exact, code}. `exact` is null unless the kind is
- * "finite"; `code` is set for bits, which are not rounded. Throws an Error that says what is wrong.
+ * Text as halfulp.explain reads it: {text, reading, kind, sign, exact, code, fixed}. `exact` is null unless the kind
+ * is "finite"; `code` and `fixed`, the result, are set for bits, which are not rounded. Throws an Error that says what is wrong.
  */
 function given(format, typed) {
   const text = typed.trim();
@@ -264,7 +282,14 @@ function given(format, typed) {
       throw new Error(`the bit pattern ${text} does not fit the ${format.bits} bits of ${format.name}`);
     }
     const { kind, sign } = unpack(format, code);
-    return { text, reading: format.readingOfBits, kind, sign, exact: valueOf(format, code), code };
+    const exact = valueOf(format, code);
+    const fixed = outcome(format, code, 0, TABLES.ruleOfBits);
+    return { text, reading: format.readingOfBits, kind, sign, exact, code, fixed };
+  }
+  const hexadecimal = /^([+-]?)0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p([+-]?\d+)$/i.exec(text);
+  if (hexadecimal) {
+    const exact = hexadecimalFloat(text, hexadecimal);
+    return { text, reading: "", kind: "finite", sign: Number(hexadecimal[1] === "-"), exact, code: null };
   }
   const special = /^([+-]?)(nan|inf)$/i.exec(text);
   if (special) {
@@ -273,7 +298,8 @@ function given(format, typed) {
   }
   const decimal = /^([+-]?)(\d+\.?\d*|\.\d+)(?:e([+-]?\d+))?$/i.exec(text);
   if (!decimal) {
-    throw new Error(`'${text}' is not a number: write a decimal, a fraction such as 1/3, nan, inf, or raw bits 0x…`);
+    const exactly = "a fraction such as 1/3, a hexadecimal float such as 0x1.8p-3";
+    throw new Error(`'${text}' is not a number: write a decimal, ${exactly}, nan, inf, or raw bits 0x…`);
   }
   const number = Number(text);
   const bits = new DataView(new ArrayBuffer(8));
@@ -282,6 +308,18 @@ function given(format, typed) {
   const exact = valueOf(FORMATS.get("f64"), bits.getBigUint64(0));
   const reading = exact !== null && isDecimal(exact, decimal) ? "" : TABLES.readingOfDecimals;
   return { text, reading, kind, sign, exact, code: null };
+}
+
+/** The exact value of a hexadecimal float, taken apart. */
+function hexadecimalFloat(text, [, sign, digits, exponent]) {
+  const [whole, part = ""] = digits.split(".");
+  const significand = BigInt(`0x${whole}${part}`);
+  if (significand === 0n) return { n: 0n, d: 1n };
+  const power = BigInt(exponent.replace("+", ""));
+  if (absolute(power) > LARGEST_EXPONENT) {
+    throw new Error(`the exponent ${exponent} of ${text} is too large; at most ${LARGEST_EXPONENT}`);
+  }
+  return reduced(scaled(sign === "-" ? -significand : significand, Number(power) - 4 * part.length));
 }
 
 /** Whether a finite f64 is the decimal number that it was read from. */
@@ -296,38 +334,82 @@ function isDecimal(exact, [, sign, digits, exponent]) {
 
 // --- looking a rounding up -------------------------------------------------------------------------------------------
 
-/** Where a number lies, and the row of the table for it: numbers of outcomes by mode. */
+/**
+ * Where a number lies: {lower, way, outcomes}. `lower` is the magnitude of the value before it, and `way` its distance
+ * from there in steps, null where no rounding decides. `outcomes` is the row of the table: a number for each column, the
+ * modes and after them the three ways of stochastic rounding.
+ */
 function situation(format, x) {
   const { special } = format;
-  if (x.kind !== "finite") return { lower: null, outcomes: special[x.kind === "inf" ? "inf" : "nan"][x.sign] };
-  if (x.exact.n === 0n) return { lower: null, outcomes: special.zero[x.sign] };
+  const fixed = (outcomes) => ({ lower: null, way: null, outcomes });
+  if (x.kind !== "finite") return fixed(special[x.kind === "inf" ? "inf" : "nan"][x.sign]);
+  if (x.exact.n === 0n) return fixed(special.zero[x.sign]);
   const size = magnitudeOf(x.exact);
   const lower = magnitudeBelow(format, size);
-  if (lower === null) return { lower, outcomes: special.below[x.sign] };
+  if (lower === null) return fixed(special.below[x.sign]);
   const value = magnitudeValue(format, lower);
-  if (compare(value, size) === 0) return { lower, outcomes: special.exact[x.sign] };
+  if (compare(value, size) === 0) return { lower, way: null, outcomes: special.exact[x.sign] };
   const step = scaled(1n, unpack(format, codeOf(format, 0, lower)).exponent);
   const way = over(minus(size, value), step);
   const region = format.regions.find(({ last }) => lower <= last);
   let position = 0;
   for (const cut of region.cuts) position += 1 + compare(way, { n: BigInt(cut), d: 4n });
-  return { lower, outcomes: region.outcomes[Number(lower & 1n)][position][x.sign] };
+  return { lower, way, outcomes: region.outcomes[Number(lower & 1n)][position][x.sign] };
+}
+
+/** A row of a format's outcomes for a number of this sign after this magnitude: {code (null: poison), value, ...}. */
+function outcomeOf(format, row, sign, lower, asRead) {
+  const [result, flags, rule] = format.outcomes[row];
+  let code = null;
+  if (result === "lower") code = codeOf(format, sign, lower);
+  else if (result === "upper") code = codeOf(format, sign, lower + 1n);
+  else if (result !== "poison") code = BigInt(result);
+  return outcome(format, code, flags, asRead(rule));
+}
+
+function outcome(format, code, flags, rule) {
+  return { code, value: code === null ? null : valueOf(format, code), flags, rule };
+}
+
+/** The same words about a decimal that is not an f64 as those of halfulp.explain. */
+function ruleAsRead(x, rule) {
+  const { asRead, readingOfDecimals, ruleOfExact } = TABLES;
+  if (x.reading !== readingOfDecimals) return rule;
+  if (x.exact === null) return asRead.infinite + rule;
+  if (x.exact.n === 0n) return rule === ruleOfExact ? asRead["exact zero"] : asRead.zero + rule;
+  return rule === ruleOfExact ? asRead.exact : rule;
+}
+
+/**
+ * What each column of the table gives. `fixed` numbers have one result, which is not rounded: bits, and what NaN,
+ * infinities and zeros give.
+ */
+function columns(format, x) {
+  if (x.fixed) return { way: null, all: Array(COLUMNS).fill(x.fixed) };
+  const { lower, way, outcomes } = x.outcomes ? { lower: null, way: null, outcomes: x.outcomes } : situation(format, x);
+  const asRead = (rule) => ruleAsRead(x, rule);
+  return { way, all: outcomes.map((row) => outcomeOf(format, row, x.sign, lower, asRead)) };
 }
 
 /** What each mode gives: {mode, code (null: poison), value, flags, rule}. */
 function rounded(format, x) {
-  if (x.code !== null) {
-    return TABLES.modes.map((mode) => ({ mode, code: x.code, value: x.exact, flags: 0, rule: TABLES.ruleOfBits }));
-  }
-  const { lower, outcomes } = situation(format, x);
-  return outcomes.map((row, index) => {
-    const [result, flags, rule] = format.outcomes[row];
-    let code = null;
-    if (result === "lower") code = codeOf(format, x.sign, lower);
-    else if (result === "upper") code = codeOf(format, x.sign, lower + 1n);
-    else if (result !== "poison") code = BigInt(result);
-    return { mode: TABLES.modes[index], code, value: code === null ? null : valueOf(format, code), flags, rule };
-  });
+  const { all } = columns(format, x);
+  return TABLES.modes.map((mode, index) => ({ mode, ...all[index] }));
+}
+
+/**
+ * Stochastic rounding: {discarded, width, away, toward, result}. `discarded` is the fraction that decides, null where
+ * nothing is random. The number goes away from zero if value / 2**width is less than it.
+ */
+function stochastic(format, x, { value, width }) {
+  const { way, all } = columns(format, x);
+  const [unbounded, away, toward] = all.slice(TABLES.modes.length);
+  if (way === null || way.n >= way.d) return { discarded: null, width, result: toward };
+  const drawn = { n: value, d: 1n << BigInt(width) };
+  // With one bit more of precision, which decides about the underflow of what is just below the normal values.
+  const finer = minus(plus(way, way), { n: 1n, d: 1n });
+  const result = compare(drawn, way) >= 0 ? toward : compare(drawn, finer) < 0 ? unbounded : away;
+  return { discarded: reduced(way), width, away, toward, result };
 }
 
 /** The codes of the nearest finite values strictly below and above a number; null beyond the ends of the format. */
@@ -348,9 +430,25 @@ function neighbours(format, exact) {
   };
 }
 
-/** Everything the page shows of a number: the same as `halfulp.explain` gives. */
+/** The number that is one step up (1) or down (-1): its code, or null where there is none. */
+function stepped(format, x, direction) {
+  if (x.kind.endsWith("nan")) return null;
+  const outward = (direction < 0) === Boolean(x.sign);
+  if (x.kind === "inf") return outward ? null : codeOf(format, x.sign, format.maxMagnitude);
+  const { below, above } = neighbours(format, x.exact);
+  const code = direction < 0 ? below : above;
+  // From the smallest negative value up there is -0, where the format has it.
+  if (code !== null) return code === 0n && x.exact.n < 0n ? codeOf(format, 1, 0n) : code;
+  const end = codeOf(format, Number(direction < 0), format.infinityMagnitude ?? 0n);
+  return format.infinityMagnitude !== null && outward ? end : null;
+}
+
+/** Everything the page shows of a number that is typed: the same as `halfulp.explain` gives. */
 function explanation(format, typed) {
-  const x = given(format, typed);
+  return explained(format, given(format, typed));
+}
+
+function explained(format, x) {
   const found = { given: x, below: null, above: null, midpoint: null, ulp: null, isValue: false };
   if (x.exact !== null) {
     Object.assign(found, neighbours(format, x.exact));
@@ -367,9 +465,14 @@ function explanation(format, typed) {
       found.midpoint = low ? plus(low, half(found.ulp)) : minus(high, half(found.ulp));
     }
   }
-  found.results = rounded(format, x).map((result) => {
-    const known = result.value !== null && x.exact !== null;
-    return { ...result, error: known ? over(minus(result.value, x.exact), found.ulp) : null };
-  });
+  found.results = rounded(format, x).map((result) => withError(found, result));
   return found;
+}
+
+/** A result with its error, in ulp and relative, null where these do not exist. */
+function withError(found, result) {
+  const { exact } = found.given;
+  if (result.value === null || exact === null) return { ...result, error: null, relative: null };
+  const error = minus(result.value, exact);
+  return { ...result, error: over(error, found.ulp), relative: exact.n ? over(error, magnitudeOf(exact)) : null };
 }

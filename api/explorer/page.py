@@ -1,15 +1,35 @@
-"""The text of the page: template, style, script and tables put together."""
+"""The text of the page: template, style, scripts and tables put together."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
+import re
+from collections.abc import Mapping
+from functools import cache
 from importlib import resources
+from types import MappingProxyType
+from typing import Any
 
 from halfulp.explorer.decisions import tables
 from halfulp.release import VERSION
 from halfulp.semantics.profile import SEMANTICS_VERSION
+
+START: Mapping[str, str] = MappingProxyType(
+    {
+        "format": "f8E4M3FN",
+        "number": "0.3",
+        "mode": "to_nearest_even",
+        "operation": "",
+        "other": "0.2",
+        "beside": "",
+        "random": "128",
+        "width": "8",
+    }
+)
+"""What the controls hold at first. The names are those of the page's address, too."""
+_SCRIPTS = ("lookup.js", "arithmetic.js", "view.js", "panels.js", "controls.js")
 
 
 def _source(name: str) -> str:
@@ -21,23 +41,30 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def page() -> str:
-    """Return the whole page, the same text every time. It needs nothing beside itself, and its policy allows it nothing
-    else.
-    """
-    style = f"\n{_source('page.css')}"
-    script = f"\n{_source('lookup.js')}\n{_source('view.js')}"
+def _json(data: Any) -> str:
     # A script element has no entities, and only "<" could end it.
-    data = json.dumps(tables(), ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+
+
+@cache
+def _parts() -> Mapping[str, str]:
+    style = f"\n{_source('page.css')}"
+    script = "\n" + "\n".join(map(_source, _SCRIPTS))
     policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'"
-    parts = {
+    return {
         "policy": f"{policy}; form-action 'none'",
         "style": style,
         "version": f"halfulp {VERSION}, semantics {SEMANTICS_VERSION}",
-        "tables": data,
+        "tables": _json(tables()),
         "script": script,
     }
-    text = _source("page.html")
-    for name, part in parts.items():
-        text = text.replace("{{" + name + "}}", part)
-    return text
+
+
+def page(start: Mapping[str, str] = START) -> str:
+    """Return the whole page, the same text every time. It needs nothing beside itself, and its policy allows it nothing
+    else.
+
+    ``start``: what the controls hold at first, as far as it is not that of `START`.
+    """
+    parts = {**_parts(), "start": _json({**START, **start})}
+    return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], _source("page.html"))

@@ -1,12 +1,5 @@
-// What is shown, and what keys and clicks do. The state is three texts (format, number, mode), kept in the controls and
-// in the address after "#", so that a view can be linked.
+// What the page draws: elements, bits, the number line.
 
-const control = {
-  format: document.getElementById("format"),
-  number: document.getElementById("number"),
-  mode: document.getElementById("mode"),
-};
-const START = { format: "f8E4M3FN", number: "0.3", mode: TABLES.modes[0] };
 /** Formats of up to so many bits have a table of all codes. */
 const MOST_BITS_OF_TABLE = 8;
 /** Characters of a value beside the number line. */
@@ -100,12 +93,6 @@ function updateBits(format, code) {
   });
 }
 
-let shownCode = null;
-
-function toggle(bit) {
-  setNumber(hexText(FORMATS.get(control.format.value), (shownCode ?? 0n) ^ (1n << bit)));
-}
-
 // --- the number line -------------------------------------------------------------------------------------------------
 
 /** The ends of the line: a value of the format on either side, or where it has none, what would be next. */
@@ -115,7 +102,9 @@ function lineEnds(format, found) {
   const top = magnitudeValue(format, format.maxMagnitude);
   const next = plus(top, ulp);
   const low = below !== null ? end(below, valueOf(format, below), "") : null;
-  const high = above !== null ? end(above, valueOf(format, above), "") : null;
+  // From a negative number up to zero there is -0, where the format has it.
+  const nearest = above === 0n && x.exact.n < 0n ? codeOf(format, 1, 0n) : above;
+  const high = above !== null ? end(nearest, valueOf(format, nearest), "") : null;
   if (low && high) return [low, high];
   const absent = `no value of ${format.name}`;
   if (low) return [low, end(null, next, absent)];
@@ -147,7 +136,8 @@ function lineLabel(format, end, side, result) {
 function makeLine(format, found, result) {
   const x = found.given;
   if (x.exact === null) {
-    show("line", element("p", {}, `There is nothing on either side of ${x.kind === "inf" ? "infinity" : "NaN"}.`));
+    const words = { inf: "There is nothing on either side of infinity.", special: "No number is rounded here." };
+    show("line", element("p", {}, words[x.kind] ?? "There is nothing on either side of NaN."));
     return;
   }
   const [low, high] = lineEnds(format, found);
@@ -171,7 +161,9 @@ function makeLine(format, found, result) {
     ...marks,
   );
   const past = exactShare > 1 ? " →" : exactShare < 0 ? "← " : "";
-  const number = shortened(x.code === null ? x.text : decimalText(x.exact));
+  // A decimal that was read as zero is not what the line shows.
+  const typed = x.code === null && found.operands.length === 0 && (x.exact.n !== 0n || x.reading === "");
+  const number = shortened(typed ? x.text : decimalText(x.exact));
   const label = element("span", { class: "given" }, past === "← " ? past : "", number, past === " →" ? past : "");
   // The room beside the label is shared as the line is, so that it neither leaves the line nor needs to be measured.
   const rooms = [at, 1 - at].map((part) => {
@@ -197,175 +189,3 @@ function makeLine(format, found, result) {
   );
   show("line", element("div", { class: "pin" }, rooms[0], label, rooms[1]), picture, labels);
 }
-
-// --- the rest --------------------------------------------------------------------------------------------------------
-
-function codeText(format, result) {
-  return result.code === null ? "poison" : hexText(format, result.code);
-}
-
-function makeFacts(format, found, result) {
-  const { given: x } = found;
-  const rows = [["given", x.text + (x.reading && ` (${x.reading})`)]];
-  if (x.exact !== null) rows.push(["exactly", numberText(x.exact)]);
-  if (result.value !== null) {
-    const value = result.value.n === 0n ? valueText(format, result.code) : numberText(result.value);
-    rows.push(["value", value], ["in binary", binaryText(format, result.code)]);
-  }
-  if (found.midpoint) rows.push(["midpoint", numberText(found.midpoint)]);
-  rows.push(["error", result.error === null ? "not a finite number" : `${errorText(result)} ulp`]);
-  if (found.ulp) rows.push(["an ulp here", numberText(found.ulp)]);
-  rows.push(["flags", flagsText(result.flags)]);
-  show("facts", ...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
-}
-
-function errorText(result) {
-  return result.error.n === 0n ? "0" : signedText(result.error);
-}
-
-function makeModes(format, found, chosen) {
-  document.getElementById("modes-section").hidden = found.given.code !== null; // bits are not rounded
-  const rows = found.results.map((result) => {
-    const current = result.mode === chosen;
-    const name = [element("span", { class: "marker", "aria-hidden": "true" }, current ? "▸" : ""), result.mode];
-    const value = result.code === null ? "" : valueText(format, result.code);
-    return element(
-      "tr",
-      { "aria-current": current && "true" },
-      element("th", { scope: "row" }, ...name),
-      element("td", {}, element("code", {}, codeText(format, result))),
-      element("td", { title: value }, shortened(value)),
-      element("td", {}, result.error === null ? "" : errorText(result)),
-      element("td", {}, flagsText(result.flags)),
-      element("td", {}, result.rule),
-    );
-  });
-  show("modes", ...rows);
-}
-
-/** The buttons of all codes of a small format. */
-function makeAll(format) {
-  const section = document.getElementById("all");
-  section.hidden = format.bits > MOST_BITS_OF_TABLE;
-  if (section.hidden) {
-    show("codes");
-    return;
-  }
-  document.getElementById("all-heading").textContent = `All ${1 << format.bits} codes of ${format.name}`;
-  const cells = Array.from({ length: 1 << format.bits }, (_, index) => {
-    const code = BigInt(index);
-    const hex = hexText(format, code);
-    const value = valueText(format, code);
-    const short = valueText(format, code, shortText).replace("signalling nan", "snan");
-    const texts = [element("code", {}, hex), element("span", {}, short)];
-    const label = `${hex}: ${value}`;
-    const go = () => setNumber(hex);
-    const kind = unpack(format, code).kind;
-    const attributes = { type: "button", tabindex: -1, "aria-label": label, title: label, onclick: go };
-    return element("button", { ...attributes, class: kind === "finite" ? false : "special" }, ...texts);
-  });
-  show("codes", ...cells);
-}
-
-function updateAll(code) {
-  const cells = document.querySelectorAll("#codes button");
-  const focused = document.activeElement;
-  cells.forEach((cell, index) => {
-    const current = code !== null && BigInt(index) === code;
-    if (current) cell.setAttribute("aria-current", "true");
-    else cell.removeAttribute("aria-current");
-    cell.tabIndex = current ? 0 : -1;
-  });
-  if (focused.parentElement?.id === "codes") {
-    for (const cell of cells) cell.tabIndex = cell === focused ? 0 : -1;
-  } else if (code === null && cells.length) {
-    cells[0].tabIndex = 0;
-  }
-}
-
-// --- state -----------------------------------------------------------------------------------------------------------
-
-let shownFormat = null;
-
-function update() {
-  const format = FORMATS.get(control.format.value);
-  if (format !== shownFormat) {
-    makeBits(format);
-    makeAll(format);
-    shownFormat = format;
-  }
-  let found;
-  let wrong = "";
-  try {
-    found = explanation(format, control.number.value);
-  } catch (error) {
-    if (error.constructor !== Error) throw error; // a defect, not something that was typed
-    wrong = error.message;
-  }
-  document.getElementById("wrong").textContent = wrong;
-  document.getElementById("result").hidden = Boolean(wrong);
-  if (wrong) control.number.setAttribute("aria-invalid", "true");
-  else control.number.removeAttribute("aria-invalid");
-  shownCode = null;
-  if (!wrong) {
-    const result = found.results[TABLES.modes.indexOf(control.mode.value)];
-    shownCode = result.code;
-    const value = result.code === null ? "" : valueText(format, result.code);
-    document.getElementById("hex").textContent = codeText(format, result);
-    document.getElementById("value").textContent = value && ` = ${value}`;
-    document.getElementById("rule").textContent = result.rule;
-    updateBits(format, result.code);
-    makeLine(format, found, result);
-    makeFacts(format, found, result);
-    makeModes(format, found, result.mode);
-  }
-  updateAll(shownCode);
-  const state = new URLSearchParams({ format: format.name, number: control.number.value, mode: control.mode.value });
-  history.replaceState(null, "", `#${state}`);
-}
-
-function setNumber(text) {
-  control.number.value = text;
-  update();
-}
-
-/** Text that stands for exactly the value of a code in any format; null where it would be too long. */
-function exactText(format, code) {
-  const decimal = valueText(format, code).replace("signalling ", "");
-  // A decimal is read as an f64, which may not hold the value; a fraction is exact.
-  if (!decimal.includes("...") && given(format, decimal).reading === "") return decimal;
-  const { n, d } = reduced(valueOf(format, code));
-  const fraction = `${n}/${d}`;
-  return fraction.length <= MOST_CHARACTERS ? fraction : null;
-}
-
-/** Another format takes over the number, not its bits: bits that were clicked become the value they stand for. */
-function changeFormat() {
-  const isBits = /^\s*0x/i.test(control.number.value);
-  const text = isBits && shownCode !== null ? exactText(shownFormat, shownCode) : null;
-  if (text !== null) control.number.value = text;
-  update();
-}
-
-function readAddress() {
-  const state = new URLSearchParams(location.hash.slice(1));
-  const format = state.get("format");
-  const mode = state.get("mode");
-  control.format.value = FORMATS.has(format) ? format : START.format;
-  control.mode.value = TABLES.modes.includes(mode) ? mode : START.mode;
-  control.number.value = state.get("number") ?? START.number;
-  update();
-}
-
-control.format.append(...[...FORMATS.keys()].map((name) => element("option", { value: name }, name)));
-control.mode.append(...TABLES.modes.map((mode) => element("option", { value: mode }, mode)));
-control.format.addEventListener("change", changeFormat);
-control.mode.addEventListener("change", update);
-control.number.addEventListener("input", update);
-document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
-addEventListener("hashchange", readAddress);
-roving(document.getElementById("bits"));
-roving(document.getElementById("codes"), () => {
-  return getComputedStyle(document.getElementById("codes")).gridTemplateColumns.split(" ").length;
-});
-readAddress();

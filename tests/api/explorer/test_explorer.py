@@ -27,7 +27,7 @@ from halfulp.explorer.decisions import tables
 from halfulp.explorer.page import page
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.policy import Flags
+from halfulp.fp_formats.policy import Flags, Rounding
 
 F64 = FORMATS["f64"]
 
@@ -35,11 +35,16 @@ F64 = FORMATS["f64"]
 @cache
 def rows() -> dict[str, Any]:
     """Return the tables as the page reads them, by format."""
-    return {row["name"]: row for row in json.loads(json.dumps(tables()))["formats"]}
+    read = json.loads(json.dumps(tables()))
+    for row in read["formats"]:
+        row["outcomes"] = [(result, flags, read["rules"][rule]) for result, flags, rule in row["outcomes"]]
+    return {row["name"]: row for row in read["formats"]}
 
 
 def looked_up(fmt: FloatFormat, sign: int, magnitude: int, part: Fraction) -> list[tuple[int | None, int, str]]:
-    """Code, flags and rule by mode, as the page finds them for what lies ``part`` of the way after a magnitude."""
+    """Code, flags and rule by mode, and after them those of the three ways of stochastic rounding, as the page finds
+    them for what lies ``part`` of the way after a magnitude.
+    """
     row = rows()[fmt.name]
     if not part:
         found = row["special"]["exact"][sign]
@@ -64,6 +69,31 @@ def specified(fmt: FloatFormat, number: Fraction, midpoint: Fraction | None) -> 
     ]
 
 
+def drawn(
+    row: list[tuple[int | None, int, str]], part: Fraction, random: tuple[int, int]
+) -> tuple[int | None, int, str]:
+    """Return the result of stochastic rounding, as the page chooses it."""
+    share = Fraction(random[0], 1 << random[1])
+    return row[7] if share >= part else row[5] if share < 2 * part - 1 else row[6]
+
+
+def draws(part: Fraction) -> list[tuple[int, int]]:
+    """Return random bits: the ends of two widths, and what is beside the fractions that decide."""
+    near = [int(fraction % 1 * (1 << 16)) for fraction in (part, 2 * part)]
+    return [(255, 8), *((value, 16) for value in {0, *near, *(value - 1 for value in near)} if value >= 0)]
+
+
+def check_draws(fmt: FloatFormat, number: Fraction, part: Fraction, row: list[tuple[int | None, int, str]]) -> None:
+    for random in draws(part):
+        expected = scalar.from_fraction(fmt, number, Rounding.STOCHASTIC, random=random)
+        code, flags, rule = drawn(row, part, random)
+        assert (code, flags) == (None if expected.poison else expected.code, expected.flags), (number, random)
+        if "random bits" in rule:
+            away = Fraction(random[0], 1 << random[1]) < part
+            assert ("not less" in rule) != away
+            assert part < 1
+
+
 def check_magnitudes(fmt: FloatFormat, magnitudes: list[int]) -> int:
     checked = 0
     for magnitude, part, number in around(fmt, magnitudes):
@@ -71,7 +101,9 @@ def check_magnitudes(fmt: FloatFormat, magnitudes: list[int]) -> int:
         midpoint = number + (Fraction(1, 2) - part) * unit if part else None
         for sign, signed in enumerate((number, -number)):
             middle = midpoint if midpoint is None or not sign else -midpoint
-            assert looked_up(fmt, sign, magnitude, part) == specified(fmt, signed, middle), (fmt.name, magnitude, part)
+            row = looked_up(fmt, sign, magnitude, part)
+            assert row[:5] == specified(fmt, signed, middle), (fmt.name, magnitude, part)
+            check_draws(fmt, signed, part, row)
             checked += 1
     return checked
 
@@ -94,7 +126,9 @@ def test_what_is_no_number_other_than_zero(fmt: FloatFormat) -> None:
     special = rows()[fmt.name]["special"]
     for name, text in (("nan", "nan"), ("inf", "inf"), ("zero", "0")):
         for sign, spelled in enumerate((text, f"-{text}")):
-            for mode, number in zip(MODES, special[name][sign], strict=True):
+            assert len(special[name][sign]) == 8
+            assert {special[name][sign][index] for index in (5, 6, 7)} == {special[name][sign][0]}
+            for mode, number in zip(MODES, special[name][sign], strict=False):
                 explanation = explain(spelled, fmt, mode)
                 result = explanation.result
                 assert result.flags is not None
@@ -104,7 +138,12 @@ def test_what_is_no_number_other_than_zero(fmt: FloatFormat) -> None:
         smallest = Fraction(2) ** fmt.emin
         for part in (Fraction(1, 10**9), Fraction(1, 2), Fraction(3, 4), 1 - Fraction(1, 10**9)):
             for sign, number in enumerate((smallest * part, -smallest * part)):
-                assert [outcome(fmt, index) for index in special["below"][sign]] == specified(fmt, number, None)
+                row = [outcome(fmt, index) for index in special["below"][sign]]
+                assert row[:5] == specified(fmt, number, None)
+                assert row[5:] == row[:1] * 3
+                for random in ((0, 8), (255, 8)):
+                    expected = scalar.from_fraction(fmt, number, Rounding.STOCHASTIC, random=random)
+                    assert row[5][:2] == (expected.code, expected.flags)
 
 
 def test_flags_have_the_bits_that_the_page_names() -> None:

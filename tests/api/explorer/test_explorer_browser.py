@@ -6,16 +6,14 @@ The screenshots go to build/explore, which git ignores; HALFULP_SCREENSHOTS name
 
 from __future__ import annotations
 
-import json
 import os
 import random
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import BROWSER_MILLISECONDS
+from explorer_page import ask, bits, choose, outcome, text
 from explorer_samples import around, places
 from float_samples import interesting, one_code
 from tree import ROOT
@@ -23,61 +21,18 @@ from tree import ROOT
 from halfulp.explanations.explaining import explain
 from halfulp.explanations.given import MODES
 from halfulp.explanations.texts import flags_text
-from halfulp.explorer.page import page as page_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import binary_text, decimal_text, hex_text, number_text, signed_text, value_text
 from halfulp.interp.ir.errors import InputError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Page
 
 pytestmark = pytest.mark.chromium
 
 SCREENSHOTS = Path(os.environ.get("HALFULP_SCREENSHOTS", ROOT / "build" / "explore"))
 KINDS = ("finite", "inf", "nan", "signalling nan")  # as scalar numbers them
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the page as a file, in a folder with a space in its name."""
-    path = tmp_path_factory.mktemp("explore page") / "page.html"
-    path.write_bytes(page_text().encode())
-    return path.as_uri()
-
-
-@pytest.fixture
-def view(context: BrowserContext, address: str) -> Iterator[Page]:
-    """Open the page. It must request nothing but itself, and every error must be reported."""
-    opened = context.new_page()
-    asked: list[str] = []
-    wrong: list[str] = []
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.on("console", lambda message: wrong.append(message.text))
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.goto(address)
-    yield opened
-    assert {url.partition("#")[0] for url in asked} == {address}
-    assert wrong == []
-
-
-def text(view: Page, selector: str) -> str:
-    return " ".join(view.locator(selector).inner_text().split())
-
-
-def outcome(view: Page) -> str:
-    """Return the result that the page shows: code, value, rule."""
-    return text(view, "#outcome")
-
-
-def choose(view: Page, format_: str, number: str, mode: str = "to_nearest_even") -> None:
-    view.select_option("#format", format_)
-    view.select_option("#mode", mode)
-    view.fill("#number", number)
-
-
-def bits(view: Page) -> str:
-    return "".join(view.locator("#bits button").all_inner_texts())
 
 
 # --- the arithmetic of the script -------------------------------------------------------------------------------------
@@ -122,12 +77,6 @@ EXPLAINED = """(name, texts) => texts.map((typed) => {
     ]),
   };
 })"""
-
-
-def ask(view: Page, function: str, fmt: FloatFormat, given: list[Any]) -> Any:
-    """Return the answer of a function of the page. Text is faster to transfer than the long lists of playwright."""
-    whole = f"(text) => JSON.stringify(({function})(...JSON.parse(text)))"
-    return json.loads(view.evaluate(whole, json.dumps([fmt.name, given])))
 
 
 def unpacked(fmt: FloatFormat, code: int) -> str:
@@ -236,15 +185,6 @@ def test_what_is_typed_is_explained_as_halfulp_explains_it(fmt: FloatFormat, sha
         assert answer == explained(fmt, given), given
 
 
-@pytest.fixture(scope="module")
-def shared(browser: Browser, address: str) -> Iterator[Page]:
-    """Provide the page, for tests that do not need it as it opens."""
-    with browser.new_page() as opened:
-        opened.set_default_timeout(BROWSER_MILLISECONDS)
-        opened.goto(address)
-        yield opened
-
-
 # --- clicks and keys --------------------------------------------------------------------------------------------------
 
 
@@ -332,6 +272,190 @@ def test_what_is_no_number_is_said(view: Page) -> None:
     assert not view.is_visible("#wrong")
 
 
+RESULTS = ("#outcome", "#line", "#facts", "#modes", "#chances", "#drawn", "#pair", "#operands")
+
+
+@pytest.mark.parametrize(
+    ("control", "typed", "says"),
+    [
+        ("number", "1/0", "'1/0' divides by zero"),
+        ("number", "", "'' is not a number"),
+        ("number", "0x1.8", "'0x1.8' is not a number"),
+        ("number", "0x1p99999999999", "the exponent 99999999999 of 0x1p99999999999 is too large"),
+        ("number", "0x100", "the bit pattern 0x100 does not fit the 8 bits of f8E4M3FN"),
+        ("other", "x", "'x' is not a number"),
+        ("random", "256", "the random bits 256 do not fit 8 bits"),
+        ("random", "-1", "the random bits '-1' are not an unsigned integer"),
+        ("random", "1" * 500, "are not an unsigned integer"),
+    ],
+)
+def test_no_stale_result_stands_beside_an_error(control: str, typed: str, says: str, view: Page) -> None:
+    view.select_option("#beside", "f8E5M2")
+    view.select_option("#operation", "addf")
+    choose(view, "f8E4M3FN", "0.3", "stochastic")
+    assert outcome(view).endswith("value above") or outcome(view).endswith("value below")
+    assert all(view.is_visible(part) for part in RESULTS)
+    before = view.input_value(f"#{control}")
+    view.fill(f"#{control}", typed)
+    assert says in text(view, "#wrong")
+    # Neither on the screen nor anywhere in the document, as a reader that sees no styles finds it.
+    assert not view.is_visible("#result")
+    assert [(view.text_content(part) or "").strip() for part in RESULTS] == [""] * len(RESULTS)
+    assert view.locator("#codes [aria-current]").count() == 0
+    invalid = [name for name in ("number", "other", "random") if view.get_attribute(f"#{name}", "aria-invalid")]
+    assert invalid == [control]
+    view.fill(f"#{control}", before)
+    assert not view.is_visible("#wrong")
+    assert all(view.is_visible(part) for part in RESULTS)
+    assert view.locator("[aria-invalid]").count() == 0
+
+
+def test_a_defect_leaves_no_result_either(context: BrowserContext, address: str) -> None:
+    view = context.new_page()
+    view.goto(address)
+    view.evaluate("() => { TABLES.modes = null; }")
+    view.fill("#number", "1")
+    assert text(view, "#wrong").startswith("a defect of this page: ")
+    assert not view.is_visible("#result")
+
+
+@pytest.mark.parametrize(
+    ("number", "rule"),
+    [
+        ("-1e-400", "too small for an f64, so it is read as zero, which is a value of this format"),
+        ("1e-400", "too small for an f64, so it is read as zero, which is a value of this format"),
+        ("1e999999999", "too large for an f64, so it is read as infinity: infinity: f8E4M3FN has no infinities"),
+        ("-1e-999999999", "too small for an f64, so it is read as zero, which is a value of this format"),
+        ("0.3125000000000000000000000000000000000000000001", "the f64 that is read is exact in this format: only the"),
+        ("4.25000000000000000000000000000000000000000000000000000000001", "a tie: to the even significand"),
+    ],
+)
+def test_a_decimal_that_is_no_f64_is_never_called_exact(number: str, rule: str, view: Page) -> None:
+    view.fill("#number", number)
+    assert rule in outcome(view)
+    assert "nothing is rounded" not in text(view, "#result")
+    assert "read as the nearest f64" in text(view, "#facts")
+    assert " exactly " not in f" {text(view, '#facts')} "
+
+
+def test_two_numbers_are_added(view: Page) -> None:
+    view.select_option("#operation", "addf")
+    choose(view, "f8E4M3FN", "1.4")
+    view.fill("#other", "2.2")
+    assert outcome(view) == (
+        "1.4 is rounded to 0x3B = 1.375 + 2.2 is rounded to 0x41 = 2.25 = exactly 3.625 "
+        "0x46 = 3.5 a tie: to the even significand: the value below"
+    )
+    view.select_option("#operation", "divf")
+    view.fill("#other", "-0")
+    assert outcome(view).endswith("0xFF = -nan division by zero: f8E4M3FN has no infinities: NaN, of the same sign")
+    assert text(view, "#line") == "No number is rounded here."
+    choose(view, "f4E2M1FN", "nan")
+    assert outcome(view).endswith("poison an operand is poison (NaN is not representable in f4E2M1FN: poison)")
+    # A bit that is clicked is a number by itself.
+    choose(view, "f8E4M3FN", "1")
+    view.fill("#other", "2")
+    view.click("#bits button >> nth=0")
+    assert view.input_value("#operation") == ""
+    assert not view.is_visible("#other")
+    assert outcome(view) == "0xB0 = -0.5 a bit pattern is not rounded"
+
+
+def test_random_bits_decide(view: Page) -> None:
+    choose(view, "f8E5M2", "11/10", "stochastic")  # 2/5 of the way from 1 to 1.25
+    view.fill("#random", "102")
+    assert outcome(view) == (
+        "0x3D = 1.25 the random bits are less than the discarded fraction: away from zero, so the value above"
+    )
+    assert text(view, "#drawn") == "102 of 256 is 0.3984375: less than the discarded fraction 0.4, so away from zero."
+    assert (
+        text(view, "#chances")
+        == "▸away from zero 0x3D 1.25 2/5 = 40 % 103 of 256 toward zero 0x3C 1 3/5 = 60 % 153 of 256"
+    )
+    view.fill("#random", "0x67")
+    assert outcome(view).startswith("0x3C = 1 ")
+    assert text(view, "#chances [aria-current]").startswith("▸toward zero")
+    view.select_option("#width", "64")
+    assert outcome(view).startswith("0x3D = 1.25 ")
+    drawn = set()
+    for _ in range(4):
+        view.click("#draw")
+        drawn.add(int(view.input_value("#random")))
+    assert len(drawn) == 4
+    assert max(drawn) >> 40
+    view.fill("#number", "1")
+    assert text(view, "#drawn") == "Every draw gives the same result: nothing is left to chance."
+    view.fill("#number", "0x3C")
+    assert outcome(view).endswith("a bit pattern is not rounded")
+    assert text(view, "#drawn").startswith("Every draw")
+
+
+def test_two_formats_stand_side_by_side(view: Page) -> None:
+    choose(view, "f8E4M3FN", "0.3")
+    assert not view.is_visible("#pair")
+    view.select_option("#beside", "f8E5M2")
+    assert text(view, ".pair thead") == "f8E4M3FN f8E5M2"
+    rows = [row.split("\n") for row in view.locator("#pair tr").all_inner_texts()]
+    by_name = {view.locator("#pair th").nth(i).inner_text(): i for i in range(len(rows))}
+    assert [name.split()[0] for name in by_name][:4] == ["code", "bits", "value", "hexadecimal"]
+    cells = view.locator("#pair tr").evaluate_all(
+        "(rows) => rows.map((row) => [row.className, ...[...row.children].map((cell) => cell.textContent)])"
+    )
+    found = {name.split(" ≠")[0]: (kind, a, b) for kind, name, a, b in cells}
+    assert found["code"] == ("different", "0x2A", "0x35")
+    assert found["bits"] == ("different", "0 0101 010", "0 01101 01")
+    assert found["value"] == ("", "0.3125", "0.3125")
+    assert found["hexadecimal"] == ("", "0x1.4p-2", "0x1.4p-2")
+    assert all((kind == "different") == (a != b) for kind, a, b in found.values())
+    # Bits are those of the first format; the second gets their value.
+    view.fill("#number", "0x7F")
+    assert view.locator("#pair td").nth(1).inner_text() == "0x7F"
+    view.fill("#number", "0x38")
+    assert view.locator("#pair td").nth(1).inner_text() == "0x3C"
+    # Each format rounds the operands itself.
+    view.select_option("#operation", "addf")
+    choose(view, "bf16", "0.1")
+    view.select_option("#beside", "f16")
+    assert view.locator("#pair td").nth(1).inner_text() == "0x34CC"
+    view.select_option("#beside", "")
+    assert not view.is_visible("#pair")
+
+
+def test_steps_of_one_ulp(view: Page) -> None:
+    choose(view, "f8E4M3FN", "0.3")
+    view.click("#number-up")
+    assert view.input_value("#number") == "0x2A"
+    view.focus("#number")
+    view.keyboard.press("ArrowDown")
+    assert view.input_value("#number") == "0x29"
+    assert outcome(view).startswith("0x29 = 0.28125 ")
+    choose(view, "f8E4M3FN", "448")
+    assert view.get_attribute("#number-up", "aria-disabled") == "true"
+    view.click("#number-up", force=True)  # a click on a button without effect
+    assert view.input_value("#number") == "448"
+    choose(view, "f8E5M2", "57344")
+    view.click("#number-up")
+    assert outcome(view).startswith("0x7C = inf ")
+    choose(view, "f8E5M2", "0x81")
+    view.click("#number-up")
+    assert outcome(view).startswith("0x80 = -0 ")
+    view.select_option("#operation", "mulf")
+    view.fill("#other", "1")
+    view.click("#other-down")
+    assert view.input_value("#other") == "0x3B"
+
+
+def test_hexadecimal_floats_are_read_and_shown(view: Page) -> None:
+    choose(view, "f8E4M3FN", "-0x1.8p-3")
+    assert outcome(view) == "0xA4 = -0.1875 the value is exact in this format: nothing is rounded"
+    assert "hexadecimal -0x1.8p-3 in binary" in text(view, "#facts")
+    view.fill("#number", "0x.1P+3")
+    assert outcome(view).startswith("0x30 = 0.5 ")
+    view.fill("#number", "0x1p-20000")
+    assert outcome(view).startswith("0x00 = 0 to nearest")
+    assert "exactly 2.51238805769874458518" in text(view, "#facts")
+
+
 def test_codes_and_neighbours_are_clicked(view: Page) -> None:
     assert view.locator("#codes button").count() == 256
     view.click("#codes button >> nth=127")
@@ -376,11 +500,14 @@ def test_the_keyboard_alone_suffices(view: Page) -> None:
     assert focused(view) == "number"
     press("Control+a")
     view.keyboard.type("4.25")
-    press("Tab")
-    assert focused(view) == "mode"
+    for name in ("number: one ulp down", "number: one ulp up", "operation", "mode"):
+        press("Tab")
+        assert focused(view) == name
     press("ArrowDown")
     assert view.input_value("#mode") == "downward"
     press("End")
+    assert view.input_value("#mode") == "stochastic"
+    press("ArrowUp")
     assert view.input_value("#mode") == "to_nearest_away"
     assert outcome(view).startswith("0x49 = 4.5 ")
     while focused(view) != "sign, bit 7":
@@ -450,7 +577,7 @@ OVERLAPS = """() => {
     }
   });
   for (const found of document.querySelectorAll("main *")) {
-    const inside = found.closest("svg, select, option, #codes, .axis");
+    const inside = found.closest("svg, select, option, #codes, .axis, .unseen");
     if (!inside && found.scrollWidth > found.clientWidth + 1 && getComputedStyle(found).display !== "inline") {
       wrong.push(`${found.tagName} ${found.className} is too narrow`);
     }
@@ -460,15 +587,21 @@ OVERLAPS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("width", [600, 1200])
+@pytest.mark.parametrize("width", [390, 600, 1200])
 def test_nothing_overlaps(width: int, view: Page) -> None:
     view.set_viewport_size({"width": width, "height": 900})
     for name, number in NEAR:
         choose(view, name, number)
         assert view.evaluate(OVERLAPS) == [], (name, number)
+    view.select_option("#beside", "f64")
+    view.select_option("#operation", "divf")
+    view.fill("#other", "3")
+    for name, number in NEAR:
+        choose(view, name, number, "stochastic")
+        assert view.evaluate(OVERLAPS) == [], (name, number)
 
 
-@pytest.mark.parametrize("width", [600, 1198, 1200])
+@pytest.mark.parametrize("width", [390, 600, 1198, 1200])
 def test_every_code_fits_its_box(width: int, view: Page) -> None:
     view.set_viewport_size({"width": width, "height": 900})
     for fmt in FORMATS.values():
@@ -504,12 +637,14 @@ CONTRASTS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("width", [600, 1200])
+@pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_light_and_dark_are_legible(scheme: Any, width: int, view: Page) -> None:
     view.emulate_media(color_scheme=scheme)
     view.set_viewport_size({"width": width, "height": 900})
-    choose(view, "f8E4M3FN", "4.25")
+    view.select_option("#beside", "f16")
+    view.select_option("#operation", "addf")
+    choose(view, "f8E4M3FN", "4.3", "stochastic")
     background = view.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
     # As the WCAG ask of text, AA.

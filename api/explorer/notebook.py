@@ -1,0 +1,185 @@
+"""The explore page in a notebook, in a file or in a browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import webbrowser
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from halfulp.explanations.given import GivenNumber, format_of, given_number, given_with_type, typed_text
+from halfulp.explorer.page import START, page
+from halfulp.explorer.special_operands import OPERATIONS
+from halfulp.files import write_file
+from halfulp.fp_formats.aliases import float_format
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.fp_formats.spelling import hex_text
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
+from halfulp.interp.values.value import Value
+
+_OPERATORS: Mapping[str, str] = {
+    "+": "addf",
+    "-": "subf",
+    "*": "mulf",
+    "/": "divf",
+    "%": "remf",
+    "fmod": "remf",
+}
+_STYLE = "width: 100%; height: 46rem; border: 1px solid #8a8f98; border-radius: 4px; resize: vertical"
+
+
+_SMALLEST, _LARGEST = Fraction(2) ** -1022, Fraction(2) ** 1023
+
+
+class ExplorePage:
+    """An explore page with what its controls hold at first: show it in a notebook, save it, or open it in a browser."""
+
+    def __init__(self, start: Mapping[str, str]) -> None:
+        self.start = MappingProxyType(dict(start))
+
+    @property
+    def html(self) -> str:
+        """The whole page: one document that needs nothing beside itself."""
+        return page(self.start)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file. Raise InputError if that fails."""
+        write_file(os.fspath(path), self.html.encode())
+
+    def open(self) -> Path:
+        """Write the page to a temporary file, open that in the system's browser, and return its path."""
+        path = Path(tempfile.mkdtemp(prefix="halfulp-explore-")) / "explore.html"
+        self.save(path)
+        webbrowser.open(path.as_uri())
+        return path
+
+    def _repr_html_(self) -> str:
+        # The page in a frame of its own: its style and its script touch nothing of the notebook, which it asks for one
+        # thing, the colour of its text, to be light or dark as the notebook is.
+        source = self.html.replace("&", "&amp;").replace("'", "&#39;")
+        attributes = f"title='halfulp: see the rounding' data-theme='follow' style='{_STYLE}'"
+        return f"<iframe {attributes} srcdoc='{source}'></iframe>"
+
+    def __repr__(self) -> str:
+        return f"ExplorePage({', '.join(f'{name}={text!r}' for name, text in self.start.items())})"
+
+
+def explore(
+    number: Any = None,
+    type: str | FloatFormat | ty.Type | None = None,
+    rounding: Rounding | str = "to_nearest_even",
+    *,
+    op: str | None = None,
+    other: Any = None,
+    beside: str | FloatFormat | ty.Type | None = None,
+    random: Any = None,
+) -> ExplorePage:
+    """Return the explore page, which shows any rounding to any float type, with these numbers in its controls.
+
+    A notebook shows it in a frame; ``.save(path)`` writes it to a file, ``.open()`` shows it in a browser. It needs
+    neither a server nor a network.
+
+        >>> hu.explore(0.3, "f8E4M3FN", beside="f8E5M2")
+        ExplorePage(format='f8E4M3FN', number='0.3', mode='to_nearest_even', beside='f8E5M2')
+
+    ``number``: one number, as `explain` takes it: a Python or NumPy number, a `fractions.Fraction` or
+    `decimal.Decimal`, a scalar `Value`, or text, such as ``"1/3"``, ``"0x1.8p-3"`` or the bits ``"0x7E"``.
+    ``type``: a float type; by default that of a `Value`, else f8E4M3FN. ``rounding``: a mode, stochastic included.
+    ``op``, ``other``: an operation and its second operand. The operation is ``"+"``, ``"-"``, ``"*"``, ``"/"``,
+    ``"%"`` (fmod), or a name such as ``"add"`` or ``"arith.addf"``. ``beside``: a second type, whose results are shown
+    beside those of the first. ``random``: the random bits of stochastic rounding, an unsigned NumPy integer such as
+    ``np.uint8(100)``.
+
+    Raises InputError for what is not one number, and for ``op`` without ``other`` and the reverse; Unsupported for a
+    type that is not on the page; ValueError for an unknown mode or operation; TypeMismatch for random bits of another
+    type.
+    """
+    fmt = _format(_type_of(number) if type is None else type)
+    mode = as_rounding(rounding)
+    start = {"format": fmt.name, "number": START["number"] if number is None else _text(number, fmt)}
+    start["mode"] = mode.spelling
+    if (op is None) != (other is None):
+        raise InputError("op and other go together: the operation and its second operand, such as op='+', other=0.2")
+    if op is not None:
+        start |= {"operation": _operation(op), "other": _text(other, fmt)}
+    if beside is not None:
+        start["beside"] = _format(beside).name
+    if random is not None:
+        if mode is not Rounding.STOCHASTIC:
+            raise InputError(f"random goes with rounding='stochastic', but rounding is '{mode.spelling}'")
+        start |= _random(random)
+    return ExplorePage(start)
+
+
+def _type_of(number: Any) -> Any:
+    """Return the type that a number has by itself, else that of the page as it opens."""
+    if isinstance(number, Value) and isinstance(number.element_type, ty.FloatType):
+        return number.element_type
+    return START["format"]
+
+
+def _format(type_: str | FloatFormat | ty.Type) -> FloatFormat:
+    fmt = float_format(type_) if isinstance(type_, str) else format_of(type_)
+    if FORMATS.get(fmt.name) != fmt:
+        raise Unsupported(f"the explore page has no format '{fmt}'; it has {', '.join(FORMATS)}")
+    return fmt
+
+
+def _operation(op: str) -> str:
+    names = {alias: name for name, row in OPERATIONS.items() for alias in (name, f"arith.{name}", row.name)}
+    names |= _OPERATORS
+    if op not in names:
+        raise ValueError(f"op is {op!r}, but must be one of {', '.join(names)}")
+    return names[op]
+
+
+def _random(bits: Any) -> dict[str, str]:
+    if not isinstance(bits, np.unsignedinteger):
+        raise TypeMismatch(
+            f"random: expected an unsigned NumPy integer, got {bits!r}", hint="its width counts: np.uint8(100)"
+        )
+    return {"random": str(int(bits)), "width": str(8 * bits.dtype.itemsize)}
+
+
+def _text(value: Any, fmt: FloatFormat) -> str:
+    """Return text that the page reads as the same number."""
+    shape = value.shape if isinstance(value, Value) else () if isinstance(value, str) else np.shape(value)
+    if shape:
+        raise InputError(f"explore takes one number, not an array of shape {tuple(shape)}")
+    given = given_number(value, fmt)
+    if isinstance(value, Value) and value.element_type == ty.FloatType(fmt):
+        given, _ = given_with_type(value)
+    if isinstance(value, float) or (isinstance(value, str) and typed_text(value.strip()) is None):
+        return value.strip() if isinstance(value, str) else repr(float(value))
+    return _exact_text(given, fmt)
+
+
+def _exact_text(given: GivenNumber, fmt: FloatFormat) -> str:
+    sign = "-" if given.negative else ""
+    if given.code is not None:
+        return hex_text(fmt, given.code)
+    if given.exact is None:
+        return f"{sign}{'inf' if given.infinite else 'nan'}"
+    if not given.exact:
+        return f"{sign}0"
+    # A decimal is read as an f64. Where that is another number, a hexadecimal float or a fraction is exact.
+    number, numerator, denominator = given.exact, given.exact.numerator, given.exact.denominator
+    if denominator & (denominator - 1):
+        return f"{numerator}/{denominator}"
+    if _SMALLEST < abs(number) < _LARGEST:
+        short = repr(float(number)).removesuffix(".0")
+        if Fraction(short) == number:
+            return short
+        if Fraction(float(number)) == number:
+            return re.sub(r"\.?0+p", "p", float(number).hex())
+    power = (numerator & -numerator).bit_length() - denominator.bit_length()
+    return f"{sign}0x{int(abs(number) / Fraction(2) ** power):x}p{power}"
