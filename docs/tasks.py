@@ -99,7 +99,8 @@ print(hu.matmul(a, a, acc="f32"))
     ),
     Task(
         "Quantise",
-        "[Recipes](recipes.md#quantise-per-channel) quantises per channel and in blocks; the rules are in [Quantising](quantizing.md).",
+        "[Recipes](recipes.md#quantise-per-channel) quantises per channel and in blocks. The rules are in "
+        "[Quantising](quantizing.md).",
         {
             "quantized": """
 print(hu.quantized("i8", "f32", scale=0.1, zero_point=3))
