@@ -98,10 +98,10 @@ def explain(
     """Explain how a number, or each number of an array, is rounded to a float type.
 
     ``value``: a Python or NumPy number, a `fractions.Fraction` or `decimal.Decimal`, a `Value`, or text. Text is a
-    decimal number (read as f64, like a literal in MLIR), a fraction such as ``1/3``, ``nan``, ``inf``, raw bits
-    ``0x7F`` of ``to``, or an element with its own type, such as ``f32=0x7F800001`` or ``0x7F800001 : f32``. A list, an
-    array of NumPy or torch, or a `Value` with axes gives a table: one row for each element, and ``table[i]`` is the
-    explanation of one.
+    decimal number (read as f64, like a literal in MLIR), a fraction such as ``1/3`` or a hexadecimal float such as
+    ``0x1.8p-3`` (both exact), ``nan``, ``inf``, raw bits ``0x7F`` of ``to``, or an element with its own type, such as
+    ``f32=0x7F800001`` or ``0x7F800001 : f32``. A list, an array of NumPy or torch, or a `Value` with axes gives a
+    table: one row for each element, and ``table[i]`` is the explanation of one.
     ``to``: a float type. It may be left out if the value has one (``0x7F : f8E4M3FN``).
     ``rounding``: one of the five modes, by its keyword in MLIR or another of its names, such as ``"RNE"``; or
     ``"stochastic"``.
