@@ -55,11 +55,13 @@ _EXPORTS: Mapping[str, str] = {
     "Trace": "halfulp.traces.trace",
     "plot": "halfulp.plot:",
     # Questions in one line
+    "compare_formats": "halfulp.measuring.comparing",
     "error": "halfulp.measuring.errors",
     "all_values": "halfulp.measuring.spacing",
     "neighbours": "halfulp.measuring.spacing",
     "next_down": "halfulp.measuring.spacing",
     "next_up": "halfulp.measuring.spacing",
+    "suggest_scale": "halfulp.measuring.scales",
     "ulp": "halfulp.measuring.spacing",
     # Code generation
     "constraints": "halfulp.codegen.constraints",

@@ -42,7 +42,9 @@ from halfulp.interp.values.value import Value as Value
 from halfulp.loading import load as load
 from halfulp.loading import read_bytecode as read_bytecode
 from halfulp.loading import write_bytecode as write_bytecode
+from halfulp.measuring.comparing import compare_formats as compare_formats
 from halfulp.measuring.errors import error as error
+from halfulp.measuring.scales import suggest_scale as suggest_scale
 from halfulp.measuring.spacing import all_values as all_values
 from halfulp.measuring.spacing import neighbours as neighbours
 from halfulp.measuring.spacing import next_down as next_down
@@ -92,6 +94,7 @@ __all__ = [
     "VerifyError",
     "Workgroups",
     "all_values",
+    "compare_formats",
     "constraints",
     "convert",
     "dequantize",
@@ -124,6 +127,7 @@ __all__ = [
     "register_op",
     "run",
     "semantics_version",
+    "suggest_scale",
     "sum",
     "trace",
     "ulp",

@@ -71,13 +71,19 @@ print(hu.all_values("f4E2M1FN"))
     ),
     Task(
         "Measure errors",
-        "[Recipes](recipes.md#find-the-error) shows how to compare with a result of your own.",
+        "[Errors and scales](measuring.md) explains the figures. [Recipes](recipes.md#find-the-error) shows how to "
+        "compare with a result of your own.",
         {
             "error": """
 print(hu.error([0.1, 0.3, 500.0], to="f8E4M3FN"))
 """,
-            "compare_formats": "",
-            "suggest_scale": "",
+            "compare_formats": """
+print(hu.compare_formats(np.linspace(0.001, 3, 1000), ["f4E2M1FN", "f8E4M3FN", "f8E5M2", "bf16"]))
+""",
+            "suggest_scale": """
+x = np.linspace(-1, 1, 1000) ** 3
+print(hu.suggest_scale(x, "f4E2M1FN", "mse"))
+""",
         },
     ),
     Task(

@@ -8,7 +8,7 @@ styles and SVG are removed, as on GitHub, plain tables with the same content rem
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -16,11 +16,50 @@ from html import escape
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.spelling import bits_text, decimal_text, hex_text, split_bits, value_text
 
-CSS = """
-.hfp{--sign:#D55E00;--exponent:#0072B2;--integer:#CC79A7;--significand:#009E73;--input:#D55E00;--result:#0072B2;
-max-width:600px;font-size:13px;line-height:1.4;overflow-wrap:anywhere}
-@media (prefers-color-scheme:dark){.hfp{--sign:#E69F00;--exponent:#56B4E9;--integer:#CC79A7;--significand:#2FC79A;
---input:#E69F00;--result:#56B4E9}}
+# How the pages of notebooks and documentation say that they are light or dark, whatever the system prefers: JupyterLab,
+# VS Code, Colab, Material for MkDocs, and the themes of Sphinx.
+_HOSTS = {
+    "light": (
+        "[data-jp-theme-light=true]",
+        ".vscode-light",
+        "html[theme=light]",
+        "[data-md-color-scheme=default]",
+        "[data-theme=light]",
+    ),
+    "dark": (
+        "[data-jp-theme-light=false]",
+        ".vscode-dark",
+        "html[theme=dark]",
+        "[data-md-color-scheme=slate]",
+        "[data-theme=dark]",
+    ),
+}
+
+
+def themed(selector: str, light: Mapping[str, str], dark: Mapping[str, str]) -> str:
+    """Return CSS that gives elements the variables of a light or a dark theme: that of the notebook or page, and if it
+    has none, that of the system.
+    """
+    sets = {
+        name: "".join(f"--{variable}:{colour};" for variable, colour in colours.items())
+        for name, colours in (("light", light), ("dark", dark))
+    }
+    hosts = {name: ",".join(f"{host} {selector}" for host in places) for name, places in _HOSTS.items()}
+    return (
+        f"{selector}{{{sets['light']}}}@media (prefers-color-scheme:dark){{{selector}{{{sets['dark']}}}}}"
+        f"{hosts['light']}{{{sets['light']}}}{hosts['dark']}{{{sets['dark']}}}"
+    )
+
+
+_LIGHT = {"sign": "#D55E00", "exponent": "#0072B2", "integer": "#CC79A7", "significand": "#009E73"}
+_DARK = {"sign": "#E69F00", "exponent": "#56B4E9", "integer": "#CC79A7", "significand": "#2FC79A"}
+_MARKS = {"input": "sign", "result": "exponent"}
+CSS = (
+    f"""
+{themed(".hfp", *({**theme, **{mark: theme[field] for mark, field in _MARKS.items()}} for theme in (_LIGHT, _DARK)))}
+.hfp{{max-width:600px;font-size:13px;line-height:1.4;overflow-wrap:anywhere}}
+"""
+    + """\
 div.hfp table{border-collapse:collapse;margin:6px 0;border:0;font-size:inherit}
 div.hfp th,div.hfp td{text-align:left;vertical-align:top;padding:2px 8px;border:1px solid rgba(128,128,128,.35)}
 div.hfp th{font-weight:600}
@@ -36,6 +75,7 @@ div.hfp .poison{background:repeating-linear-gradient(45deg,transparent 0 5px,rgb
 div.hfp svg{display:block;width:100%;height:auto;margin:6px 0}
 div.hfp details summary{cursor:pointer}
 """
+)
 
 
 def fragment(*parts: str) -> str:

@@ -19,11 +19,12 @@ from halfulp.fp_formats.display import fragment, table, title
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.fp_formats.spelling import decimal_text
+from halfulp.inputs import ExactNumbers, as_value, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.value import Value
 from halfulp.measuring.figures import CHUNK, Chunk, Columns, Figures, columns, summed_up
-from halfulp.measuring.reals import Reals, poisoned_of, reals_of, reals_of_value, value_of
+from halfulp.measuring.reals import Reals, poisoned_of, reals_of_numbers, reals_of_value, require_numbers
 from halfulp.measuring.spacing import TypeName, float_format_of, float_value
 from halfulp.semantics import casts
 from halfulp.semantics.profile import as_profile
@@ -204,14 +205,12 @@ def report(name: str, exact: Numbers, result: Value, mode: Rounding) -> ErrorRep
     return ErrorReport(name, fmt, exact, result, summed_up(fmt, mode, exact.size, chunks(exact, Numbers(result))))
 
 
-def numbers_of(x: Any, what: str) -> Numbers:
-    """Return exact numbers in a form that is read part by part."""
-    value = value_of(x)
-    if value is None:
-        return Numbers(reals_of(x, what))
-    if not isinstance(value.element_type, ty.FloatType | ty.IntegerType | ty.IndexType):
-        raise TypeMismatch(f"{what}: elements of type '{value.element_type}' are not numbers")
-    return Numbers(value)
+def numbers_of(taken: Value | ExactNumbers, what: str) -> Numbers:
+    """Return exact numbers in a form that is read part by part. Raises TypeMismatch for types without numbers."""
+    if isinstance(taken, ExactNumbers):
+        return Numbers(reals_of_numbers(taken))
+    require_numbers(taken.element_type, what)
+    return Numbers(taken)
 
 
 def error(x: Any, to: TypeName | None = None, *, reference: Any = None, **conversion: Any) -> ErrorReport:
@@ -230,7 +229,7 @@ def error(x: Any, to: TypeName | None = None, *, reference: Any = None, **conver
     half an ulp, except beyond the largest value. Errors are rounded to f64 once; relative errors twice. An error in ulp
     beyond the largest f64 is infinity.
 
-        >>> hu.error(np.float32([0.3, 1000]), "f8E4M3FN", profile="ocp-saturate").max_ulp
+        >>> hu.error(np.float32([0.3, 1000]), "f8E4M3FN", saturate=True).max_ulp
         17.25
 
     Raises TypeMismatch if the result is not of a float type or the shapes differ, InputError unless exactly one of
@@ -242,19 +241,17 @@ def error(x: Any, to: TypeName | None = None, *, reference: Any = None, **conver
         if conversion:
             raise InputError(f"{', '.join(conversion)}: these go with to=…; with reference=… nothing is rounded")
         result = float_value(x, None, "hu.error")
-        exact = numbers_of(reference, "reference")
+        exact = numbers_of(taken_as(reference, "reference"), "reference")
         name = f"Errors of {result.element_type} against a reference"
         return report(name, exact, result, Rounding.TO_NEAREST_EVEN)
     result = convert(x, to, **conversion)
     if not isinstance(result.element_type, ty.FloatType):
         hint = "use hu.quantize and hu.dequantize, and reference=… for the error of both"
         raise TypeMismatch(f"error: '{result.element_type}' is not a float type", hint=hint)
-    source = value_of(x) if conversion.get("type") is None else float_value(x, conversion["type"], "hu.error")
+    type_, masked = conversion.get("type"), conversion.get("masked")
+    source = taken_as(x, "x", masked) if type_ is None else as_value(x, type_, masked=masked, what="x")
     mode, profile = as_rounding(conversion.get("rounding") or "to_nearest_even"), as_profile(conversion.get("profile"))
-    exact = numbers_of(x if source is None else source, "x")
-    return report(_title(source, result, mode, profile.name), exact, result, casts.mode(mode, profile))
-
-
-def _title(source: Value | None, result: Value, mode: Rounding, profile: str) -> str:
-    given = "numbers" if source is None else str(source.element_type)
-    return f"Errors of {given} in {result.element_type}, {mode.spelling}, profile {profile}"
+    given = str(source.element_type) if isinstance(source, Value) else "numbers"
+    saturating = "" if conversion.get("saturate") is None else f", saturate={conversion['saturate']}"
+    name = f"Errors of {given} in {result.element_type}, {mode.spelling}, profile {profile.name}{saturating}"
+    return report(name, numbers_of(source, "x"), result, casts.mode(mode, profile))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,9 +18,10 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.spelling import decimal_text, value_text
 from halfulp.fp_formats.steps import ulp_at
+from halfulp.inputs import as_value
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
-from halfulp.interp.values.value import Value, to_elements
+from halfulp.interp.values.value import Value
 from halfulp.measuring.reals import Reals, reals_of, refuse_poison, within_f64
 
 TypeName = str | FloatFormat | ty.Type
@@ -28,7 +30,7 @@ _MOST_BITS = 16
 
 def float_value(x: Any, type: TypeName | None, what: str) -> Value:
     """Return ``x`` as a value of a float type: its own, that of its dtype, or ``type``. Raises TypeMismatch."""
-    value = x if isinstance(x, Value) else to_elements(x, None if type is None else ty.FloatType(format_of(type)))
+    value = as_value(x, None if isinstance(x, Value) else type, what=what)
     if not isinstance(value.element_type, ty.FloatType):
         hint = f'round them to a float type: {what}(hu.convert(x, "f32"))'
         raise TypeMismatch(f"{what}: expected floats, got '{value.element_type}'", hint=hint)
@@ -121,7 +123,7 @@ def next_up(x: Any, type: TypeName | None = None) -> Value:
     value. A NaN is quieted. A poison element stays poison.
 
         >>> hu.next_up(1.0, "bf16")
-        Value(bf16=1.0078125)
+        Value(bf16=1.01)
 
     Raises TypeMismatch for elements that are not floats.
     """
@@ -134,7 +136,7 @@ def next_down(x: Any, type: TypeName | None = None) -> Value:
     In an unsigned format NaN stands below the smallest value; without NaN that value itself.
 
         >>> hu.next_down(1.0, "bf16")
-        Value(bf16=0.99609375)
+        Value(bf16=0.996)
 
     Raises TypeMismatch for elements that are not floats.
     """
@@ -156,7 +158,8 @@ class Surroundings:
 
     ``exact``: the number. ``format``: the format. ``below``, ``above``: the next finite values strictly below and
     above, as scalar `Value`s; None where there is none. ``is_value``: the number is itself a value of the format.
-    ``position``: where it lies between the two, from 0 (below) to 1 (above), exactly; None without both.
+    ``position``: where it lies between the two, from 0 (below) to 1 (above), exactly; None without both. Iteration
+    gives ``below`` and ``above``.
     """
 
     exact: Fraction
@@ -165,6 +168,9 @@ class Surroundings:
     above: Value | None
     is_value: bool
     position: Fraction | None
+
+    def __iter__(self) -> Iterator[Value | None]:
+        return iter((self.below, self.above))
 
     def __repr__(self) -> str:
         digits = 40 if self.format.bits <= 64 else 80
@@ -183,8 +189,8 @@ def neighbours(x: Any, fmt: TypeName) -> Surroundings:
     ``x``: a finite number, a `fractions.Fraction` or `decimal.Decimal`, a scalar `Value`, or text as `hu.explain` takes
     it; it is not rounded. ``fmt``: a float type. The result has ``below``, ``above``, ``is_value`` and ``position``.
 
-        >>> hu.neighbours(0.3, "f8E4M3FN")
-        <f8E4M3FN: 0.28125 < 0.2999...4721... < 0.3125, at 0.5999... of the way>
+        >>> hu.neighbours("3/10", "f8E4M3FN")
+        <f8E4M3FN: 0.28125 < 0.3 < 0.3125, at 0.6 of the way>
 
     Raises InputError for NaN, infinities, poison and for anything that is not one number.
     """

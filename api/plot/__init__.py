@@ -1,12 +1,14 @@
-"""Pictures of rounding: number lines, staircases, relative and quantisation errors, one rounding explained.
+"""Pictures of rounding: number lines, staircases, errors, formats compared, one rounding explained.
 
 Each function returns a matplotlib ``Figure`` that is not part of pyplot's state, so it works without a display. With
-``ax=`` it draws into your axes and returns their figure. ``dark=True`` is for dark pages. The pictures show halfulp's
-own conversions: exact values and the points between them, never NumPy's casts or samples.
+``ax=`` it draws into your axes and returns their figure. In a notebook a picture has light or dark colours, as the
+notebook has; ``dark=True`` or ``False`` chooses them. The pictures show halfulp's own conversions: exact values and the
+points between them, never NumPy's casts or samples.
 
 Needs matplotlib: ``pip install '.[plot]'`` in the folder with the sources of halfulp.
 """
 
+from halfulp.plot.comparison import comparison
 from halfulp.plot.coordinates import short_text
 from halfulp.plot.errors import relative_error
 from halfulp.plot.figures import ending_of, save
@@ -20,6 +22,7 @@ __all__ = [
     "MOST_ROWS",
     "MOST_STEPS",
     "ChannelErrors",
+    "comparison",
     "ending_of",
     "explanation",
     "number_line",

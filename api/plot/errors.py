@@ -17,7 +17,7 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.steps import floor_exponent
 from halfulp.interp.ir.errors import InputError
 from halfulp.plot.coordinates import Number, as_float, chosen_modes, window
-from halfulp.plot.figures import DARK, DASHES, LIGHT, drawing, figure_of, new_axes, set_legend, set_title
+from halfulp.plot.figures import DASHES, chosen_style, drawing, figure_of, new_axes, set_legend, set_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ def relative_error(
     rounding: str = "to_nearest_even",
     *,
     ax: Axes | None = None,
-    dark: bool = False,
+    dark: bool | None = None,
 ) -> Figure:
     """Draw the distance of results from their inputs, relative to the inputs, from ``low`` to ``high``, both positive.
 
@@ -46,7 +46,7 @@ def relative_error(
 
     Raises InputError for an unknown mode, or a window that is not positive or goes beyond 2^-500 or 2^500.
     """
-    style = DARK if dark else LIGHT
+    style = chosen_style(dark)
     several = [formats] if isinstance(formats, str | FloatFormat) else list(formats)
     named = list(dict.fromkeys(format_of(fmt) for fmt in several))
     if not 1 <= len(named) <= len(style.series):

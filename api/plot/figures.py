@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import os
+import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from halfulp.files import write_file
+from halfulp.fp_formats.display import themed
 from halfulp.fp_formats.suggestions import how_to_install
 from halfulp.interp.ir.errors import InputError
 
@@ -46,12 +50,21 @@ class Style:
     faint: str
     band: str
     series: tuple[str, ...]
+    follows: bool = False
+    """True if a notebook shows the picture in the colours of its own theme."""
 
 
 _BLUE, _VERMILION, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 _SKY, _ORANGE, _YELLOW = "#56B4E9", "#E69F00", "#F0E442"
 LIGHT = Style("#ffffff", "#1a1a1a", "#767676", "#eeeeee", (_BLUE, _VERMILION, _GREEN, "#1a1a1a", _PURPLE, _ORANGE))
 DARK = Style("#16191d", "#e8e8e8", "#9a9a9a", "#262b31", (_SKY, _ORANGE, _GREEN, "#e8e8e8", _PURPLE, _YELLOW))
+
+
+def chosen_style(dark: bool | None) -> Style:
+    """Return the colours of a picture: dark or light, or for None light ones that follow the theme of a notebook."""
+    return replace(LIGHT, follows=True) if dark is None else DARK if dark else LIGHT
+
+
 # Series also differ in dashes and width, so that both are visible where one lies on another.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 3)), (0, (8, 3)))
 WIDTHS = (4.4, 3.4, 2.6, 1.9, 1.2, 1.2)
@@ -72,8 +85,13 @@ def _figure_class() -> type[Figure]:
         raise ModuleNotFoundError(message, name="matplotlib") from None
 
     class Picture(Figure):
+        follows = False
+
         def _repr_png_(self) -> bytes:
             return _image(self, "png")
+
+        def _repr_html_(self) -> str | None:
+            return themed_picture(_image(self, "svg"), _image(self, "png")) if self.follows else None
 
     return Picture
 
@@ -82,10 +100,21 @@ def new_axes(ax: Axes | None, style: Style, height: float) -> Axes:
     """Return the axes to draw in: those given, or those of a new figure of ``height`` inches, in the colours of
     ``style``.
     """
-    if ax is not None:
-        return ax
+    return new_panels(style, height, [1])[0] if ax is None else ax
+
+
+def new_panels(style: Style, height: float, shares: Sequence[float]) -> list[Axes]:
+    """Return the axes of a new figure of ``height`` inches, one above the other with a common x axis.
+
+    ``shares``: the heights of the axes, relative to each other.
+    """
     figure = _figure_class()(figsize=(WIDTH, height), dpi=DPI, facecolor=style.background, layout="constrained")
-    own = figure.add_subplot()
+    figure.follows = style.follows  # type: ignore[attr-defined]
+    panels = figure.subplots(len(shares), sharex=True, squeeze=False, height_ratios=shares)[:, 0]
+    return [_styled(panel, style) for panel in panels]
+
+
+def _styled(own: Axes, style: Style) -> Axes:
     own.set_facecolor(style.background)
     own.tick_params(colors=style.text, labelsize=8)
     for axis in (own.xaxis, own.yaxis):
@@ -140,6 +169,41 @@ def set_legend(ax: Axes, style: Style, columns: int, own: bool) -> None:
     columns = columns if all(len(str(name)) <= 36 for name in ax.get_legend_handles_labels()[1]) else 1
     look: dict[str, Any] = {"fontsize": 8, "frameon": False, "labelcolor": style.text, "handlelength": 4}
     figure_of(ax).legend(loc="outside lower left", ncols=columns, **look)
+
+
+# --- notebooks --------------------------------------------------------------------------------------------------------
+
+_SPARE = re.compile(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*|(?<=>)\s+(?=<)|(?<=\d\d\.\d\d)\d+", re.DOTALL)
+"""What a page does without: its maker, comments, spaces between tags, and digits beyond a hundredth of a point."""
+_COLOUR = re.compile(r"(?<=: )#[0-9a-f]{6}(?=[;\"])")
+_ID = re.compile(r'(?<=\bid=")|(?<=href="#)|(?<=url\(#)')
+
+
+def _colours(style: Style) -> list[str]:
+    return [style.background, style.text, style.faint, style.band, *style.series]
+
+
+def themed_picture(svg: bytes, png: bytes) -> str:
+    """Return a light picture as HTML that has dark colours on a dark page; where pages remove SVG, the PNG stays.
+
+    The colours of the SVG become variables of CSS, which the theme of the page sets. Names within the SVG get a prefix
+    of its own, so that pictures on one page do not share them.
+    """
+    names = {light.lower(): f"hfp{k}" for k, light in reversed(list(enumerate(_colours(LIGHT))))}
+    light, dark = (
+        {name: colours[int(name.removeprefix("hfp"))] for name in names.values()}
+        for colours in (_colours(LIGHT), _colours(DARK))
+    )
+    drawing = svg.decode("utf-8").partition("<svg")
+    body = _SPARE.sub("", drawing[2])
+    body = _COLOUR.sub(lambda found: f"var(--{names[found[0]]},{found[0]})" if found[0] in names else found[0], body)
+    prefix = f"p{hashlib.sha256(svg).hexdigest()[:12]}-"
+    style = themed(".hfpicture", light, dark)
+    fallback = f'<img alt="" src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}">'
+    return (
+        f'<div class="hfpicture"><style>{style}.hfpicture svg{{max-width:100%;height:auto}}'
+        f".hfpicture img{{display:none}}</style><svg{_ID.sub(prefix, body)}{fallback}</div>"
+    )
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

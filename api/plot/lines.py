@@ -16,7 +16,7 @@ from halfulp.fp_formats.steps import code_at, floor_exponent, lowest_rank
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.plot.coordinates import Coordinates, Number, as_float, coordinates_between, short_text, window
-from halfulp.plot.figures import DARK, LIGHT, Style, drawing, figure_of, new_axes, set_legend, set_title
+from halfulp.plot.figures import Style, chosen_style, drawing, figure_of, new_axes, set_legend, set_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ def number_line(
     high: Number | None = None,
     *,
     ax: Axes | None = None,
-    dark: bool = False,
+    dark: bool | None = None,
 ) -> Figure:
     """Draw the values of a format as marks on a line, with its binades, and its special codes below.
 
@@ -43,7 +43,7 @@ def number_line(
 
     Raises InputError for a window with no values or more than `MOST_MARKS`.
     """
-    format_, style = format_of(fmt), DARK if dark else LIGHT
+    format_, style = format_of(fmt), chosen_style(dark)
     if format_.bits > 8 and (low is None or high is None):
         raise InputError(f"{format_.name} has too many values to show them all: give low and high")
     least, most = value_at(format_, lowest_rank(format_)), value_at(format_, format_.max_magnitude)

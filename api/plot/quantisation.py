@@ -18,7 +18,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
 from halfulp.plot.coordinates import ELLIPSIS
-from halfulp.plot.figures import DARK, LIGHT, Style, drawing, figure_of, new_axes, set_title
+from halfulp.plot.figures import Style, chosen_style, drawing, figure_of, new_axes, set_title
 from halfulp.semantics.profile import as_profile
 from halfulp.semantics.quant import qcast
 
@@ -38,7 +38,7 @@ def quantisation_error(
     channels: Sequence[int] | None = None,
     bins: int = 40,
     ax: Axes | None = None,
-    dark: bool = False,
+    dark: bool | None = None,
 ) -> Figure:
     """Draw the errors of quantising an array, as one histogram for each layer or channel.
 
@@ -51,7 +51,7 @@ def quantisation_error(
 
     Raises TypeMismatch for an array or type that does not fit, InputError for channels that do not exist.
     """
-    style = DARK if dark else LIGHT
+    style = chosen_style(dark)
     rows = quantisation_errors(array, type)
     chosen = list(range(min(len(rows), MOST_ROWS))) if channels is None else list(channels)
     for channel in chosen:

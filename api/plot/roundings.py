@@ -13,14 +13,16 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.spelling import bit_fields, hex_text, value_text
 from halfulp.interp.ir.errors import InputError
 from halfulp.plot.coordinates import ELLIPSIS, short_text, typeset
-from halfulp.plot.figures import DARK, DPI, LIGHT, Style, drawing, figure_of, new_axes, set_title, wrapped
+from halfulp.plot.figures import DPI, Style, chosen_style, drawing, figure_of, new_axes, set_title, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def explanation(explained: ExplainedRounding | ExplainedOp, *, ax: Axes | None = None, dark: bool = False) -> Figure:
+def explanation(
+    explained: ExplainedRounding | ExplainedOp, *, ax: Axes | None = None, dark: bool | None = None
+) -> Figure:
     """Draw one rounding, as `hu.explain` gives it: its bits, its rule, its neighbours, the midpoint and the input.
 
     For an op, as `hu.explain_op` gives it, draw the rounding of its exact result. Raises InputError where that is not
@@ -29,7 +31,7 @@ def explanation(explained: ExplainedRounding | ExplainedOp, *, ax: Axes | None =
     explanation = explained.rounding if isinstance(explained, ExplainedOp) else explained
     if explanation is None:
         raise InputError("the result is not rounded to a float type: there is nothing to draw")
-    style = DARK if dark else LIGHT
+    style = chosen_style(dark)
     result, rules = wrapped(_result_text(explanation), 70), wrapped(_rules(explanation), 86)
     result_top = 2 if explanation.result.code is None else _VALUE
     rules_top = result_top + _LINE * (result.count("\n") + 1) + 6

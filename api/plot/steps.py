@@ -14,7 +14,17 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.plot.coordinates import Number, chosen_modes, coordinates_between, short_text, typeset, window
-from halfulp.plot.figures import DARK, DASHES, LIGHT, WIDTHS, Style, drawing, figure_of, new_axes, set_legend, set_title
+from halfulp.plot.figures import (
+    DASHES,
+    WIDTHS,
+    Style,
+    chosen_style,
+    drawing,
+    figure_of,
+    new_axes,
+    set_legend,
+    set_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +42,7 @@ def staircase(
     modes: str | Sequence[str] = tuple(MODES),
     *,
     ax: Axes | None = None,
-    dark: bool = False,
+    dark: bool | None = None,
 ) -> Figure:
     """Draw the results of rounding the inputs from ``low`` to ``high``, in each of ``modes``.
 
@@ -41,7 +51,7 @@ def staircase(
 
     Raises InputError for an unknown mode, or a window in which the format has more than `MOST_STEPS` values.
     """
-    format_, style = format_of(fmt), DARK if dark else LIGHT
+    format_, style = format_of(fmt), chosen_style(dark)
     names = chosen_modes([modes] if isinstance(modes, str) else modes)
     ends = window(low, high)
     total = count(ranks_between(format_, *ends))

@@ -241,6 +241,13 @@ def test_the_report_names_its_figures() -> None:
         _ = report.nonsense
 
 
+def test_inputs_of_every_kind() -> None:
+    assert hu.error(Fraction(1, 3), "bf16").max_ulp == hu.error("1/3", "bf16").max_ulp
+    assert hu.error([0.3, 1000], "float8_e4m3fn", saturate=True).saturated == 1
+    assert hu.error(np.ma.array([0.3, 1.0], mask=[True, False]), "bf16", masked="poison").poison == 1
+    assert hu.error(np.array([0.3], ">f8"), "bfloat16", rounding="RNE").figures == hu.error([0.3], "bf16").figures
+
+
 def test_stochastic_rounding_and_profile_blocks() -> None:
     x = np.array([0.3, 500.0], np.float32)
     random = np.array([0, 2**16 - 1], np.uint16)
@@ -264,5 +271,7 @@ def test_wrong_questions() -> None:
         hu.error(x, reference=x[:1])
     with pytest.raises(hu.TypeMismatch, match="expected floats"):
         hu.error(np.arange(2), reference=x)
-    with pytest.raises(hu.InputError, match="is not a number"):
+    with pytest.raises(hu.TypeMismatch, match=r"reference, element \[0\]: 'one' is not a number"):
         hu.error(x, reference=["one", "2"])
+    with pytest.raises(hu.TypeMismatch, match="are not numbers"):
+        hu.error(x, reference=hu.Value.from_bits(np.array([1, 2], np.uint8), "!quant.uniform<i8:f32, 0.5>"))

@@ -230,7 +230,7 @@ def test_dots_show_ties() -> None:
     ("arguments", "message"),
     [
         (("f32", 0, 1), "1,065,353,217 values in this window; at most 1,024"),
-        (("f4E2M1FN", 0, 1, "nearest"), "rounding is 'nearest'"),
+        (("f4E2M1FN", 0, 1, "sideways"), "rounding is 'sideways'"),
         (("f4E2M1FN", 0, 1, ["stochastic"]), "rounding is 'stochastic'"),
         (("f4E2M1FN", 0, 1, []), "no rounding mode"),
     ],
