@@ -128,7 +128,7 @@ def test_rules_are_those_of_explain_op(name: str, operation: str, mode: str, sha
         texts.append("0x00010000000000000000")  # an exponent, and no integer bit
     pairs = list(itertools.product(texts, texts))
     for (x, y), got in zip(pairs, ask(shared, ANSWERED, fmt, [operation, mode, pairs]), strict=True):
-        found = hu.explain_op(f"arith.{operation}", name, x, y, **attributes)
+        found = hu.explain_op(f"arith.{operation}", x, y, type=name, **attributes)
         code = None if found.result is None else hex_text(fmt, found.result)
         exact = None if found.exact is None else number_text(found.exact)
         assert found.flags is not None
