@@ -264,7 +264,6 @@ GUESSES = [*CONVERTING, *FORMATS, *ARRAY, *COMPUTING, *MEASURING]
 
 NOT_YET: frozenset[str] = frozenset(
     {
-        "hu.explain(v, 'f8E4M3FN')",
         'hu.compare_formats(x, ["bf16", "f16", "f8E4M3FN"])',
         'float(hu.suggest_scale(x, "f8E4M3FN")) > 0',
     }
