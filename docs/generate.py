@@ -23,7 +23,7 @@ from importlib import import_module
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, get_overloads
 
 import numpy as np
 from tasks import TASKS, Task
@@ -453,8 +453,9 @@ def hidden(what: Any) -> list[type]:
     function = next((found for inner in ("fget", "func", "__func__") if (found := getattr(what, inner, None))), what)
     if not inspect.isfunction(function):
         return []
-    words = re.findall(r"\w+", str(inspect.signature(function).return_annotation))
-    found = [function.__globals__.get(word) for word in words]
+    calls = get_overloads(function) or [function]
+    words = re.findall(r"\w+", " ".join(str(inspect.signature(call).return_annotation) for call in calls))
+    found = [function.__globals__.get(word) for word in dict.fromkeys(words)]
     return [each for each in found if isinstance(each, type) and is_hidden(each) and not issubclass(each, Enum)]
 
 
