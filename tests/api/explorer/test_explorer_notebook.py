@@ -8,7 +8,7 @@ import webbrowser
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,6 +17,9 @@ import halfulp as hu
 from halfulp.explanations.given import given_text
 from halfulp.explorer.page import START, page
 from halfulp.fp_formats.formats import FORMATS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext
 
 F128_ABOVE_ONE = hu.Value.from_bits(np.array([1, 0x3FFF << 48], np.uint64), "f128")
 NUMBERS: list[tuple[Any, str, str]] = [
@@ -119,3 +122,42 @@ def test_no_text_ends_the_script() -> None:
     text = page({"number": "</script><script>{{tables}}"})
     assert text.count("<script") == 3
     assert "\\u003c/script>\\u003cscript>{{tables}}" in text
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_the_frame_works_in_a_notebook_and_follows_its_theme(
+    theme: str, context: BrowserContext, tmp_path: Path
+) -> None:
+    text, back = ("#eee", "#111") if theme == "dark" else ("#111", "#fff")
+    cell = hu.explore("1/3", "f16", "stochastic", op="*", other=3, beside="bf16", random=np.uint16(9))._repr_html_()
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<body style='color: {text}; background: {back}'><div>{cell}</div>", encoding="utf-8")
+    view = context.new_page()
+    wrong: list[str] = []
+    asked: list[str] = []
+    view.on("request", lambda request: asked.append(request.url))
+    view.on("pageerror", lambda error: wrong.append(str(error)))
+    view.emulate_media(color_scheme="light" if theme == "dark" else "dark")
+    view.goto(notebook.as_uri())
+    frame = view.frame_locator("iframe")
+    held = {name: frame.locator(f"#{name}").input_value() for name in START}
+    assert held == {
+        "format": "f16",
+        "number": "1/3",
+        "mode": "stochastic",
+        "operation": "mulf",
+        "other": "3",
+        "beside": "bf16",
+        "random": "9",
+        "width": "16",
+    }
+    result = frame.locator("#hex")
+    assert result.inner_text() == "0x3C00"  # a half is discarded, and 9 of 65536 is less
+    # A link within the page stays within it.
+    frame.get_by_role("link", name="465 in f8E4M3FN").click()
+    assert result.inner_text() == "0x7F"
+    back_of_page = frame.locator("body").evaluate("(body) => getComputedStyle(body).backgroundColor")
+    assert (back_of_page == "rgb(23, 25, 28)") == (theme == "dark")
+    assert set(asked) <= {notebook.as_uri(), "about:srcdoc"}
+    assert wrong == []
