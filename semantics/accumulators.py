@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, Mask, code_shape, element_shape, storage_dtype
+from halfulp.fp_formats.codes import Codes, Mask, code_shape, codes_to_ints, element_shape, ints_to_codes, storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.paths.running_sums import has_running_sums, last_running_sum
@@ -134,22 +136,21 @@ class Accumulator:
 
     def in_order(self, total: Codes, rows: Codes, faults: Faults) -> Codes:
         """Return ``total`` [lanes] after all ``rows`` [n, lanes] were added to it, one after the other."""
-        lanes, size = element_shape(total, self.width), len(rows) * total.size
+        (lanes,) = element_shape(total, self.width)
         if isinstance(self.number, Reading):
             if self.number.width <= 64:  # exact modulo a power of two, so that the order does not matter
                 every = np.add.reduce(rows, axis=0, dtype=rows.dtype) + total
                 return np.asarray(every & every.dtype.type((1 << self.number.width) - 1))
         elif not emulated.emulates(self.profile, self.number):
             policy = self.profile.arithmetic
-            if has_running_sums(self.number, policy, total.size):
+            if has_running_sums(self.number, policy, lanes):
                 return last_running_sum(self.number, total, rows, policy)
-        if self.width <= 64 and len(lanes) == 1:
-            if self.width <= 8 and total.size <= TABLE_LANES and size >= TABLE_PAYS:
-                table = _additions(self.adding[1], self.width)
-                if table is not None:
-                    return _by_table(table, total, rows)
-            if total.size <= SCALAR_LANES and not self.adding[1].faults:
-                return _by_scalar(self.adding[1], total, rows)
+        if self.width <= 8 and lanes <= TABLE_LANES and rows.size >= TABLE_PAYS:
+            table = _additions(self.adding[1], self.width)
+            if table is not None:
+                return _by_table(table, total, rows)
+        if lanes <= SCALAR_LANES and not self.adding[1].faults:
+            return _by_scalar(self.adding[1], self.width, total, rows)
         for row in rows:
             total = self.sum_of_two(total, row, faults)
         return total
@@ -175,10 +176,11 @@ def _by_table(table: tuple[bytes, ...], total: Codes, rows: Codes) -> Codes:
     return result
 
 
-def _by_scalar(kernel: Kernel, total: Codes, rows: Codes) -> Codes:
-    result, add = total.copy(), kernel.scalar
-    for lane, code in enumerate(total.tolist()):
-        for term in rows[:, lane].tolist():
+def _by_scalar(kernel: Kernel, width: int, total: Codes, rows: Codes) -> Codes:
+    add: Callable[..., Any] = kernel.scalar
+    results = []
+    for lane, code in enumerate(codes_to_ints(total, width)):
+        for term in codes_to_ints(rows[:, lane], width):
             code = add(code, term)
-        result[lane] = code
-    return result
+        results.append(code)
+    return ints_to_codes(results, width, (len(results),))

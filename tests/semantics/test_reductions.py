@@ -178,7 +178,8 @@ def test_sums_under_other_profiles_are_those_of_the_kernels(data: st.DataObject)
 
 
 @pytest.mark.parametrize(
-    "name", ["f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f6E2M3FN", "f4E2M1FN", "bf16", "f16", "tf32", "f32", "f64"]
+    "name",
+    ["f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f6E2M3FN", "f4E2M1FN", "bf16", "f16", "tf32", "f32", "f64", "f80", "f128"],
 )
 @pytest.mark.parametrize("lanes", [1, 3, 600])
 @pytest.mark.parametrize("specials", [False, True])
