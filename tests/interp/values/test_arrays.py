@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
-import time
 from typing import Any
 
 import numpy
@@ -203,20 +202,7 @@ def test_tables_for_notebooks_show_every_value() -> None:
         assert repr(places((3,), type_)).startswith("Value(3x")
 
 
-def test_operators_add_little_to_their_kernels() -> None:
-    """An operator may take 30 microseconds more than its kernel; the slack is for a busy machine."""
-    value = hu.convert(np.ones(10), "f32")
-    best = min(_seconds(lambda: value + value) for _ in range(20))
-    assert best < 400e-6
-
-
-def test_a_view_takes_no_time_for_its_elements() -> None:
-    big = hu.convert(np.ones(4_000_000, np.float32), "f32")
-    view = min(_seconds(lambda: big[::2].reshape(2000, 1000).T) for _ in range(5))
-    assert view < min(_seconds(big.copy) for _ in range(5))
-
-
-def _seconds(call: Any) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def test_a_view_has_the_memory_of_its_value() -> None:
+    big = hu.convert(np.ones(4_000, np.float32), "f32")
+    for view in (big[::2], big[::-1], big.reshape(40, 100), big.reshape(40, 100).T, big[None, 5:], big.ravel()):
+        assert np.shares_memory(view.bits, big.bits)
