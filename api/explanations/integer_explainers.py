@@ -99,7 +99,7 @@ def wrapping(symbol: str, exactly: Callable[[int, int], int], shift: bool = Fals
             reading = Reading(width, signed)
             x, y = number(reading, a), b if shift else number(reading, b)
             exact[signed] = exactly(x, y)
-            formula = f"{integer_text(x)} {symbol} {integer_text(y)} = {integer_text(exact[signed])}"
+            formula = f"{integer_text(x)} {symbol}{integer_text(y)} = {integer_text(exact[signed])}"
             rows.append((_NAMES[signed], f"{formula}, {_wrapped(reading, exact[signed])}"))
         if exact[False] >> width > 0:
             rows.append(("bits", _cut(exact[False], width, exact[False].bit_length())))
@@ -205,7 +205,7 @@ def bitwise(words: str) -> Explainer:
 
     def explain(context: OpContext) -> OpParts:
         width = _width(context)
-        rows = [(operand.name, bits_of_integer(operand.known, width)) for operand in context.operands]
+        rows = [(operand.name, bits_of_integer(operand.known, width) or "no bits") for operand in context.operands]
         return OpParts(f"each bit is 1 if {words}", story=tuple(rows))
 
     return explain
@@ -307,10 +307,10 @@ def resizing(signed: bool) -> Explainer:
 
 
 BINARY: Mapping[str, Explainer] = {
-    "arith.addi": wrapping("+", operator.add),
-    "arith.subi": wrapping("-", operator.sub),
-    "arith.muli": wrapping("*", operator.mul),
-    "arith.shli": wrapping("* 2 to the", lambda x, y: x << y, shift=True),
+    "arith.addi": wrapping("+ ", operator.add),
+    "arith.subi": wrapping("- ", operator.sub),
+    "arith.muli": wrapping("* ", operator.mul),
+    "arith.shli": wrapping("* 2^", lambda x, y: x << y, shift=True),
     "arith.divsi": division(signed=True, rounds=_TRUNCATED),
     "arith.divui": division(signed=False, rounds=_DOWN),
     "arith.floordivsi": division(signed=True, rounds=_DOWN),
