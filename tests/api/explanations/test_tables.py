@@ -82,6 +82,27 @@ def test_torch() -> None:
     assert [one.result.code for one in hu.explain(tensor, "f8E4M3FN")] == [0x1D, 0x2A]
 
 
+def test_texts_types_and_refusals() -> None:
+    table = hu.explain(["0x7F", "nan", "f32=0.5"], "f8E4M3FN")
+    assert [one.result.code for one in table] == [0x7F, 0x7F, 0x30]
+    assert hu.explain([0.3, 1], "f8E4M3FN", type="bf16")[0].exact == hu.explain(0.3, "bf16").result.value
+    with pytest.raises(hu.InputError, match="masked"):
+        hu.explain(np.ma.array([1.0, 2.0], mask=[True, False]), "f16")
+    with pytest.raises(hu.TypeMismatch):
+        hu.explain([[1.0], [1.0, 2.0]], "f16")
+    with pytest.raises(hu.InputError):
+        hu.explain([None], "f16")
+    with pytest.raises(hu.InputError, match="'x' is not a number"):
+        hu.explain(["x"], "f16")
+
+
+def test_wide_types_are_counted_one_by_one() -> None:
+    table = hu.explain(hu.convert(np.linspace(0, 1, 3000), "f128"), "f16")
+    assert (table.counted, table.size) == (200, 3000)
+    assert table[2999].result.value == 1
+    assert hu.explain(np.arange(3000, dtype=np.int64), "f128").counts == {"exact": 200}
+
+
 def test_poison() -> None:
     value = hu.convert([1.0, np.nan, 3.0], "f4E2M1FN")
     table = hu.explain(value, "f16")
