@@ -80,6 +80,8 @@ def test_torch() -> None:
     torch = pytest.importorskip("torch")
     tensor = torch.tensor([0.1, 0.3], dtype=torch.float32)
     assert [one.result.code for one in hu.explain(tensor, "f8E4M3FN")] == [0x1D, 0x2A]
+    assert hu.explain(tensor[1], "f8E4M3FN").result.code == 0x2A
+    assert hu.explain_op("arith.addf", tensor.to(torch.bfloat16), 1, type="f16").shape == (2,)
 
 
 def test_texts_types_and_refusals() -> None:
@@ -90,7 +92,7 @@ def test_texts_types_and_refusals() -> None:
         hu.explain(np.ma.array([1.0, 2.0], mask=[True, False]), "f16")
     with pytest.raises(hu.TypeMismatch):
         hu.explain([[1.0], [1.0, 2.0]], "f16")
-    with pytest.raises(hu.InputError):
+    with pytest.raises(hu.TypeMismatch, match="NoneType is not a number"):
         hu.explain([None], "f16")
     with pytest.raises(hu.InputError, match="'x' is not a number"):
         hu.explain(["x"], "f16")
