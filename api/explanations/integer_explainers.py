@@ -264,12 +264,14 @@ def extended(symbol: str, exactly: Callable[[int, int], int], signed: bool, halv
             (_NAMES[signed], f"{integer_text(x)} {symbol} {integer_text(y)} = {integer_text(exact)}"),
             ("parts", f"{integer_text(exact)} = {integer_text(low)} {sign} {integer_text(abs(high))} * 2^{width}"),
         ]
-        carried = f"the exact result modulo 2^{width}, and whether it left {_range(reading)}"
-        return OpParts(
-            "the low and the high half of the exact product" if halves else carried,
-            exact=Fraction(exact),
-            story=tuple(rows),
-        )
+        place = f"{integer_text(exact)} is {_place(reading, exact)}"
+        if halves:
+            rule = "the low and the high half of the exact product"
+        elif _fits(reading, exact):
+            rule = f"exact: {place}, so the second result is 0"
+        else:
+            rule = f"the exact result modulo 2^{width}: {place}, so the second result is 1"
+        return OpParts(rule, exact=Fraction(exact), story=tuple(rows))
 
     return explain
 

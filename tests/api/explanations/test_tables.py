@@ -175,6 +175,15 @@ def test_ops_on_integers() -> None:
     assert (large.counted, large.counts) == (200, {"exact": 200})
     assert "of the first 200 of 1,000 elements" in str(large)
     assert large[999].result == 1000
+    assert hu.explain_op("arith.addui_extended", [200, 1], [100, 1], type="i8").counts == {"wrapped": 1, "exact": 1}
+    assert hu.explain_op("arith.addi", [-128, 1], -128, type="i8").counts == {"wrapped": 1, "exact": 1}
+    assert hu.explain_op("arith.fptosi", [1.5, 2], to="i8").counts == {"other results": 2}
+    assert hu.explain_op("arith.divsi", [7, 6], 2, type="i8", exact=True).counts == {"poison": 1, "exact": 1}
+    assert hu.explain_op("arith.divf", [1.0, 0.0, 6.0], [0.0, 0.0, 3.0], type="f16").counts == {
+        "other results": 1,
+        "NaN": 1,
+        "exact": 1,
+    }
 
 
 def test_stochastic_tables() -> None:
