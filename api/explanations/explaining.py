@@ -36,13 +36,13 @@ from halfulp.explanations.tables import (
 )
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import as_rounding
-from halfulp.inputs import taken_as
+from halfulp.inputs import as_value, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.foreign_arrays import as_array
 from halfulp.interp.values.value import Value, to_elements, to_value
-from halfulp.measuring.reals import reals_of_value
+from halfulp.measuring.reals import F64, reals_of_value, within_f64
 from halfulp.semantics.profile import Profile, as_profile
 
 Number = str | int | float | Fraction | decimal.Decimal
@@ -129,7 +129,8 @@ def explain(
     chosen = as_profile(profile)
     array = _array_of(value)
     if array is not None:
-        return _table(array, to, type, "stochastic" if stochastic else rounding, chosen, random, bits)
+        array = array if type is None else as_value(value, type)
+        return _table(array, to, "stochastic" if stochastic else rounding, chosen, random, bits)
     given, fmt = _given(value, to, type)
     if stochastic:
         return _stochastic(given, fmt, chosen, random, bits)
@@ -169,10 +170,21 @@ def _array_of(value: Any) -> Any:
         return value if value.shape else None
     if isinstance(value, np.generic) or not (isinstance(value, list | tuple | range) or hasattr(value, "__array__")):
         return None
+    if isinstance(value, list | tuple) and (objects := _with_texts(value)) is not None:
+        return objects
     taken = taken_as(value, "the value")
     if not taken.shape:
         return None
     return as_array(value, "the value") if isinstance(taken, Value) else np.asarray(value, object)
+
+
+def _with_texts(value: list[Any] | tuple[Any, ...]) -> Any:
+    """Return nested lists as an array of objects if there is text in them, such as ``0x7F``; None for others."""
+    try:
+        objects = np.asarray(value, object)
+    except ValueError:
+        return None  # rows of different lengths, which `taken_as` refuses
+    return objects if any(isinstance(each, str) for each in objects.ravel()) else None
 
 
 def _element(array: Any, index: Index) -> Any:
@@ -203,11 +215,7 @@ def _random_at(random: Any, shape: tuple[int, ...]) -> Callable[[Index], Any]:
     return lambda index: numbers[index if numbers.shape else ()]
 
 
-def _table(
-    array: Any, to: Any, type_: Any, rounding: str, profile: Profile, random: Any, bits: int | None
-) -> ExplanationTable:
-    if type_ is not None and not isinstance(array, Value):
-        array = to_elements(array, as_type(type_))
+def _table(array: Any, to: Any, rounding: str, profile: Profile, random: Any, bits: int | None) -> ExplanationTable:
     if to is None:
         own = array.element_type if isinstance(array, Value) else to_elements(array, None).element_type
         to = format_of(own)
@@ -244,6 +252,13 @@ def _with_short_text(given: GivenNumber, element: Any) -> GivenNumber:
     return replace(given, text=shown)
 
 
+def _held_by_f64(element: ty.Type) -> bool:
+    """Tell whether f64 has every number of a type."""
+    if isinstance(element, ty.FloatType):
+        return within_f64(element.format)
+    return isinstance(element, ty.IntegerType) and element.width <= F64.precision
+
+
 def _counted_as_a_whole(
     array: Any, fmt: FloatFormat, rounding: str, profile: Profile
 ) -> tuple[Mapping[str, int], int, tuple[Index, ...]] | None:
@@ -251,11 +266,11 @@ def _counted_as_a_whole(
     if not isinstance(array, Value) and array.dtype.kind == "O":
         return None
     source = array if isinstance(array, Value) else to_elements(array, None)
+    if not (_held_by_f64(source.element_type) and within_f64(fmt)):
+        return None
     exact = reals_of_value(source)
     result = convert(source, fmt, rounding=rounding, profile=profile)
     rounded = reals_of_value(result)
-    if exact.dtype == object or rounded.dtype == object:
-        return None
     _, exponent = np.frexp(exact)
     exponent = np.clip(exponent.astype(np.int64) - 1, fmt.emin, fmt.emax)
     positive = exact > 0 if not fmt.signed else exact != 0

@@ -23,6 +23,7 @@ from halfulp.interp.ir.literals import double_bits
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import numeric
+from halfulp.interp.values.foreign_arrays import as_array, is_tensor
 from halfulp.interp.values.parsing import parse_type_head, parse_value
 from halfulp.interp.values.value import Value, to_elements
 from halfulp.semantics import casts, emulated
@@ -232,6 +233,8 @@ def given_number(value: Any, fmt: FloatFormat) -> GivenNumber:
             return _given_value(text, parse_value(parse_type_head(typed[1]), typed[0]))
         case np.generic() | np.ndarray():
             return _given_value(repr(value), to_elements(value, None))  # an unsigned dtype is unsigned here
+        case _ if is_tensor(value):
+            return given_number(as_array(value, "the value"), fmt)
         case bool():
             raise InputError(f"{value} is not a number to be rounded")
         case int():

@@ -99,7 +99,7 @@ def wrapping(symbol: str, exactly: Callable[[int, int], int], shift: bool = Fals
             reading = Reading(width, signed)
             x, y = number(reading, a), b if shift else number(reading, b)
             exact[signed] = exactly(x, y)
-            formula = f"{integer_text(x)} {symbol} {integer_text(y)} = {integer_text(exact[signed])}"
+            formula = f"{integer_text(x)} {symbol}{integer_text(y)} = {integer_text(exact[signed])}"
             rows.append((_NAMES[signed], f"{formula}, {_wrapped(reading, exact[signed])}"))
         if exact[False] >> width > 0:
             rows.append(("bits", _cut(exact[False], width, exact[False].bit_length())))
@@ -205,7 +205,7 @@ def bitwise(words: str) -> Explainer:
 
     def explain(context: OpContext) -> OpParts:
         width = _width(context)
-        rows = [(operand.name, bits_of_integer(operand.known, width)) for operand in context.operands]
+        rows = [(operand.name, bits_of_integer(operand.known, width) or "no bits") for operand in context.operands]
         return OpParts(f"each bit is 1 if {words}", story=tuple(rows))
 
     return explain
@@ -264,12 +264,14 @@ def extended(symbol: str, exactly: Callable[[int, int], int], signed: bool, halv
             (_NAMES[signed], f"{integer_text(x)} {symbol} {integer_text(y)} = {integer_text(exact)}"),
             ("parts", f"{integer_text(exact)} = {integer_text(low)} {sign} {integer_text(abs(high))} * 2^{width}"),
         ]
-        carried = f"the exact result modulo 2^{width}, and whether it left {_range(reading)}"
-        return OpParts(
-            "the low and the high half of the exact product" if halves else carried,
-            exact=Fraction(exact),
-            story=tuple(rows),
-        )
+        place = f"{integer_text(exact)} is {_place(reading, exact)}"
+        if halves:
+            rule = "the low and the high half of the exact product"
+        elif _fits(reading, exact):
+            rule = f"exact: {place}, so the second result is 0"
+        else:
+            rule = f"the exact result modulo 2^{width}: {place}, so the second result is 1"
+        return OpParts(rule, exact=Fraction(exact), story=tuple(rows))
 
     return explain
 
@@ -307,10 +309,10 @@ def resizing(signed: bool) -> Explainer:
 
 
 BINARY: Mapping[str, Explainer] = {
-    "arith.addi": wrapping("+", operator.add),
-    "arith.subi": wrapping("-", operator.sub),
-    "arith.muli": wrapping("*", operator.mul),
-    "arith.shli": wrapping("* 2 to the", lambda x, y: x << y, shift=True),
+    "arith.addi": wrapping("+ ", operator.add),
+    "arith.subi": wrapping("- ", operator.sub),
+    "arith.muli": wrapping("* ", operator.mul),
+    "arith.shli": wrapping("* 2^", lambda x, y: x << y, shift=True),
     "arith.divsi": division(signed=True, rounds=_TRUNCATED),
     "arith.divui": division(signed=False, rounds=_DOWN),
     "arith.floordivsi": division(signed=True, rounds=_DOWN),

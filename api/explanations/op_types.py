@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -131,6 +132,14 @@ def _shown(given: Any) -> str:
     return f'"{given}"' if isinstance(given, str | ty.Type) else str(getattr(given, "name", given))
 
 
+_WORD = re.compile(r"\s*(?!s?nan|inf|true|false|poison)[A-Za-z_!][^=:]*", re.ASCII | re.IGNORECASE)
+
+
+def _is_word(operand: Any) -> bool:
+    """Tell whether an operand is a text that no number is."""
+    return isinstance(operand, str) and _WORD.fullmatch(operand) is not None
+
+
 def new_order(
     op: str, signature: Signature, operands: Sequence[Any], type_: Any, to: Any, source: Any
 ) -> tuple[Sequence[Any], Any, Any]:
@@ -139,6 +148,8 @@ def new_order(
     """
     old = type_ is None and to is None and bool(operands) and type_named(operands[0]) is not None
     if not old and source is None:
+        if type_ is None and to is None and operands and _is_word(operands[0]):
+            as_type(operands[0])  # raises: the word is meant as a type, but it is none, or it is ambiguous
         return operands, type_, to
     if old:
         words = keywords_of(signature, operands[0], source)

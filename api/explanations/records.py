@@ -358,7 +358,7 @@ class ExplainedOp:
     def title(self) -> str:
         """Name the op with its attributes, types and profile in one line."""
         types = ", ".join(dict.fromkeys(str(operand.type) for operand in self.operands))
-        signature = types if types == str(self.type) or self.results else f"{types} to {self.type}"
+        signature = types if types == str(self.type) or len(self.results) > 1 else f"{types} to {self.type}"
         attributes = f" {self.attributes}" if self.attributes else ""
         return f"{self.op}{attributes} on {signature}, profile {self.profile.name}"
 

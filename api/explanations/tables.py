@@ -233,7 +233,7 @@ POISON, NAN, INFINITE, EXACT, BEYOND, TO_ZERO, TIE, DOWN, UP, OTHER = (
     "a tie",
     "rounded down",
     "rounded up",
-    "not rounded",
+    "other results",
 )
 
 
@@ -260,7 +260,8 @@ def kind_of(explanation: Any) -> str:
         if explanation.rounding is None:
             if explanation.result is None and not explanation.results[1:]:
                 return POISON
-            return next((kind for words, kind in _INTEGER_KINDS.items() if words in explanation.rule), OTHER)
+            kinds = _INTEGER_KINDS if explanation.story else {}
+            return next((kind for words, kind in kinds.items() if words in explanation.rule), OTHER)
         explanation, infinite = explanation.rounding, False
         if explanation.exact is None and not explanation.format.is_nan(explanation.result.code or 0):
             return OTHER

@@ -28,6 +28,11 @@ def explanation(
     For an op, as `hu.explain_op` gives it, draw the rounding of its exact result. Raises InputError where that is not
     rounded.
     """
+    if not isinstance(explained, ExplainedRounding | ExplainedOp):
+        raise InputError(
+            f"hu.plot.explanation draws one rounding to one result, not {type(explained).__name__}",
+            hint="of a table, give one element: table[0]",
+        )
     explanation = explained.rounding if isinstance(explained, ExplainedOp) else explained
     if explanation is None:
         raise InputError("the result is not rounded to a float type: there is nothing to draw")

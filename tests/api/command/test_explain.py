@@ -22,6 +22,16 @@ def test_explain(value: str, command: Command) -> None:
         (["arith.truncf", "f8E4M3FN", "465", "--from=f32", "--rounding=downward"], "arith.truncf ", "result    0x7E"),
         (["arith.cmpf", "f16", "1", "nan", "--attr=predicate=ult"], "arith.cmpf predicate=ult on f16 to i1, ", "true"),
         (["quant.qcast", "!quant.uniform<i8:f32, 0.5:3>", "1.3"], "quant.qcast on f32 to !quant", "5.599999904632568"),
+        (
+            ["arith.addi", "i8", "100", "100", "--attr=overflow=nsw"],
+            "arith.addi overflow=nsw on i8, ",
+            "it wraps, - 2^8",
+        ),
+        (["arith.divsi", "i8", "1", "0"], "arith.divsi on i8, ", "the behaviour is undefined"),
+        (["arith.trunci", "i8", "300", "--from=i16"], "arith.trunci on i16 to i8, ", "300 becomes 44"),
+        (["arith.addf", "f8E4M3FN", "0.1", "0.2"], "arith.addf on f8E4M3FN, ", "total     +0.4 ulp against 0.3"),
+        (["0.3", "f8E4M3FN", "--rounding=stochastic"], "0.3 in f8E4M3FN, stochastic, ", "probability"),
+        (["0.3", "f16", "--rounding=SR", "--random=5", "--random-bits=8"], "0.3 in f16, stochastic, ", "5 / 2^8"),
     ],
 )
 def test_explain_bits_and_ops(arguments: list[str], title: str, words: str, command: Command) -> None:

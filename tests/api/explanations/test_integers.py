@@ -95,6 +95,7 @@ def because(
     if name.endswith("extended"):
         mask = (1 << width) - 1
         high = int(exact) >> width & (mask if name.startswith("mul") else 1)
+        assert name.startswith("mul") or explanation.rule.endswith(f"the second result is {results[1]}"), where
         assert results == (int(exact) & mask, high), where
         return
     rounded = (

@@ -117,6 +117,15 @@ def test_wrong_types(arguments: tuple[Any, ...], how: dict[str, Any], words: str
         hu.explain_op(*arguments, **how)
 
 
+def test_a_word_that_does_not_name_a_type() -> None:
+    for word, hint in (("fp8", "f8E4M3FN"), ("f33", "unknown type"), ("e4m3", "does not say which type")):
+        with pytest.raises(hu.ParseError, match=hint):
+            hu.explain_op("arith.addf", word, 1, 2)
+    number = hu.convert(1, "f16")
+    for word in ("nan", "inf", "-inf"):
+        assert hu.explain_op("arith.addf", word, number).type == number.type
+
+
 def test_explain_has_the_words_of_convert() -> None:
     expected = str(hu.explain(0.3, "f8E4M3FN"))
     assert str(hu.explain(0.3, to="f8E4M3FN")) == expected

@@ -80,6 +80,29 @@ def test_torch() -> None:
     torch = pytest.importorskip("torch")
     tensor = torch.tensor([0.1, 0.3], dtype=torch.float32)
     assert [one.result.code for one in hu.explain(tensor, "f8E4M3FN")] == [0x1D, 0x2A]
+    assert hu.explain(tensor[1], "f8E4M3FN").result.code == 0x2A
+    assert hu.explain_op("arith.addf", tensor.to(torch.bfloat16), 1, type="f16").shape == (2,)
+
+
+def test_texts_types_and_refusals() -> None:
+    table = hu.explain(["0x7F", "nan", "f32=0.5"], "f8E4M3FN")
+    assert [one.result.code for one in table] == [0x7F, 0x7F, 0x30]
+    assert hu.explain([0.3, 1], "f8E4M3FN", type="bf16")[0].exact == hu.explain(0.3, "bf16").result.value
+    with pytest.raises(hu.InputError, match="masked"):
+        hu.explain(np.ma.array([1.0, 2.0], mask=[True, False]), "f16")
+    with pytest.raises(hu.TypeMismatch):
+        hu.explain([[1.0], [1.0, 2.0]], "f16")
+    with pytest.raises(hu.TypeMismatch, match="NoneType is not a number"):
+        hu.explain([None], "f16")
+    with pytest.raises(hu.InputError, match="'x' is not a number"):
+        hu.explain(["x"], "f16")
+
+
+def test_wide_types_are_counted_one_by_one() -> None:
+    table = hu.explain(hu.convert(np.linspace(0, 1, 3000), "f128"), "f16")
+    assert (table.counted, table.size) == (200, 3000)
+    assert table[2999].result.value == 1
+    assert hu.explain(np.arange(3000, dtype=np.int64), "f128").counts == {"exact": 200}
 
 
 def test_poison() -> None:
@@ -152,6 +175,15 @@ def test_ops_on_integers() -> None:
     assert (large.counted, large.counts) == (200, {"exact": 200})
     assert "of the first 200 of 1,000 elements" in str(large)
     assert large[999].result == 1000
+    assert hu.explain_op("arith.addui_extended", [200, 1], [100, 1], type="i8").counts == {"wrapped": 1, "exact": 1}
+    assert hu.explain_op("arith.addi", [-128, 1], -128, type="i8").counts == {"wrapped": 1, "exact": 1}
+    assert hu.explain_op("arith.fptosi", [1.5, 2], to="i8").counts == {"other results": 2}
+    assert hu.explain_op("arith.divsi", [7, 6], 2, type="i8", exact=True).counts == {"poison": 1, "exact": 1}
+    assert hu.explain_op("arith.divf", [1.0, 0.0, 6.0], [0.0, 0.0, 3.0], type="f16").counts == {
+        "other results": 1,
+        "NaN": 1,
+        "exact": 1,
+    }
 
 
 def test_stochastic_tables() -> None:

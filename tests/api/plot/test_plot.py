@@ -471,6 +471,10 @@ def test_an_op_is_explained_by_the_rounding_of_its_result() -> None:
     assert overlapping(figure) == []
     with pytest.raises(InputError, match="nothing to draw"):
         hu.plot.explanation(hu.explain_op("arith.cmpf", 1, 2, type="f16", predicate="olt"))
+    others: list[Any] = [hu.explain([0.3], "f16"), hu.explain(0.3, "f16", rounding="stochastic")]
+    for other in others:
+        with pytest.raises(InputError, match="one rounding to one result"):
+            hu.plot.explanation(other)
 
 
 # --- documentation ----------------------------------------------------------------------------------------------------
