@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, get_overloads
 
 import numpy as np
-from tasks import TASKS, Task
+from tasks import SPELLED, TASKS, Task
 
 import halfulp as hu
 from halfulp.command import main as cli
@@ -512,6 +512,8 @@ def api() -> str:
                 if cls not in described:
                     described.add(cls)
                     parts.append(nameless(cls, call))
+    spelled = [[", ".join(f"`{word}`" for word in words.split(", ")), what] for words, what in SPELLED.items()]
+    parts.append(f"## Words in signatures\n\n{table(['word', 'what to give, or what it is'], spelled)}")
     return "\n".join(parts)
 
 

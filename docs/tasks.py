@@ -332,3 +332,37 @@ except hu.HalfulpError as error:
     ),
 )
 """All tasks, in the order of the page."""
+
+
+SPELLED = {
+    "Allocation": "the memory that buffers share; `hu.Buffer.allocate` and `from_numpy` make it",
+    "Attribute, SymbolRefAttr": "an attribute of MLIR; `Module.lookup` takes `@a::@b` as text, too",
+    "Axes, Figure": "classes of matplotlib",
+    "Bits": "`bitstring.Bits`",
+    "Block, Site, TracedValue": "parts of a program or a trace, which listeners and steps have",
+    "Blocks": "an integer, or sizes by dimension: `{1: 16}`",
+    "Codes, PoisonIds, Origins": "the arrays that a `Value` is made of; `hu.Value.from_bits` takes integers, too",
+    "ComparedFormats": "what `hu.compare_formats` returns",
+    "Dims": 'numbers in their order, or by name: `[128, None]`, `{"m": 128}`',
+    "ExplainedOp, ExplainedRounding": "what `hu.explain_op` and `hu.explain` return",
+    "External": "a Python function",
+    "Flushing": "which subnormals become zero",
+    "IndexWidth": "64 or 32",
+    "Location": "a place in a program; its text is `file:line:col`",
+    "Masked": '`"poison"` or None',
+    "Number": "an integer, a float or a fraction; for explanations, text as well",
+    "OnUb": '`"raise"` or `"poison"`',
+    "Overflow": '`"wrap"`, `"saturate"` or `"poison"`',
+    "Property, TypeConstraint": "parts of the declaration of an op: see [Adding formats and ops](extending.md)",
+    "Registry": "the dialects to use; None for those of halfulp",
+    "Resources": "the blobs of a file; `hu.load` reads them",
+    "Rounding": 'the name of a rounding mode: `"to_nearest_even"`, `"RNE"` ([Semantics](semantics.md#rounding))',
+    "Schema": "22 or 24, the version of MLIR",
+    "SmtModel": '`"smt"`, `"solver"` or `"iree"`',
+    "Source": "a path, text of MLIR, or bytes of bytecode",
+    "Swizzle": '`"hint"` or `"physical"`; of a buffer, the permutation of its rows',
+    "ty.Type, TypeName, ty.MemRefType, ty.UniformQuantizedType": (
+        "a type. Its name is taken as well: MLIR's, or one of [the other names](formats.md)"
+    ),
+}
+"""The words in signatures that are no public names, and what to give for them."""

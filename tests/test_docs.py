@@ -7,6 +7,7 @@ in all its pages.
 from __future__ import annotations
 
 import argparse
+import builtins
 import html.parser
 import os
 import re
@@ -156,25 +157,38 @@ def test_generated_parts_name_everything() -> None:
 
 # --- the Python API by task -------------------------------------------------------------------------------------------
 
-TASKS: tuple[Any, ...] = runpy.run_path(str(DOCS / "tasks.py"))["TASKS"]
+DATA = runpy.run_path(str(DOCS / "tasks.py"))
+TASKS: tuple[Any, ...] = DATA["TASKS"]
 EXAMPLES = {name: example for task in TASKS for name, example in task.names.items()}
-LATE = {"compare_formats", "suggest_scale", "explore"}
-"""Names that are to become public."""
 
 
 def test_every_public_name_belongs_to_one_task() -> None:
     assert sum(len(task.names) for task in TASKS) == len(EXAMPLES)
-    assert set(hu.__all__) <= set(EXAMPLES) <= set(hu.__all__) | LATE
+    assert set(EXAMPLES) == set(hu.__all__)
 
 
 def test_every_name_has_an_example_but_errors() -> None:
-    without = {name for name, example in EXAMPLES.items() if not example} - LATE
+    without = {name for name, example in EXAMPLES.items() if not example}
     assert all(issubclass(getattr(hu, name), Exception | Warning) for name in without)
     text = generated("api.md")
     for name, example in EXAMPLES.items():
-        if name in hu.__all__:
-            assert example in text.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
-            assert f"hu.{name}" in example or isinstance(getattr(hu, name), type)
+        assert example in text.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+        assert f"hu.{name}" in example or isinstance(getattr(hu, name), type)
+
+
+SIGNATURE = re.compile(r"^```python\n(hu\.[\w.]+\(.*?)^```|^- `(\w+\(.*?\) -> [^`]*)`", re.DOTALL | re.MULTILINE)
+KNOWN = {"AbstractContextManager", "Any", "ArrayLike", "Callable", "Fraction", "Iterable", "Iterator", "Mapping", "MaskedArray", "NDArray", "Path", "Sequence", "Generator", "PathLike"}  # fmt: skip
+"""Words in signatures that are Python's and NumPy's."""
+
+
+def test_every_word_in_a_signature_is_explained() -> None:
+    text = generated("api.md")
+    signatures = " ".join("".join(found) for found in SIGNATURE.findall(text))
+    words = set(re.findall(r"\b[A-Z][a-z]\w*", re.sub(r"'[^']*'", "", signatures)))
+    spelled = set(re.findall(r"\w+", " ".join(DATA["SPELLED"])))
+    described = set(re.findall(r"^#{3,4} (\w+)$", text, re.MULTILINE))
+    assert {"Value", "Rounding", "Profile"} <= words
+    assert {word for word in words - spelled - described - KNOWN if not hasattr(builtins, word)} == set()
 
 
 def test_classes_without_a_public_name_are_described() -> None:

@@ -262,14 +262,6 @@ TORCH = [
 
 GUESSES = [*CONVERTING, *FORMATS, *ARRAY, *COMPUTING, *MEASURING]
 
-NOT_YET: frozenset[str] = frozenset(
-    {
-        'hu.compare_formats(x, ["bf16", "f16", "f8E4M3FN"])',
-        'float(hu.suggest_scale(x, "f8E4M3FN")) > 0',
-    }
-)
-"""Lines that do not hold yet."""
-
 
 def plain(value: Any) -> Any:
     """Return a result as numbers, lists and text."""
@@ -313,19 +305,13 @@ NAMES: Mapping[str, Any] = {
 }
 
 
-def rows(guesses: list[Guess]) -> list[Any]:
-    """Return test parameters of guesses; those that do not hold yet may fail."""
-    late = pytest.mark.xfail(strict=False)
-    return [pytest.param(guess, id=guess.code, marks=late if guess.code in NOT_YET else ()) for guess in guesses]
-
-
-@pytest.mark.parametrize("guess", rows(GUESSES))
+@pytest.mark.parametrize("guess", GUESSES, ids=[guess.code for guess in GUESSES])
 def test_a_guessed_line_runs_or_names_the_right_call(guess: Guess) -> None:
     check(guess, NAMES)
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("guess", rows(TORCH))
+@pytest.mark.parametrize("guess", TORCH, ids=[guess.code for guess in TORCH])
 def test_a_guessed_line_with_torch(guess: Guess) -> None:
     torch = pytest.importorskip("torch")
     check(guess, {**NAMES, "torch": torch})
@@ -334,4 +320,3 @@ def test_a_guessed_line_with_torch(guess: Guess) -> None:
 def test_the_lines_are_many_and_different() -> None:
     codes = [guess.code for guess in [*GUESSES, *TORCH]]
     assert len(codes) == len(set(codes)) >= 120
-    assert set(codes) >= NOT_YET

@@ -51,7 +51,6 @@ def test_no_advice_is_for_a_name_that_exists() -> None:
 CALLS = re.compile(r"\bhu\.(\w+)(?:\.(\w+))?")
 
 
-@pytest.mark.xfail(strict=False, reason="some of these functions are not built yet")
 @pytest.mark.parametrize("advice", sorted({*guessing.INSTEAD.values(), *attributes.INSTEAD.values()}))
 def test_advice_names_what_exists(advice: str) -> None:
     for name, member in CALLS.findall(advice):
