@@ -7,7 +7,7 @@ sums. A function that is not in a table is refused: NumPy would compute on bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
+from inspect import Parameter, signature
 from math import prod
 from typing import Any
 
@@ -128,10 +128,14 @@ def _named_arguments(
     Raises TypeMismatch for an argument that ``own``, our function, does not have.
     """
     bound = dict(zip(_PARAMETERS[called], arguments, strict=False)) | dict(keywords)
-    given = {key: each for key, each in bound.items() if each is not None and each is not np._NoValue}
-    if given.get("where") is True:
-        del given["where"]
-    for key in given.keys() - signature(own).parameters.keys():
+    parameters = signature(own).parameters
+    required = {key for key, each in parameters.items() if each.default is Parameter.empty}
+    given = {
+        key: each
+        for key, each in bound.items()
+        if key in required or not (each is None or each is np._NoValue or (key == "where" and each is True))
+    }
+    for key in given.keys() - parameters.keys():
         raise TypeMismatch(f"np.{called.__name__}: {key}= is not for values of halfulp", hint=_KEYWORDS.get(key))
     return given
 

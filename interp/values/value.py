@@ -474,7 +474,8 @@ class Value(Carrier, NDArrayOperatorsMixin):
     def from_numpy(cls, array: npt.ArrayLike, type: ty.Type | str | None = None, *, copy: bool = True) -> Value:
         """Make a value from a NumPy or ml_dtypes array or a Python number; without ``type``, of the dtype's type.
 
-        An array becomes a tensor. An array of rank 0, or a number, becomes a scalar. The array is copied; with
+        ``type``: the element type, or the whole type. An array becomes a tensor. An array of rank 0, or a number,
+        becomes a scalar. The array is copied; with
         ``copy=False`` it is not, and must not change while the value is used. Signless integers of an unsigned dtype
         are unsigned in `numpy` and `item`. Raises TypeMismatch if dtype or shape do not fit.
         """
@@ -482,7 +483,8 @@ class Value(Carrier, NDArrayOperatorsMixin):
             return array if type is None else to_value(array, as_type(type))
         if type is None or not isinstance(array, bool | int | float):
             array = as_array(array, "the value")  # a tensor, a buffer and a large number may be unsigned, too
-        made = _of_dtype(array, copy) if type is None else to_value(array, as_type(type), copy=copy)
+        whole = None if type is None else container_of(array, as_type(type))
+        made = _of_dtype(array, copy) if whole is None else to_value(array, whole, copy=copy)
         if getattr(getattr(array, "dtype", None), "kind", "") != "u" or not _is_signless(made.element_type):
             return made
         return cls(made.type, made.bits, made.poison, made.open, made.origins, True)

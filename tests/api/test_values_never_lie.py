@@ -314,6 +314,8 @@ def test_whatever_is_unsigned_is_remembered() -> None:
         assert str(value.element_type) == "i8"
         assert value.numpy().tolist() == [200]
     assert hu.Value.from_numpy(2**63).item() == 2**63
+    assert hu.Value.from_numpy(unsigned, "i8").tolist() == [200]
+    assert hu.Value.from_numpy(np.uint64([2**63]), "index").tolist() == [2**63]
     assert np.concatenate([hu.Value.from_numpy(unsigned), unsigned]).tolist() == [200, 200]
     assert hu.Value.from_numpy(hu.convert(1.5, "f80")).item() == 1.5
 

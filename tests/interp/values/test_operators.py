@@ -408,3 +408,5 @@ def test_arguments_of_functions_have_the_names_of_numpy() -> None:
     assert np.dot(value, value, out=None).item() == 14
     assert not np.all(value > 1, 0, None, True).item()
     assert np.zeros_like(value, order="C", subok=False, shape=2).tolist() == [0, 0]
+    with pytest.raises(hu.TypeMismatch, match="object"):
+        np.where(None, value, 0)
