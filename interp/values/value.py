@@ -147,6 +147,8 @@ class Value(Carrier, NDArrayOperatorsMixin):
 
     def origin(self, *index: int) -> Origin | None:
         """Return the origin of the poison of the element at ``index``; None when it is not poison."""
+        if len(index) != self.ndim:
+            raise IndexError(f"a value of shape {spell_shape(self.shape)} takes {self.ndim} indices, not {len(index)}")
         if self.poison is None or self.origins is None:
             return None
         poison_id = int(self.poison[index])

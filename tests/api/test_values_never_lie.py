@@ -359,6 +359,7 @@ def test_poison_that_is_given_has_an_origin_and_stays() -> None:
     assert value.sum().poisoned
     assert np.dot(clean, value).poisoned
     assert (value + hu.Value(clean.type, clean.bits, np.uint16([1, 0]))).poisoned.all()
+    wrong: Any
     for wrong in (np.uint16([1]), np.int64([0, 1]), [0, 1]):
         with pytest.raises(TypeError, match="uint16 with the shape of the elements"):
             hu.Value(clean.type, clean.bits, wrong)

@@ -410,3 +410,29 @@ def test_arguments_of_functions_have_the_names_of_numpy() -> None:
     assert np.zeros_like(value, order="C", subok=False, shape=2).tolist() == [0, 0]
     with pytest.raises(hu.TypeMismatch, match="object"):
         np.where(None, value, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "way"),
+    [
+        (lambda v: np.append(v, v), lambda v: np.concatenate([v, v])),
+        (lambda v: np.outer(v, v), lambda v: np.multiply.outer(v, v)),
+        (np.diff, lambda v: v[1:] - v[:-1]),
+        (np.ptp, lambda v: np.max(v) - np.min(v)),
+        (np.isposinf, lambda v: np.isinf(v) & (v > 0)),
+        (lambda v: np.triu(v[None]), lambda v: np.where([[True, False, True]], v, 0)),
+    ],
+)
+def test_refusals_name_a_way_that_works(call: Any, way: Any) -> None:
+    value = hu.convert([1.0, np.inf, 3.0], "f32")
+    with pytest.raises(hu.TypeMismatch, match="hint: write (?!v.numpy)"):
+        call(value)
+    assert isinstance(way(value), hu.Value)
+
+
+def test_an_origin_takes_one_index_for_each_axis() -> None:
+    value = hu.convert([1.0, np.nan], "f4E2M1FN")
+    assert value.origin(1) is not None
+    for wrong in ((), (0, 0)):
+        with pytest.raises(IndexError, match="takes 1 indices"):
+            value.origin(*wrong)
