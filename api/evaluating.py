@@ -86,7 +86,7 @@ def eval(
             definition, [value.type for value in values], attributes, None if to is None else as_type(to)
         )
     except VerifyError as error:
-        error.hint = error.hint or _hint_at_numbers(operands, wanted, values)
+        error.hint = error.hint or _hint_at_numbers(operands, values)
         raise
     function = module.body[0]
     if stochastic:
@@ -102,12 +102,15 @@ def eval(
     return results[0] if len(results) == 1 else results
 
 
-def _hint_at_numbers(operands: Sequence[Any], wanted: Sequence[Any], values: Sequence[Value]) -> str | None:
-    """Say which types the numbers without a type took, where they stand beside values that have one."""
-    bare = [k for k, operand in enumerate(operands) if wanted[k] is None and isinstance(operand, int | float)]
+def _hint_at_numbers(operands: Sequence[Any], values: Sequence[Value]) -> str | None:
+    """Say what to write instead of numbers beside values, where the op does not accept them together."""
+    bare = [k for k, operand in enumerate(operands) if isinstance(operand, int | float)]
     typed = next((value for value, operand in zip(values, operands, strict=True) if isinstance(operand, Value)), None)
     if not bare or typed is None:
         return None
+    if typed.shape:
+        full = f"np.full({typed.shape}, {operands[bare[0]]!r})"
+        return f"an op takes operands of one shape: {full}; operators repeat a number"
     taken = " and ".join(f"{operands[k]!r} is '{values[k].type}'" for k in bare)
     return f'{taken} here: give type="{typed.element_type}", or one type for each operand'
 

@@ -74,3 +74,5 @@ def test_a_number_beside_a_value_is_told_of_its_type() -> None:
     with pytest.raises(hu.VerifyError, match=r"(?s)hint: 1 is 'i64' here: give type=\"bf16\", or one type"):
         hu.eval("arith.addf", value, 1)
     assert hu.eval("arith.addf", value, 1, type="bf16") == hu.convert(2.5, "bf16")
+    with pytest.raises(hu.VerifyError, match=r"hint: an op takes operands of one shape: np\.full\(\(2,\), 1\)"):
+        hu.eval("arith.addf", hu.convert([1.5, 2.5], "bf16"), 1, type="bf16")
