@@ -104,8 +104,6 @@ def _of_list(x: Any, array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
         return array
     objects = np.asarray(x, object)
     flat = objects.ravel()
-    if any(item is np.ma.masked for item in flat):
-        raise InputError(f"{what}: the list holds masked elements", hint="give an np.ma array and masked='poison'")
     changed = any(isinstance(item, int | np.integer) and abs(int(item)) > _MOST_EXACT for item in flat)
     return objects if changed else array
 

@@ -6,8 +6,8 @@ can be set on its own: ``Profile(base="spec", qcast_rounding="to_nearest_away", 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ContextDecorator
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -240,12 +240,13 @@ def _signature() -> Signature:
 Profile.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
-_CURRENT: ContextVar[Profile] = ContextVar("halfulp.profile", default=SPEC)
+# The profiles of the blocks from the outermost to the innermost.
+_CURRENT: ContextVar[tuple[Profile, ...]] = ContextVar("halfulp.profile", default=(SPEC,))
 
 
 def current_profile() -> Profile:
     """Return the profile of the innermost `profile` block of this thread or task; outside of all blocks, spec."""
-    return _CURRENT.get()
+    return _CURRENT.get()[-1]
 
 
 def profile(choice: Profile | str) -> AbstractContextManager[Profile]:
@@ -262,16 +263,21 @@ def profile(choice: Profile | str) -> AbstractContextManager[Profile]:
     """
     if choice is None:
         raise ValueError("profile is None, but must be a name or a Profile")
-    return _within(as_profile(choice))
+    return _Block(as_profile(choice))
 
 
-@contextmanager
-def _within(chosen: Profile) -> Iterator[Profile]:
-    token = _CURRENT.set(chosen)
-    try:
-        yield chosen
-    finally:
-        _CURRENT.reset(token)
+class _Block(AbstractContextManager[Profile], ContextDecorator):
+    """What `profile` returns. One object serves any number of blocks, nested or in several threads."""
+
+    def __init__(self, chosen: Profile) -> None:
+        self._chosen = chosen
+
+    def __enter__(self) -> Profile:
+        _CURRENT.set((*_CURRENT.get(), self._chosen))
+        return self._chosen
+
+    def __exit__(self, *error: object) -> None:
+        _CURRENT.set(_CURRENT.get()[:-1])
 
 
 def as_profile(profile: Profile | str | None) -> Profile:

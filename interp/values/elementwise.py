@@ -102,7 +102,7 @@ def as_operand(what: str, given: Any, element: ty.Type) -> Parts:
                 hint=f'round it once first: hu.convert(x, "{element}"); or convert the value: .astype(…)',
             )
         type_ = ty.TensorType(given.shape, element) if given.ndim else element
-        return Parts(type_, codes_of(given, type_, what))
+        return Parts(type_, codes_of(given, type_, what), unsigned=given.dtype.kind == "u")
     if isinstance(given, bool | int | float):
         # By their bits, since -0.0 and 0.0 are equal.
         return _literal(what, element, pack("d", given) if isinstance(given, float) else given)

@@ -34,16 +34,35 @@ def as_array(data: Any, what: str) -> npt.NDArray[Any]:
             f"{what}: {np.count_nonzero(mask)} of {mask.size} elements are masked",
             hint='fill them with x.filled(…), or make them poison: hu.convert(x, to, masked="poison")',
         )
+    if isinstance(data, list | tuple) and _holds_masked(data):
+        raise InputError(f"{what}: the list holds masked elements", hint="give one array: np.ma.stack(x)")
     try:
         array = np.asarray(data)
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         raise TypeMismatch(f"{what}: it is not an array: {error}") from None
+    except TypeError as error:
+        if not isinstance(data, list | tuple) or isinstance(error, TypeMismatch):
+            raise
+        raise TypeMismatch(f"{what}: it is not an array: {error}", hint="give one tensor: torch.stack(x)") from None
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def masked(data: Any) -> npt.NDArray[np.bool_] | None:
     """Return the mask of a NumPy masked array, in its shape; None for anything else."""
     return np.ma.getmaskarray(data) if isinstance(data, np.ma.MaskedArray) else None
+
+
+_MOST_AXES = 64
+
+
+def _holds_masked(nested: list[Any] | tuple[Any, ...], depth: int = 0) -> bool:
+    """Tell whether nested lists hold a masked array or element: NumPy would forget the mask."""
+    kinds = set(map(type, nested))
+    if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+        return any(isinstance(each, np.ma.MaskedArray) and np.ma.is_masked(each) for each in nested)
+    if depth > _MOST_AXES or not any(issubclass(kind, list | tuple) for kind in kinds):
+        return False
+    return any(_holds_masked(each, depth + 1) for each in nested if isinstance(each, list | tuple))
 
 
 def is_tensor(data: Any) -> bool:
@@ -106,3 +125,11 @@ def long_double_codes(array: npt.NDArray[Any]) -> Codes:
     used = -(-LONG_DOUBLE.bits // 8)
     codes[:, :used] = flat[:, :used] if sys.byteorder == "little" else flat[:, -used:][:, ::-1]
     return codes.view("<u8").astype(np.uint64, copy=False).reshape((*array.shape, 2))
+
+
+def long_doubles(codes: Codes) -> npt.NDArray[Any]:
+    """Return codes of `LONG_DOUBLE` as an array of longdouble."""
+    shape = codes.shape[:-1]
+    raw = np.frombuffer(codes.astype("<u8").tobytes(), np.uint8).reshape(-1, 16)[:, : np.dtype(np.longdouble).itemsize]
+    raw = raw if sys.byteorder == "little" else raw[:, ::-1]
+    return np.ascontiguousarray(raw).view(np.longdouble).reshape(shape)

@@ -7,6 +7,7 @@ sums. A function that is not in a table is refused: NumPy would compute on bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, signature
 from math import prod
 from typing import Any
 
@@ -115,8 +116,28 @@ def function(
         return called(first, second, *rest, **keywords)
     own = _OWN.get(called)
     if own is not None:
-        return own(profile, *arguments, **keywords)
+        return own(profile, **_named_arguments(called, own, arguments, keywords))
     raise TypeMismatch(f"np.{name} does not compute values of halfulp", hint=_hint(name, arguments))
+
+
+def _named_arguments(
+    called: Callable[..., Any], own: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of one of NumPy's functions by name, without those that have their defaults.
+
+    Raises TypeMismatch for an argument that ``own``, our function, does not have.
+    """
+    bound = dict(zip(_PARAMETERS[called], arguments, strict=False)) | dict(keywords)
+    parameters = signature(own).parameters
+    required = {key for key, each in parameters.items() if each.default is Parameter.empty}
+    given = {
+        key: each
+        for key, each in bound.items()
+        if key in required or not (each is None or each is np._NoValue or (key == "where" and each is True))
+    }
+    for key in given.keys() - parameters.keys():
+        raise TypeMismatch(f"np.{called.__name__}: {key}= is not for values of halfulp", hint=_KEYWORDS.get(key))
+    return given
 
 
 def _hint(name: str, arguments: Sequence[Any]) -> str:
@@ -158,15 +179,15 @@ def _check_mask(name: str, value: Elements) -> None:
 # Functions of their own.
 
 
-def _where(profile: Profile, condition: Any, yes: Any = None, no: Any = None) -> Any:
+def _where(profile: Profile, condition: Any, x: Any = None, y: Any = None) -> Any:
     """Select elementwise, as arith.select does: the arm that is not chosen is ignored, also if it is poison."""
     mask = condition if isinstance(condition, Carried) else as_operand("np.where", np.asarray(condition), ty.I1)
     _check_mask("where", mask)
-    if yes is None and no is None:
+    if x is None and y is None:
         return np.nonzero(exported(mask, "raise", None))
-    if not any(isinstance(arm, Carried) for arm in (yes, no)):
+    if not any(isinstance(arm, Carried) for arm in (x, y)):
         raise TypeMismatch("np.where: neither choice is a Value", hint="convert one of them: hu.convert(x, type)")
-    arms = beside("np.where", [yes, no])
+    arms = beside("np.where", [x, y])
     element = element_of(arms[0])
     shape = np.broadcast_shapes(*(shape_of(each) for each in (mask, *arms)))
     chosen = np.broadcast_to(mask.bits, shape)
@@ -182,18 +203,20 @@ def _where(profile: Profile, condition: Any, yes: Any = None, no: Any = None) ->
     return Parts(type_, zeroed(bits, ids), ids, None, origins)
 
 
-def _clip(profile: Profile, value: Any, low: Any = None, high: Any = None, **keywords: Any) -> Any:
+def _clip(profile: Profile, a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Any:
     """Return the smaller of the upper bound and the larger of the lower bound and the value."""
-    bounds = {"maximum": keywords.pop("min", low), "minimum": keywords.pop("max", high)}
-    if keywords or all(bound is None for bound in bounds.values()):
-        raise TypeMismatch("np.clip takes a Value, a lower bound and an upper bound")
+    bounds = {"maximum": a_min if min is None else min, "minimum": a_max if max is None else max}
+    if all(bound is None for bound in bounds.values()):
+        raise TypeMismatch(
+            "np.clip takes a Value, a lower bound and an upper bound", hint="write np.clip(v, low, high)"
+        )
     for name, bound in bounds.items():
-        value = value if bound is None else operation(name, [value, bound], profile)
-    return value
+        a = a if bound is None else operation(name, [a, bound], profile)
+    return a
 
 
-def _array_equal(profile: Profile, first: Any, second: Any) -> bool:
-    pair = beside("np.array_equal", [first, second])
+def _array_equal(profile: Profile, a1: Any, a2: Any) -> bool:
+    pair = beside("np.array_equal", [a1, a2])
     if shape_of(pair[0]) != shape_of(pair[1]):
         return False
     equal = operation("equal", pair, profile)
@@ -204,7 +227,8 @@ def _array_equal(profile: Profile, first: Any, second: Any) -> bool:
 def _of_mask(reduce: Callable[..., Any]) -> Callable[..., Parts]:
     """Make np.all or np.any on i1: a poisoned element makes the result poison."""
 
-    def reduced(profile: Profile, value: Any, axis: Any = None, *, keepdims: bool = False) -> Parts:
+    def reduced(profile: Profile, a: Any, axis: Any = None, keepdims: bool = False) -> Parts:
+        value = a
         _check_mask(reduce.__name__, value)
         found = np.asarray(reduce(value.bits != 0, axis=axis, keepdims=keepdims)).astype(np.uint8)
         type_ = ty.TensorType(found.shape, ty.I1) if found.shape else ty.I1
@@ -219,8 +243,8 @@ def _of_mask(reduce: Callable[..., Any]) -> Callable[..., Parts]:
 def _extreme(name: str) -> Callable[..., Parts]:
     """Make np.max or np.min: the elements in their order, two and two, by arith.maximumf or minimumf."""
 
-    def extreme(profile: Profile, value: Any, axis: Any = None, *, keepdims: bool = False) -> Parts:
-        shape = shape_of(value)
+    def extreme(profile: Profile, a: Any, axis: Any = None, keepdims: bool = False) -> Parts:
+        shape = shape_of(a)
         rank = len(shape)
         axes = tuple(range(rank)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, rank)
         others = tuple(at for at in range(rank) if at not in axes)
@@ -228,7 +252,7 @@ def _extreme(name: str) -> Callable[..., Parts]:
         count = prod(shape[at] for at in axes)
         if not count:
             raise ValueError(f"np.{name} of no elements has no value")
-        found: Elements = moved(value, lambda array: array.transpose(*axes, *others).reshape(count, *lanes))
+        found: Elements = moved(a, lambda array: array.transpose(*axes, *others).reshape(count, *lanes))
         while count > 1:
             pairs = count // 2
             first, second = item(found, slice(0, 2 * pairs, 2)), item(found, slice(1, 2 * pairs, 2))
@@ -241,27 +265,27 @@ def _extreme(name: str) -> Callable[..., Parts]:
     return extreme
 
 
-def _full_like(profile: Profile, value: Any, number: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Parts:
-    if dtype is not None:
-        raise TypeMismatch("np.full_like of a Value keeps its type", hint="write .astype(type) on the result")
-    one = beside("np.full_like", [value, number])[1]
-    new = shape_of(value) if shape is None else tuple(np.atleast_1d(shape).tolist())
+def _full_like(
+    profile: Profile, a: Any, fill_value: Any, order: Any = None, subok: Any = None, shape: Any = None
+) -> Parts:
+    one = beside("np.full_like", [a, fill_value])[1]
+    new = shape_of(a) if shape is None else tuple(np.atleast_1d(shape).tolist())
     return moved(one, lambda array: np.broadcast_to(array, new).copy())
 
 
 def _filled(number: int) -> Callable[..., Parts]:
-    def filled_like(profile: Profile, value: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Parts:
-        return _full_like(profile, value, number, dtype, shape)
+    def filled_like(profile: Profile, a: Any, order: Any = None, subok: Any = None, shape: Any = None) -> Parts:
+        return _full_like(profile, a, number, shape=shape)
 
     return filled_like
 
 
-def _sum(profile: Profile, value: Any, axis: Any = None, *, keepdims: bool = False) -> Parts:
-    return sum_parts(value, axis, keepdims, profile=profile)
+def _sum(profile: Profile, a: Any, axis: Any = None, keepdims: bool = False) -> Parts:
+    return sum_parts(a, axis, keepdims, profile=profile)
 
 
-def _dot(profile: Profile, first: Any, second: Any) -> Parts:
-    return dot_parts(*beside("np.dot", [first, second]), profile=profile)
+def _dot(profile: Profile, a: Any, b: Any) -> Parts:
+    return dot_parts(*beside("np.dot", [a, b]), profile=profile)
 
 
 def matrix_product(first: Any, second: Any, profile: Profile) -> Parts:
@@ -284,4 +308,28 @@ _OWN: Mapping[Callable[..., Any], Callable[..., Any]] = {
     np.ones_like: _filled(1),
     np.sum: _sum,
     np.dot: _dot,
+}
+
+_REDUCTION = ("a", "axis", "dtype", "out", "keepdims", "initial", "where")
+_EXTREME = ("a", "axis", "out", "keepdims", "initial", "where")
+_PARAMETERS: Mapping[Callable[..., Any], Sequence[str]] = {
+    np.where: ("condition", "x", "y"),
+    np.clip: ("a", "a_min", "a_max", "out"),
+    np.array_equal: ("a1", "a2", "equal_nan"),
+    np.all: ("a", "axis", "out", "keepdims"),
+    np.any: ("a", "axis", "out", "keepdims"),
+    **dict.fromkeys((np.max, np.amax, np.min, np.amin), _EXTREME),
+    np.full_like: ("a", "fill_value", "dtype", "order", "subok", "shape"),
+    np.zeros_like: ("a", "dtype", "order", "subok", "shape"),
+    np.ones_like: ("a", "dtype", "order", "subok", "shape"),
+    np.sum: _REDUCTION,
+    np.dot: ("a", "b", "out"),
+}
+"""The names of NumPy's parameters by position; not every one of these functions has a signature to ask."""
+
+_KEYWORDS: Mapping[str, str] = {
+    "dtype": "write .astype(type) on the Value, or hu.sum(v, acc=type)",
+    "initial": "combine the result with it: v.sum() + x, np.maximum(v.max(), x)",
+    "where": "write v[mask], or np.where(mask, v, other)",
+    "equal_nan": "v == w compares the bits, so that a NaN equals itself",
 }

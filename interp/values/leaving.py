@@ -24,6 +24,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.coerce import codes_of
 from halfulp.interp.values.conversions import conversion_kernel
+from halfulp.interp.values.foreign_arrays import long_doubles
 from halfulp.interp.values.natural_arrays import natural_array, natural_dtype, type_of_dtype
 from halfulp.interp.values.parts import Elements, element_of, shape_of
 from halfulp.interp.values.poisoning import first_place
@@ -165,7 +166,8 @@ def _rounded(value: Elements, element: ty.Type, target: ty.FloatType) -> npt.NDA
         fault, mask = outcome.faults[0]
         place = list(first_place(np.broadcast_to(mask, shape_of(value))))
         raise TypeMismatch(f"{fault.reason}, which element {place} is", hint=f'v.astype("{target}") makes it poison')
-    return natural_array(target, outcome.results[0])
+    codes = outcome.results[0]
+    return natural_array(target, codes) if natural_dtype(target) is not None else long_doubles(codes)
 
 
 def _fitting(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:

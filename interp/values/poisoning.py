@@ -52,6 +52,15 @@ def with_faults(
     return (merged, table) if merged.any() else (None, None)
 
 
+def unknown_origins(ids: PoisonIds) -> tuple[PoisonIds, Origins]:
+    """Return poison that came without a table of origins, with one."""
+    table = Origins()
+    if not ids.any():
+        return ids, table
+    one = table.id_of(Origin("input", "", "poison that was given", first_place(ids != 0)))
+    return np.where(ids != 0, np.uint16(one), np.uint16(0)), table
+
+
 def zeroed(bits: Codes, ids: PoisonIds) -> Codes:
     """Return codes with zero under poison, where bits mean nothing, so that outputs are deterministic."""
     spoiled: Any = ids != 0

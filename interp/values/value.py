@@ -37,6 +37,7 @@ from halfulp.interp.values.guessing import unknown_attribute
 from halfulp.interp.values.leaving import array_of_dtype, exact_decimal, exported, exported_dtype, numbers
 from halfulp.interp.values.natural_arrays import type_of_dtype
 from halfulp.interp.values.parts import Carrier, Parts
+from halfulp.interp.values.poisoning import unknown_origins
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.ufuncs import ufunc
 from halfulp.semantics.integer_casts import Overflow
@@ -91,6 +92,11 @@ class Value(Carrier, NDArrayOperatorsMixin):
         put = object.__setattr__
         put(self, "type", type)
         put(self, "bits", _frozen(bits))
+        if poison is not None:
+            if getattr(poison, "shape", None) != self.shape or poison.dtype != np.uint16:
+                raise TypeMismatch(f"the poison of '{type}' is an array of uint16 with the shape of the elements")
+            if origins is None:
+                poison, origins = unknown_origins(poison)
         put(self, "poison", None if poison is None else _frozen(poison))
         put(self, "open", None if open is None else _frozen(open))
         put(self, "origins", origins)
@@ -98,6 +104,9 @@ class Value(Carrier, NDArrayOperatorsMixin):
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Value is immutable; cannot set {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Value is immutable; cannot delete {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Value, (self.type, np.asarray(self.bits), self.poison, self.open, self.origins, self.unsigned)
@@ -219,6 +228,11 @@ class Value(Carrier, NDArrayOperatorsMixin):
             raise ValueError(f"the element is poison: {self.origin(*index)}")
         return bits_of(codes_to_ints(np.asarray(self.bits[index]), width)[0], width)
 
+    @property
+    def _data(self) -> Never:
+        """The name by which np.ma takes the elements of an operand, to compute on them itself."""
+        raise TypeMismatch("np.ma computes by NumPy, not by halfulp", hint="give a masked array to hu.convert first")
+
     # --- elements and shape -------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -302,9 +316,12 @@ class Value(Carrier, NDArrayOperatorsMixin):
         return Value(*applied("convert", kernel, (source,), target))
 
     def as_read(self) -> Value:
-        """Return the value with unsigned integers in its type if `numpy` reads them so, else the value itself."""
+        """Return the value with unsigned integers in its type if `numpy` reads them so, as it does i1, else the value
+        itself.
+        """
         element = self.element_type
-        if not self.unsigned or not isinstance(element, ty.IntegerType) or element.signedness != "signless":
+        unsigned = self.unsigned or element == ty.I1
+        if not unsigned or not isinstance(element, ty.IntegerType) or element.signedness != "signless":
             return self
         type_ = ty.with_element(self.type, ty.IntegerType(element.width, "unsigned"))
         return Value(type_, self.bits, self.poison, self.open, self.origins)
@@ -386,10 +403,17 @@ class Value(Carrier, NDArrayOperatorsMixin):
         return self.item()
 
     def __float__(self) -> float:
-        return float(self._only("float"))
+        one = self._only("float")
+        try:
+            return float(one)
+        except OverflowError:
+            raise OverflowError("the number is beyond the largest float: write v.item(), which is exact") from None
 
     def __int__(self) -> int:
         return int(self._only("int"))
+
+    def __round__(self, digits: int | None = None) -> Never:
+        raise TypeMismatch("round() does not say its type", hint='write v.astype("i32", "to_nearest_even")')
 
     def __complex__(self) -> complex:
         return complex(self._only("complex"))
@@ -450,11 +474,17 @@ class Value(Carrier, NDArrayOperatorsMixin):
     def from_numpy(cls, array: npt.ArrayLike, type: ty.Type | str | None = None, *, copy: bool = True) -> Value:
         """Make a value from a NumPy or ml_dtypes array or a Python number; without ``type``, of the dtype's type.
 
-        An array becomes a tensor. An array of rank 0, or a number, becomes a scalar. The array is copied; with
+        ``type``: the element type, or the whole type. An array becomes a tensor. An array of rank 0, or a number,
+        becomes a scalar. The array is copied; with
         ``copy=False`` it is not, and must not change while the value is used. Signless integers of an unsigned dtype
         are unsigned in `numpy` and `item`. Raises TypeMismatch if dtype or shape do not fit.
         """
-        made = _of_dtype(array, copy) if type is None else to_value(array, as_type(type), copy=copy)
+        if isinstance(array, Value):
+            return array if type is None else to_value(array, as_type(type))
+        if type is None or not isinstance(array, bool | int | float):
+            array = as_array(array, "the value")  # a tensor, a buffer and a large number may be unsigned, too
+        whole = None if type is None else container_of(array, as_type(type))
+        made = _of_dtype(array, copy) if whole is None else to_value(array, whole, copy=copy)
         if getattr(getattr(array, "dtype", None), "kind", "") != "u" or not _is_signless(made.element_type):
             return made
         return cls(made.type, made.bits, made.poison, made.open, made.origins, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from fractions import Fraction
 from typing import Any
 
@@ -282,3 +283,96 @@ def test_conversions_read_an_unsigned_array_as_it_was() -> None:
 def test_what_a_value_cannot_do_names_what_can(use: Any, kind: type[Exception], way: str) -> None:
     with pytest.raises(kind, match=way):
         use(hu.convert([1.5, 2.5], "bf16"))
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant not in (63, 112), reason="longdouble is f64 here")
+@pytest.mark.parametrize("name", ["f32", "f64", "f80", "bf16"])
+def test_a_longdouble_is_a_number_not_words(name: str) -> None:
+    value = hu.convert([[1.0, -0.5], [0.1, np.inf]], name)
+    found = np.asarray(value, np.longdouble)
+    assert found.dtype == np.longdouble
+    assert found.shape == value.shape
+    for place, number in np.ndenumerate(found):
+        exact = value.item(*place)
+        assert number == np.inf if exact == np.inf else Fraction(*number.as_integer_ratio()) == exact
+    assert np.asarray(value[::-1].T, np.longdouble).tolist() == found[::-1].T.tolist()
+    assert np.asarray(value[0, 0], np.longdouble).shape == ()
+
+
+def test_a_mask_is_zero_or_one_in_every_type() -> None:
+    mask = hu.convert([1.0, 2.0], "f32") > 1.5
+    for name in ("f32", "bf16", "f80", "i8", "ui8", "i128"):
+        for made in (mask.astype(name), hu.convert(mask, name)):
+            assert [float(x) for x in made.tolist()] == [0, 1]
+    assert np.asarray(mask, float).tolist() == [0, 1]
+
+
+def test_whatever_is_unsigned_is_remembered() -> None:
+    unsigned = np.uint8([200])
+    for given in (unsigned, memoryview(unsigned), array("B", [200])):
+        value = hu.Value.from_numpy(given)
+        assert str(value.element_type) == "i8"
+        assert value.numpy().tolist() == [200]
+    assert hu.Value.from_numpy(2**63).item() == 2**63
+    assert hu.Value.from_numpy(unsigned, "i8").tolist() == [200]
+    assert hu.Value.from_numpy(np.uint64([2**63]), "index").tolist() == [2**63]
+    assert np.concatenate([hu.Value.from_numpy(unsigned), unsigned]).tolist() == [200, 200]
+    assert hu.Value.from_numpy(hu.convert(1.5, "f80")).item() == 1.5
+
+
+def test_unsigned_tensors_are_remembered() -> None:
+    torch = pytest.importorskip("torch")
+    assert hu.Value.from_numpy(torch.tensor([200], dtype=torch.uint8)).tolist() == [200]
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        [np.ma.masked, 1.0],
+        [[np.ma.masked, 1]],
+        [np.ma.array([1.0, 2.0], mask=[1, 0]), np.ma.array([1.0, 2.0], mask=[0, 0])],
+        ([np.ma.array([1, 2], mask=[1, 0])],),
+    ],
+)
+def test_masked_elements_in_lists_are_refused(nested: Any) -> None:
+    for call in (lambda: hu.convert(nested, "f32"), lambda: hu.Value.from_numpy(nested)):
+        with pytest.raises(hu.InputError, match="masked"):
+            call()
+    assert hu.convert([np.ma.array([1.0, 2.0])], "f32").tolist() == [[1, 2]]
+
+
+def test_masked_arrays_do_not_compute_on_values() -> None:
+    value = hu.convert([1.0, 2.0], "bf16")
+    masked = np.ma.array(value.numpy())
+    for call in (lambda: masked + value, lambda: masked == value, lambda: np.ma.add(value, value)):
+        with pytest.raises(TypeError, match="np.ma computes by NumPy"):
+            call()
+    assert (value + masked).tolist() == [2, 4]
+    assert np.ma.array(value).tolist() == [1, 2]
+
+
+def test_poison_that_is_given_has_an_origin_and_stays() -> None:
+    clean = hu.convert([1.0, 2.0], "f32")
+    value = hu.Value(clean.type, clean.bits, np.uint16([0, 7]))
+    assert "given" in str(value.origin(1))
+    assert np.concatenate([clean, value]).poisoned.tolist() == [False, False, False, True]
+    assert value.sum().poisoned
+    assert np.dot(clean, value).poisoned
+    assert (value + hu.Value(clean.type, clean.bits, np.uint16([1, 0]))).poisoned.all()
+    for wrong in (np.uint16([1]), np.int64([0, 1]), [0, 1]):
+        with pytest.raises(TypeError, match="uint16 with the shape of the elements"):
+            hu.Value(clean.type, clean.bits, wrong)
+
+
+def test_nothing_of_a_value_is_deleted() -> None:
+    value = hu.convert([1.0, 2.0], "f32")
+    with pytest.raises(AttributeError, match="immutable"):
+        del value.bits
+    assert value.tolist() == [1, 2]
+
+
+def test_numbers_beyond_a_float_name_the_way_on() -> None:
+    with pytest.raises(OverflowError, match=r"v\.item\(\)"):
+        float(hu.convert("1e4000", "f128"))
+    with pytest.raises(TypeError, match="astype"):
+        round(hu.convert(1.5, "f32"))

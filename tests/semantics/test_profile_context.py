@@ -113,3 +113,21 @@ def test_a_mismatch_of_types_is_a_type_error() -> None:
     with pytest.raises(TypeError) as caught:
         hu.Value.from_numpy(1.5, "i8")
     assert isinstance(caught.value, hu.TypeMismatch)
+
+
+def test_one_context_manager_serves_many_blocks() -> None:
+    saturating = hu.profile("ocp-saturate")
+    with saturating, hu.profile("ml_dtypes"), saturating:
+        assert current_profile().name == "ocp-saturate"
+    with saturating:
+        assert hu.convert(1000.0, "f8E4M3FN").item() == 448
+    assert current_profile().name == "spec"
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: saturating.__enter__().name, range(50))) == {"ocp-saturate"}
+    assert current_profile().name == "spec"
+
+    @saturating
+    def converted() -> object:
+        return hu.convert(1000.0, "f8E4M3FN").item()
+
+    assert converted() == 448

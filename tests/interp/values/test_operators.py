@@ -378,3 +378,35 @@ def test_threads_compute_under_their_own_profile() -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(work, ["spec", "spec,denormals=flush_both"] * 8))
     assert found == [{5e-324}, {0.0}] * 8
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda v: np.sum(v, dtype=np.float64),
+        lambda v: np.sum(v, None, np.float64),
+        lambda v: np.sum(v, initial=5),
+        lambda v: np.sum(v, where=[True, False]),
+        lambda v: np.max(v, initial=5),
+        lambda v: np.all(v > 0, where=v > 1),
+        lambda v: np.clip(v, 1, 2, dtype=np.float32),
+        lambda v: np.array_equal(v, v, equal_nan=True),
+        lambda v: np.zeros_like(v, dtype=float),
+    ],
+)
+def test_arguments_of_functions_are_never_ignored(call: Any) -> None:
+    with pytest.raises(hu.TypeMismatch, match=r"(?s)= is not for values of halfulp.*hint"):
+        call(hu.convert([1.0, 2.0], "f32"))
+
+
+def test_arguments_of_functions_have_the_names_of_numpy() -> None:
+    value = hu.convert([1.0, 2.0, 3.0], "f32")
+    assert np.sum(a=value, axis=0, dtype=None, out=None, keepdims=True).tolist() == [6]
+    assert np.sum(value, 0, None, None, True, where=True).tolist() == [6]
+    assert np.max(value, None, None, True).tolist() == [3]
+    assert np.clip(value, a_min=2, a_max=None).tolist() == np.clip(value, min=2).tolist() == [2, 2, 3]
+    assert np.dot(value, value, out=None).item() == 14
+    assert not np.all(value > 1, 0, None, True).item()
+    assert np.zeros_like(value, order="C", subok=False, shape=2).tolist() == [0, 0]
+    with pytest.raises(hu.TypeMismatch, match="object"):
+        np.where(None, value, 0)
