@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.arguments import names_arguments
 from halfulp.fp_formats.bit_patterns import is_bits
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import cpu
@@ -36,9 +36,6 @@ from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, Profile, as_profile
 _DEFAULTS = Settings()
 _WIDE = FORMATS["f128"]
 
-
-_Parameters = ParamSpec("_Parameters")
-_Result = TypeVar("_Result")
 _OTHER_NAMES = {
     "dtype": "to",
     "target": "to",
@@ -57,20 +54,7 @@ _OTHER_NAMES = {
 """Names of arguments that people try first, and ours."""
 
 
-def _naming_arguments(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Make the error for an argument of another library name ours."""
-
-    @wraps(function)
-    def checked(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
-        if not kwargs.keys().isdisjoint(_OTHER_NAMES):
-            name = next(name for name in kwargs if name in _OTHER_NAMES)
-            raise TypeError(f"{function.__name__}() has no argument {name!r}; write {_OTHER_NAMES[name]}=…")
-        return function(*args, **kwargs)
-
-    return checked
-
-
-@_naming_arguments
+@names_arguments(_OTHER_NAMES)
 def convert(
     x: Any,
     to: Any,

@@ -15,7 +15,7 @@ from halfulp.interp.declare.build import completed, single_op_module, with_round
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch, Unsupported
+from halfulp.interp.ir.errors import TypeMismatch, Unsupported, VerifyError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Control
 from halfulp.interp.run.program import program_for
@@ -81,9 +81,13 @@ def eval(
         _operand(definition, index, operand, spelling)
         for index, (operand, spelling) in enumerate(zip(operands, wanted, strict=True))
     ]
-    module = single_op_module(
-        definition, [value.type for value in values], attributes, None if to is None else as_type(to)
-    )
+    try:
+        module = single_op_module(
+            definition, [value.type for value in values], attributes, None if to is None else as_type(to)
+        )
+    except VerifyError as error:
+        error.hint = error.hint or _hint_at_numbers(operands, values)
+        raise
     function = module.body[0]
     if stochastic:
         bits = drawn_bits(random, rng, seed, values[0].shape, stochastic)
@@ -96,6 +100,19 @@ def eval(
     values = [settings.accepted(value, f"operand {index} of {op}") for index, value in enumerate(values)]
     results = program_for(module, settings).run(function, values)
     return results[0] if len(results) == 1 else results
+
+
+def _hint_at_numbers(operands: Sequence[Any], values: Sequence[Value]) -> str | None:
+    """Say what to write instead of numbers beside values, where the op does not accept them together."""
+    bare = [k for k, operand in enumerate(operands) if isinstance(operand, int | float)]
+    typed = next((value for value, operand in zip(values, operands, strict=True) if isinstance(operand, Value)), None)
+    if not bare or typed is None:
+        return None
+    if typed.shape:
+        full = f"np.full({typed.shape}, {operands[bare[0]]!r})"
+        return f"an op takes operands of one shape: {full}; operators repeat a number"
+    taken = " and ".join(f"{operands[k]!r} is '{values[k].type}'" for k in bare)
+    return f'{taken} here: give type="{typed.element_type}", or one type for each operand'
 
 
 def _operand(definition: OpDefinition, index: int, operand: Any, spelling: str | ty.Type | None) -> Value:

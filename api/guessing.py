@@ -64,6 +64,7 @@ _ADVICE = {
         "halfulp has no {name} yet: its math dialect is not built. "
         'hu.convert(np.{name}(v.astype("f64").numpy()), "bf16") is NumPy in float64, then rounded: two roundings'
     ),
+    "version VERSION": "hu.__version__ is the version, hu.semantics_version that of the results",
     "execute simulate interpret compile jit": "hu.run(program, x) runs a module, MLIR text or a file",
     "open read from_file": 'hu.load("file.mlir") reads a program',
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from halfulp.arguments import names_arguments
 from halfulp.codegen.tile_names import operation_named
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.inputs import as_value
@@ -23,6 +24,11 @@ from halfulp.semantics.profile import Profile, as_profile
 TypeName = str | FloatFormat | ty.Type
 
 
+_OTHER_NAMES = {"dtype": "acc", "out_dtype": "acc", "accumulator": "acc", "preferred_element_type": "acc"}
+"""Names of arguments that people try first, and ours."""
+
+
+@names_arguments(_OTHER_NAMES)
 def sum(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -59,6 +65,7 @@ def sum(
     return Value(*sum_parts(value, axis, keepdims, acc=_type(acc), order=order, profile=as_profile(profile)))
 
 
+@names_arguments(_OTHER_NAMES)
 def matmul(
     a: Any,
     b: Any,
@@ -93,6 +100,7 @@ def matmul(
     return _product(matmul_parts, a, b, type, acc, order, kind, mma, profile)
 
 
+@names_arguments(_OTHER_NAMES)
 def dot(
     a: Any,
     b: Any,

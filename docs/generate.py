@@ -453,6 +453,7 @@ def hidden(what: Any) -> list[type]:
     function = next((found for inner in ("fget", "func", "__func__") if (found := getattr(what, inner, None))), what)
     if not inspect.isfunction(function):
         return []
+    function = inspect.unwrap(function)
     calls = get_overloads(function) or [function]
     words = re.findall(r"\w+", " ".join(str(inspect.signature(call).return_annotation) for call in calls))
     found = [function.__globals__.get(word) for word in dict.fromkeys(words)]

@@ -225,6 +225,7 @@ COMPUTING = [
     fails("hu.sqrt(v)", "hu.convert", AttributeError),
     fails("hu.add(v, w)", "v + w", AttributeError),
     fails("hu.isnan(v)", "np.isnan", AttributeError),
+    fails('hu.sum(v, dtype="f32")', "acc=", TypeError),
     fails("hu.mean(v)", "hu.sum", AttributeError),
     fails("hu.einsum('i,i', v, w)", "hu.matmul", AttributeError),
     fails('hu.set_rounding("up")', "rounding=", AttributeError),
@@ -234,6 +235,7 @@ COMPUTING = [
 MEASURING = [
     says('hu.error(x, to="bf16")', "ulp"),
     says("hu.error(v, reference=[1.5, 2.4])", "ulp"),
+    fails("hu.error(v, w)", "reference=", hu.InputError),
     says('hu.compare_formats(x, ["bf16", "f16", "f8E4M3FN"])', "f8E4M3FN"),
     gives('float(hu.suggest_scale(x, "f8E4M3FN")) > 0', True),
     gives('hu.dequantize(hu.quantize([1.0, 2.0], hu.quantized("i8", "f32", scale=0.5)))', [1.0, 2.0]),
@@ -245,6 +247,7 @@ MEASURING = [
     fails("hu.assert_allclose(v, w)", "hu.error", AttributeError),
     fails('hu.quantize_mx(b, "f4E2M1FN")', "hu.quantize_blocks", AttributeError),
     gives('hu.__version__.count(".") > 0', True),
+    fails("hu.version", "__version__", AttributeError),
     gives('"Mapping" in dir(hu)', False),
 ]
 

@@ -244,6 +244,8 @@ def error(x: Any, to: TypeName | None = None, *, reference: Any = None, **conver
         exact = numbers_of(taken_as(reference, "reference"), "reference")
         name = f"Errors of {result.element_type} against a reference"
         return report(name, exact, result, Rounding.TO_NEAREST_EVEN)
+    if isinstance(to, Value | np.ndarray | list):
+        raise InputError("to=… is the type to round to", hint="write hu.error(x, reference=…) to compare two arrays")
     result = convert(x, to, **conversion)
     if not isinstance(result.element_type, ty.FloatType):
         hint = "use hu.quantize and hu.dequantize, and reference=… for the error of both"

@@ -187,7 +187,7 @@ def way_on(name: str, element: ty.Type) -> str:
     if name in NOT_YET:
         return (
             f"halfulp does not have {name} yet; "
-            f'hu.convert(np.{name}(v.astype("f64").numpy()), "{element}") is not exact: it rounds twice'
+            f'hu.convert(np.{name}(v.astype("f64").numpy()), "{element}") takes NumPy in f64 and rounds it again'
         )
     if name in REFUSED:
         return REFUSED[name]

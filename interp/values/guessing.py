@@ -14,7 +14,7 @@ _ADVICE = {
     "double": '.astype("f64") converts',
     "bfloat16": '.astype("bf16") converts',
     "int long short": '.astype("i32") converts, int(v) makes a number of one element',
-    "detach cpu values to_numpy array": ".numpy() is an array of NumPy",
+    "detach cpu cuda requires_grad device values to_numpy array": ".numpy() is an array of NumPy",
     "mean average": "hu.sum(v) / v.size is a mean: hu.sum adds in an order that you choose",
     "cumsum prod cumprod": "hu.sum(v) adds in an order that you choose; a loop over the elements makes other totals",
     "var std": '.numpy(), or .astype("f64").numpy(), is an array on which NumPy computes {name}',

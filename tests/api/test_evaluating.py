@@ -67,3 +67,12 @@ def test_eval_says_what_is_wrong() -> None:
         hu.eval("arith.addf", 1.0, type="f32")
     with pytest.raises(hu.UndefinedBehavior, match="division by zero"):
         hu.eval("arith.divsi", 1, 0, type="i8")
+
+
+def test_a_number_beside_a_value_is_told_of_its_type() -> None:
+    value = hu.convert(1.5, "bf16")
+    with pytest.raises(hu.VerifyError, match=r"(?s)hint: 1 is 'i64' here: give type=\"bf16\", or one type"):
+        hu.eval("arith.addf", value, 1)
+    assert hu.eval("arith.addf", value, 1, type="bf16") == hu.convert(2.5, "bf16")
+    with pytest.raises(hu.VerifyError, match=r"hint: an op takes operands of one shape: np\.full\(\(2,\), 1\)"):
+        hu.eval("arith.addf", hu.convert([1.5, 2.5], "bf16"), 1, type="bf16")

@@ -269,7 +269,7 @@ def test_conversions_read_an_unsigned_array_as_it_was() -> None:
         (lambda v: len(v[0]), TypeError, r"\.item\(\)"),
         (lambda v: iter(v[0]), TypeError, r"\.item\(\)"),
         (lambda v: v**2, TypeError, r"v \* v"),
-        (np.sqrt, TypeError, "does not have sqrt yet.*rounds twice"),
+        (np.sqrt, TypeError, "does not have sqrt yet.*rounds it again"),
         (lambda v: v.foo, AttributeError, "'foo'"),
         (float, TypeError, r"\.tolist\(\)"),
         (lambda v: range(3)[v[0]], TypeError, r"int\(v\)"),

@@ -418,7 +418,7 @@ def test_some_columns_only(tmp_path: Path, run: Run) -> None:
         (("-", "--op", "arith.addf"), 2, "which type?"),
         (("-", "--type", "f16"), 2, "--type goes with --op"),
         (("-", "--profile", "ml_dtypes"), 2, "--profile goes with --op"),
-        (("-", *OP, "--rounding", "up"), 2, "rounding"),
+        (("-", *OP, "--rounding", "sideways"), 2, "rounding"),
         (("-", *OP, "--max", "0"), 2, "positive"),
     ],
 )
