@@ -205,7 +205,7 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
         if array.dtype == dtype:
             return _codes_from_raw(array, width, type_, what)
     if natural is not None:
-        hint = f"give an array of dtype {natural}, for example x.astype({natural.name!r}); raw bits: Value.from_bits"
+        hint = f'give an array of dtype {natural}; hu.convert(x, "{element}") rounds, Value.from_bits takes raw bits'
     elif trailing:
         hint = f"give raw bits: a uint64 array with a last axis of {trailing[0]} limbs, least significant first"
     else:

@@ -40,10 +40,9 @@ def conversion_kernel(
                 return casts.convert_stochastically(from_.format, to.format, random_bits(random, shape), profile)
             return casts.convert(from_.format, to.format, into_floats, 0, profile)
         case ty.IntegerType(), ty.FloatType() if mode is not Rounding.STOCHASTIC:
-            signed = from_.signedness != "unsigned"
-            return casts.from_integer(from_.width, signed, to.format, profile, rounding=into_floats)
+            return casts.from_integer(from_.width, reads_signed(from_), to.format, profile, rounding=into_floats)
         case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
-            return casts.to_integer(from_.format, to.width, to.signedness != "unsigned", profile, rounding=mode)
+            return casts.to_integer(from_.format, to.width, reads_signed(to), profile, rounding=mode)
         case ty.IntegerType(), ty.IntegerType() if mode is None and overflow is not None:
             return integer_casts.convert(from_.width, reads_signed(from_), to.width, reads_signed(to), overflow)
     how = "" if mode is not Rounding.STOCHASTIC else " with stochastic rounding"
@@ -51,7 +50,7 @@ def conversion_kernel(
 
 
 def reads_signed(integer: ty.IntegerType) -> bool:
-    """Tell whether a conversion between integers reads a type as signed: all but unsigned ones and i1."""
+    """Tell whether a conversion reads an integer type as signed: all but unsigned ones and i1, which is 0 or 1."""
     return integer.signedness != "unsigned" and integer != ty.I1
 
 

@@ -297,7 +297,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
 
         ``rounding``: None for the default. ``overflow``: for an integer that another integer type does not have:
         "wrap", "saturate" or "poison"; without it such an integer is refused. ``random``: the bits of stochastic
-        rounding. The type itself is returned as it is.
+        rounding. Of its own type a value returns itself.
 
         Raises TypeMismatch for types that cannot be converted, InputError for an option that has no meaning here,
         ValueError for an unknown rounding or profile.
@@ -307,9 +307,9 @@ class Value(Carrier, NDArrayOperatorsMixin):
         check_overflow(overflow, isinstance(own, ty.IntegerType), target)
         if random is not None and mode is not Rounding.STOCHASTIC:
             raise not_stochastic("random")
-        if target == own and mode is None:
-            return self
         source = self.as_read()
+        if target == own and mode is None and (source is self or own == ty.I1):
+            return self
         exact = mode is not Rounding.STOCHASTIC
         if exact and isinstance(source.element_type, ty.IntegerType) and isinstance(target, ty.IntegerType):
             kernel = kernel_between_integers(source, source.element_type, target, overflow)

@@ -265,3 +265,18 @@ def test_values_of_unsigned_arrays_convert_as_their_numbers() -> None:
         assert convert("i16").item() == 200
         with pytest.raises(hu.TypeMismatch, match="is 200, which 'si8' does not have"):
             convert("si8")
+
+
+def test_one_bit_is_zero_or_one_in_both_directions() -> None:
+    assert hu.convert([0.0, 1.0, 0.9], "i1").tolist() == [False, True, False]
+    assert hu.convert([2.0, -1.0], "i1").poisoned.all()
+    assert hu.convert([0.0, 1.0], "i1").astype("f32").tolist() == [0.0, 1.0]
+    assert hu.eval("arith.sitofp", hu.convert([0.0, 1.0], "i1"), to="f32").tolist() == [0.0, -1.0]
+
+
+def test_integers_that_are_read_as_unsigned_do_not_become_negative() -> None:
+    value = hu.Value.from_numpy(np.array([200], np.uint8))
+    for convert in (lambda: value.astype("i8"), lambda: hu.convert(value, "i8")):
+        with pytest.raises(hu.TypeMismatch, match="200, which 'i8' does not have"):
+            convert()
+    assert value.astype("i8", overflow="wrap").tolist() == [-56]
