@@ -23,7 +23,7 @@ from tree import LAYERS, modules, pyproject
 
 RANKS = {package: rank for rank, package in enumerate(LAYERS.values())}
 # Packages whose import name is not their name on the index; the value is the latter.
-DISTRIBUTIONS = {"iree": "iree-base-runtime", "z3": "z3-solver"}
+DISTRIBUTIONS = {"flint": "python-flint", "iree": "iree-base-runtime", "z3": "z3-solver"}
 
 # What a function may import, and why. Everything else is imported at the top of its file.
 IN_FUNCTIONS = {
@@ -213,7 +213,7 @@ def test_third_party_imports_are_declared() -> None:
 
 # Optional or slow to import: loaded where they are used, if at all.
 SLOW = {
-    *("bitstring", "dask", "distributed", "iree", "matplotlib", "numba", "pandas", "rich", "scipy", "z3"),
+    *("bitstring", "dask", "distributed", "iree", "flint", "matplotlib", "numba", "pandas", "rich", "scipy", "z3"),
     *("build", "hypothesis", "mypy", "pytest", "setuptools"),
 }
 

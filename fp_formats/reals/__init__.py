@@ -1,0 +1,1 @@
+"""Elementary functions of the reals, rounded once: enclosures in balls, refined until one code is left."""

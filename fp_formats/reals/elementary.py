@@ -1,0 +1,197 @@
+"""Elementary functions on codes: the specification. The exact real result, rounded once.
+
+Arguments are codes, results are `halfulp.fp_formats.scalar.Result`s, as in `scalar`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import arb
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
+from halfulp.fp_formats.reals.enclosing import (
+    BEYOND,
+    Ball,
+    Cell,
+    Grid,
+    Huge,
+    Kind,
+    Near,
+    Special,
+    cell_near,
+    cell_of_ball,
+)
+from halfulp.fp_formats.reals.functions import FUNCTIONS, Function
+from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO, ball_of, number
+from halfulp.fp_formats.scalar import DIVIDE_BY_ZERO, FINITE, INFINITE, INVALID, QUIET_NAN, RNE, Result, Unpacked
+
+_GUARD = 3
+"""Bits of the grid below the last bit of a result: one for midpoints, one for tininess after rounding, one to spare."""
+
+
+def grid_of(fmt: FloatFormat) -> Grid:
+    """Return the grid that decides each rounding to a format."""
+    lowest = fmt.emin - fmt.mantissa_bits - _GUARD
+    return lambda lead: max(lead - fmt.mantissa_bits - _GUARD, lowest)
+
+
+def unary(
+    name: str,
+    src: FloatFormat,
+    a: int,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    dst: FloatFormat | None = None,
+) -> Result:
+    """Return a function of a code of ``src``, rounded once to ``dst`` (default: the same format).
+
+    Raises `halfulp.fp_formats.reals.enclosing.Unsettled` where no ball of bounded precision decides.
+    """
+    function, dst = FUNCTIONS[name], dst or src
+    x = scalar.operand(src, a, policy)
+    if x.kind >= QUIET_NAN:
+        return scalar.encode_nan(dst, x, policy, scalar.invalid_if_signalling(x), src)
+    limit = _limit(function, x)
+    if limit is not None:
+        if limit != "real":
+            return _of_word(dst, limit, rounding, policy)
+        return _rounded(dst, cell_of_ball(lambda: function.ball(_at_limit(x)), grid_of(dst)), rounding, policy)
+    return _of_number(function, x, number(x), dst, rounding, policy)
+
+
+def binary(
+    name: str,
+    fmt: FloatFormat,
+    a: int,
+    b: int,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    dst: FloatFormat | None = None,
+) -> Result:
+    """Return a function of two codes of ``fmt``, rounded once to ``dst`` (default: the same). Raises as `unary`."""
+    return _of_two(
+        name, fmt, scalar.operand(fmt, a, policy), scalar.operand(fmt, b, policy), rounding, policy, dst or fmt
+    )
+
+
+def of_integer(
+    name: str,
+    fmt: FloatFormat,
+    a: int,
+    n: int,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    dst: FloatFormat | None = None,
+) -> Result:
+    """Return ``powf`` (as pown) or ``rootn`` of a code and an integer, rounded once. Raises as `unary`."""
+    return _of_two(
+        name, fmt, scalar.operand(fmt, a, policy), Unpacked(FINITE, int(n < 0), abs(n), 0), rounding, policy, dst or fmt
+    )
+
+
+def _of_two(
+    name: str, fmt: FloatFormat, x: Unpacked, y: Unpacked, rounding: int, policy: FloatPolicy, dst: FloatFormat
+) -> Result:
+    function = FUNCTIONS_OF_TWO[name]
+    answer = function.special(x, y)
+    if answer is None and max(x.kind, y.kind) >= QUIET_NAN:
+        nan = x if x.kind >= QUIET_NAN else y
+        return scalar.encode_nan(dst, nan, policy, scalar.invalid_if_signalling(x, y), fmt)
+    if answer is None:
+        first, second = number(x), number(y)
+        known = function.far(first, second)
+        exact = None if isinstance(known, Huge) else function.exact(first, second)
+        return _found(dst, exact, known, lambda: function.ball(ball_of(x), ball_of(y)), rounding, policy)
+    if callable(answer):
+        return _rounded(dst, cell_of_ball(answer, grid_of(dst)), rounding, policy)
+    return _found(dst, answer, None, None, rounding, policy)
+
+
+def _of_number(
+    function: Function, x: Unpacked, argument: Fraction, dst: FloatFormat, rounding: int, policy: FloatPolicy
+) -> Result:
+    low, high = function.limits.domain
+    if (low is not None and argument < low) or (high is not None and argument > high):
+        return scalar.encode_nan(dst, None, policy, INVALID)
+    known = function.far(argument)
+    # Exact results of huge ones would not fit the memory.
+    exact = None if isinstance(known, Huge) else function.exact(argument)
+    return _found(dst, exact, known, lambda: function.ball(ball_of(x)), rounding, policy)
+
+
+def _found(
+    dst: FloatFormat,
+    exact: Fraction | Special | None,
+    known: Near | Huge | None,
+    ball: Ball | None,
+    rounding: int,
+    policy: FloatPolicy,
+) -> Result:
+    """Round what is known of a result: its value, a neighbour of it, or a ball."""
+    if isinstance(exact, Special):
+        return _of_special(dst, exact, policy)
+    if exact is not None:
+        return scalar.from_fraction(dst, exact, rounding, policy)
+    if isinstance(known, Huge):
+        return _rounded(dst, Cell(known.sign, 1, BEYOND), rounding, policy)
+    grid = grid_of(dst)
+    cell = cell_near(known, grid) if known is not None else None
+    if cell is None:
+        assert ball is not None
+        cell = cell_of_ball(ball, grid)
+    return _rounded(dst, cell, rounding, policy)
+
+
+def _rounded(dst: FloatFormat, cell: Cell, rounding: int, policy: FloatPolicy) -> Result:
+    # Half a cell further stands for every number within the cell: no rounding boundary lies there.
+    return scalar.round_pack(dst, cell.sign, 2 * cell.floor + 1, cell.exponent - 1, rounding, policy)
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def _limit(function: Function, x: Unpacked) -> str | None:
+    limits = function.limits
+    if x.kind == INFINITE:
+        return limits.minus_infinity if x.sign else limits.plus_infinity
+    if x.kind == FINITE and not x.significand:
+        return limits.minus_zero if x.sign else limits.plus_zero
+    return None
+
+
+def _at_limit(x: Unpacked) -> arb:
+    if x.kind == INFINITE:
+        return arb.neg_inf() if x.sign else arb.pos_inf()
+    return arb(0)
+
+
+_WORDS = {
+    "nan": Special(Kind.NAN, 0, True),
+    "0": Special(Kind.ZERO),
+    "-0": Special(Kind.ZERO, 1),
+    "inf": Special(Kind.INFINITE),
+    "-inf": Special(Kind.INFINITE, 1),
+    "pole": Special(Kind.INFINITE, 0, True),
+    "-pole": Special(Kind.INFINITE, 1, True),
+}
+
+
+def _of_word(dst: FloatFormat, word: str, rounding: int, policy: FloatPolicy) -> Result:
+    if word in _WORDS:
+        return _of_special(dst, _WORDS[word], policy)
+    return scalar.from_fraction(dst, Fraction(word), rounding, policy)
+
+
+def _of_special(dst: FloatFormat, special: Special, policy: FloatPolicy) -> Result:
+    kind, sign, signals = special
+    if kind is Kind.ZERO:
+        return scalar.encode_zero(dst, sign, policy)
+    if kind is Kind.NAN:
+        return scalar.encode_nan(dst, None, policy, INVALID)
+    if sign and not dst.signed:
+        return scalar.encode_nan(dst, None, policy, INVALID)
+    nanless = policy.divide_by_zero_nanless if signals else policy.infinity_to_nanless
+    return scalar.encode_infinity(dst, sign, DIVIDE_BY_ZERO if signals else 0, nanless)

@@ -1,0 +1,343 @@
+"""The elementary functions: one row each, with its ball, its limits, its rational results and what is known far out.
+
+The limits are those of IEEE 754-2019, clause 9.2.1, and of C23, Annex F, where IEEE is silent. Which arguments give
+rational results is number theory:
+
+- By Lindemann and Weierstrass, exp, sin and the functions made of them and their inverses are transcendental at each
+  algebraic argument but those where a limit or `exact` says otherwise.
+- By Niven, sinpi and cospi are rational at dyadic arguments only at multiples of 1/2.
+- Roots and powers of rational numbers are decided by integers.
+- Of erf, erfc, tgamma, lgamma and of both forms of gelu nothing is proved: their search ends with `Unsettled`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import factorial
+from types import MappingProxyType
+from typing import Any
+
+from flint import arb, fmpq
+
+from halfulp.fp_formats.reals import rational_results as rational
+from halfulp.fp_formats.reals.enclosing import BEYOND, Huge, Kind, Near, Special
+
+Exact = Callable[..., Fraction | None]
+Far = Callable[..., Near | Huge | None]
+HALF = Fraction(1, 2)
+
+
+def _never(*_: Any) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The results of a function of one argument where it is not a real number other than zero, as words.
+
+    ``nan`` (invalid), ``0``, ``-0``, ``inf``, ``-inf``; ``pole`` and ``-pole`` are infinities with divide-by-zero; any
+    other word is a rational number, or ``real`` for a number that the ball encloses. ``minus_infinity`` and the others
+    name the arguments. ``domain``: the ends of the interval outside of which the result is NaN.
+    """
+
+    minus_infinity: str
+    minus_zero: str
+    plus_zero: str
+    plus_infinity: str
+    domain: tuple[Fraction | None, Fraction | None] = (None, None)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of one exact real argument.
+
+    ``ball``: from an exact ball of the argument, a ball that holds the result. ``exact``: the rational result of an
+    argument, where it has one; `Special` for a zero or a pole there. ``far``: what is known of arguments near zero or
+    far out, where balls would take too many bits.
+    """
+
+    name: str
+    ball: Callable[[arb], arb]
+    limits: Limits
+    exact: Callable[[Fraction], Fraction | Special | None] = _never
+    far: Far = _never
+
+
+# --- far out and near zero --------------------------------------------------------------------------------------------
+
+
+def exponent_of(x: Fraction) -> int:
+    """Return an exponent e with 2**(e - 2) < abs(x) < 2**e."""
+    return x.numerator.bit_length() - x.denominator.bit_length() + 1
+
+
+def _exponential(offset: int) -> Far:
+    """Return what is known of offset + exp(c * x), 3 > c > 1/2: about 1 near zero, huge or near the offset far out."""
+
+    def far(x: Fraction) -> Near | Huge | None:
+        if abs(x) >= 2 * BEYOND:
+            return Huge(0) if x > 0 else Near(Fraction(offset), 1, -BEYOND)
+        if x < -1:
+            return Near(Fraction(offset), 1, -int(-x / 2))
+        if not offset and abs(x) < Fraction(1, 16):
+            return Near(Fraction(1), 1 if x > 0 else -1, exponent_of(x) + 2)
+        return None
+
+    return far
+
+
+def _toward(low: Fraction | None, high: Fraction | None) -> Far:
+    """Return what is known of a function that tends to ``low`` and ``high`` from within, by at least 2**(-x / 2)."""
+
+    def far(x: Fraction) -> Near | None:
+        limit = high if x > 0 else low
+        if limit is None or abs(x) < 8:
+            return None
+        return Near(limit, -1 if x > 0 else 1, -min(int(abs(x) / 2), BEYOND))
+
+    return far
+
+
+def _like_argument(direction: int, degree: int = 3) -> Far:
+    """Return what is known near zero of x + ``direction`` * c * x**degree + ..., with 0 < c < 1."""
+
+    def far(x: Fraction) -> Near | None:
+        e = exponent_of(x)
+        if e > -4:
+            return None
+        side = direction if degree % 2 == 0 or x > 0 else -direction
+        return Near(x, side, degree * e)
+
+    return far
+
+
+def _either(*rules: Far) -> Far:
+    def far(x: Fraction) -> Near | Huge | None:
+        return next((found for rule in rules if (found := rule(x)) is not None), None)
+
+    return far
+
+
+def _hyperbolic(odd: bool) -> Far:
+    def far(x: Fraction) -> Near | Huge | None:
+        return Huge(int(odd and x < 0)) if abs(x) >= 2 * BEYOND else None
+
+    return far
+
+
+def _one_below(x: Fraction) -> Near | None:
+    """Cosines near zero: 1 - c * x**2, with c < 8."""
+    e = exponent_of(x)
+    return Near(Fraction(1), -1, 2 * e + 3) if e < -4 else None
+
+
+def _one_above(x: Fraction) -> Near | None:
+    e = exponent_of(x)
+    return Near(Fraction(1), 1, 2 * e) if e < -4 else None
+
+
+def _rectifier(negative: int) -> Far:
+    """Return what is known of functions that tend to x from ``negative`` * infinity … and to 0 far below.
+
+    The difference is at most 2**(-abs(x) / 2); ``negative``: the side on which the function lies, of x above and, of
+    zero, below.
+    """
+
+    def far(x: Fraction) -> Near | None:
+        if abs(x) < 16:
+            return None
+        distance = -min(int(abs(x) / 2), BEYOND)
+        return Near(x, negative, distance) if x > 0 else Near(Fraction(0), negative, distance)
+
+    return far
+
+
+def _erfc_far(x: Fraction) -> Near | None:
+    if abs(x) < 8:
+        return None
+    distance = -min(int(x * x), BEYOND)
+    return Near(Fraction(0), 1, distance) if x > 0 else Near(Fraction(2), -1, distance)
+
+
+def _gamma_far(x: Fraction) -> Near | Huge | None:
+    if x > BEYOND:
+        return Huge(0)
+    if x < -BEYOND:  # the sign of gamma alternates between the poles
+        return Near(Fraction(0), 1 if (x.numerator // x.denominator) % 2 == 0 else -1, -BEYOND)
+    return None
+
+
+# --- rational results -------------------------------------------------------------------------------------------------
+
+
+def _only(**results: Fraction | Special) -> Callable[[Fraction], Fraction | Special | None]:
+    table = {_ARGUMENTS[name]: result for name, result in results.items()}
+    return table.get
+
+
+_ARGUMENTS = {"half": HALF, "one": Fraction(1), "two": Fraction(2), "minus_one": Fraction(-1)}
+_ZERO, _POLE, _MINUS_POLE = Special(Kind.ZERO), Special(Kind.INFINITE, 0, True), Special(Kind.INFINITE, 1, True)
+_INVALID = Special(Kind.NAN, 0, True)
+
+
+def _integers(base: int) -> Callable[[Fraction], Fraction | None]:
+    def exact(x: Fraction) -> Fraction | None:
+        return rational.integer_power(Fraction(base), x.numerator) if x.denominator == 1 else None
+
+    return exact
+
+
+def _sine_of_half_turns(x: Fraction) -> Fraction | Special | None:
+    """Return sinpi of multiples of 1/2; of integers a zero with the sign of x."""
+    if x.denominator > 2:
+        return None
+    if x.denominator == 1:
+        return Special(Kind.ZERO, int(x < 0))
+    return Fraction(1 if x.numerator % 4 == 1 else -1)
+
+
+def _cosine_of_half_turns(x: Fraction) -> Fraction | Special | None:
+    if x.denominator > 2:
+        return None
+    return _ZERO if x.denominator == 2 else Fraction(-1 if x.numerator % 2 else 1)
+
+
+_LARGEST_FACTORIAL = 200
+"""The odd part of a larger factorial has more bits than any significand: it lies on no grid."""
+
+
+def _factorial(x: Fraction) -> Fraction | Special | None:
+    if x.denominator != 1:
+        return None
+    if x <= 0:
+        return _INVALID
+    return Fraction(factorial(x.numerator - 1)) if x <= _LARGEST_FACTORIAL else None
+
+
+def _log_factorial(x: Fraction) -> Special | None:
+    if x.denominator != 1:
+        return None
+    return _POLE if x <= 0 else _ZERO if x <= 2 else None
+
+
+# --- balls ------------------------------------------------------------------------------------------------------------
+
+
+def _exp10(x: arb) -> arb:
+    return (x * arb.const_log10()).exp()
+
+
+def _exp2(x: arb) -> arb:
+    return (x * arb.const_log2()).exp()
+
+
+def _sigmoid(x: arb) -> arb:
+    return 1 / (1 + (-x).exp())
+
+
+def _softplus(x: arb) -> arb:
+    return x.exp().log1p() if x < 0 else x + (-x).exp().log1p()
+
+
+def _mish(x: arb) -> arb:
+    # tanh(log(1 + e)) = e * (e + 2) / (e * (e + 2) + 2), without cancellation
+    e = x.exp()
+    product = e * (e + 2)
+    return x * product / (product + 2)
+
+
+def _gelu(x: arb) -> arb:
+    return x * (-x * arb(2).rsqrt()).erfc() / 2
+
+
+def _gelu_tanh(x: arb) -> arb:
+    # 1 + tanh(t) = 2 / (1 + exp(-2 t)), without cancellation
+    inner = (2 / arb.pi()).sqrt() * (x + arb(fmpq(44715, 1000000)) * x**3)
+    return x / (1 + (-2 * inner).exp())
+
+
+def _log_gamma(x: arb) -> arb:
+    # of a negative argument by reflection: gamma(x) * gamma(1 - x) * sin(pi * x) = pi
+    return x.lgamma() if x > 0 else (arb.pi() / abs(x.sin_pi())).log() - (1 - x).lgamma()
+
+
+def _cube_root(x: arb) -> arb:
+    return -((-x).root(3)) if x < 0 else x.root(3)
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+_ODD = ("-0", "0")
+_EXP = Limits("0", "1", "1", "inf")
+_LOG = Limits("nan", "-pole", "-pole", "inf", (Fraction(0), None))
+_WAVE = Limits("nan", *_ODD, "nan")
+_ONE = Fraction(1)
+
+_ROWS = (
+    Function("exp", arb.exp, _EXP, far=_exponential(0)),
+    Function("exp2", _exp2, _EXP, _integers(2), _exponential(0)),
+    Function("exp10", _exp10, _EXP, _integers(10), _exponential(0)),
+    Function(
+        "expm1", arb.expm1, Limits("-1", *_ODD, "inf"), far=_either(_exponential(-1), _like_argument(1, degree=2))
+    ),
+    Function("log", arb.log, _LOG, _only(one=_ZERO)),
+    Function("log2", lambda x: x.log() / arb.const_log2(), _LOG, rational.binary_logarithm),
+    Function("log10", lambda x: x.log() / arb.const_log10(), _LOG, rational.decimal_logarithm),
+    Function(
+        "log1p",
+        arb.log1p,
+        Limits("nan", *_ODD, "inf", (Fraction(-1), None)),
+        _only(minus_one=_MINUS_POLE),
+        _like_argument(-1, degree=2),
+    ),
+    Function("sin", arb.sin, _WAVE, far=_like_argument(-1)),
+    Function("cos", arb.cos, Limits("nan", "1", "1", "nan"), far=_one_below),
+    Function("tan", arb.tan, _WAVE, far=_like_argument(1)),
+    Function("sinpi", arb.sin_pi, _WAVE, _sine_of_half_turns),
+    Function("cospi", arb.cos_pi, Limits("nan", "1", "1", "nan"), _cosine_of_half_turns, _one_below),
+    Function("asin", arb.asin, Limits("nan", *_ODD, "nan", (-_ONE, _ONE)), far=_like_argument(1)),
+    Function("acos", arb.acos, Limits("nan", "real", "real", "nan", (-_ONE, _ONE)), _only(one=_ZERO)),
+    Function("atan", arb.atan, Limits("real", *_ODD, "real"), far=_like_argument(-1)),
+    Function("sinh", arb.sinh, Limits("-inf", *_ODD, "inf"), far=_either(_hyperbolic(True), _like_argument(1))),
+    Function("cosh", arb.cosh, Limits("inf", "1", "1", "inf"), far=_either(_hyperbolic(False), _one_above)),
+    Function("tanh", arb.tanh, Limits("-1", *_ODD, "1"), far=_either(_toward(-_ONE, _ONE), _like_argument(-1))),
+    Function("asinh", arb.asinh, Limits("-inf", *_ODD, "inf"), far=_like_argument(-1)),
+    Function("acosh", arb.acosh, Limits("nan", "nan", "nan", "inf", (_ONE, None)), _only(one=_ZERO)),
+    Function(
+        "atanh",
+        arb.atanh,
+        Limits("nan", *_ODD, "nan", (-_ONE, _ONE)),
+        _only(one=_POLE, minus_one=_MINUS_POLE),
+        _like_argument(1),
+    ),
+    Function("sqrt", arb.sqrt, Limits("nan", *_ODD, "inf", (Fraction(0), None)), lambda x: rational.root(x, 2)),
+    Function(
+        "rsqrt",
+        arb.rsqrt,
+        Limits("nan", "-pole", "pole", "0", (Fraction(0), None)),
+        lambda x: rational.root(1 / x, 2),
+    ),
+    Function("cbrt", _cube_root, Limits("-inf", *_ODD, "inf"), lambda x: rational.root(x, 3)),
+    Function("erf", arb.erf, Limits("-1", *_ODD, "1"), far=_toward(-_ONE, _ONE)),
+    Function("erfc", arb.erfc, Limits("2", "1", "1", "0"), far=_erfc_far),
+    Function("tgamma", arb.gamma, Limits("nan", "-pole", "pole", "inf"), _factorial, _gamma_far),
+    Function("lgamma", _log_gamma, Limits("inf", "pole", "pole", "inf"), _log_factorial),
+    Function("sigmoid", _sigmoid, Limits("0", "1/2", "1/2", "1"), far=_toward(Fraction(0), _ONE)),
+    Function("silu", lambda x: x * _sigmoid(x), Limits("-0", *_ODD, "inf"), far=_rectifier(-1)),
+    Function("gelu", _gelu, Limits("-0", *_ODD, "inf"), far=_rectifier(-1)),
+    Function("gelu_tanh", _gelu_tanh, Limits("-0", *_ODD, "inf"), far=_rectifier(-1)),
+    Function("softplus", _softplus, Limits("0", "real", "real", "inf"), far=_rectifier(1)),
+    Function("mish", _mish, Limits("-0", *_ODD, "inf"), far=_rectifier(-1)),
+    Function(
+        "logit",
+        lambda x: (x / (1 - x)).log(),
+        Limits("nan", "-pole", "-pole", "nan", (Fraction(0), _ONE)),
+        _only(half=_ZERO, one=_POLE),
+    ),
+    Function("reciprocal", lambda x: 1 / x, Limits("-0", "-pole", "pole", "0"), lambda x: 1 / x),
+)
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType({row.name: row for row in _ROWS})
+"""The functions of one argument, by name."""

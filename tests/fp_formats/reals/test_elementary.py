@@ -1,0 +1,247 @@
+"""Elementary functions of every code of the small formats, and of samples of the wide ones, against MPFR."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import gmpy2
+import pytest
+from flint import arb
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import SPEC, Rounding
+from halfulp.fp_formats.reals.elementary import binary, grid_of, of_integer, unary
+from halfulp.fp_formats.reals.enclosing import Near, Unsettled, cell_near, cell_of_ball, exact_ball
+from halfulp.fp_formats.reals.functions import FUNCTIONS, Function, exponent_of
+from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
+
+MODES = [mode for mode in Rounding if mode is not Rounding.STOCHASTIC]
+NAMED_ALIKE = [
+    *("exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "erf", "erfc"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+]
+MPFR: dict[str, Callable[..., Any]] = {
+    **{name: getattr(gmpy2, name) for name in NAMED_ALIKE},
+    "rsqrt": gmpy2.rec_sqrt,
+    "tgamma": gmpy2.gamma,
+    "lgamma": lambda x: gmpy2.lgamma(x)[0],
+    "reciprocal": lambda x: 1 / x,
+}
+"""MPFR's functions of one argument. It has sinpi and cospi, but gmpy2 does not offer them."""
+MPFR_OF_TWO: dict[str, Callable[..., Any]] = {"atan2": gmpy2.atan2, "hypot": gmpy2.hypot, "powf": lambda x, y: x**y}
+SMALL = [name for name, fmt in FORMATS.items() if fmt.bits <= 8]
+
+
+def exact_operand(fmt: FloatFormat, code: int) -> Any:
+    """Return a code as MPFR's number, exactly."""
+    x = scalar.unpack(fmt, code)
+    if x.kind >= scalar.QUIET_NAN:
+        return gmpy2.nan()
+    with gmpy2.context(gmpy2.get_context(), precision=fmt.precision + 2):
+        number = gmpy2.inf() if x.kind == scalar.INFINITE else gmpy2.mpfr(gmpy2.mpz(x.significand))
+        number = gmpy2.mul_2exp(number, x.exponent) if x.exponent >= 0 else gmpy2.div_2exp(number, -x.exponent)
+        return -number if x.sign else number
+
+
+def ends(function: Callable[..., Any], operands: Iterable[Any], precision: int) -> tuple[Any, Any]:
+    """Return MPFR's results rounded down and up: equal where exact."""
+    found = []
+    for mode in (gmpy2.RoundDown, gmpy2.RoundUp):
+        with gmpy2.context(precision=precision, emax=1 << 30, emin=-(1 << 30), round=mode):
+            found.append(function(*operands))
+    return found[0], found[1]
+
+
+def expected(fmt: FloatFormat, function: Callable[..., Any], operands: list[Any], mode: Rounding) -> int | str:
+    """Return the code to which MPFR's result rounds; for a NaN, ``nan``.
+
+    MPFR rounds correctly: where its results rounded down and up differ, they are adjacent, and the exact one lies between
+    them. No boundary of the format does, so that their midpoint rounds alike.
+    """
+    low, high = ends(function, operands, fmt.precision + 40)
+    if gmpy2.is_nan(low):
+        return "nan"
+    if gmpy2.is_infinite(low) and gmpy2.is_infinite(high):
+        sign = int(low < 0)
+        return scalar.encode_infinity(fmt, sign, 0, "max").code if fmt.signed or not sign else "nan"
+    if low == high == 0:
+        return scalar.encode_zero(fmt, int(gmpy2.is_signed(low)), SPEC).code
+    if gmpy2.is_infinite(low) or gmpy2.is_infinite(high):  # larger than MPFR's largest number
+        return scalar.round_pack(fmt, int(high < 0), 1, 1 << 18, mode, SPEC).code
+    if low == 0 or high == 0:  # smaller than its smallest
+        return scalar.round_pack(fmt, int(low < 0), 1, -(1 << 18), mode, SPEC).code
+    exact = [Fraction(*map(int, end.as_integer_ratio())) for end in (low, high)]
+    return scalar.from_fraction(fmt, (exact[0] + exact[1]) / 2, mode).code
+
+
+def check(fmt: FloatFormat, name: str, found: scalar.Result, wanted: int | str, what: object) -> None:
+    if wanted == "nan":
+        assert found.poison or fmt.is_nan(found.code), (fmt.name, name, what, hex(found.code))
+    else:
+        assert found.code == wanted, (fmt.name, name, what, hex(found.code), hex(int(wanted)))
+
+
+def samples(fmt: FloatFormat, count: int) -> list[int]:
+    """Return every code of a small format; of a wide one special codes, ordinary numbers and random codes."""
+    if fmt.bits <= 8:
+        return list(range(1 << fmt.bits))
+    draw = random.Random(fmt.name)
+    ordinary = [
+        scalar.from_fraction(fmt, Fraction(draw.randint(-400, 400), draw.choice((1, 4, 100, 1000)))).code
+        for _ in range(count)
+    ]
+    near_one = [scalar.from_integer(fmt, 1).code + step for step in (-2, -1, 0, 1, 2)]
+    edges = [
+        0,
+        1,
+        2,
+        fmt.min_normal_code - 1,
+        fmt.min_normal_code,
+        fmt.max_code,
+        fmt.infinity_code or 0,
+        fmt.nan_code or 0,
+    ]
+    codes = [*ordinary, *near_one, *edges, *(draw.getrandbits(fmt.bits) for _ in range(count))]
+    return [*codes, *(code | (fmt.sign_mask or 0) for code in (*near_one, *edges))]
+
+
+@pytest.mark.parametrize("name", MPFR)
+@pytest.mark.parametrize("fmt", [FORMATS[name] for name in SMALL], ids=str)
+def test_every_code_of_a_small_format_is_rounded_as_mpfr_says(fmt: FloatFormat, name: str) -> None:
+    for code in samples(fmt, 0):
+        mode = MODES[code % len(MODES)]
+        if name == "rsqrt" and fmt.is_zero(code):
+            continue  # IEEE keeps the sign of the pole, MPFR does not
+        wanted = expected(fmt, MPFR[name], [exact_operand(fmt, code)], mode)
+        check(fmt, name, unary(name, fmt, code, mode), wanted, (hex(code), mode))
+
+
+@pytest.mark.parametrize("name", MPFR)
+@pytest.mark.parametrize("fmt", [FORMATS[name] for name in ("bf16", "f16", "f32", "f64", "f80", "f128")], ids=str)
+def test_samples_of_a_wide_format_are_rounded_as_mpfr_says(fmt: FloatFormat, name: str) -> None:
+    for code in samples(fmt, 12):
+        if (name == "rsqrt" and fmt.is_zero(code)) or fmt.is_invalid(code):
+            continue
+        for mode in MODES:
+            wanted = expected(fmt, MPFR[name], [exact_operand(fmt, code)], mode)
+            check(fmt, name, unary(name, fmt, code, mode), wanted, (hex(code), mode))
+
+
+@pytest.mark.parametrize("name", MPFR_OF_TWO)
+@pytest.mark.parametrize(
+    "fmt", [FORMATS[name] for name in ("f4E2M1FN", "f8E4M3FN", "bf16", "f32", "f64", "f128")], ids=str
+)
+def test_functions_of_two_arguments_are_rounded_as_mpfr_says(fmt: FloatFormat, name: str) -> None:
+    codes = samples(fmt, 20)
+    draw = random.Random(name)
+    for a, b in ((draw.choice(codes), draw.choice(codes)) for _ in range(600)):
+        mode = draw.choice(MODES)
+        operands = [exact_operand(fmt, a), exact_operand(fmt, b)]
+        check(
+            fmt,
+            name,
+            binary(name, fmt, a, b, mode),
+            expected(fmt, MPFR_OF_TWO[name], operands, mode),
+            (hex(a), hex(b), mode),
+        )
+
+
+@pytest.mark.parametrize("fmt", [FORMATS[name] for name in ("f8E5M2", "bf16", "f64")], ids=str)
+def test_integer_powers_and_roots_are_rounded_as_mpfr_says(fmt: FloatFormat) -> None:
+    draw = random.Random(7)
+    for code in samples(fmt, 60):
+        n, mode = draw.choice((-7, -2, -1, 1, 2, 3, 4, 10, 101)), draw.choice(MODES)
+        x = exact_operand(fmt, code)
+        if fmt.is_nan(code):
+            continue
+        power = expected(fmt, lambda x, n=n: x ** gmpy2.mpz(n), [x], mode)
+        check(fmt, "pown", of_integer("powf", fmt, code, n, mode), power, (hex(code), n, mode))
+        if n > 0:
+            root = expected(fmt, lambda x, n=n: gmpy2.rootn(x, n), [x], mode)
+            check(fmt, "rootn", of_integer("rootn", fmt, code, n, mode), root, (hex(code), n, mode))
+
+
+def composed(precision: int) -> dict[str, Callable[[Any], Any]]:
+    """Return functions that MPFR lacks, made of those that it has, to be evaluated at a high precision."""
+    one, pi = gmpy2.mpfr(1), gmpy2.const_pi(precision)
+
+    def sigmoid(x: Any) -> Any:
+        return one / (one + gmpy2.exp(-x))
+
+    def softplus(x: Any) -> Any:
+        return gmpy2.log1p(gmpy2.exp(x))
+
+    def inner(x: Any) -> Any:
+        return gmpy2.sqrt(2 / pi) * (x + gmpy2.mpfr(44715) / 1000000 * x * x * x)
+
+    return {
+        "sinpi": lambda x: gmpy2.sin(pi * x),
+        "cospi": lambda x: gmpy2.cos(pi * x),
+        "sigmoid": sigmoid,
+        "silu": lambda x: x * sigmoid(x),
+        "gelu": lambda x: x / 2 * gmpy2.erfc(-x / gmpy2.sqrt(gmpy2.mpfr(2))),
+        "gelu_tanh": lambda x: x / (one + gmpy2.exp(-2 * inner(x))),
+        "softplus": softplus,
+        "mish": lambda x: x * gmpy2.tanh(softplus(x)),
+        "logit": lambda x: gmpy2.log(x / (one - x)),
+    }
+
+
+@pytest.mark.parametrize("name", composed(53))
+@pytest.mark.parametrize("fmt", [FORMATS[name] for name in ("f8E4M3FN", "f8E5M2FNUZ", "bf16", "f32", "f64")], ids=str)
+def test_functions_that_mpfr_lacks_are_rounded_as_its_parts_say(fmt: FloatFormat, name: str) -> None:
+    """At 5,000 bits, all that is lost lies far below the last bit: the arguments are no larger than 24."""
+    compared = 0
+    for code in samples(fmt, 40):
+        exact = scalar.value(fmt, code)
+        if not exact or abs(exact) > 24 or exponent_of(exact) < -200 or FUNCTIONS[name].exact(exact) is not None:
+            continue
+        low, high = FUNCTIONS[name].limits.domain
+        if (low is not None and exact < low) or (high is not None and exact > high):
+            continue
+        operand = exact_operand(fmt, code)
+        with gmpy2.context(precision=5000, emax=1 << 30, emin=-(1 << 30)):
+            found = composed(5000)[name](operand)
+            number = Fraction(*map(int, found.as_integer_ratio()))
+        mode = MODES[code % len(MODES)]
+        wanted = scalar.from_fraction(fmt, number, mode).code
+        check(fmt, name, unary(name, fmt, code, mode), wanted, (hex(code), mode))
+        compared += 1
+    assert compared > 5
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=lambda row: row.name)
+def test_what_is_known_near_zero_and_far_out_agrees_with_balls(function: Function) -> None:
+    """Both ways lead to one cell of the grid, wherever both are open."""
+    draw, fmt, agreed = random.Random(function.name), FORMATS["bf16"], 0
+    for _ in range(400):
+        scale = Fraction(2) ** draw.randint(-40, 7)
+        x = Fraction(draw.randint(1 << 23, (1 << 24) - 1), 1 << 23) * scale * draw.choice((1, -1))
+        low, high = function.limits.domain
+        if (low is not None and x <= low) or (high is not None and x >= high) or function.exact(x) is not None:
+            continue
+        known = function.far(x)
+        near = cell_near(known, grid_of(fmt)) if isinstance(known, Near) else None
+        if near is None:
+            continue
+        twos = x.denominator.bit_length() - 1
+        ball = cell_of_ball(partial(function.ball, exact_ball(x.numerator, -twos)), grid_of(fmt))
+        results = {scalar.round_pack(fmt, sign, 2 * floor + 1, e - 1, 0, SPEC) for sign, floor, e in (near, ball)}
+        assert len(results) == 1, (function.name, x, near, ball)
+        agreed += 1
+    assert agreed > 20 or function.far(Fraction(1, 1 << 30)) is None
+
+
+def test_a_result_that_no_ball_settles_is_an_error() -> None:
+    with pytest.raises(Unsettled, match="a ball of 4096 bits does not settle the result"):
+        cell_of_ball(lambda: arb(3).sqrt() * arb(3).sqrt(), grid_of(FORMATS["f32"]), 4096)
+
+
+def test_every_function_has_an_oracle_or_is_named() -> None:
+    assert set(FUNCTIONS) == MPFR.keys() | composed(53).keys()
+    assert set(FUNCTIONS_OF_TWO) == MPFR_OF_TWO.keys() | {"rootn"}
