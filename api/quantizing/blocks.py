@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import cpu, fast
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
@@ -60,8 +60,12 @@ class BlockQuantized:
             np.moveaxis(self.scales.bits, self.axis, -1),
             None if self.tensor_scale is None else self.tensor_scale.bits,
         )
-        codes = block_scaling.dequantize(blocks, element, scale.format, target.format)
-        bits = _joined(codes, self.axis, self.shape[self.axis])
+        # The product is exact in f64. Codes wider than that have another axis, which blocks do not know.
+        wide = target.format.limbs > 1
+        product = block_scaling.dequantize(blocks, element, scale.format, block_scaling.F64 if wide else target.format)
+        bits = _joined(product, self.axis, self.shape[self.axis])
+        if wide:
+            bits = np.asarray(fast.convert(block_scaling.F64, target.format, bits).codes)
         result = ty.with_element(self.elements.type, target)
         return Value(result, bits, self.elements.poison, None, self.elements.origins)
 
@@ -203,6 +207,7 @@ def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, bool]:
 def _split(codes: npt.NDArray[Any], axis: int, block: int) -> npt.NDArray[Any]:
     """Move the blocks of a dimension to the last one; zeros fill up a short last block, which changes nothing."""
     moved = np.moveaxis(codes, axis, -1)
+    block = min(block, max(1, moved.shape[-1]))  # a block that is longer than the dimension is not filled up
     missing = -moved.shape[-1] % block
     if missing:
         moved = np.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, missing)])

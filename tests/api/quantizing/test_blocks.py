@@ -192,3 +192,18 @@ def test_inputs_that_have_no_blocks(x: Any, message: str) -> None:
 def test_nvfp4_of_f64_says_what_to_do() -> None:
     with pytest.raises(ValueError, match="convert the input to f32 first"):
         hu.quantize_blocks(X.astype(np.float64), recipe="nvfp4")
+
+
+@pytest.mark.parametrize("target", ["f80", "f128"])
+def test_values_wider_than_f64(target: str) -> None:
+    found = hu.quantize_blocks(X, "f8E4M3FN", axis=0, ragged="short")
+    assert found.dequantize(target) == hu.convert(found.dequantize("f64"), target)
+
+
+def test_a_block_longer_than_the_dimension_takes_no_memory() -> None:
+    found = hu.quantize_blocks(X, block=10**15, ragged="short")
+    assert found.scales.shape == (3, 1)
+    assert found.elements == hu.quantize_blocks(X, block=64).elements
+    assert found.dequantize() == hu.quantize_blocks(X, block=64).dequantize()
+    empty = hu.quantize_blocks(X[:, :0], block=10**15, ragged="short")
+    assert (empty.scales.shape, empty.dequantize().shape) == ((3, 0), (3, 0))
