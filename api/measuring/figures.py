@@ -274,7 +274,8 @@ def summed_up(fmt: FloatFormat, mode: Rounding, size: int, chunk_of: Callable[[s
             measured += len(magnitudes)
             if not len(magnitudes):
                 continue
-            counts["exact"] += len(magnitudes) - int(np.count_nonzero(found.absolute))
+            # Not by the errors: those of fractions may be too small for f64.
+            counts["exact"] += int(np.count_nonzero(chunk.exact == chunk.result))
             _count_results(fmt, chunk, bounds, counts)
             place = int(magnitudes.argmax())
             if magnitudes[place] > most:

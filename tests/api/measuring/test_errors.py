@@ -275,3 +275,8 @@ def test_wrong_questions() -> None:
         hu.error(x, reference=["one", "2"])
     with pytest.raises(hu.TypeMismatch, match="are not numbers"):
         hu.error(x, reference=hu.Value.from_bits(np.array([1, 2], np.uint8), "!quant.uniform<i8:f32, 0.5>"))
+
+
+def test_an_error_below_f64_is_not_exact() -> None:
+    report = hu.error([Fraction(1, 10**400), Fraction(1, 10**800), Fraction(0), Fraction(1, 2)], "f64")
+    assert (report.exact, report.flushed) == (2, 2)
