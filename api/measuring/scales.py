@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -143,9 +144,10 @@ class _Search:
 
 
 def _largest(fmt: FloatFormat) -> Fraction:
+    """Return the largest value of a format, as far as f64 holds it: the quotients are numbers of f64."""
     value = scalar.value(fmt, fmt.max_code)
     assert value is not None
-    return value
+    return min(value, Fraction(sys.float_info.max))
 
 
 def _to_the_top(fmt: FloatFormat, amax: float) -> float:
@@ -196,7 +198,9 @@ CRITERIA: Mapping[str, Criterion] = {
     "max_power_of_two": Criterion(
         "the smallest power of two at which nothing exceeds the largest value", _power_to_the_top, _only
     ),
-    "mse": Criterion("the smallest mean square error, which is the largest SQNR", _to_the_top, _search_finely),
+    "mse": Criterion(
+        "the smallest mean square error of the scales tried, which is the largest SQNR", _to_the_top, _search_finely
+    ),
     "mse_power_of_two": Criterion(
         "the power of two with the smallest mean square error", _power_to_the_top, _search_octaves
     ),
@@ -210,13 +214,14 @@ def suggest_scale(x: Any, to: TypeName, criterion: str = "max", **conversion: An
 
     ``x``: an array, numbers or a `Value`, finite and not all 0. ``to``: a float type. ``criterion``:
 
-    - ``"max"``: the largest magnitude of ``x`` becomes the largest value of the type; the scale is the smallest f64 for
-      which nothing exceeds it.
+    - ``"max"``: the largest magnitude of ``x`` becomes the largest value of the type (of f80 and f128: that of f64);
+      the scale is the smallest f64 for which nothing exceeds it.
     - ``"max_power_of_two"``: the smallest power of two for which nothing exceeds the largest value.
-    - ``"mse"`` or ``"sqnr"``: the smallest mean square error. The search is always the same: the scale of ``"max"``
-      times 2 to the power 1 to -16; then steps of 1/8 of an octave around the best, then of 1/64. Of equal ones the
-      first counts. A scale at which a number becomes infinity or NaN is not chosen, so a scale that saturates needs a
-      conversion that does (``saturate=True``), or a type that has neither.
+    - ``"mse"`` or ``"sqnr"``: the smallest mean square error that a search finds. A better scale may exist between its
+      steps, mostly for few numbers. The search is always the same: the scale of ``"max"`` times 2 to the power 1 to
+      -16; then steps of 1/8 of an octave around the best, then of 1/64. Of equal ones the first counts. A scale at
+      which a number becomes infinity or NaN is not chosen, so a scale that saturates needs a conversion that does
+      (``saturate=True``), or a type that has neither.
     - ``"mse_power_of_two"`` or ``"sqnr_power_of_two"``: the best of the powers of two in the same range.
 
     The other keywords are those of `halfulp.convert`, for the rounding. The quotients ``x / scale`` are rounded to f64

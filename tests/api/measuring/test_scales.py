@@ -174,3 +174,12 @@ def test_wrong_scales(scale: float) -> None:
 def test_no_format() -> None:
     with pytest.raises(hu.InputError, match="no format is given"):
         hu.compare_formats([1.0], [])
+
+
+@pytest.mark.parametrize("target", ["f64", "f80", "f128"])
+@pytest.mark.parametrize("amax", [1e-300, 1.0, 1000.0, 1.7e308])
+def test_quotients_stay_within_f64(target: str, amax: float) -> None:
+    for criterion in CRITERIA:
+        found = hu.suggest_scale([amax, -amax / 3], target, criterion)
+        assert found.report.measured == 2
+        assert math.isfinite(amax / found.scale)
