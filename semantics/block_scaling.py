@@ -116,7 +116,8 @@ def working_format(source: FloatFormat, element: Element) -> FloatFormat:
             and source.emax <= fmt.emax
             and source.emin - source.mantissa_bits >= fmt.emin - fmt.mantissa_bits
         )
-        if holds and lowest - 2 > fmt.emin:
+        fits = isinstance(element, FixedPoint) or element.emax <= fmt.emax
+        if holds and fits and lowest - 2 > fmt.emin:
             return fmt
     raise ValueError(f"blocks of {source.name} cannot be computed exactly in f64; convert them to f64 first")
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.converting import convert
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import cpu, fast
@@ -129,7 +132,8 @@ def quantize_blocks(
     mode = as_rounding(rounding)
     if mode is Rounding.STOCHASTIC:
         raise ValueError("quantize_blocks does not round stochastically; the modes are those of hu.convert without it")
-    size = rules.block if block is None else block
+    size = _whole("block", rules.block if block is None else block)
+    axis = _whole("axis", axis)
     if size < 1:
         raise ValueError(f"block is {size}, but must be positive")
     if not value.shape:
@@ -156,6 +160,13 @@ def quantize_blocks(
         axis,
         rules.name,
     )
+
+
+def _whole(name: str, given: Any) -> int:
+    try:
+        return index(given)
+    except TypeError:
+        raise TypeError(f"{name} is {given!r}, but must be an integer") from None
 
 
 def _element_of(element: Any, rules: Recipe) -> Element:
@@ -196,12 +207,12 @@ def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, bool]:
         if rules.name != block_scaling.NVFP4:
             raise ValueError(f"the recipe {rules.name} has no form with one level; nvfp4 has")
         return None, False
-    if np.ndim(given.bits if isinstance(given, Value) else given):
+    number = convert(given, _F32)
+    if number.shape:
         raise ValueError("tensor_scale has several elements, but must be one number")
-    number = np.float32(given.item() if isinstance(given, Value) else given)
-    if not (np.isfinite(number) and number > 0):
+    if not 0 < number.item() < math.inf:
         raise ValueError(f"tensor_scale is {given}, but must be a positive number of f32")
-    return np.asarray(number).view(np.uint32), True
+    return number.bits, True
 
 
 def _split(codes: npt.NDArray[Any], axis: int, block: int) -> npt.NDArray[Any]:

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.converting import apply_kernel
+from halfulp.converting import apply_kernel, convert
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import as_rounding
+from halfulp.inputs import as_value
 from halfulp.interp.dialects.quant.ops import quantization_of, verify_container
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
-from halfulp.interp.values.coerce import as_type, container_of
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.element_layout import numeric
 from halfulp.interp.values.value import Value, to_value
 from halfulp.quantizing.blocks import BlockQuantized
 from halfulp.quantizing.inputs import float_value
@@ -105,14 +107,16 @@ def quantize(
 def dequantize(q: Any, type: Any = None, *, profile: Profile | str | None = None) -> Value:
     """Return the float values of a quantised `Value`, or of what `quantize_blocks` returns.
 
-    ``type``: the quantised type of stored integers, if ``q`` is an array of them.
+    ``type``: the quantised type of stored integers, if ``q`` is an array or a list of them. A signless `Value` of the
+    storage type's width holds their bits.
 
     The result is that of quant.dcast: (stored - zero point) * scale, each step rounded in the expressed type.
 
         hu.dequantize(hu.quantize(x, 0.01))
         hu.dequantize(np.int8([1, 2]), hu.quantized("i8", "f32", scale=0.5))
 
-    Raises TypeMismatch for a value of another type, or a shape that the scales do not fit.
+    Raises TypeMismatch for a value of another type, an integer that the storage type does not have, or a shape that
+    the scales do not fit.
     """
     cpu.check()
     if isinstance(q, BlockQuantized):
@@ -120,10 +124,7 @@ def dequantize(q: Any, type: Any = None, *, profile: Profile | str | None = None
             raise TypeError("the blocks know their type: leave type out; q.dequantize(to) gives another float type")
         return q.dequantize()
     if type is not None:
-        element = as_type(type)
-        stored = q.bits if isinstance(q, Value) and isinstance(q.element_type, ty.IntegerType) else None
-        q = Value(ty.with_element(q.type, element), stored, q.poison, q.open, q.origins) if stored is not None else q
-        q = to_value(q, container_of(q, element) if not isinstance(q, Value) else q.type, "q")
+        q = _stored(q, as_type(type))
     if not isinstance(q, Value) or not isinstance(q.element_type, ty.UniformQuantizedType):
         found = f"'{q.type}'" if isinstance(q, Value) else np.asarray(q).dtype
         raise TypeMismatch(
@@ -133,6 +134,22 @@ def dequantize(q: Any, type: Any = None, *, profile: Profile | str | None = None
     element = q.element_type
     result = ty.with_element(q.type, element.expressed)
     return _cast(quant.dcast, "quant.dcast", q, result, element, as_profile(profile))
+
+
+def _stored(q: Any, element: ty.Type) -> Value:
+    """Return stored integers as elements of a quantised type. Raises TypeMismatch for those that it does not have."""
+    storage = numeric(element)
+    if isinstance(q, Value) and isinstance(q.element_type, ty.QuantizedType):
+        return to_value(q, ty.with_element(q.type, element), "q")
+    given = as_value(q, what="q")
+    if not isinstance(given.element_type, ty.IntegerType):
+        raise TypeMismatch(
+            f"dequantize: q has elements of '{given.element_type}', but '{element}' stores integers",
+            hint="hu.quantize(x, type) makes them; hu.Value.from_bits(bits, type) takes raw bits",
+        )
+    bits = isinstance(q, Value) and given.element_type == ty.IntegerType(ty.width_of(storage))
+    value = given if bits else convert(given, storage)
+    return Value(ty.with_element(value.type, element), value.bits, value.poison, value.open, value.origins)
 
 
 def _cast(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -207,3 +208,17 @@ def test_a_block_longer_than_the_dimension_takes_no_memory() -> None:
     assert found.dequantize() == hu.quantize_blocks(X, block=64).dequantize()
     empty = hu.quantize_blocks(X[:, :0], block=10**15, ragged="short")
     assert (empty.scales.shape, empty.dequantize().shape) == ((3, 0), (3, 0))
+
+
+def test_a_tensor_scale_is_rounded_once() -> None:
+    exact = 1 + Fraction(1, 1 << 24) + Fraction(1, 1 << 80)  # above a midpoint of f32, by less than f64 holds
+    x = np.linspace(-1, 1, 16, dtype=np.float32)
+    blocks = hu.quantize_blocks(x, "f4E2M1FN", recipe="nvfp4", tensor_scale=exact)
+    assert blocks.tensor_scale is not None
+    assert blocks.tensor_scale.item() == 1 + 2**-23
+
+
+def test_whole_numbers_are_asked_for() -> None:
+    for name in ("block", "axis"):
+        with pytest.raises(TypeError, match=f"{name} is 0.5, but must be an integer"):
+            hu.quantize_blocks(np.ones(32), "f8E4M3FN", **{name: 0.5})

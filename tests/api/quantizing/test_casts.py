@@ -132,3 +132,21 @@ def test_errors_say_what_to_do(call: Any, error: type[Exception], message: str) 
     with pytest.raises(error) as caught:
         call()
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("stored", "storage"), [(np.uint8([200]), "i8"), (np.int8([-1]), "u8"), (np.int16([300]), "i8"), ([128], "i8")]
+)
+def test_stored_integers_that_the_type_does_not_have_are_refused(stored: Any, storage: str) -> None:
+    type_ = hu.quantized(storage, "f32", scale=0.5)
+    with pytest.raises(hu.TypeMismatch, match="does not have"):
+        hu.dequantize(stored, type_)
+
+
+def test_stored_integers_may_be_lists_and_bits() -> None:
+    type_ = hu.quantized("i8", "f32", scale=0.5)
+    assert hu.dequantize([1, -2], type_).tolist() == [0.5, -1.0]
+    assert hu.dequantize(np.uint8([100]), type_).tolist() == [50.0]
+    assert hu.dequantize(hu.Value.from_bits(np.uint8([200]), "i8"), type_).tolist() == [-28.0]
+    with pytest.raises(hu.TypeMismatch, match="'f64', but .* stores integers"):
+        hu.dequantize([0.5], type_)
