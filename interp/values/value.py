@@ -62,8 +62,8 @@ class Value(Carrier, NDArrayOperatorsMixin):
     literal of MLIR does; an array beside it must have exactly its type. Shapes broadcast as NumPy's.
 
     ``==`` and ``!=`` compare whole values and give one bool: two values are equal when their types, their poisoned
-    elements and the bits of all other elements are. `np.equal`, ``<`` and the like compare elements and give i1. Values
-    are picklable and can be shared between threads.
+    elements and the bits of all other elements are. `np.equal`, ``<`` and the like compare elements and give i1. With a
+    NumPy array on the left, NumPy takes ``==`` as `np.equal`. Values are picklable and can be shared between threads.
 
         v = hu.convert([0.1, 0.2, 300.0], "f8E4M3FN")
         (v * 2)[1:], v > 0.15, v.max().item()
