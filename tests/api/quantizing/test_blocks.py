@@ -220,5 +220,6 @@ def test_a_tensor_scale_is_rounded_once() -> None:
 
 def test_whole_numbers_are_asked_for() -> None:
     for name in ("block", "axis"):
+        half: Any = {name: 0.5}
         with pytest.raises(TypeError, match=f"{name} is 0.5, but must be an integer"):
-            hu.quantize_blocks(np.ones(32), "f8E4M3FN", **{name: 0.5})
+            hu.quantize_blocks(np.ones(32), "f8E4M3FN", **half)

@@ -135,7 +135,13 @@ def test_errors_say_what_to_do(call: Any, error: type[Exception], message: str) 
 
 
 @pytest.mark.parametrize(
-    ("stored", "storage"), [(np.uint8([200]), "i8"), (np.int8([-1]), "u8"), (np.int16([300]), "i8"), ([128], "i8")]
+    ("stored", "storage"),
+    [
+        (np.array([200], np.uint8), "i8"),
+        (np.array([-1], np.int8), "u8"),
+        (np.array([300], np.int16), "i8"),
+        ([128], "i8"),
+    ],
 )
 def test_stored_integers_that_the_type_does_not_have_are_refused(stored: Any, storage: str) -> None:
     type_ = hu.quantized(storage, "f32", scale=0.5)
@@ -146,7 +152,7 @@ def test_stored_integers_that_the_type_does_not_have_are_refused(stored: Any, st
 def test_stored_integers_may_be_lists_and_bits() -> None:
     type_ = hu.quantized("i8", "f32", scale=0.5)
     assert hu.dequantize([1, -2], type_).tolist() == [0.5, -1.0]
-    assert hu.dequantize(np.uint8([100]), type_).tolist() == [50.0]
-    assert hu.dequantize(hu.Value.from_bits(np.uint8([200]), "i8"), type_).tolist() == [-28.0]
+    assert hu.dequantize(np.array([100], np.uint8), type_).tolist() == [50.0]
+    assert hu.dequantize(hu.Value.from_bits(np.array([200], np.uint8), "i8"), type_).tolist() == [-28.0]
     with pytest.raises(hu.TypeMismatch, match="'f64', but .* stores integers"):
         hu.dequantize([0.5], type_)
