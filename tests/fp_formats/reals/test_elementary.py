@@ -52,7 +52,7 @@ def ends(function: Callable[..., Any], operands: Iterable[Any], precision: int) 
     """Return MPFR's results rounded down and up: equal where exact."""
     found = []
     for mode in (gmpy2.RoundDown, gmpy2.RoundUp):
-        with gmpy2.context(precision=precision, emax=1 << 30, emin=-(1 << 30), round=mode):
+        with gmpy2.context(precision=precision, emax=1 << 19, emin=-(1 << 19), round=mode):
             found.append(function(*operands))
     return found[0], found[1]
 
