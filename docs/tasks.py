@@ -365,4 +365,4 @@ SPELLED = {
         "a type. Its name is taken as well: MLIR's, or one of [the other names](formats.md)"
     ),
 }
-"""The words in signatures that are no public names, and what to give for them."""
+"""The words in signatures that are not public names, and what to give for them."""

@@ -80,7 +80,12 @@ def flushed_sign(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> int:
 def value(fmt: FloatFormat, a: int) -> Fraction | None:
     """Return the exact value of a code; None for NaNs and infinities."""
     x = unpack(fmt, a)
-    return (-1) ** x.sign * x.significand * Fraction(2) ** x.exponent if x.kind == FINITE else None
+    return number(x) if x.kind == FINITE else None
+
+
+def number(x: Unpacked) -> Fraction:
+    """Return the exact value of a finite number."""
+    return (-x.significand if x.sign else x.significand) * Fraction(2) ** x.exponent
 
 
 # Rounding and encoding.

@@ -71,7 +71,7 @@ class ExplanationTable:
 
     @property
     def summarised(self) -> bool:
-        """Whether not all elements are rows."""
+        """True if some elements have no row."""
         return self.size > _MOST_ROWS
 
     @cached_property

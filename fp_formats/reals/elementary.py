@@ -14,6 +14,7 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.reals.enclosing import (
     BEYOND,
+    SPECIALS,
     Ball,
     Cell,
     Grid,
@@ -25,8 +26,18 @@ from halfulp.fp_formats.reals.enclosing import (
     cell_of_ball,
 )
 from halfulp.fp_formats.reals.functions import FUNCTIONS, Function
-from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO, ball_of, number
-from halfulp.fp_formats.scalar import DIVIDE_BY_ZERO, FINITE, INFINITE, INVALID, QUIET_NAN, RNE, Result, Unpacked
+from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO, ball_of, is_zero
+from halfulp.fp_formats.scalar import (
+    DIVIDE_BY_ZERO,
+    FINITE,
+    INFINITE,
+    INVALID,
+    QUIET_NAN,
+    RNE,
+    Result,
+    Unpacked,
+    number,
+)
 
 _GUARD = 3
 """Bits of the grid below the last bit of a result: one for midpoints, one for tininess after rounding, one to spare."""
@@ -157,7 +168,7 @@ def _limit(function: Function, x: Unpacked) -> str | None:
     limits = function.limits
     if x.kind == INFINITE:
         return limits.minus_infinity if x.sign else limits.plus_infinity
-    if x.kind == FINITE and not x.significand:
+    if is_zero(x):
         return limits.minus_zero if x.sign else limits.plus_zero
     return None
 
@@ -168,20 +179,9 @@ def _at_limit(x: Unpacked) -> arb:
     return arb(0)
 
 
-_WORDS = {
-    "nan": Special(Kind.NAN, 0, True),
-    "0": Special(Kind.ZERO),
-    "-0": Special(Kind.ZERO, 1),
-    "inf": Special(Kind.INFINITE),
-    "-inf": Special(Kind.INFINITE, 1),
-    "pole": Special(Kind.INFINITE, 0, True),
-    "-pole": Special(Kind.INFINITE, 1, True),
-}
-
-
 def _of_word(dst: FloatFormat, word: str, rounding: int, policy: FloatPolicy) -> Result:
-    if word in _WORDS:
-        return _of_special(dst, _WORDS[word], policy)
+    if word in SPECIALS:
+        return _of_special(dst, SPECIALS[word], policy)
     return scalar.from_fraction(dst, Fraction(word), rounding, policy)
 
 

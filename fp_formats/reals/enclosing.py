@@ -6,10 +6,11 @@ decides its rounding in each mode. Ziv's loop raises the precision of a ball unt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from fractions import Fraction
+from types import MappingProxyType
 from typing import NamedTuple
 
 import flint
@@ -36,6 +37,20 @@ class Special(NamedTuple):
     kind: Kind
     sign: int = 0
     signals: bool = False
+
+
+SPECIALS: Mapping[str, Special] = MappingProxyType(
+    {
+        "nan": Special(Kind.NAN, 0, True),
+        "0": Special(Kind.ZERO),
+        "-0": Special(Kind.ZERO, 1),
+        "inf": Special(Kind.INFINITE),
+        "-inf": Special(Kind.INFINITE, 1),
+        "pole": Special(Kind.INFINITE, 0, True),
+        "-pole": Special(Kind.INFINITE, 1, True),
+    }
+)
+"""Special results by the words that tables use; poles raise divide-by-zero."""
 
 
 class Near(NamedTuple):

@@ -22,7 +22,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from halfulp.fp_formats.reals import rational_results as rational
-from halfulp.fp_formats.reals.enclosing import BEYOND, Huge, Kind, Near, Special
+from halfulp.fp_formats.reals.enclosing import BEYOND, SPECIALS, Huge, Kind, Near, Special
 
 Exact = Callable[..., Fraction | None]
 Far = Callable[..., Near | Huge | None]
@@ -172,14 +172,11 @@ def _gamma_far(x: Fraction) -> Near | Huge | None:
 # --- rational results -------------------------------------------------------------------------------------------------
 
 
-def _only(**results: Fraction | Special) -> Callable[[Fraction], Fraction | Special | None]:
-    table = {_ARGUMENTS[name]: result for name, result in results.items()}
+def _at(table: Mapping[Fraction, Special]) -> Callable[[Fraction], Special | None]:
     return table.get
 
 
-_ARGUMENTS = {"half": HALF, "one": Fraction(1), "two": Fraction(2), "minus_one": Fraction(-1)}
-_ZERO, _POLE, _MINUS_POLE = Special(Kind.ZERO), Special(Kind.INFINITE, 0, True), Special(Kind.INFINITE, 1, True)
-_INVALID = Special(Kind.NAN, 0, True)
+_ZERO, _POLE, _MINUS_POLE = SPECIALS["0"], SPECIALS["pole"], SPECIALS["-pole"]
 
 
 def _integers(base: int) -> Callable[[Fraction], Fraction | None]:
@@ -212,7 +209,7 @@ def _factorial(x: Fraction) -> Fraction | Special | None:
     if x.denominator != 1:
         return None
     if x <= 0:
-        return _INVALID
+        return SPECIALS["nan"]
     return Fraction(factorial(x.numerator - 1)) if x <= _LARGEST_FACTORIAL else None
 
 
@@ -282,14 +279,14 @@ _ROWS = (
     Function(
         "expm1", arb.expm1, Limits("-1", *_ODD, "inf"), far=_either(_exponential(-1), _like_argument(1, degree=2))
     ),
-    Function("log", arb.log, _LOG, _only(one=_ZERO)),
+    Function("log", arb.log, _LOG, _at({_ONE: _ZERO})),
     Function("log2", lambda x: x.log() / arb.const_log2(), _LOG, rational.binary_logarithm),
     Function("log10", lambda x: x.log() / arb.const_log10(), _LOG, rational.decimal_logarithm),
     Function(
         "log1p",
         arb.log1p,
         Limits("nan", *_ODD, "inf", (Fraction(-1), None)),
-        _only(minus_one=_MINUS_POLE),
+        _at({-_ONE: _MINUS_POLE}),
         _like_argument(-1, degree=2),
     ),
     Function("sin", arb.sin, _WAVE, far=_like_argument(-1)),
@@ -298,18 +295,18 @@ _ROWS = (
     Function("sinpi", arb.sin_pi, _WAVE, _sine_of_half_turns),
     Function("cospi", arb.cos_pi, Limits("nan", "1", "1", "nan"), _cosine_of_half_turns, _one_below),
     Function("asin", arb.asin, Limits("nan", *_ODD, "nan", (-_ONE, _ONE)), far=_like_argument(1)),
-    Function("acos", arb.acos, Limits("nan", "real", "real", "nan", (-_ONE, _ONE)), _only(one=_ZERO)),
+    Function("acos", arb.acos, Limits("nan", "real", "real", "nan", (-_ONE, _ONE)), _at({_ONE: _ZERO})),
     Function("atan", arb.atan, Limits("real", *_ODD, "real"), far=_like_argument(-1)),
     Function("sinh", arb.sinh, Limits("-inf", *_ODD, "inf"), far=_either(_hyperbolic(True), _like_argument(1))),
     Function("cosh", arb.cosh, Limits("inf", "1", "1", "inf"), far=_either(_hyperbolic(False), _one_above)),
     Function("tanh", arb.tanh, Limits("-1", *_ODD, "1"), far=_either(_toward(-_ONE, _ONE), _like_argument(-1))),
     Function("asinh", arb.asinh, Limits("-inf", *_ODD, "inf"), far=_like_argument(-1)),
-    Function("acosh", arb.acosh, Limits("nan", "nan", "nan", "inf", (_ONE, None)), _only(one=_ZERO)),
+    Function("acosh", arb.acosh, Limits("nan", "nan", "nan", "inf", (_ONE, None)), _at({_ONE: _ZERO})),
     Function(
         "atanh",
         arb.atanh,
         Limits("nan", *_ODD, "nan", (-_ONE, _ONE)),
-        _only(one=_POLE, minus_one=_MINUS_POLE),
+        _at({_ONE: _POLE, -_ONE: _MINUS_POLE}),
         _like_argument(1),
     ),
     Function("sqrt", arb.sqrt, Limits("nan", *_ODD, "inf", (Fraction(0), None)), lambda x: rational.root(x, 2)),
@@ -334,7 +331,7 @@ _ROWS = (
         "logit",
         lambda x: (x / (1 - x)).log(),
         Limits("nan", "-pole", "-pole", "nan", (Fraction(0), _ONE)),
-        _only(half=_ZERO, one=_POLE),
+        _at({HALF: _ZERO, _ONE: _POLE}),
     ),
     Function("reciprocal", lambda x: 1 / x, Limits("-0", "-pole", "pole", "0"), lambda x: 1 / x),
 )

@@ -13,14 +13,23 @@ from types import MappingProxyType
 from flint import arb
 
 from halfulp.fp_formats.reals import rational_results as rational
-from halfulp.fp_formats.reals.enclosing import BEYOND, Huge, Kind, Near, Special, bits_of_precision, exact_ball
+from halfulp.fp_formats.reals.enclosing import (
+    BEYOND,
+    SPECIALS,
+    Huge,
+    Kind,
+    Near,
+    Special,
+    bits_of_precision,
+    exact_ball,
+)
 from halfulp.fp_formats.reals.functions import exponent_of
-from halfulp.fp_formats.scalar import FINITE, INFINITE, QUIET_NAN, Unpacked
+from halfulp.fp_formats.scalar import FINITE, INFINITE, QUIET_NAN, Unpacked, number
 
 Answer = Special | Fraction | Callable[[], arb] | None
 """A result that needs no operand, or a ball of a constant; None for operands that are not special."""
 
-NOT_A_NUMBER = Special(Kind.NAN, 0, True)
+_NOT_A_NUMBER = SPECIALS["nan"]
 
 
 @dataclass(frozen=True)
@@ -42,12 +51,6 @@ class FunctionOfTwo:
 def is_zero(x: Unpacked) -> bool:
     """Tell whether an operand is a zero."""
     return x.kind == FINITE and not x.significand
-
-
-def number(x: Unpacked) -> Fraction:
-    """Return the value of a finite operand."""
-    significand = -x.significand if x.sign else x.significand
-    return significand * Fraction(2) ** x.exponent
 
 
 def ball_of(x: Unpacked) -> arb:
@@ -127,7 +130,7 @@ def _power(x: Unpacked, y: Unpacked) -> Answer:
         return Special(Kind.INFINITE, sign, True) if n < 0 else Special(Kind.ZERO, sign)
     if x.kind == INFINITE:
         return Special(Kind.ZERO if n < 0 else Kind.INFINITE, sign)
-    return NOT_A_NUMBER if x.sign and n.denominator != 1 else None
+    return _NOT_A_NUMBER if x.sign and n.denominator != 1 else None
 
 
 def _power_sign(x: Fraction, y: Fraction) -> int:
@@ -168,13 +171,13 @@ def _root(x: Unpacked, n: Unpacked) -> Answer:
     if x.kind >= QUIET_NAN and not is_zero(n):
         return None
     if is_zero(n):
-        return NOT_A_NUMBER
+        return _NOT_A_NUMBER
     odd = number(n).numerator % 2 == 1
     sign = x.sign if odd else 0
     if is_zero(x):
         return Special(Kind.INFINITE, sign, True) if n.sign else Special(Kind.ZERO, sign)
     if x.sign and not odd:
-        return NOT_A_NUMBER
+        return _NOT_A_NUMBER
     if x.kind == INFINITE:
         return Special(Kind.ZERO if n.sign else Kind.INFINITE, sign)
     return None

@@ -12,7 +12,7 @@ from math import isqrt
 _FARTHEST = 1 << 18
 """Larger exponents than any format's: such a power is huge or tiny, which needs no exact result."""
 _LONGEST = 1 << 12
-"""Longer significands than any format's: such a number is no value and no midpoint, and a ball settles it."""
+"""Longer significands than any format's: such a number is neither a value nor a midpoint, and a ball settles it."""
 
 
 def integer_root(number: int, degree: int) -> int | None:

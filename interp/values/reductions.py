@@ -70,12 +70,7 @@ def matmul_parts(
     profile: Profile,
 ) -> Parts:
     """Return the parts of the matrix product, with the shape rules of np.matmul; see `halfulp.matmul`."""
-    left, right = _shape(a), _shape(b)
-    if not left or not right:
-        raise TypeMismatch(
-            f"matmul: operands of shapes {spell_shape(left)} and {spell_shape(right)}: a scalar is not a matrix",
-            hint="np.multiply, or the operator *, multiplies by a scalar",
-        )
+    left, right = _shapes("matmul", a, b, "a scalar is not a matrix")
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
     if left[-1] != right[-2 if len(right) > 1 else -1]:
         raise _disagree("matmul", left, right)
@@ -103,12 +98,7 @@ def dot_parts(
     profile: Profile,
 ) -> Parts:
     """Return the parts of the dot product, with the shape rules of np.dot; see `halfulp.dot`."""
-    left, right = _shape(a), _shape(b)
-    if not left or not right:
-        raise TypeMismatch(
-            f"dot: operands of shapes {spell_shape(left)} and {spell_shape(right)}: give arrays with at least one axis",
-            hint="np.multiply, or the operator *, multiplies by a scalar",
-        )
+    left, right = _shapes("dot", a, b, "give arrays with at least one axis")
     along = max(len(right) - 2, 0)
     if left[-1] != right[along]:
         raise _disagree("dot", left, right)
@@ -236,6 +226,17 @@ def _kinds_for(a: str, b: str) -> str:
 
 
 # Shapes.
+
+
+def _shapes(name: str, a: Elements, b: Elements, scalars: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shapes of two operands. Raises TypeMismatch if one is a scalar; ``scalars``: what to say of it."""
+    left, right = _shape(a), _shape(b)
+    if not left or not right:
+        raise TypeMismatch(
+            f"{name}: operands of shapes {spell_shape(left)} and {spell_shape(right)}: {scalars}",
+            hint="np.multiply, or the operator *, multiplies by a scalar",
+        )
+    return left, right
 
 
 def _shape(value: Elements) -> tuple[int, ...]:
