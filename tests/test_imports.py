@@ -29,6 +29,7 @@ DISTRIBUTIONS = {"flint": "python-flint", "iree": "iree-base-runtime", "z3": "z3
 IN_FUNCTIONS = {
     "bitstring": "slow: 30 ms, for single bit patterns alone",
     "distributed": "optional",
+    "halfulp.fp_formats.reals": "slow: 30 ms, of python-flint; only elementary functions need it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
     "matplotlib": "optional",
     "ml_dtypes": "slow: 15 ms; a run on plain floats and integers does without",
