@@ -62,10 +62,10 @@ def unary(
 
     Raises `halfulp.fp_formats.reals.enclosing.Unsettled` where no ball of bounded precision decides.
     """
-    x, dst = scalar.operand(src, a, policy), dst or src
+    dst, x = dst or src, scalar.operand(src, a, policy)
     if x.kind >= QUIET_NAN:
         return scalar.encode_nan(dst, x, policy, scalar.invalid_if_signalling(x), src)
-    return _found(dst, known_of_one(FUNCTIONS[name], x), rounding, policy)
+    return _rounded(dst, result_of(name, x, grid_of(dst)), rounding, policy)
 
 
 def binary(
@@ -93,19 +93,39 @@ def of_integer(
     dst: FloatFormat | None = None,
 ) -> Result:
     """Return ``powf`` (as pown) or ``rootn`` of a code and an integer, rounded once. Raises as `unary`."""
-    return _of_two(
-        name, fmt, scalar.operand(fmt, a, policy), Unpacked(FINITE, int(n < 0), abs(n), 0), rounding, policy, dst or fmt
-    )
+    return _of_two(name, fmt, scalar.operand(fmt, a, policy), integer_operand(n), rounding, policy, dst or fmt)
+
+
+def integer_operand(n: int) -> Unpacked:
+    """Return an integer as the second operand of `result_of_two`."""
+    return Unpacked(FINITE, int(n < 0), abs(n), 0)
 
 
 def _of_two(
     name: str, fmt: FloatFormat, x: Unpacked, y: Unpacked, rounding: int, policy: FloatPolicy, dst: FloatFormat
 ) -> Result:
-    known = known_of_two(FUNCTIONS_OF_TWO[name], x, y)
-    if known is None:
+    found = result_of_two(name, x, y, grid_of(dst))
+    if found is None:
         nan = x if x.kind >= QUIET_NAN else y
         return scalar.encode_nan(dst, nan, policy, scalar.invalid_if_signalling(x, y), fmt)
-    return _found(dst, known, rounding, policy)
+    return _rounded(dst, found, rounding, policy)
+
+
+# --- exact results ----------------------------------------------------------------------------------------------------
+
+Exactly = Fraction | Special | Cell
+"""An exact result: a rational number; a zero, an infinity or a NaN; or the cell of a grid with an irrational number."""
+
+
+def result_of(name: str, x: Unpacked, grid: Grid) -> Exactly:
+    """Return the exact result of a function of an operand that is not a NaN. Raises as `unary`."""
+    return _found(known_of_one(FUNCTIONS[name], x), grid)
+
+
+def result_of_two(name: str, x: Unpacked, y: Unpacked, grid: Grid) -> Exactly | None:
+    """Return the exact result of a function of two operands; None if it is the NaN of an operand. Raises as `unary`."""
+    known = known_of_two(FUNCTIONS_OF_TWO[name], x, y)
+    return None if known is None else _found(known, grid)
 
 
 class Known(NamedTuple):
@@ -120,25 +140,26 @@ class Known(NamedTuple):
     rule: str = ""
 
 
+LIMIT, OUTSIDE = "the limit of the function there", "outside of the domain"
+"""The special cases of functions of one argument."""
+
+
 def known_of_one(function: Function, x: Unpacked) -> Known:
     """Return what is known of a function of one operand that is not a NaN."""
     limits = function.limits
     limit = _limit(function, x)
     if limit == "real":
-        return Known(None, None, lambda: function.ball(_at_limit(x)), _LIMIT)
+        return Known(None, None, lambda: function.ball(_at_limit(x)), LIMIT)
     if limit is not None:
-        return Known(SPECIALS[limit] if limit in SPECIALS else Fraction(limit), rule=_LIMIT)
+        return Known(SPECIALS[limit] if limit in SPECIALS else Fraction(limit), rule=LIMIT)
     argument = number(x)
     low, high = limits.domain
     if (low is not None and argument < low) or (high is not None and argument > high):
-        return Known(SPECIALS["nan"], rule=_OUTSIDE)
+        return Known(SPECIALS["nan"], rule=OUTSIDE)
     far = function.far(argument)
     # Exact results of huge ones would not fit the memory.
     exact = None if isinstance(far, Huge) else function.exact(argument)
     return Known(exact, far, lambda: function.ball(ball_of(x)))
-
-
-_LIMIT, _OUTSIDE = "the limit of the function there", "outside of the domain"
 
 
 def known_of_two(function: FunctionOfTwo, x: Unpacked, y: Unpacked) -> Known | None:
@@ -155,26 +176,27 @@ def known_of_two(function: FunctionOfTwo, x: Unpacked, y: Unpacked) -> Known | N
     return Known(exact, far, lambda: function.ball(ball_of(x), ball_of(y)))
 
 
-def _found(dst: FloatFormat, known: Known, rounding: int, policy: FloatPolicy) -> Result:
-    """Round what is known of a result."""
+def _found(known: Known, grid: Grid) -> Exactly:
+    """Return a value, a cell next to a rational number, or the cell of a ball."""
     answer, far, ball, _ = known
-    if isinstance(answer, Special):
-        return _of_special(dst, answer, policy)
     if answer is not None:
-        return scalar.from_fraction(dst, answer, rounding, policy)
+        return answer
     if isinstance(far, Huge):
-        return _rounded(dst, Cell(far.sign, 1, BEYOND), rounding, policy)
-    grid = grid_of(dst)
+        return Cell(far.sign, 1, BEYOND)
     cell = cell_near(far, grid) if far is not None else None
     if cell is None:
         assert ball is not None
         cell = cell_of_ball(ball, grid)
-    return _rounded(dst, cell, rounding, policy)
+    return cell
 
 
-def _rounded(dst: FloatFormat, cell: Cell, rounding: int, policy: FloatPolicy) -> Result:
+def _rounded(dst: FloatFormat, found: Exactly, rounding: int, policy: FloatPolicy) -> Result:
+    if isinstance(found, Special):
+        return _of_special(dst, found, policy)
+    if isinstance(found, Fraction):
+        return scalar.from_fraction(dst, found, rounding, policy)
     # Half a cell further stands for every number within the cell: no rounding boundary lies there.
-    return scalar.round_pack(dst, cell.sign, 2 * cell.floor + 1, cell.exponent - 1, rounding, policy)
+    return scalar.round_pack(dst, found.sign, 2 * found.floor + 1, found.exponent - 1, rounding, policy)
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
