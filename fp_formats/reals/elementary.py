@@ -6,6 +6,7 @@ Arguments are codes, results are `halfulp.fp_formats.scalar.Result`s, as in `sca
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 from flint import arb
 
@@ -26,7 +27,7 @@ from halfulp.fp_formats.reals.enclosing import (
     cell_of_ball,
 )
 from halfulp.fp_formats.reals.functions import FUNCTIONS, Function
-from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO, ball_of, is_zero
+from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO, FunctionOfTwo, ball_of, is_zero
 from halfulp.fp_formats.scalar import (
     DIVIDE_BY_ZERO,
     FINITE,
@@ -61,16 +62,10 @@ def unary(
 
     Raises `halfulp.fp_formats.reals.enclosing.Unsettled` where no ball of bounded precision decides.
     """
-    function, dst = FUNCTIONS[name], dst or src
-    x = scalar.operand(src, a, policy)
+    dst, x = dst or src, scalar.operand(src, a, policy)
     if x.kind >= QUIET_NAN:
         return scalar.encode_nan(dst, x, policy, scalar.invalid_if_signalling(x), src)
-    limit = _limit(function, x)
-    if limit is not None:
-        if limit != "real":
-            return _of_word(dst, limit, rounding, policy)
-        return _rounded(dst, cell_of_ball(lambda: function.ball(_at_limit(x)), grid_of(dst)), rounding, policy)
-    return _of_number(function, x, number(x), dst, rounding, policy)
+    return _rounded(dst, result_of(name, x, grid_of(dst)), rounding, policy)
 
 
 def binary(
@@ -98,67 +93,110 @@ def of_integer(
     dst: FloatFormat | None = None,
 ) -> Result:
     """Return ``powf`` (as pown) or ``rootn`` of a code and an integer, rounded once. Raises as `unary`."""
-    return _of_two(
-        name, fmt, scalar.operand(fmt, a, policy), Unpacked(FINITE, int(n < 0), abs(n), 0), rounding, policy, dst or fmt
-    )
+    return _of_two(name, fmt, scalar.operand(fmt, a, policy), integer_operand(n), rounding, policy, dst or fmt)
+
+
+def integer_operand(n: int) -> Unpacked:
+    """Return an integer as the second operand of `result_of_two`."""
+    return Unpacked(FINITE, int(n < 0), abs(n), 0)
 
 
 def _of_two(
     name: str, fmt: FloatFormat, x: Unpacked, y: Unpacked, rounding: int, policy: FloatPolicy, dst: FloatFormat
 ) -> Result:
-    function = FUNCTIONS_OF_TWO[name]
-    answer = function.special(x, y)
-    if answer is None and max(x.kind, y.kind) >= QUIET_NAN:
+    found = result_of_two(name, x, y, grid_of(dst))
+    if found is None:
         nan = x if x.kind >= QUIET_NAN else y
         return scalar.encode_nan(dst, nan, policy, scalar.invalid_if_signalling(x, y), fmt)
-    if answer is None:
-        first, second = number(x), number(y)
-        known = function.far(first, second)
-        exact = None if isinstance(known, Huge) else function.exact(first, second)
-        return _found(dst, exact, known, lambda: function.ball(ball_of(x), ball_of(y)), rounding, policy)
-    if callable(answer):
-        return _rounded(dst, cell_of_ball(answer, grid_of(dst)), rounding, policy)
-    return _found(dst, answer, None, None, rounding, policy)
+    return _rounded(dst, found, rounding, policy)
 
 
-def _of_number(
-    function: Function, x: Unpacked, argument: Fraction, dst: FloatFormat, rounding: int, policy: FloatPolicy
-) -> Result:
-    low, high = function.limits.domain
+# --- exact results ----------------------------------------------------------------------------------------------------
+
+Exactly = Fraction | Special | Cell
+"""An exact result: a rational number; a zero, an infinity or a NaN; or the cell of a grid with an irrational number."""
+
+
+def result_of(name: str, x: Unpacked, grid: Grid) -> Exactly:
+    """Return the exact result of a function of an operand that is not a NaN. Raises as `unary`."""
+    return _found(known_of_one(FUNCTIONS[name], x), grid)
+
+
+def result_of_two(name: str, x: Unpacked, y: Unpacked, grid: Grid) -> Exactly | None:
+    """Return the exact result of a function of two operands; None if it is the NaN of an operand. Raises as `unary`."""
+    known = known_of_two(FUNCTIONS_OF_TWO[name], x, y)
+    return None if known is None else _found(known, grid)
+
+
+class Known(NamedTuple):
+    """What is known of a result before it is enclosed: its value, a neighbour of it, or a ball.
+
+    ``answer`` comes first, then ``far``. ``rule``: the special case of the operands in words, if there is one.
+    """
+
+    answer: Fraction | Special | None
+    far: Near | Huge | None = None
+    ball: Ball | None = None
+    rule: str = ""
+
+
+LIMIT, OUTSIDE = "the limit of the function there", "outside of the domain"
+"""The special cases of functions of one argument."""
+
+
+def known_of_one(function: Function, x: Unpacked) -> Known:
+    """Return what is known of a function of one operand that is not a NaN."""
+    limits = function.limits
+    limit = _limit(function, x)
+    if limit == "real":
+        return Known(None, None, lambda: function.ball(_at_limit(x)), LIMIT)
+    if limit is not None:
+        return Known(SPECIALS[limit] if limit in SPECIALS else Fraction(limit), rule=LIMIT)
+    argument = number(x)
+    low, high = limits.domain
     if (low is not None and argument < low) or (high is not None and argument > high):
-        return scalar.encode_nan(dst, None, policy, INVALID)
-    known = function.far(argument)
+        return Known(SPECIALS["nan"], rule=OUTSIDE)
+    far = function.far(argument)
     # Exact results of huge ones would not fit the memory.
-    exact = None if isinstance(known, Huge) else function.exact(argument)
-    return _found(dst, exact, known, lambda: function.ball(ball_of(x)), rounding, policy)
+    exact = None if isinstance(far, Huge) else function.exact(argument)
+    return Known(exact, far, lambda: function.ball(ball_of(x)))
 
 
-def _found(
-    dst: FloatFormat,
-    exact: Fraction | Special | None,
-    known: Near | Huge | None,
-    ball: Ball | None,
-    rounding: int,
-    policy: FloatPolicy,
-) -> Result:
-    """Round what is known of a result: its value, a neighbour of it, or a ball."""
-    if isinstance(exact, Special):
-        return _of_special(dst, exact, policy)
-    if exact is not None:
-        return scalar.from_fraction(dst, exact, rounding, policy)
-    if isinstance(known, Huge):
-        return _rounded(dst, Cell(known.sign, 1, BEYOND), rounding, policy)
-    grid = grid_of(dst)
-    cell = cell_near(known, grid) if known is not None else None
+def known_of_two(function: FunctionOfTwo, x: Unpacked, y: Unpacked) -> Known | None:
+    """Return what is known of a function of two operands; None for a NaN operand that the result takes over."""
+    case = function.special(x, y)
+    if case is not None:
+        answer = case.answer(x, y)
+        if answer is None:
+            return None
+        return Known(None, None, answer, case.words) if callable(answer) else Known(answer, rule=case.words)
+    first, second = number(x), number(y)
+    far = function.far(first, second)
+    exact = None if isinstance(far, Huge) else function.exact(first, second)
+    return Known(exact, far, lambda: function.ball(ball_of(x), ball_of(y)))
+
+
+def _found(known: Known, grid: Grid) -> Exactly:
+    """Return a value, a cell next to a rational number, or the cell of a ball."""
+    answer, far, ball, _ = known
+    if answer is not None:
+        return answer
+    if isinstance(far, Huge):
+        return Cell(far.sign, 1, BEYOND)
+    cell = cell_near(far, grid) if far is not None else None
     if cell is None:
         assert ball is not None
         cell = cell_of_ball(ball, grid)
-    return _rounded(dst, cell, rounding, policy)
+    return cell
 
 
-def _rounded(dst: FloatFormat, cell: Cell, rounding: int, policy: FloatPolicy) -> Result:
+def _rounded(dst: FloatFormat, found: Exactly, rounding: int, policy: FloatPolicy) -> Result:
+    if isinstance(found, Special):
+        return _of_special(dst, found, policy)
+    if isinstance(found, Fraction):
+        return scalar.from_fraction(dst, found, rounding, policy)
     # Half a cell further stands for every number within the cell: no rounding boundary lies there.
-    return scalar.round_pack(dst, cell.sign, 2 * cell.floor + 1, cell.exponent - 1, rounding, policy)
+    return scalar.round_pack(dst, found.sign, 2 * found.floor + 1, found.exponent - 1, rounding, policy)
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -177,12 +215,6 @@ def _at_limit(x: Unpacked) -> arb:
     if x.kind == INFINITE:
         return arb.neg_inf() if x.sign else arb.pos_inf()
     return arb(0)
-
-
-def _of_word(dst: FloatFormat, word: str, rounding: int, policy: FloatPolicy) -> Result:
-    if word in SPECIALS:
-        return _of_special(dst, SPECIALS[word], policy)
-    return scalar.from_fraction(dst, Fraction(word), rounding, policy)
 
 
 def _of_special(dst: FloatFormat, special: Special, policy: FloatPolicy) -> Result:
