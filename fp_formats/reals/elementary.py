@@ -6,6 +6,7 @@ Arguments are codes, results are `halfulp.fp_formats.scalar.Result`s, as in `sca
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 from flint import arb
 
@@ -26,7 +27,7 @@ from halfulp.fp_formats.reals.enclosing import (
     cell_of_ball,
 )
 from halfulp.fp_formats.reals.functions import FUNCTIONS, Function
-from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO, ball_of, is_zero
+from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO, FunctionOfTwo, ball_of, is_zero
 from halfulp.fp_formats.scalar import (
     DIVIDE_BY_ZERO,
     FINITE,
@@ -118,44 +119,75 @@ Exactly = Fraction | Special | Cell
 
 def result_of(name: str, x: Unpacked, grid: Grid) -> Exactly:
     """Return the exact result of a function of an operand that is not a NaN. Raises as `unary`."""
-    function = FUNCTIONS[name]
-    limit = _limit(function, x)
-    if limit == "real":
-        return cell_of_ball(lambda: function.ball(_at_limit(x)), grid)
-    if limit is not None:
-        return SPECIALS[limit] if limit in SPECIALS else Fraction(limit)
-    argument = number(x)
-    low, high = function.limits.domain
-    if (low is not None and argument < low) or (high is not None and argument > high):
-        return SPECIALS["nan"]
-    known = function.far(argument)
-    # Exact results of huge ones would not fit the memory.
-    exact = None if isinstance(known, Huge) else function.exact(argument)
-    return _found(exact, known, lambda: function.ball(ball_of(x)), grid)
+    return _found(known_of_one(FUNCTIONS[name], x), grid)
 
 
 def result_of_two(name: str, x: Unpacked, y: Unpacked, grid: Grid) -> Exactly | None:
     """Return the exact result of a function of two operands; None if it is the NaN of an operand. Raises as `unary`."""
-    function = FUNCTIONS_OF_TWO[name]
-    answer = function.special(x, y)
-    if answer is None and max(x.kind, y.kind) >= QUIET_NAN:
-        return None
-    if answer is None:
-        first, second = number(x), number(y)
-        known = function.far(first, second)
-        exact = None if isinstance(known, Huge) else function.exact(first, second)
-        return _found(exact, known, lambda: function.ball(ball_of(x), ball_of(y)), grid)
-    return cell_of_ball(answer, grid) if callable(answer) else answer
+    known = known_of_two(FUNCTIONS_OF_TWO[name], x, y)
+    return None if known is None else _found(known, grid)
 
 
-def _found(exact: Fraction | Special | None, known: Near | Huge | None, ball: Ball, grid: Grid) -> Exactly:
-    """Return what is known of a result: its value, a cell next to a rational number, or the cell of a ball."""
-    if exact is not None:
-        return exact
-    if isinstance(known, Huge):
-        return Cell(known.sign, 1, BEYOND)
-    cell = cell_near(known, grid) if known is not None else None
-    return cell_of_ball(ball, grid) if cell is None else cell
+class Known(NamedTuple):
+    """What is known of a result before it is enclosed: its value, a neighbour of it, or a ball.
+
+    ``answer`` comes first, then ``far``. ``rule``: the special case of the operands in words, if there is one.
+    """
+
+    answer: Fraction | Special | None
+    far: Near | Huge | None = None
+    ball: Ball | None = None
+    rule: str = ""
+
+
+LIMIT, OUTSIDE = "the limit of the function there", "outside of the domain"
+"""The special cases of functions of one argument."""
+
+
+def known_of_one(function: Function, x: Unpacked) -> Known:
+    """Return what is known of a function of one operand that is not a NaN."""
+    limits = function.limits
+    limit = _limit(function, x)
+    if limit == "real":
+        return Known(None, None, lambda: function.ball(_at_limit(x)), LIMIT)
+    if limit is not None:
+        return Known(SPECIALS[limit] if limit in SPECIALS else Fraction(limit), rule=LIMIT)
+    argument = number(x)
+    low, high = limits.domain
+    if (low is not None and argument < low) or (high is not None and argument > high):
+        return Known(SPECIALS["nan"], rule=OUTSIDE)
+    far = function.far(argument)
+    # Exact results of huge ones would not fit the memory.
+    exact = None if isinstance(far, Huge) else function.exact(argument)
+    return Known(exact, far, lambda: function.ball(ball_of(x)))
+
+
+def known_of_two(function: FunctionOfTwo, x: Unpacked, y: Unpacked) -> Known | None:
+    """Return what is known of a function of two operands; None for a NaN operand that the result takes over."""
+    case = function.special(x, y)
+    if case is not None:
+        answer = case.answer(x, y)
+        if answer is None:
+            return None
+        return Known(None, None, answer, case.words) if callable(answer) else Known(answer, rule=case.words)
+    first, second = number(x), number(y)
+    far = function.far(first, second)
+    exact = None if isinstance(far, Huge) else function.exact(first, second)
+    return Known(exact, far, lambda: function.ball(ball_of(x), ball_of(y)))
+
+
+def _found(known: Known, grid: Grid) -> Exactly:
+    """Return a value, a cell next to a rational number, or the cell of a ball."""
+    answer, far, ball, _ = known
+    if answer is not None:
+        return answer
+    if isinstance(far, Huge):
+        return Cell(far.sign, 1, BEYOND)
+    cell = cell_near(far, grid) if far is not None else None
+    if cell is None:
+        assert ball is not None
+        cell = cell_of_ball(ball, grid)
+    return cell
 
 
 def _rounded(dst: FloatFormat, found: Exactly, rounding: int, policy: FloatPolicy) -> Result:

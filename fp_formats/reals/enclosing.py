@@ -114,21 +114,37 @@ def exact_ball(significand: int, exponent: int) -> arb:
     return arb((significand, exponent))
 
 
-def cell_of_ball(ball: Ball, grid: Grid, most: int = MOST_PRECISION) -> Cell:
-    """Return the cell of an irrational number. Raises `Unsettled` for one that ``most`` bits do not settle."""
+class Attempt(NamedTuple):
+    """One turn of Ziv's loop: bits of precision, the ball, and the cell that holds it (None: more bits are needed)."""
+
+    precision: int
+    ball: arb
+    cell: Cell | None
+
+
+def attempts(ball: Ball, grid: Grid, most: int = MOST_PRECISION) -> Iterator[Attempt]:
+    """Compute balls of rising precision until one lies in a cell, or ``most`` bits are reached."""
     precision = 53 + _FIRST
     while True:
         with bits_of_precision(precision):
             found = ball()
             cell = _cell(found, grid)
-        if cell is not None:
-            return cell
-        if precision >= most:
-            raise Unsettled(found.str(20), precision)
+        yield Attempt(precision, found, cell)
+        if cell is not None or precision >= most:
+            return
         # A ball of low accuracy says how many bits are missing.
         accuracy = found.rel_accuracy_bits() if found.is_finite() else 0
         missing = max(0, precision - accuracy) if accuracy > 0 else 0
         precision = min(most, 2 * precision + missing)
+
+
+def cell_of_ball(ball: Ball, grid: Grid, most: int = MOST_PRECISION) -> Cell:
+    """Return the cell of an irrational number. Raises `Unsettled` for one that ``most`` bits do not settle."""
+    for attempt in attempts(ball, grid, most):
+        last = attempt
+    if last.cell is None:
+        raise Unsettled(last.ball.str(20), last.precision)
+    return last.cell
 
 
 def _cell(ball: arb, grid: Grid) -> Cell | None:

@@ -8,12 +8,14 @@ rational results is number theory:
 - By Niven, sinpi and cospi are rational at dyadic arguments only at multiples of 1/2.
 - Roots and powers of rational numbers are decided by integers.
 - Of erf, erfc, tgamma, lgamma and of both forms of gelu nothing is proved: their search ends with `Unsettled`.
+
+Each row names its reason, so that explanations and the documentation say it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import factorial
 from types import MappingProxyType
@@ -49,6 +51,13 @@ class Limits:
     domain: tuple[Fraction | None, Fraction | None] = (None, None)
 
 
+LINDEMANN = "by Lindemann and Weierstrass"
+NIVEN = "by Niven"
+FACTORS = "by unique factorisation"
+UNPROVED = ""
+"""Why a function has no other rational results than those that its row names."""
+
+
 @dataclass(frozen=True)
 class Function:
     """A function of one exact real argument.
@@ -56,6 +65,8 @@ class Function:
     ``ball``: from an exact ball of the argument, a ball that holds the result. ``exact``: the rational result of an
     argument, where it has one; `Special` for a zero or a pole there. ``far``: what is known of arguments near zero or
     far out, where balls would take too many bits.
+    ``formula``: the function in words. ``rational``: the arguments with a rational result, in words; ``proof``: why
+    there are no others, `UNPROVED` where that is not known. ``series``: the first terms near 0 that ``far`` uses.
     """
 
     name: str
@@ -63,6 +74,10 @@ class Function:
     limits: Limits
     exact: Callable[[Fraction], Fraction | Special | None] = _never
     far: Far = _never
+    formula: str = field(kw_only=True)
+    rational: str = field(kw_only=True)
+    proof: str = field(default=LINDEMANN, kw_only=True)
+    series: str = field(default="", kw_only=True)
 
 
 # --- far out and near zero --------------------------------------------------------------------------------------------
@@ -273,68 +288,153 @@ _WAVE = Limits("nan", *_ODD, "nan")
 _ONE = Fraction(1)
 
 _ROWS = (
-    Function("exp", arb.exp, _EXP, far=_exponential(0)),
-    Function("exp2", _exp2, _EXP, _integers(2), _exponential(0)),
-    Function("exp10", _exp10, _EXP, _integers(10), _exponential(0)),
+    Function("exp", arb.exp, _EXP, far=_exponential(0), formula="e**x", rational="at 0", series="1 + x"),
     Function(
-        "expm1", arb.expm1, Limits("-1", *_ODD, "inf"), far=_either(_exponential(-1), _like_argument(1, degree=2))
+        "exp2", _exp2, _EXP, _integers(2), _exponential(0),
+        formula="2**x", rational="at integers", proof=FACTORS, series="1 + 0.69 * x",
     ),
-    Function("log", arb.log, _LOG, _at({_ONE: _ZERO})),
-    Function("log2", lambda x: x.log() / arb.const_log2(), _LOG, rational.binary_logarithm),
-    Function("log10", lambda x: x.log() / arb.const_log10(), _LOG, rational.decimal_logarithm),
     Function(
-        "log1p",
-        arb.log1p,
-        Limits("nan", *_ODD, "inf", (Fraction(-1), None)),
-        _at({-_ONE: _MINUS_POLE}),
-        _like_argument(-1, degree=2),
+        "exp10", _exp10, _EXP, _integers(10), _exponential(0),
+        formula="10**x", rational="at integers", proof=FACTORS, series="1 + 2.3 * x",
     ),
-    Function("sin", arb.sin, _WAVE, far=_like_argument(-1)),
-    Function("cos", arb.cos, Limits("nan", "1", "1", "nan"), far=_one_below),
-    Function("tan", arb.tan, _WAVE, far=_like_argument(1)),
-    Function("sinpi", arb.sin_pi, _WAVE, _sine_of_half_turns),
-    Function("cospi", arb.cos_pi, Limits("nan", "1", "1", "nan"), _cosine_of_half_turns, _one_below),
-    Function("asin", arb.asin, Limits("nan", *_ODD, "nan", (-_ONE, _ONE)), far=_like_argument(1)),
-    Function("acos", arb.acos, Limits("nan", "real", "real", "nan", (-_ONE, _ONE)), _at({_ONE: _ZERO})),
-    Function("atan", arb.atan, Limits("real", *_ODD, "real"), far=_like_argument(-1)),
-    Function("sinh", arb.sinh, Limits("-inf", *_ODD, "inf"), far=_either(_hyperbolic(True), _like_argument(1))),
-    Function("cosh", arb.cosh, Limits("inf", "1", "1", "inf"), far=_either(_hyperbolic(False), _one_above)),
-    Function("tanh", arb.tanh, Limits("-1", *_ODD, "1"), far=_either(_toward(-_ONE, _ONE), _like_argument(-1))),
-    Function("asinh", arb.asinh, Limits("-inf", *_ODD, "inf"), far=_like_argument(-1)),
-    Function("acosh", arb.acosh, Limits("nan", "nan", "nan", "inf", (_ONE, None)), _at({_ONE: _ZERO})),
     Function(
-        "atanh",
-        arb.atanh,
-        Limits("nan", *_ODD, "nan", (-_ONE, _ONE)),
-        _at({_ONE: _POLE, -_ONE: _MINUS_POLE}),
-        _like_argument(1),
+        "expm1", arb.expm1, Limits("-1", *_ODD, "inf"), far=_either(_exponential(-1), _like_argument(1, degree=2)),
+        formula="e**x - 1", rational="at 0", series="x + x**2 / 2",
     ),
-    Function("sqrt", arb.sqrt, Limits("nan", *_ODD, "inf", (Fraction(0), None)), lambda x: rational.root(x, 2)),
+    Function("log", arb.log, _LOG, _at({_ONE: _ZERO}), formula="natural logarithm", rational="at 1"),
     Function(
-        "rsqrt",
-        arb.rsqrt,
-        Limits("nan", "-pole", "pole", "0", (Fraction(0), None)),
+        "log2", lambda x: x.log() / arb.const_log2(), _LOG, rational.binary_logarithm,
+        formula="log(x) / log(2)", rational="at powers of two", proof=FACTORS,
+    ),
+    Function(
+        "log10", lambda x: x.log() / arb.const_log10(), _LOG, rational.decimal_logarithm,
+        formula="log(x) / log(10)", rational="at powers of ten", proof=FACTORS,
+    ),
+    Function(
+        "log1p", arb.log1p, Limits("nan", *_ODD, "inf", (Fraction(-1), None)),
+        _at({-_ONE: _MINUS_POLE}), _like_argument(-1, degree=2),
+        formula="log(1 + x)", rational="at 0", series="x - x**2 / 2",
+    ),
+    Function(
+        "sin", arb.sin, _WAVE, far=_like_argument(-1),
+        formula="sine, x in radians", rational="at 0", series="x - x**3 / 6",
+    ),
+    Function(
+        "cos", arb.cos, Limits("nan", "1", "1", "nan"), far=_one_below,
+        formula="cosine, x in radians", rational="at 0", series="1 - x**2 / 2",
+    ),
+    Function(
+        "tan", arb.tan, _WAVE, far=_like_argument(1),
+        formula="tangent, x in radians", rational="at 0", series="x + x**3 / 3",
+    ),
+    Function(
+        "sinpi", arb.sin_pi, _WAVE, _sine_of_half_turns,
+        formula="sin(pi * x)", rational="at multiples of 1/2", proof=NIVEN,
+    ),
+    Function(
+        "cospi", arb.cos_pi, Limits("nan", "1", "1", "nan"), _cosine_of_half_turns, _one_below,
+        formula="cos(pi * x)", rational="at multiples of 1/2", proof=NIVEN, series="1 - 4.93 * x**2",
+    ),
+    Function(
+        "asin", arb.asin, Limits("nan", *_ODD, "nan", (-_ONE, _ONE)), far=_like_argument(1),
+        formula="inverse sine", rational="at 0", series="x + x**3 / 6",
+    ),
+    Function(
+        "acos", arb.acos, Limits("nan", "real", "real", "nan", (-_ONE, _ONE)), _at({_ONE: _ZERO}),
+        formula="inverse cosine", rational="at 1",
+    ),
+    Function(
+        "atan", arb.atan, Limits("real", *_ODD, "real"), far=_like_argument(-1),
+        formula="inverse tangent", rational="at 0", series="x - x**3 / 3",
+    ),
+    Function(
+        "sinh", arb.sinh, Limits("-inf", *_ODD, "inf"), far=_either(_hyperbolic(True), _like_argument(1)),
+        formula="hyperbolic sine", rational="at 0", series="x + x**3 / 6",
+    ),
+    Function(
+        "cosh", arb.cosh, Limits("inf", "1", "1", "inf"), far=_either(_hyperbolic(False), _one_above),
+        formula="hyperbolic cosine", rational="at 0", series="1 + x**2 / 2",
+    ),
+    Function(
+        "tanh", arb.tanh, Limits("-1", *_ODD, "1"), far=_either(_toward(-_ONE, _ONE), _like_argument(-1)),
+        formula="hyperbolic tangent", rational="at 0", series="x - x**3 / 3",
+    ),
+    Function(
+        "asinh", arb.asinh, Limits("-inf", *_ODD, "inf"), far=_like_argument(-1),
+        formula="inverse hyperbolic sine", rational="at 0", series="x - x**3 / 6",
+    ),
+    Function(
+        "acosh", arb.acosh, Limits("nan", "nan", "nan", "inf", (_ONE, None)), _at({_ONE: _ZERO}),
+        formula="inverse hyperbolic cosine", rational="at 1",
+    ),
+    Function(
+        "atanh", arb.atanh, Limits("nan", *_ODD, "nan", (-_ONE, _ONE)),
+        _at({_ONE: _POLE, -_ONE: _MINUS_POLE}), _like_argument(1),
+        formula="inverse hyperbolic tangent", rational="at 0", series="x + x**3 / 3",
+    ),
+    Function(
+        "sqrt", arb.sqrt, Limits("nan", *_ODD, "inf", (Fraction(0), None)), lambda x: rational.root(x, 2),
+        formula="square root", rational="at squares of rational numbers", proof=FACTORS,
+    ),
+    Function(
+        "rsqrt", arb.rsqrt, Limits("nan", "-pole", "pole", "0", (Fraction(0), None)),
         lambda x: rational.root(1 / x, 2),
+        formula="1 / sqrt(x)", rational="at squares of rational numbers", proof=FACTORS,
     ),
-    Function("cbrt", _cube_root, Limits("-inf", *_ODD, "inf"), lambda x: rational.root(x, 3)),
-    Function("erf", arb.erf, Limits("-1", *_ODD, "1"), far=_toward(-_ONE, _ONE)),
-    Function("erfc", arb.erfc, Limits("2", "1", "1", "0"), far=_erfc_far),
-    Function("tgamma", arb.gamma, Limits("nan", "-pole", "pole", "inf"), _factorial, _gamma_far),
-    Function("lgamma", _log_gamma, Limits("inf", "pole", "pole", "inf"), _log_factorial),
-    Function("sigmoid", _sigmoid, Limits("0", "1/2", "1/2", "1"), far=_toward(Fraction(0), _ONE)),
-    Function("silu", lambda x: x * _sigmoid(x), Limits("-0", *_ODD, "inf"), far=_rectifier(-1)),
-    Function("gelu", _gelu, Limits("-0", *_ODD, "inf"), far=_rectifier(-1)),
-    Function("gelu_tanh", _gelu_tanh, Limits("-0", *_ODD, "inf"), far=_rectifier(-1)),
-    Function("softplus", _softplus, Limits("0", "real", "real", "inf"), far=_rectifier(1)),
-    Function("mish", _mish, Limits("-0", *_ODD, "inf"), far=_rectifier(-1)),
     Function(
-        "logit",
-        lambda x: (x / (1 - x)).log(),
-        Limits("nan", "-pole", "-pole", "nan", (Fraction(0), _ONE)),
-        _at({HALF: _ZERO, _ONE: _POLE}),
+        "cbrt", _cube_root, Limits("-inf", *_ODD, "inf"), lambda x: rational.root(x, 3),
+        formula="cube root", rational="at cubes of rational numbers", proof=FACTORS,
     ),
-    Function("reciprocal", lambda x: 1 / x, Limits("-0", "-pole", "pole", "0"), lambda x: 1 / x),
-)
+    Function(
+        "erf", arb.erf, Limits("-1", *_ODD, "1"), far=_toward(-_ONE, _ONE),
+        formula="error function", rational="at 0", proof=UNPROVED,
+    ),
+    Function(
+        "erfc", arb.erfc, Limits("2", "1", "1", "0"), far=_erfc_far,
+        formula="1 - erf(x)", rational="at 0", proof=UNPROVED,
+    ),
+    Function(
+        "tgamma", arb.gamma, Limits("nan", "-pole", "pole", "inf"), _factorial, _gamma_far,
+        formula="gamma function", rational="at positive integers", proof=UNPROVED,
+    ),
+    Function(
+        "lgamma", _log_gamma, Limits("inf", "pole", "pole", "inf"), _log_factorial,
+        formula="log(abs(tgamma(x)))", rational="at 1 and 2", proof=UNPROVED,
+    ),
+    Function(
+        "sigmoid", _sigmoid, Limits("0", "1/2", "1/2", "1"), far=_toward(Fraction(0), _ONE),
+        formula="1 / (1 + e**-x)", rational="at 0",
+    ),
+    Function(
+        "silu", lambda x: x * _sigmoid(x), Limits("-0", *_ODD, "inf"), far=_rectifier(-1),
+        formula="x * sigmoid(x)", rational="at 0",
+    ),
+    Function(
+        "gelu", _gelu, Limits("-0", *_ODD, "inf"), far=_rectifier(-1),
+        formula="x * (1 + erf(x / sqrt(2))) / 2", rational="at 0", proof=UNPROVED,
+    ),
+    Function(
+        "gelu_tanh", _gelu_tanh, Limits("-0", *_ODD, "inf"), far=_rectifier(-1),
+        formula="x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2", rational="at 0", proof=UNPROVED,
+    ),
+    Function(
+        "softplus", _softplus, Limits("0", "real", "real", "inf"), far=_rectifier(1),
+        formula="log(1 + e**x)", rational="nowhere",
+    ),
+    Function(
+        "mish", _mish, Limits("-0", *_ODD, "inf"), far=_rectifier(-1),
+        formula="x * tanh(log(1 + e**x))", rational="at 0",
+    ),
+    Function(
+        "logit", lambda x: (x / (1 - x)).log(), Limits("nan", "-pole", "-pole", "nan", (Fraction(0), _ONE)),
+        _at({HALF: _ZERO, _ONE: _POLE}),
+        formula="log(x / (1 - x))", rational="at 1/2",
+    ),
+    Function(
+        "reciprocal", lambda x: 1 / x, Limits("-0", "-pole", "pole", "0"), lambda x: 1 / x,
+        formula="1 / x", rational="at every number", proof=FACTORS,
+    ),
+)  # fmt: skip
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType({row.name: row for row in _ROWS})
 """The functions of one argument, by name."""

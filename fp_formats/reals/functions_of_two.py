@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
+from typing import NamedTuple
 
 from flint import arb
 
@@ -23,29 +24,52 @@ from halfulp.fp_formats.reals.enclosing import (
     bits_of_precision,
     exact_ball,
 )
-from halfulp.fp_formats.reals.functions import exponent_of
+from halfulp.fp_formats.reals.functions import FACTORS, LINDEMANN, exponent_of
 from halfulp.fp_formats.scalar import FINITE, INFINITE, QUIET_NAN, Unpacked, number
 
 Answer = Special | Fraction | Callable[[], arb] | None
 """A result that needs no operand, or a ball of a constant; None for operands that are not special."""
 
-_NOT_A_NUMBER = SPECIALS["nan"]
+
+def _always(answer: Answer) -> Callable[[Unpacked, Unpacked], Answer]:
+    return lambda x, y: answer
+
+
+_NOT_A_NUMBER = _always(SPECIALS["nan"])
+
+
+class SpecialCase(NamedTuple):
+    """Operands that are zeros, infinities or NaNs, or have no real result: when, the answer, and the rule in words.
+
+    The answer None stands for the NaN operand.
+    """
+
+    holds: Callable[[Unpacked, Unpacked], bool]
+    answer: Callable[[Unpacked, Unpacked], Answer]
+    words: str
 
 
 @dataclass(frozen=True)
 class FunctionOfTwo:
     """A function of two exact operands.
 
-    ``special``: the answer for zeros, infinities and NaNs, and for operands that no real result belongs to; for NaNs
-    only where the result is not a NaN. ``ball``, ``exact``, ``far``: as of a function of one argument, for operands
-    that are not special.
+    ``specials``: the special cases; the first that holds decides. ``ball``, ``exact``, ``far``: as of a function of one
+    argument, for operands that are not special; ``formula``, ``rational``, ``proof``, too.
     """
 
     name: str
+    operands: tuple[str, str]
     ball: Callable[[arb, arb], arb]
-    special: Callable[[Unpacked, Unpacked], Answer]
+    specials: tuple[SpecialCase, ...]
     exact: Callable[[Fraction, Fraction], Fraction | None]
     far: Callable[[Fraction, Fraction], Near | Huge | None]
+    formula: str
+    rational: str
+    proof: str
+
+    def special(self, x: Unpacked, y: Unpacked) -> SpecialCase | None:
+        """Return the special case of two operands; None where the function of their values is rounded."""
+        return next((case for case in self.specials if case.holds(x, y)), None)
 
 
 def is_zero(x: Unpacked) -> bool:
@@ -65,15 +89,35 @@ def _quarters(count: int, sign: int) -> Callable[[], arb]:
     return lambda: arb.pi() * (-count if sign else count) / 4
 
 
-def _angle(y: Unpacked, x: Unpacked) -> Answer:
-    """Return the angle of a point on an axis or at infinity: a zero, or a count of quarters of pi."""
-    if max(x.kind, y.kind) >= QUIET_NAN:
-        return None
-    if y.kind == INFINITE and x.kind == INFINITE:
-        return _quarters(3 if x.sign else 1, y.sign)
-    if is_zero(y) or x.kind == INFINITE:
-        return _quarters(4, y.sign) if x.sign else Special(Kind.ZERO, y.sign)
-    return _quarters(2, y.sign) if y.kind == INFINITE or is_zero(x) else None
+def _one_nan(x: Unpacked, y: Unpacked) -> bool:
+    return x.kind >= QUIET_NAN or y.kind >= QUIET_NAN
+
+
+_NAN_OPERAND = SpecialCase(_one_nan, _always(None), "a NaN operand gives a NaN")
+
+_ANGLES = (
+    _NAN_OPERAND,
+    SpecialCase(
+        lambda y, x: x.kind == INFINITE and y.kind == INFINITE,
+        lambda y, x: _quarters(3 if x.sign else 1, y.sign),
+        "of two infinities: pi/4 if x is positive, 3*pi/4 if x is negative, with the sign of y",
+    ),
+    SpecialCase(
+        lambda y, x: (is_zero(y) or x.kind == INFINITE) and not x.sign,
+        lambda y, x: Special(Kind.ZERO, y.sign),
+        "y is zero or x infinite, and the sign of x is positive: zero with the sign of y",
+    ),
+    SpecialCase(
+        lambda y, x: is_zero(y) or x.kind == INFINITE,
+        lambda y, x: _quarters(4, y.sign),
+        "y is zero or x infinite, and the sign of x is negative: pi with the sign of y",
+    ),
+    SpecialCase(
+        lambda y, x: y.kind == INFINITE or is_zero(x),
+        lambda y, x: _quarters(2, y.sign),
+        "y is infinite or x zero: pi/2 with the sign of y",
+    ),
+)
 
 
 def _angle_far(y: Fraction, x: Fraction) -> Near | None:
@@ -88,14 +132,20 @@ def _angle_far(y: Fraction, x: Fraction) -> Near | None:
 # --- hypot ------------------------------------------------------------------------------------------------------------
 
 
-def _distance(x: Unpacked, y: Unpacked) -> Answer:
-    if INFINITE in (x.kind, y.kind):
-        return Special(Kind.INFINITE)
-    if max(x.kind, y.kind) >= QUIET_NAN:
-        return None
-    if is_zero(x) and is_zero(y):
-        return Special(Kind.ZERO)
-    return abs(number(y)) if is_zero(x) else abs(number(x)) if is_zero(y) else None
+_DISTANCES = (
+    SpecialCase(
+        lambda x, y: INFINITE in (x.kind, y.kind),
+        _always(Special(Kind.INFINITE)),
+        "an infinite operand gives infinity, even beside a NaN",
+    ),
+    _NAN_OPERAND,
+    SpecialCase(lambda x, y: is_zero(x) and is_zero(y), _always(Special(Kind.ZERO)), "of two zeros: +0"),
+    SpecialCase(
+        lambda x, y: is_zero(x) or is_zero(y),
+        lambda x, y: abs(number(y)) if is_zero(x) else abs(number(x)),
+        "one operand is zero: the magnitude of the other",
+    ),
+)
 
 
 def _distance_far(x: Fraction, y: Fraction) -> Near | None:
@@ -113,24 +163,70 @@ def _exact_distance(x: Fraction, y: Fraction) -> Fraction | None:
 # --- powers -----------------------------------------------------------------------------------------------------------
 
 
-def _power(x: Unpacked, y: Unpacked) -> Answer:
-    if is_zero(y) or (x.kind == FINITE and x.significand and number(x) == 1):
-        return Fraction(1)
-    if max(x.kind, y.kind) >= QUIET_NAN:
-        return None
-    if y.kind == INFINITE:
-        size = 2 if x.kind == INFINITE else abs(number(x))
-        if size == 1:
-            return Fraction(1)
-        return Special(Kind.INFINITE) if (size > 1) == (not y.sign) else Special(Kind.ZERO)
-    n = number(y)
-    odd = n.denominator == 1 and n.numerator % 2 == 1
-    sign = x.sign if odd else 0
-    if is_zero(x):
-        return Special(Kind.INFINITE, sign, True) if n < 0 else Special(Kind.ZERO, sign)
-    if x.kind == INFINITE:
-        return Special(Kind.ZERO if n < 0 else Kind.INFINITE, sign)
-    return _NOT_A_NUMBER if x.sign and n.denominator != 1 else None
+def _is_odd(x: Unpacked) -> bool:
+    return x.kind == FINITE and number(x).denominator == 1 and number(x).numerator % 2 == 1
+
+
+def _infinite_power(above: bool) -> Callable[[Unpacked, Unpacked], bool]:
+    """Return the test for an infinite exponent to which the base grows (``above``) or vanishes."""
+
+    def holds(x: Unpacked, y: Unpacked) -> bool:
+        return y.kind == INFINITE and ((x.kind == INFINITE or abs(number(x)) > 1) != bool(y.sign)) == above
+
+    return holds
+
+
+def _sign_of_power(x: Unpacked, y: Unpacked) -> int:
+    return x.sign if _is_odd(y) else 0
+
+
+def _is_one(x: Unpacked) -> bool:
+    return x.kind == FINITE and bool(x.significand) and number(x) == 1
+
+
+_POWERS = (
+    SpecialCase(
+        lambda x, y: is_zero(y) or _is_one(x),
+        _always(Fraction(1)),
+        "1 to any power, and any base to the power 0, is 1, even if the other operand is a NaN",
+    ),
+    _NAN_OPERAND,
+    SpecialCase(
+        lambda x, y: y.kind == INFINITE and x.kind == FINITE and abs(number(x)) == 1,
+        _always(Fraction(1)),
+        "-1 to an infinite power is 1",
+    ),
+    SpecialCase(
+        _infinite_power(True),
+        _always(Special(Kind.INFINITE)),
+        "a base beyond 1 to the power inf, or within 1 to the power -inf: infinity",
+    ),
+    SpecialCase(
+        _infinite_power(False),
+        _always(Special(Kind.ZERO)),
+        "a base within 1 to the power inf, or beyond 1 to the power -inf: +0",
+    ),
+    SpecialCase(
+        lambda x, y: is_zero(x) and bool(y.sign),
+        lambda x, y: Special(Kind.INFINITE, _sign_of_power(x, y), True),
+        "zero to a negative power is a pole; for an odd integer with the sign of the zero",
+    ),
+    SpecialCase(
+        lambda x, y: is_zero(x),
+        lambda x, y: Special(Kind.ZERO, _sign_of_power(x, y)),
+        "zero to a positive power is zero; for an odd integer with the sign of the zero",
+    ),
+    SpecialCase(
+        lambda x, y: x.kind == INFINITE,
+        lambda x, y: Special(Kind.ZERO if y.sign else Kind.INFINITE, _sign_of_power(x, y)),
+        "infinity to a positive power is infinity, to a negative one zero; for an odd integer with the sign of x",
+    ),
+    SpecialCase(
+        lambda x, y: bool(x.sign) and number(y).denominator != 1,
+        _NOT_A_NUMBER,
+        "a negative base has no real power that is not an integer: NaN",
+    ),
+)
 
 
 def _power_sign(x: Fraction, y: Fraction) -> int:
@@ -166,21 +262,30 @@ def _power_ball(x: arb, y: arb) -> arb:
     return -magnitude if x < 0 and odd else magnitude
 
 
-def _root(x: Unpacked, n: Unpacked) -> Answer:
-    """Return the special roots; the degree is an integer."""
-    if x.kind >= QUIET_NAN and not is_zero(n):
-        return None
-    if is_zero(n):
-        return _NOT_A_NUMBER
-    odd = number(n).numerator % 2 == 1
-    sign = x.sign if odd else 0
-    if is_zero(x):
-        return Special(Kind.INFINITE, sign, True) if n.sign else Special(Kind.ZERO, sign)
-    if x.sign and not odd:
-        return _NOT_A_NUMBER
-    if x.kind == INFINITE:
-        return Special(Kind.ZERO if n.sign else Kind.INFINITE, sign)
-    return None
+_ROOTS = (
+    SpecialCase(lambda x, n: is_zero(n), _NOT_A_NUMBER, "the degree 0 gives a NaN"),
+    _NAN_OPERAND,
+    SpecialCase(
+        lambda x, n: is_zero(x) and bool(n.sign),
+        lambda x, n: Special(Kind.INFINITE, _sign_of_power(x, n), True),
+        "zero is a pole of a negative degree; of an odd one with the sign of the zero",
+    ),
+    SpecialCase(
+        lambda x, n: is_zero(x),
+        lambda x, n: Special(Kind.ZERO, _sign_of_power(x, n)),
+        "the root of zero is zero; of an odd degree with the sign of the zero",
+    ),
+    SpecialCase(
+        lambda x, n: bool(x.sign) and not _is_odd(n),
+        _NOT_A_NUMBER,
+        "a negative number has no real root of an even degree: NaN",
+    ),
+    SpecialCase(
+        lambda x, n: x.kind == INFINITE,
+        lambda x, n: Special(Kind.ZERO if n.sign else Kind.INFINITE, _sign_of_power(x, n)),
+        "the root of infinity is infinity, of a negative degree zero; of an odd one with the sign of x",
+    ),
+)
 
 
 def _exact_root(x: Fraction, n: Fraction) -> Fraction | None:
@@ -198,11 +303,23 @@ def _root_far(x: Fraction, n: Fraction) -> Near | Huge | None:
 
 
 _ROWS = (
-    FunctionOfTwo("atan2", arb.atan2, _angle, lambda y, x: None, _angle_far),
-    FunctionOfTwo("hypot", lambda x, y: (x * x + y * y).sqrt(), _distance, _exact_distance, _distance_far),
-    FunctionOfTwo("powf", _power_ball, _power, _exact_power, _power_far),
-    FunctionOfTwo("rootn", _root_ball, _root, _exact_root, _root_far),
-)
+    FunctionOfTwo(
+        "atan2", ("y", "x"), arb.atan2, _ANGLES, lambda y, x: None, _angle_far,
+        "angle of the point (x, y)", "for y = 0 and x > 0", LINDEMANN,
+    ),
+    FunctionOfTwo(
+        "hypot", ("x", "y"), lambda x, y: (x * x + y * y).sqrt(), _DISTANCES, _exact_distance, _distance_far,
+        "sqrt(x**2 + y**2)", "where the sum is the square of a rational number", FACTORS,
+    ),
+    FunctionOfTwo(
+        "powf", ("x", "y"), _power_ball, _POWERS, _exact_power, _power_far,
+        "x**y", "where the root of x of y's denominator is rational", FACTORS,
+    ),
+    FunctionOfTwo(
+        "rootn", ("x", "n"), _root_ball, _ROOTS, _exact_root, _root_far,
+        "x**(1 / n)", "at n-th powers of rational numbers", FACTORS,
+    ),
+)  # fmt: skip
 
 FUNCTIONS_OF_TWO: Mapping[str, FunctionOfTwo] = MappingProxyType({row.name: row for row in _ROWS})
 """The functions of two arguments, by name. ``powf`` of an integer is pown and fpowi; the degree of ``rootn`` is one."""
