@@ -17,10 +17,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
+from flint import arb
+
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.reals.elementary import Exactly, integer_operand, result_of, result_of_two
-from halfulp.fp_formats.reals.enclosing import BEYOND, Cell, Grid
+from halfulp.fp_formats.reals.enclosing import BEYOND, Cell, Grid, bits_of_precision, exact_ball
 from halfulp.fp_formats.scalar import QUIET_NAN
 from halfulp.fp_formats.steps import code_at, lowest_rank, ulp_exponent
 
@@ -66,17 +68,27 @@ def distance(name: str, formats: Formats, operands: Sequence[int], dst: FloatFor
 
     None for a result that is one, that is not a finite number, or that overflows.
     """
-    found = exact_result(name, formats, operands, fine_grid(dst))
-    placed = None if found is None else _placed(found, dst)
+    placed = magnitude_of(name, formats, operands, dst)
     if placed is None:
         return None
-    halves, half = placed
-    whole, rest = divmod(halves, 1)
+    whole, rest = divmod(placed[0], 1)
     if not rest:
         return None
     beyond = 2 * rest < 1
     boundary = int(whole) + (not beyond)
-    return Distance((rest if beyond else 1 - rest) / 2, boundary % 2 == 1, beyond, int(half < 0))
+    return Distance((rest if beyond else 1 - rest) / 2, boundary % 2 == 1, beyond, int(placed[1] < 0))
+
+
+def magnitude_of(
+    name: str, formats: Formats, operands: Sequence[int], dst: FloatFormat
+) -> tuple[Fraction, Fraction] | None:
+    """Return the magnitude of an exact result in half ulps of ``dst``, and half an ulp with the sign of the result.
+
+    An even magnitude is a value, an odd one a midpoint. That of an irrational result is exact to 2**-DEPTH. None as
+    `distance`.
+    """
+    found = exact_result(name, formats, operands, fine_grid(dst))
+    return None if found is None else _placed(found, dst)
 
 
 def fine_grid(fmt: FloatFormat) -> Grid:
@@ -106,7 +118,6 @@ def number_of(found: Exactly) -> Fraction | None:
 
 
 def _placed(found: Exactly, dst: FloatFormat) -> tuple[Fraction, Fraction] | None:
-    """Return the magnitude of an exact result in half ulps, and half an ulp with its sign; None as `distance`."""
     number = number_of(found)
     if not number or (number < 0 and not dst.signed) or abs(number) >= _end(dst):
         return None
@@ -174,8 +185,8 @@ def near_boundaries(name: str, src: FloatFormat, dst: FloatFormat, start: int, c
     one = 1 << DEPTH
     while count >= _SHORTEST:
         last, half = count - 1, count // 2
-        found = [exact_result(name, [src], [code_at(src, start + k)], fine_grid(dst)) for k in (0, half, last)]
-        places = [place for result in found if result is not None and (place := _placed(result, dst)) is not None]
+        found = [magnitude_of(name, [src], [code_at(src, start + k)], dst) for k in (0, half, last)]
+        places = [place for place in found if place is not None]
         if len(places) < 3 or len({unit for _, unit in places}) > 1:
             count //= 2
             continue
@@ -212,3 +223,42 @@ def _first(step: int, modulus: int, low: int, high: int) -> int | None:
     # No multiple of the step lies within: take the turns around the modulus as the unknown, modulo the step.
     turns = _first(modulus % step, step, -high % step, -low % step)
     return None if turns is None else -(-(low + modulus * turns) // step)
+
+
+# --- multiples of pi / 2 ----------------------------------------------------------------------------------------------
+
+
+def near_quarter_turns(fmt: FloatFormat, exponent: int, most: int = 4) -> list[int]:
+    """Return arguments from 2**exponent to 2**(exponent + 1) that lie next to multiples of pi / 2, as codes.
+
+    The reduction of such an argument cancels most of its bits. ``most``: the number of arguments.
+    """
+    size = 1 << fmt.mantissa_bits
+    bits = 2 * fmt.precision + 32
+    with bits_of_precision(abs(exponent) + bits + fmt.precision + 64):
+        turns = (exact_ball(2, exponent - fmt.mantissa_bits + bits) / arb.pi()).floor().unique_fmpz()
+    assert turns is not None
+    step, one = int(turns), 1 << bits
+    reach = min(2 * one // size, one >> 2)
+    first = fmt.emin - exponent
+    start = -first + 1 << fmt.mantissa_bits
+    found = multiples_within(step, step * size + reach, one, 2 * reach, size, most)
+    return [fmt.from_magnitude(start + k) for k in found]
+
+
+def from_quarter_turns(fmt: FloatFormat, code: int) -> Fraction | None:
+    """Return the distance of a finite value from the nearest multiple of pi / 2, as a part of pi / 2; None for others.
+
+    The distance is cut after 32 bits beyond twice the precision of the format.
+    """
+    number = scalar.value(fmt, code)
+    if number is None:
+        return None
+    bits = 2 * fmt.precision + 32
+    lead = number.numerator.bit_length() - number.denominator.bit_length()
+    with bits_of_precision(max(lead, 0) + bits + 64):
+        turns = arb(number.numerator) * exact_ball(2, bits) / (arb(number.denominator) * arb.pi())
+        part = turns.floor().unique_fmpz()
+    assert part is not None
+    rest = int(part) % (1 << bits)
+    return Fraction(min(rest, (1 << bits) - rest), 1 << bits)
