@@ -26,14 +26,12 @@ from halfulp.fp_formats.reals.enclosing import BEYOND, Cell, Grid, bits_of_preci
 from halfulp.fp_formats.scalar import QUIET_NAN
 from halfulp.fp_formats.steps import code_at, lowest_rank, ulp_exponent
 
-DEPTH = 64
-"""Bits below half an ulp to which distances are measured: a shorter one counts as about 2**-DEPTH."""
 ENUMERATED = 16
 """Most bits of an argument for which a search looks at each code."""
 _SHORTEST = 8
 """Least number of arguments of an interval: below, the line is not straight enough, or no line."""
 _MOST = 3
-"""Most arguments that are taken from one interval: of a function that is nearly constant, each one is hard."""
+"""Most arguments that are taken from an interval at one distance: of a function near 1 + x, each one is hard."""
 _MIDDLE = 64
 """Binades on each side of 1 that a search looks at, one by one; of the others it looks at as many, evenly spread."""
 
@@ -84,16 +82,25 @@ def magnitude_of(
 ) -> tuple[Fraction, Fraction] | None:
     """Return the magnitude of an exact result in half ulps of ``dst``, and half an ulp with the sign of the result.
 
-    An even magnitude is a value, an odd one a midpoint. That of an irrational result is exact to 2**-DEPTH. None as
-    `distance`.
+    An even magnitude is a value, an odd one a midpoint. That of an irrational result has `depth_of` right bits below
+    half an ulp. None as `distance`.
     """
     found = exact_result(name, formats, operands, fine_grid(dst))
     return None if found is None else _placed(found, dst)
 
 
+def depth_of(fmt: FloatFormat) -> int:
+    """Return the number of bits below half an ulp to which distances are measured.
+
+    Chance alone brings no result of a format that near to a boundary: a shorter distance has a reason, as 1 + x has for
+    the exponential function of a tiny x.
+    """
+    return 2 * fmt.precision + 8
+
+
 def fine_grid(fmt: FloatFormat) -> Grid:
-    """Return the grid of 2**-DEPTH half ulps of a format."""
-    below = fmt.mantissa_bits + 1 + DEPTH
+    """Return the grid of 2**-`depth_of` half ulps of a format."""
+    below = fmt.mantissa_bits + 1 + depth_of(fmt)
     return lambda lead: max(lead, fmt.emin) - below
 
 
@@ -182,7 +189,7 @@ def _binades(src: FloatFormat) -> list[int]:
 
 def near_boundaries(name: str, src: FloatFormat, dst: FloatFormat, start: int, count: int) -> Iterator[int]:
     """Yield arguments among ``count`` consecutive ones that lie next to boundaries, as ranks; ``start``: the first."""
-    one = 1 << DEPTH
+    one = 1 << depth_of(dst)
     while count >= _SHORTEST:
         last, half = count - 1, count // 2
         found = [magnitude_of(name, [src], [code_at(src, start + k)], dst) for k in (0, half, last)]
@@ -195,7 +202,8 @@ def near_boundaries(name: str, src: FloatFormat, dst: FloatFormat, start: int, c
         if abs(middle - first - step * half) > reach:
             count //= 2
             continue
-        yield from (start + k for k in multiples_within(step, first + reach, one, 2 * reach, count, _MOST))
+        for near in (reach >> 8, reach >> 4, reach):
+            yield from (start + k for k in multiples_within(step, first + near, one, 2 * near, count, _MOST))
         return
 
 

@@ -31,6 +31,7 @@ FUNCTIONS = ("function", "function of two", "function of an integer")
 _STREAM = 1 << 41
 """The Philox stream of the searches; their results do not depend on the seed of a set."""
 _ENUMERATED = 16
+_ENUMERATED_PAIRS = 12
 _BINADES = 64
 """Most binades of arguments in which multiples of pi / 2 are approached."""
 _SAMPLES = 512
@@ -79,8 +80,8 @@ def _distance(case: ModelCase, row: Operands) -> Distance | None:
 def hard_rows(case: ModelCase, effort: int = 512) -> tuple[tuple[Operands, Distance], ...]:
     """Return operands of a function with the distances of their results from a boundary, the shortest first.
 
-    All operands of one argument of up to 16 bits, and of two of up to 16 bits together. Else those of a search:
-    ``effort``: the number of intervals of one argument; 8 times as many pairs of operands.
+    All operands of one argument of up to 16 bits, and of two of up to 12 bits together. Else those of a search:
+    ``effort``: the number of intervals of one argument; 4 times as many pairs of operands.
     """
     from halfulp.fp_formats.reals import hard_cases
 
@@ -88,10 +89,10 @@ def hard_rows(case: ModelCase, effort: int = 512) -> tuple[tuple[Operands, Dista
     if case.kind == "function":
         found = hard_cases.search(case.function, case.float_source, float_target(case), dice.below, effort)
         return tuple(((one.code,), one.distance) for one in found)
-    if case.enumerable:
+    if _enumerated(case):
         rows: Iterable[Operands] = product(*(range(1 << width) for width in case.widths))
     else:
-        rows = dict.fromkeys(tuple(_some_code(source, dice) for source in case.sources) for _ in range(8 * effort))
+        rows = dict.fromkeys(tuple(_some_code(source, dice) for source in case.sources) for _ in range(4 * effort))
     placed = ((row, _distance(case, row)) for row in rows)
     known = [(row, distance) for row, distance in placed if distance is not None]
     return tuple(sorted(known, key=lambda found: (found[1].ulps, found[0])))
@@ -103,9 +104,13 @@ def hardest(case: ModelCase, count: int | None) -> list[Operands]:
     """
     groups: dict[Bucket, list[Operands]] = {}
     for row, distance in hard_rows(case, 512 if count is None else max(512, 2 * count)):
-        groups.setdefault(_place(distance), []).append(row)
+        groups.setdefault(_place(float_target(case), distance), []).append(row)
     turns = zip_longest(*groups.values())
     return [row for turn in turns for row in turn if row is not None][:count]
+
+
+def _enumerated(case: ModelCase) -> bool:
+    return sum(case.widths) <= (_ENUMERATED if len(case.widths) == 1 else _ENUMERATED_PAIRS)
 
 
 def _some_code(source: FloatFormat | Integer, dice: Dice) -> int:
@@ -130,12 +135,12 @@ def _depth(case: ModelCase) -> int:
 def _f1_bucket(case: ModelCase, distance: Distance) -> Bucket | None:
     if distance.ulps * (1 << _depth(case)) >= 1:
         return None
-    return _place(distance)
+    return _place(float_target(case), distance)
 
 
-def _place(distance: Distance) -> Bucket:
+def _place(target: FloatFormat, distance: Distance) -> Bucket:
     boundary = "a midpoint" if distance.midpoint else "a value"
-    near = "a hair" if distance.ulps < Fraction(1, 1 << 60) else "just"
+    near = "a hair" if distance.ulps * (1 << 2 * target.precision) < 1 else "just"
     return SIGNS[distance.sign], near, "above" if distance.beyond else "below", boundary
 
 
@@ -370,11 +375,11 @@ def _plain_numbers(fmt: FloatFormat) -> list[int]:
 
 @lru_cache(maxsize=8)
 def exact_rows(case: ModelCase) -> Mapping[Bucket, tuple[Operands, ...]]:
-    """Return operands with results that are values or midpoints of the format: all operands of up to 16 bits together,
-    else those among plain numbers.
+    """Return operands with results that are values or midpoints of the format: all operands, as in `hard_rows`, else
+    those among plain numbers.
     """
     rows: Iterable[Operands]
-    if case.enumerable:
+    if _enumerated(case):
         rows = product(*(range(1 << width) for width in case.widths))
     else:
         fmt = case.float_source
