@@ -78,10 +78,8 @@ print(hu.all_values("f4E2M1FN"))
 print(hu.error([0.1, 0.3, 500.0], to="f8E4M3FN"))
 """,
             "accuracy": """
-def rounded_twice(x):  # to f16 first, and from there to f8E5M2
-    return np.exp(x.astype(np.float16)).astype(x.dtype)
-
-found = hu.accuracy("exp", "f8E5M2", rounded_twice)
+# Rounded twice: to f16 first, and from there to f8E5M2.
+found = hu.accuracy("exp", "f8E5M2", lambda x: np.exp(x.astype(np.float16)).astype(x.dtype))
 print(found.wrong, found.wrong_special, found.max_ulp)
 print(found.example_text(found.tally.worst))
 """,
