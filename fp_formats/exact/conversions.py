@@ -36,6 +36,7 @@ from halfulp.fp_formats.exact.encoding import (
     filled,
     flag_array,
     marked,
+    nans_into,
     operand_nan,
     replace,
     round_pack,
@@ -296,3 +297,30 @@ def _to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, 
     if nan is not None:
         number = where(nan, constant(number, 0 if choice == "saturate" else highest), number)
     return Packed(number, flags)
+
+
+def to_integral(
+    fmt: FloatFormat, a: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
+) -> ArrayResult:
+    """Do `scalar.to_integral` on arrays."""
+    to_integers = RoundingOptions(rounding, policy, want_flags)
+
+    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
+        codes = lift(fmt, chunk, is_wide(options, fmt))
+        if policy.flushing(fmt).operands:
+            codes, _ = flushed(fmt, codes, policy)
+        sign, significand, exponent = unpack(fmt, codes)
+        # One bit to spare: a shift is never 0. Beyond the precision, every shift leaves less than one half.
+        shift = np.clip(-exponent, 0, fmt.precision + 1) + 1
+        whole = round_shift(sign, shift_left(significand, 1), shift, to_integers)
+        packed = round_pack(fmt, sign, whole, np.maximum(exponent, 0), options)
+        special = specials_of(fmt, codes)
+        if special is None or not special.any():
+            return packed
+        index = np.flatnonzero(special)
+        x = classify(fmt, codes[index])
+        infinity = encode_infinity(fmt, x.sign, x.codes, "max")
+        packed = replace(packed, index, Packed(infinity, flag_array(infinity, options, 0)))
+        return nans_into(packed, index, fmt, options, x)
+
+    return run(kernel, RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits))
