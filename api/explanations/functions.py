@@ -116,6 +116,7 @@ def function_parts(
     fmt, mode = operands[0].format, application.fixed
     formula = f"{application.op.removeprefix('math.')}({', '.join(operand.short for operand in operands)})"
     exact_operands = tuple(_exact_operand(operand, profile) for operand in operands)
+    rule: str | None
     account = accounts.account_of(application.name, exact_operands, formula, fmt, _near_enough(fmt))
     if account is None:
         nan = next(operand for operand in operands if isinstance(operand.type, ty.FloatType) and operand.nan)

@@ -239,8 +239,8 @@ def _completed(
         text = "poison" if found_.code is None else integer_code_text(result, found_.code)
         results = (NamedResult("result", result, found_.code, text),)
     total = None
-    floats = isinstance(result, ty.FloatType) and all(isinstance(each.type, ty.FloatType) for each in whole.operands)
-    if floats and isinstance(application, Application):
+    floats = all(isinstance(operand.type, ty.FloatType) for operand in whole.operands)
+    if isinstance(result, ty.FloatType) and floats and isinstance(application, Application):
         value = None if found_.code is None else scalar.value(result.format, found_.code)
         total = total_error(whole.op, whole.operands, value, result.format)
     return replace(

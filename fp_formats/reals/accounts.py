@@ -86,8 +86,8 @@ def account_of(
         return Account(reason or _rational_words(row), None, answer, answer)
     if isinstance(far, Huge):
         sign = -1 if far.sign else 1
-        ends = sorted((sign * Fraction(2) ** BEYOND, sign * Fraction(2) ** (BEYOND + 1)))
-        return Account(_huge_words(name), None, *ends, crude=True)
+        low, high = sorted((sign * Fraction(2) ** BEYOND, sign * Fraction(2) ** (BEYOND + 1)))
+        return Account(_huge_words(name), None, low, high, crude=True)
     grid = grid_of(fmt)
     if far is not None and cell_near(far, grid) is not None:
         return _near(row, known, far, operands, enough)
