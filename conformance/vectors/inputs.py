@@ -1,7 +1,8 @@
 """The operands of a set of vectors, by level, seed and models, as a table that is made part by part.
 
 Levels: ``1`` and ``2``, combinations of TestFloat's corners; ``exhaustive``, every combination; ``random``, uniform
-bits; ``weighted``, TestFloat's random mixture without its corners. Models add the rows that `models` constructs.
+bits; ``weighted``, TestFloat's random mixture without its corners; ``hard``, the arguments of an elementary function
+whose exact results lie next to a value or a midpoint. Models add the rows that `models` constructs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Literal, get_args
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors import quantised, testfloat_levels
 from halfulp.conformance.vectors.intermediate import ModelCase, model_case_of
+from halfulp.conformance.vectors.models.functions import hardest
 from halfulp.conformance.vectors.models.model import Filled, fill
 from halfulp.conformance.vectors.models.table import models_for
 from halfulp.conformance.vectors.philox import uniform
@@ -22,7 +24,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.types import element_width
 
-LevelName = Literal["1", "2", "exhaustive", "random", "weighted"]
+LevelName = Literal["1", "2", "exhaustive", "random", "weighted", "hard"]
 
 EXHAUSTIVE_BITS = 40
 """Most bits of all operands together that are enumerated: more would take years."""
@@ -78,6 +80,8 @@ def rows_of_types(
             return testfloat_levels.uniform_rows(widths, _needed(count), seed)
         case "weighted":
             return testfloat_levels.weighted_rows(kinds, _needed(count), seed)
+        case "hard":
+            raise ValueError("the level 'hard' is about one elementary function, such as math.exp")
     raise ValueError(f"unknown level {level!r}; choose one of {', '.join(get_args(LevelName))}")
 
 
@@ -85,6 +89,8 @@ def rows_of_case(case: OpCase, level: LevelName = "1", seed: int = 0, count: int
     """Return operands of a case, as `rows_of_types`; those of casts of quantised types come in periods: see
     `quantised`.
     """
+    if level == "hard":
+        return _hard_rows(case, count)
     type_ = quantised.quantised_type(case)
     if type_ is None:
         return rows_of_types(case.operand_types, level, seed, count, case.op)
@@ -97,6 +103,13 @@ def rows_of_case(case: OpCase, level: LevelName = "1", seed: int = 0, count: int
         case "random" | "weighted":
             return quantised.uniform_rows(case, type_, _needed(count), seed)
     raise ValueError(f"unknown level {level!r}; choose one of {', '.join(get_args(LevelName))}")
+
+
+def _hard_rows(case: OpCase, count: int | None) -> Rows:
+    model_case = model_case_of(case)
+    if model_case is None or not model_case.function:
+        raise Unsupported(f"the level 'hard' is about elementary functions, and {case.op} is not one")
+    return of_tuples(hardest(model_case, count), model_case.widths)
 
 
 def filled_models(

@@ -73,17 +73,21 @@ _KINDS: Mapping[str, str] = {
     "arith.fptoui": "to integer",
 }
 _UNSIGNED = ("arith.uitofp", "arith.fptoui")
+_POWERS = {"fpowi": "powf", "pown": "powf"}
+"""Functions of a float and an integer by other names."""
 
 
 @dataclass(frozen=True)
 class ModelCase:
     """The case that a model is applied to. ``kind``: add, subtract, multiply, divide, remainder, compare, convert, from
-    integer, to integer, or other.
+    integer, to integer, function, function of two, function of an integer, or other. ``function``: the name of an
+    elementary function.
     """
 
     kind: str
     sources: tuple[Numeric, ...]
     target: Numeric
+    function: str = ""
 
     @property
     def float_source(self) -> FloatFormat:
@@ -142,7 +146,7 @@ class ModelCase:
         return (0, 1) if source.signed or self.kind == "subtract" else (0,)
 
     def __str__(self) -> str:
-        return f"{self.kind} {', '.join(map(str, self.sources))} -> {self.target}"
+        return f"{self.function or self.kind} {', '.join(map(str, self.sources))} -> {self.target}"
 
 
 def _extent(source: Numeric) -> tuple[Fraction, Fraction]:
@@ -170,7 +174,28 @@ def model_case_of(case: OpCase) -> ModelCase | None:
             numeric.append(Integer(width, signed))
         else:
             return None
-    return ModelCase(_KINDS.get(case.op, "other"), tuple(numeric[:-1]), numeric[-1])
+    sources, target = tuple(numeric[:-1]), numeric[-1]
+    function = function_of(case.op)
+    kind = _kind_of_function(sources) if function else _KINDS.get(case.op, "other")
+    return ModelCase(kind, sources, target, function)
+
+
+def function_of(op: str) -> str:
+    """Return the name of the elementary function that an op computes; the empty string for other ops."""
+    name = op.removeprefix("math.")
+    if "." in name:
+        return ""
+    from halfulp.fp_formats.reals.functions import FUNCTIONS
+    from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
+
+    name = _POWERS.get(name, name)
+    return name if name in FUNCTIONS or name in FUNCTIONS_OF_TWO else ""
+
+
+def _kind_of_function(sources: tuple[Numeric, ...]) -> str:
+    if len(sources) == 1:
+        return "function"
+    return "function of an integer" if isinstance(sources[1], Integer) else "function of two"
 
 
 class ExactResult(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from halfulp.command.option import option, positive
 from halfulp.command.options.calls import profile_option
 
-LEVELS = ("1", "2", "exhaustive", "random", "weighted")
+LEVELS = ("1", "2", "exhaustive", "random", "weighted", "hard")
 """`halfulp.conformance.vectors.recipe.LEVELS`, repeated here so that help imports nothing."""
 
 FIELDS: Mapping[str, str] = {

@@ -1,4 +1,6 @@
-"""The table of FPgen's coverage models, B1 to B13 and B19 to B29, and the report of what they cover."""
+"""The table of the coverage models, and the report of what they cover: FPgen's B1 to B13 and B19 to B29, and F1 to F6
+for elementary functions.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from halfulp.conformance.vectors.intermediate import (
 )
 from halfulp.conformance.vectors.models.conversions import B22, B23, B24, B25, B26, B27, B28
 from halfulp.conformance.vectors.models.division import B20, B21
+from halfulp.conformance.vectors.models.functions import F1, F2, F3, F4, F5, F6
 from halfulp.conformance.vectors.models.model import CoverageModel, Filled, applies
 from halfulp.conformance.vectors.models.near_bounds import B2, B4, B5, B6
 from halfulp.conformance.vectors.models.operands import B1, B9, B19
@@ -53,6 +56,12 @@ MODELS: Mapping[str, CoverageModel] = {
         B27,
         B28,
         B29,
+        F1,
+        F2,
+        F3,
+        F4,
+        F5,
+        F6,
     )
 }
 """The models by name. B14 to B18 are about fused multiply-add."""
