@@ -45,14 +45,17 @@ def eval(
 ) -> Any:
     """Evaluate one op without writing MLIR. Return its result as a `Value`, or a tuple of them where it has several.
 
-    ``op``: the full name, as in "arith.addf".
+    ``op``: the full name, as in "arith.addf", or the bare name of a function: "exp" for "math.exp", and those that MLIR
+    has no op for: "sigmoid", "silu", "gelu", "gelu_tanh", "softplus", "mish", "logit", "reciprocal", "exp10", "sinpi",
+    "cospi", "hypot", "pown", "rootn", "tgamma", "lgamma".
     ``operands``: arrays, numbers, `Value`s, or anything else that `convert` takes if the type is given.
     ``type``: the element type (or whole type) of the operands, one for all or one for each; None where the dtype is
     enough.
     ``to``: the element type of the result of a cast.
     ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``, ``predicate="slt"``,
     ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), other attributes as MLIR spells them or as lists. A
-    rounding mode may have any of its names; "stochastic" needs ``seed``, ``rng`` or ``random``, as for `convert`.
+    rounding mode may have any of its names; functions that round once take one, although MLIR's ops have no attribute
+    for it. "stochastic" needs ``seed``, ``rng`` or ``random``, as for `convert`.
     ``profile``, ``on_ub``, ``index_width``, ``track_open``, ``mma``: as for `run`.
 
     Several operands of an op may each stand for any number of values. Where the op accepts only one way to divide the

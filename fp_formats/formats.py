@@ -305,6 +305,10 @@ class FloatFormat:
             return not (code >> self.mantissa_bits) & ((1 << (self.exponent_bits + 1)) - 1) and not self.is_zero(code)
         return 0 < self._magnitude(code) < self.min_normal_magnitude
 
+    def is_normal(self, code: int) -> bool:
+        """Tell whether a code is a finite value that is neither zero nor subnormal."""
+        return not (self.is_nan(code) or self.is_infinite(code) or self.is_zero(code) or self.is_subnormal(code))
+
     def _magnitude(self, code: int) -> int:
         if not self.explicit_integer_bit:
             return code & self.magnitude_mask

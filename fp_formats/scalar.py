@@ -334,6 +334,20 @@ def integer_of(
     return Result((lowest if x.sign and x.kind < QUIET_NAN else highest) & mask, INVALID)
 
 
+def to_integral(fmt: FloatFormat, a: int, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Result:
+    """Round a code to an integer of the same format, in the mode; a zero keeps its sign, and nothing is inexact.
+
+    If the format ends before that integer (8 in f6E2M3FN, from 7.5), it overflows, to nearest even.
+    """
+    x = operand(fmt, a, policy)
+    if x.kind >= QUIET_NAN:
+        return encode_nan(fmt, x, policy, invalid_if_signalling(x))
+    if x.kind == INFINITE:
+        return encode_infinity(fmt, x.sign, 0, "max")
+    whole, _ = round_to_integer(x.sign, x.significand, -x.exponent, rounding, None)
+    return round_pack(fmt, x.sign, whole, 0, RNE, policy)
+
+
 def also(result: Result, flags: int) -> Result:
     """Add flags to a result."""
     return result._replace(flags=result.flags | flags)

@@ -15,7 +15,7 @@ from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.paths.running_sums import has_running_sums, last_running_sum
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import casts, emulated, floats, integer
-from halfulp.semantics.integer import Reading
+from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Fault, Kernel
 from halfulp.semantics.profile import Profile
 

@@ -54,13 +54,13 @@ def arithmetic(profile: Profile, name: str) -> FloatPolicy:
     return replace(policy, denormals="ieee", denormals_f32="as_others") if whole else policy
 
 
-def binary(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Faces:
-    """Return both faces of an operation of two operands."""
+def applied(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Faces:
+    """Return both faces of an operation of any number of operands."""
 
-    def face(ops: FaceOps) -> Callable[[Any, Any], Any]:
+    def face(ops: FaceOps) -> Callable[..., Any]:
         operation = getattr(ops.module, name)
-        return lambda a, b: ops.result(
-            ops.narrow(fmt, operation(F32, ops.widen(fmt, a), ops.widen(fmt, b), *arguments)[0])
+        return lambda *codes: ops.result(
+            ops.narrow(fmt, operation(F32, *(ops.widen(fmt, code) for code in codes), *arguments)[0])
         )
 
     return _both(face)
@@ -68,7 +68,7 @@ def binary(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Faces:
 
 def negate(fmt: FloatFormat) -> Faces:
     """Return both faces of negation."""
-    return _both(lambda ops: lambda a: ops.result(ops.narrow(fmt, ops.module.negate(F32, ops.widen(fmt, a))[0])))
+    return applied("negate", fmt, ())
 
 
 def convert(source: FloatFormat, target: FloatFormat, policy: FloatPolicy) -> Faces:
@@ -134,5 +134,5 @@ class EmulatedOps:
 
     def _binary(self, name: str, fmt: FloatFormat, a: Any, b: Any, how: tuple[Any, ...]) -> Any:
         if fmt.bits < 32:
-            return binary(name, fmt, how)[self._face](a, b)
+            return applied(name, fmt, how)[self._face](a, b)
         return getattr(FACE_OPS[self._face].module, name)(fmt, a, b, *how)

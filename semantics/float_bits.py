@@ -1,7 +1,7 @@
-"""Kernels of operations that look only at the bits of a float: its absolute value, and the class it belongs to.
+"""Kernels of operations that look only at the bits of a float: its sign, and the class it belongs to.
 
 They round nothing, raise no exception flags and depend on no profile. A signalling NaN counts as any other NaN, and
-`absolute` keeps its bits (IEEE 754-2019, 5.5.1 and 5.7.2).
+`absolute` and `copysign` keep its bits (IEEE 754-2019, 5.5.1 and 5.7.2).
 """
 
 from __future__ import annotations
@@ -12,26 +12,57 @@ from functools import lru_cache
 import numpy as np
 
 from halfulp.fp_formats.codes import Codes, Mask, ints_to_codes
+from halfulp.fp_formats.exact import comparisons
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
+from halfulp.fp_formats.scalar import Result
 from halfulp.semantics.casts import sign_bit
-from halfulp.semantics.floats import is_infinite, is_nan
-from halfulp.semantics.kernel import Kernel, Outcome
+from halfulp.semantics.floats import fastmath_rules, float_kernel, is_infinite, is_nan
+from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of
+
+
+def _lone_nan(fmt: FloatFormat) -> int | None:
+    """Return the NaN that has no sign, since its code is that of -0."""
+    return fmt.nan_code if fmt.nan is NanEncoding.NEGATIVE_ZERO else None
 
 
 @lru_cache(maxsize=1024)
-def absolute(fmt: FloatFormat) -> Kernel:
+def absolute(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
     """Return the kernel that clears the sign bit. The NaN of formats whose NaN is the code of -0 stays."""
-    if fmt.sign_mask is None:
-        return Kernel(lambda a: a, lambda a: Outcome((a,)))
-    mask = (1 << fmt.bits) - 1 - fmt.sign_mask
-    stays = fmt.nan_code if fmt.nan is NanEncoding.NEGATIVE_ZERO else None
+    mask = (1 << fmt.bits) - 1 - (fmt.sign_mask or 0)
+    stays = _lone_nan(fmt)
     (cleared,) = ints_to_codes([mask], fmt.bits, (1,))
 
-    def array(a: Codes) -> Outcome:
+    def array(a: Codes) -> ArrayResult:
         found = a & cleared
-        return Outcome((found if stays is None else np.where(a == stays, a, found),))
+        return ArrayResult(found if stays is None else np.where(a == stays, a, found))
 
-    return Kernel(lambda a: a if a == stays else a & mask, array)
+    return float_kernel(lambda a: Result(a if a == stays else a & mask), array, (fmt,), fmt, fastmath, open_nan=False)
+
+
+@lru_cache(maxsize=1024)
+def copysign(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
+    """Return the kernel that gives the first operand the sign of the second, NaNs and zeros included.
+
+    In formats whose NaN is the code of -0, that NaN stays as it is and counts as positive, and zero stays zero.
+    """
+    sign = fmt.sign_mask or 0
+    stays = _lone_nan(fmt)
+    (cleared,), (signs,) = (ints_to_codes([mask], fmt.bits, (1,)) for mask in ((1 << fmt.bits) - 1 - sign, sign))
+
+    def one(a: int, b: int) -> Result:
+        if not sign or (stays is not None and a in (0, stays)):
+            return Result(a)
+        return Result(a & ~sign | (0 if b == stays else b & sign))
+
+    def array(a: Codes, b: Codes) -> ArrayResult:
+        found = a & cleared | b & signs
+        if stays is None:
+            return ArrayResult(found)
+        positive = np.where(b == stays, a & cleared, found)
+        return ArrayResult(np.where((a == stays) | (a == 0), a, positive))
+
+    return float_kernel(one, array, (fmt, fmt), fmt, fastmath, open_nan=False)
 
 
 def has_sign(fmt: FloatFormat, codes: Codes) -> Mask:
@@ -51,6 +82,7 @@ _CLASSES: dict[str, tuple[Callable[[FloatFormat, int], bool], Callable[[FloatFor
         lambda fmt, a: not (fmt.is_nan(a) or fmt.is_infinite(a)),
         lambda fmt, a: ~(is_nan(fmt, a) | is_infinite(fmt, a)),
     ),
+    "isnormal": (FloatFormat.is_normal, comparisons.is_normal),
     "signbit": (
         lambda fmt, a: (
             fmt.sign_mask is not None
@@ -63,7 +95,16 @@ _CLASSES: dict[str, tuple[Callable[[FloatFormat, int], bool], Callable[[FloatFor
 
 
 @lru_cache(maxsize=1024)
-def classify(name: str, fmt: FloatFormat) -> Kernel:
-    """Return the kernel of "isnan", "isinf", "isfinite" or "signbit", with i1 codes as the result."""
+def classify(name: str, fmt: FloatFormat, fastmath: int = 0) -> Kernel:
+    """Return the kernel of "isnan", "isinf", "isfinite", "isnormal" or "signbit", with i1 codes as the result."""
     one, many = _CLASSES[name]
-    return Kernel(lambda a: int(one(fmt, a)), lambda a: Outcome((many(fmt, a).astype(np.uint8),)))
+    rules = fastmath_rules(fastmath, fmt)
+
+    def scalar_face(a: int) -> Scalar:
+        return next((fault for fault, test, _ in rules if getattr(fmt, test)(a)), int(one(fmt, a)))
+
+    def array_face(a: Codes) -> Outcome:
+        faults = faults_of((fault, test(fmt, a)) for fault, _, test in rules)
+        return Outcome((many(fmt, a).astype(np.uint8),), faults)
+
+    return Kernel(scalar_face, array_face, faults=tuple(fault for fault, _, _ in rules))

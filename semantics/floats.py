@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +95,7 @@ def float_kernel(
     NaN result are unspecified. ``loses``: a NaN may be lost, which the faces report as poison. ``flags``: see `Kernel`.
     """
     lost = lost_nan(result)
-    rules = _fastmath_rules(fastmath, *operands, result)
+    rules = fastmath_rules(fastmath, *operands, result)
 
     def scalar_face(*codes: int) -> Scalar:
         found = specification(*codes)
@@ -137,10 +137,12 @@ _FASTMATH_RULES = (
 )
 
 
-def _fastmath_rules(
+def fastmath_rules(
     fastmath: int, *formats: FloatFormat
 ) -> tuple[tuple[Fault, str, Callable[[FloatFormat, Codes], Mask]], ...]:
-    """Return the rules of these flags that any of the formats can break."""
+    """Return the rules of these flags that any of the formats can break: the fault, and its test of one code and of
+    many.
+    """
     return tuple(
         (fault, method, test)
         for bit, code, fault, method, test in _FASTMATH_RULES
@@ -222,7 +224,7 @@ def binary(
     faces: Faces
     flags = None
     if emulates := emulated.emulates(profile, fmt):
-        faces = emulated.binary(name, fmt, arguments)
+        faces = emulated.applied(name, fmt, arguments)
     else:
         specification, array, flagged = getattr(scalar, name), getattr(fast, name), getattr(arithmetic, name)
         flags = flags_of(lambda a, b: flagged(fmt, a, b, *arguments, want_flags=True))
@@ -261,6 +263,43 @@ def no_scalar_face(*codes: int) -> scalar.Result:
     raise AssertionError("stochastic rounding takes its random bits from an array")
 
 
+@cpu.forgotten
+@lru_cache(maxsize=1024)
+def fma(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
+    """Return the kernel of math.fma: a * b + c, rounded once."""
+    arguments = (rounding, profile.arithmetic)
+    if emulated.emulates(profile, fmt):
+        return float_kernel(*emulated.applied("fma", fmt, arguments), (fmt,) * 3, fmt, fastmath)
+    return float_kernel(
+        lambda a, b, c: scalar.fma(fmt, a, b, c, *arguments),
+        lambda a, b, c: fast.fma(fmt, a, b, c, *arguments),
+        (fmt,) * 3,
+        fmt,
+        fastmath,
+        flags=flags_of(lambda a, b, c: arithmetic.fma(fmt, a, b, c, *arguments, want_flags=True)),
+    )
+
+
+@cpu.forgotten
+@lru_cache(maxsize=1024)
+def clamp(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
+    """Return the kernel of math.clampf: maximum(minimum(value, high), low), for operands value, low, high."""
+    lesser, greater = (binary(name, fmt, Rounding.TO_NEAREST_EVEN, 0, profile) for name in ("minimum", "maximum"))
+    flags: FlagRule | None = None
+    if lesser.flags is not None:
+        first, second = lesser.flags, greater.flags
+        assert second is not None
+        flags = lambda a, low, high: first(a, high) | second(lesser.array(a, high).results[0], low)  # noqa: E731
+    return float_kernel(
+        lambda a, low, high: scalar.Result(cast("int", greater.scalar(lesser.scalar(a, high), low))),
+        lambda a, low, high: ArrayResult(greater.array(lesser.array(a, high).results[0], low).results[0]),
+        (fmt,) * 3,
+        fmt,
+        fastmath,
+        flags=flags,
+    )
+
+
 @lru_cache(maxsize=1024)
 def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of "negate" or "flush"."""
@@ -280,7 +319,7 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
 def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of arith.cmpf with MLIR's predicate number."""
     policy = profile.arithmetic
-    rules = _fastmath_rules(fastmath, fmt)
+    rules = fastmath_rules(fastmath, fmt)
     specification: Callable[[int, int], Any] = lambda a, b: scalar.compare(fmt, predicate, a, b, policy)  # noqa: E731
     array: Callable[[Codes, Codes], Any] = lambda a, b: fast.compare(fmt, predicate, a, b, policy)  # noqa: E731
     flags: FlagRule | None = flags_of(lambda a, b: comparisons.compare(fmt, predicate, a, b, policy, want_flags=True))

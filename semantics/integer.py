@@ -4,9 +4,7 @@ Source: the op descriptions of the arith dialect document. Widths run from 0 (on
 is an integer of its width. Operands and results are codes (see `halfulp.fp_formats.codes`). The flags ``nsw``, ``nuw``,
 ``exact`` and ``nneg`` make results poison; leave them out to ignore them.
 
-The scalar face of every op is its specification. A code ``a`` is read as a number in one of two ways: unsigned, ``a``
-itself, or two's complement, ``(a ^ sign) - sign`` with the sign bit's weight ``sign``. With ``sign = 0`` the second
-formula gives the first, so that signed and unsigned ops share one definition (`Reading`).
+The scalar face of every op is its specification; `halfulp.semantics.integer_kernels` says how it reads codes.
 
 The array face works in the dtype of the operands, which may be wider than needed (a 32-bit index is kept in uint64):
 values are sign-extended where an op reads them as signed, and results are cut back to the width. Above 64 bits it maps
@@ -19,24 +17,19 @@ Where an element has several faults, the scalar face gives the first that `Outco
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from halfulp.fp_formats.codes import (
-    LIMB_BITS,
     Codes,
     Mask,
-    code_shape,
-    codes_to_ints,
-    element_shape,
-    ints_to_codes,
     storage_dtype,
 )
-from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, poison, undefined
+from halfulp.semantics.integer_kernels import Faults, Reading, Values, integer_kernel, mask_of, wrap
+from halfulp.semantics.kernel import Fault, Kernel, Scalar, poison, undefined
 
 SIGNED_OVERFLOW = poison("signed overflow with nsw")
 UNSIGNED_OVERFLOW = poison("unsigned overflow with nuw")
@@ -47,112 +40,11 @@ SHIFT_TOO_FAR = poison("shift amount is not less than the bit width")
 DIVISION_BY_ZERO = undefined("division by zero")
 DIVISION_OVERFLOW = undefined("signed division overflow (minimum value divided by -1)")
 
-Values = npt.NDArray[Any]
-"""The numbers of codes: the codes themselves, or a signed array of the same item size."""
-
-Faults = Iterable[tuple[Fault, Mask]]
-ArrayFace = Callable[..., tuple[tuple[Codes, ...], Faults]]
-"""An op on code arrays of rank 1 or more: its results, and its faults in order of precedence. A mask may be all False,
-and smaller than the results if it broadcasts to them.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A reading of codes of ``width`` bits as numbers: two's complement if ``signed``, else the codes themselves."""
-
-    width: int
-    signed: bool
-
-    @property
-    def sign(self) -> int:
-        """The sign bit, 0 if there is none: ``(code ^ sign) - sign`` is the number."""
-        return (1 << self.width) >> 1 if self.signed else 0
-
-    @property
-    def low(self) -> int:
-        """The least number."""
-        return -self.sign
-
-    @property
-    def high(self) -> int:
-        """The greatest number."""
-        return _mask(self.width) >> self.signed
-
-    def values(self, codes: Codes) -> Values:
-        """Return the numbers of an array of codes; it may be that array itself."""
-        if not self.signed:
-            return codes
-        spare = 8 * codes.itemsize - self.width
-        values = codes.view(f"i{codes.itemsize}")
-        return (values << spare) >> spare if spare else values
-
-
-def _mask(width: int) -> int:
-    return (1 << width) - 1
-
-
-def _wrap(width: int, values: Values) -> Codes:
-    """Return the codes of numbers modulo a power of two. Overwrites ``values``, which must be a temporary."""
-    codes: Codes = values.view(f"u{values.itemsize}")
-    if width != 8 * codes.itemsize:
-        codes &= _mask(width)
-    return codes
-
 
 def _overflow_rules(width: int, nsw: bool, nuw: bool) -> tuple[tuple[Reading, Fault], ...]:
     """Return the readings in which an op must not overflow."""
     rules = ((nsw, Reading(width, True), SIGNED_OVERFLOW), (nuw, Reading(width, False), UNSIGNED_OVERFLOW))
     return tuple((reading, fault) for wanted, reading, fault in rules if wanted)
-
-
-def _kernel(
-    operands: tuple[int, ...],
-    results: tuple[int, ...],
-    scalar: Callable[..., Scalar],
-    array: ArrayFace,
-    faults: tuple[Fault, ...] = (),
-    worst: tuple[int, ...] | None = None,
-) -> Kernel:
-    """Return the kernel of an op with these operand and result widths."""
-    wide = max(operands + results) > LIMB_BITS
-    return Kernel(scalar, _mapped(operands, results, scalar) if wide else _ranked(array), worst, faults=faults)
-
-
-def _ranked(array: ArrayFace) -> Callable[..., Outcome]:
-    """Extend an array face to rank 0, where NumPy would compute on scalars and warn that they wrap around."""
-
-    def face(*operands: Codes) -> Outcome:
-        results, faults = array(*(codes if codes.ndim else codes.reshape(1) for codes in operands))
-        whole = results[0].shape
-        shape = whole if any(codes.ndim for codes in operands) else ()
-        masks = ((fault, np.broadcast_to(mask, whole).reshape(shape)) for fault, mask in faults)
-        return Outcome(tuple(codes.reshape(shape) for codes in results), faults_of(masks))
-
-    return face
-
-
-def _mapped(
-    operand_widths: tuple[int, ...], result_widths: tuple[int, ...], scalar: Callable[..., Scalar]
-) -> Callable[..., Outcome]:
-    """Return an array face that calls the scalar face for each element."""
-
-    def face(*operands: Codes) -> Outcome:
-        pairs = tuple(zip(operands, operand_widths, strict=True))
-        shape = np.broadcast_shapes(*(element_shape(codes, width) for codes, width in pairs))
-        columns = (codes_to_ints(np.broadcast_to(codes, code_shape(shape, width)), width) for codes, width in pairs)
-        rows: list[tuple[int, ...]] = []
-        faults: dict[Fault, Mask] = {}
-        for at, element in enumerate(map(scalar, *columns)):
-            if isinstance(element, Fault):
-                faults.setdefault(element, np.zeros(shape, dtype=np.bool_)).flat[at] = True
-                rows.append((0,) * len(result_widths))
-            else:
-                rows.append(element if isinstance(element, tuple) else (element,))
-        results = (ints_to_codes([row[at] for row in rows], width, shape) for at, width in enumerate(result_widths))
-        return Outcome(tuple(results), tuple(faults.items()))
-
-    return face
 
 
 # Addition, subtraction, multiplication ------------------------------------------------------------------------------
@@ -183,7 +75,7 @@ def _wrapping(
     modular: np.ufunc,
     overflows: Callable[[Reading, Codes, Codes, Codes], Mask],
 ) -> Kernel:
-    mask = _mask(width)
+    mask = mask_of(width)
     rules = _overflow_rules(width, nsw, nuw)
     ranges = tuple((reading.sign, reading.low, reading.high, fault) for reading, fault in rules)
 
@@ -194,10 +86,10 @@ def _wrapping(
         return exact(a, b) & mask
 
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
-        result = _wrap(width, modular(a, b))
+        result = wrap(width, modular(a, b))
         return (result,), ((fault, overflows(reading, a, b, result)) for reading, fault in rules)
 
-    return _kernel((width, width), (width,), scalar, array, tuple(fault for _, fault in rules))
+    return integer_kernel((width, width), (width,), scalar, array, tuple(fault for _, fault in rules))
 
 
 def _moved(reading: Reading, a: Codes, b: Codes, result: Codes, beyond: np.ufunc) -> Mask:
@@ -211,7 +103,7 @@ def _moved(reading: Reading, a: Codes, b: Codes, result: Codes, beyond: np.ufunc
 def _product_overflows(reading: Reading, a: Codes, b: Codes, low: Codes) -> Mask:
     """Tell where the high half of a product is not just the sign of the low half."""
     overflows: Mask = _high_half(reading, a, b) != np.where(
-        reading.values(low) < 0, low.dtype.type(_mask(reading.width)), 0
+        reading.values(low) < 0, low.dtype.type(mask_of(reading.width)), 0
     )
     return overflows
 
@@ -222,7 +114,7 @@ def _high_half(reading: Reading, a: Codes, b: Codes) -> Codes:
     if width <= 32:
         wide = np.int64 if reading.signed else np.uint64
         product = reading.values(a).astype(wide) * reading.values(b).astype(wide)
-        return _wrap(width, (product >> width).astype(a.dtype))
+        return wrap(width, (product >> width).astype(a.dtype))
     # 64 x 64 bits by 32-bit halves; no sum here exceeds 64 bits.
     half = 0xFFFFFFFF
     a0, a1, b0, b1 = a & half, a >> 32, b & half, b >> 32
@@ -236,7 +128,7 @@ def _high_half(reading: Reading, a: Codes, b: Codes) -> Codes:
     ):  # a negative code stands for a number smaller by 2**width, so the product is smaller by b * 2**width
         high -= np.where(reading.values(a) < 0, b, 0)
         high -= np.where(reading.values(b) < 0, a, 0)
-    return _wrap(width, high)
+    return wrap(width, high)
 
 
 # Extended addition, subtraction, multiplication -----------------------------------------------------------------------
@@ -244,30 +136,30 @@ def _high_half(reading: Reading, a: Codes, b: Codes) -> Codes:
 
 def addui_extended(width: int) -> Kernel:
     """Return the kernel of arith.addui_extended: the sum modulo 2**width, and the carry as i1."""
-    mask = _mask(width)
+    mask = mask_of(width)
 
     def scalar(a: int, b: int) -> Scalar:
         total = a + b
         return total & mask, total >> width
 
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
-        total = _wrap(width, a + b)
+        total = wrap(width, a + b)
         return (total, (total < a).view(np.uint8)), ()
 
-    return _kernel((width, width), (width, 1), scalar, array)
+    return integer_kernel((width, width), (width, 1), scalar, array)
 
 
 def subui_extended(width: int) -> Kernel:
     """Return the kernel of arith.subui_extended (newer MLIR): the difference modulo 2**width, and the borrow as i1."""
-    mask = _mask(width)
+    mask = mask_of(width)
 
     def scalar(a: int, b: int) -> Scalar:
         return (a - b) & mask, 1 if a < b else 0
 
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
-        return (_wrap(width, a - b), (a < b).view(np.uint8)), ()
+        return (wrap(width, a - b), (a < b).view(np.uint8)), ()
 
-    return _kernel((width, width), (width, 1), scalar, array)
+    return integer_kernel((width, width), (width, 1), scalar, array)
 
 
 def mulsi_extended(width: int) -> Kernel:
@@ -281,16 +173,16 @@ def mului_extended(width: int) -> Kernel:
 
 
 def _multiply_extended(reading: Reading) -> Kernel:
-    width, sign, mask = reading.width, reading.sign, _mask(reading.width)
+    width, sign, mask = reading.width, reading.sign, mask_of(reading.width)
 
     def scalar(a: int, b: int) -> Scalar:
         product = ((a ^ sign) - sign) * ((b ^ sign) - sign)
         return product & mask, product >> width & mask
 
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
-        return (_wrap(width, a * b), _high_half(reading, a, b)), ()
+        return (wrap(width, a * b), _high_half(reading, a, b)), ()
 
-    return _kernel((width, width), (width, width), scalar, array)
+    return integer_kernel((width, width), (width, width), scalar, array)
 
 
 # Division -------------------------------------------------------------------------------------------------------------
@@ -351,7 +243,7 @@ def _division(
     """Return the kernel of a division. ``away_from_zero``: from a mask of negative quotients, a mask of those whose
     magnitude is rounded up.
     """
-    width, sign, mask, high = reading.width, reading.sign, _mask(reading.width), reading.high
+    width, sign, mask, high = reading.width, reading.sign, mask_of(reading.width), reading.high
 
     def scalar(a: int, b: int) -> Scalar:
         if not b:
@@ -386,15 +278,15 @@ def _division(
             flip = signs.view(a.dtype)
             result ^= flip
             result -= flip
-        return (_wrap(width, result),), faults
+        return (wrap(width, result),), faults
 
     overflow = (DIVISION_OVERFLOW,) if reading.signed else ()
     faults = (DIVISION_BY_ZERO, *overflow, *((INEXACT_DIVISION,) if exact else ()))
-    return _kernel((width, width), (width,), scalar, array, faults, worst=(sign, 0))
+    return integer_kernel((width, width), (width,), scalar, array, faults, worst=(sign, 0))
 
 
 def _remainder(reading: Reading) -> Kernel:
-    width, sign, mask = reading.width, reading.sign, _mask(reading.width)
+    width, sign, mask = reading.width, reading.sign, mask_of(reading.width)
 
     def scalar(a: int, b: int) -> Scalar:
         if not b:
@@ -406,9 +298,9 @@ def _remainder(reading: Reading) -> Kernel:
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         zero, divisor = _guarded(reading.values(b))
         rest = np.fmod(reading.values(a), divisor)
-        return (_wrap(width, rest),), [(DIVISION_BY_ZERO, zero)]
+        return (wrap(width, rest),), [(DIVISION_BY_ZERO, zero)]
 
-    return _kernel((width, width), (width,), scalar, array, (DIVISION_BY_ZERO,), worst=(0, 0))
+    return integer_kernel((width, width), (width,), scalar, array, (DIVISION_BY_ZERO,), worst=(0, 0))
 
 
 def _guarded(divisor: Values) -> tuple[Mask, Values]:
@@ -422,7 +314,7 @@ def _guarded(divisor: Values) -> tuple[Mask, Values]:
 
 def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
     """Return the kernel of arith.shli: the bits moved up; with flags, poison unless ``a * 2**b`` fits the width."""
-    mask = _mask(width)
+    mask = mask_of(width)
     rules = _overflow_rules(width, nsw, nuw)
     ranges = tuple((reading.sign, reading.low, reading.high, fault) for reading, fault in rules)
 
@@ -435,12 +327,12 @@ def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
         return a << b & mask
 
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
-        result = _wrap(width, a << b)
+        result = wrap(width, a << b)
         faults = [(SHIFT_TOO_FAR, b >= width)]
         faults += ((fault, _shifted(reading, result, b) != reading.values(a)) for reading, fault in rules)
         return (result,), faults
 
-    return _kernel((width, width), (width,), scalar, array, (SHIFT_TOO_FAR, *(fault for _, fault in rules)))
+    return integer_kernel((width, width), (width,), scalar, array, (SHIFT_TOO_FAR, *(fault for _, fault in rules)))
 
 
 def shrui(width: int, *, exact: bool = False) -> Kernel:
@@ -454,7 +346,7 @@ def shrsi(width: int, *, exact: bool = False) -> Kernel:
 
 
 def _shift_right(reading: Reading, exact: bool) -> Kernel:
-    width, sign, mask = reading.width, reading.sign, _mask(reading.width)
+    width, sign, mask = reading.width, reading.sign, mask_of(reading.width)
 
     def scalar(a: int, b: int) -> Scalar:
         if b >= width:
@@ -465,14 +357,14 @@ def _shift_right(reading: Reading, exact: bool) -> Kernel:
         return result & mask
 
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
-        result = _wrap(width, _shifted(reading, a, b))
+        result = wrap(width, _shifted(reading, a, b))
         faults = [(SHIFT_TOO_FAR, b >= width)]
         if exact:
-            faults.append((INEXACT_SHIFT, _wrap(width, result << b) != a))
+            faults.append((INEXACT_SHIFT, wrap(width, result << b) != a))
         return (result,), faults
 
     faults = (SHIFT_TOO_FAR, INEXACT_SHIFT) if exact else (SHIFT_TOO_FAR,)
-    return _kernel((width, width), (width,), scalar, array, faults)
+    return integer_kernel((width, width), (width,), scalar, array, faults)
 
 
 def _shifted(reading: Reading, a: Codes, b: Codes) -> Values:
@@ -500,7 +392,7 @@ def xori(width: int) -> Kernel:
 
 
 def _bitwise(width: int, scalar: Callable[[int, int], int], ufunc: np.ufunc) -> Kernel:
-    return _kernel((width, width), (width,), scalar, lambda a, b: ((ufunc(a, b),), ()))
+    return integer_kernel((width, width), (width,), scalar, lambda a, b: ((ufunc(a, b),), ()))
 
 
 def maxsi(width: int) -> Kernel:
@@ -530,9 +422,9 @@ def _extremum(reading: Reading, wins: Callable[[int, int], bool], ufunc: np.ufun
         return a if wins((a ^ sign) - sign, (b ^ sign) - sign) else b
 
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
-        return (_wrap(width, ufunc(reading.values(a), reading.values(b))),), ()
+        return (wrap(width, ufunc(reading.values(a), reading.values(b))),), ()
 
-    return _kernel((width, width), (width,), scalar, array)
+    return integer_kernel((width, width), (width,), scalar, array)
 
 
 _PREDICATES: tuple[tuple[bool, Callable[[int, int], bool], np.ufunc], ...] = (
@@ -565,7 +457,7 @@ def cmpi(width: int, predicate: int) -> Kernel:
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (ufunc(reading.values(a), reading.values(b)).view(np.uint8),), ()
 
-    return _kernel((width, width), (1,), scalar, array)
+    return integer_kernel((width, width), (1,), scalar, array)
 
 
 # Casts ----------------------------------------------------------------------------------------------------------------
@@ -618,7 +510,7 @@ def _nonnegative(width: int, nneg: bool) -> tuple[Range, ...]:
 
 
 def _cast(reading: Reading, width: int, rules: tuple[Range, ...] = ()) -> Kernel:
-    sign, mask = reading.sign, _mask(width)
+    sign, mask = reading.sign, mask_of(width)
     dtype = storage_dtype(width)
     ranges = tuple((rule.reading.sign, rule.low, rule.high, rule.fault) for rule in rules)
 
@@ -634,7 +526,7 @@ def _cast(reading: Reading, width: int, rules: tuple[Range, ...] = ()) -> Kernel
         return mask
 
     def array(a: Codes) -> tuple[tuple[Codes, ...], Faults]:
-        result = _wrap(width, reading.values(a).astype(dtype))
+        result = wrap(width, reading.values(a).astype(dtype))
         return (result,), ((rule.fault, outside(rule, a)) for rule in rules)
 
-    return _kernel((reading.width,), (width,), scalar, array, tuple(rule.fault for rule in rules))
+    return integer_kernel((reading.width,), (width,), scalar, array, tuple(rule.fault for rule in rules))

@@ -27,7 +27,7 @@ def properties_of(op: str, given: Sequence[str], sources: Sources) -> dict[str, 
     """Read the keywords of ``--attr``: a name alone is true; a value that is not a keyword of an enum is an MLIR
     attribute.
     """
-    definition = default_registry().find(op)
+    definition = default_registry().lookup(op)
     keywords: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")

@@ -13,7 +13,7 @@ from halfulp.explanations.op_parts import Explainer, OpContext, OpParts
 from halfulp.explanations.texts import bits_of_integer, integer_text
 from halfulp.interp.ir.types import width_of
 from halfulp.semantics import integer
-from halfulp.semantics.integer import Reading
+from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Fault, FaultKind
 
 Rows = list[tuple[str, str]]

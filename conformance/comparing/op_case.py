@@ -103,7 +103,8 @@ class OpCase:
 
 
 def op_case(op: str, types: Sequence[str] | str, to: str | None = None, **properties: Any) -> OpCase:
-    """Return the case of an op on operands of these element types (one for all, or one for each).
+    """Return the case of an op, or of a function by its bare name, on operands of these element types (one for all, or
+    one for each).
 
     ``to``: the element type of the first result, where the operands do not decide it. Raises Unsupported for an unknown
     op, VerifyError and TypeMismatch where the op does not accept the types or properties.
@@ -117,7 +118,7 @@ def op_case(op: str, types: Sequence[str] | str, to: str | None = None, **proper
     module = single_op_module(definition, tensors, properties, result)
     applied = module.body[0].regions[0].blocks[0].operations[0]
     return OpCase(
-        op,
+        definition.name,
         tuple(map(str, operands)),
         tuple(str(ty.element_type(value.type)) for value in applied.results),
         tuple(sorted(properties.items())),

@@ -18,9 +18,11 @@ from halfulp.fp_formats.exact.core import (
     nans_of,
     operands,
     run,
+    unpack,
 )
 from halfulp.fp_formats.exact.encoding import signalling_flags
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.limbs import Limbs, nonzero, shift_right
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RNE
 
@@ -63,5 +65,18 @@ def is_zero(fmt: FloatFormat, codes: Codes) -> Mask:
     return _classes(fmt, codes).zero.reshape(element_shape(codes, fmt.bits))
 
 
+def is_normal(fmt: FloatFormat, codes: Codes) -> Mask:
+    """Return a mask of the finite values that are neither zero nor subnormal."""
+    lifted = _lifted(fmt, codes)
+    _, significand, _ = unpack(fmt, lifted)
+    x = classify(fmt, lifted)
+    found: Mask = nonzero(shift_right(significand, fmt.mantissa_bits)) & ~(x.nan | x.infinite)
+    return found.reshape(element_shape(codes, fmt.bits))
+
+
 def _classes(fmt: FloatFormat, codes: Codes) -> Classified:
-    return classify(fmt, lift(fmt, flattened(codes, fmt.bits, element_shape(codes, fmt.bits)), fmt.limbs == 2))
+    return classify(fmt, _lifted(fmt, codes))
+
+
+def _lifted(fmt: FloatFormat, codes: Codes) -> Limbs:
+    return lift(fmt, flattened(codes, fmt.bits, element_shape(codes, fmt.bits)), fmt.limbs == 2)

@@ -36,6 +36,7 @@ from halfulp.fp_formats.exact.encoding import (
     filled,
     flag_array,
     marked,
+    nans_into,
     operand_nan,
     replace,
     round_pack,
@@ -123,6 +124,19 @@ def convert(
         return packed
 
     return run(kernel, options, dst.bits, (a, src.bits), *offsets, random=random)
+
+
+def round_f64(
+    dst: FloatFormat, numbers: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
+) -> ArrayResult:
+    """Do `scalar.round_pack` on finite codes of f64: round them as results of arithmetic, which `convert` may not."""
+    f64 = FORMATS["f64"]
+    options = rounding_options(rounding, policy, None, want_flags)
+
+    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
+        return round_pack(dst, *unpack(f64, chunk), options)
+
+    return run(kernel, options, dst.bits, (numbers, f64.bits))
 
 
 def _tiny_apart(
@@ -283,3 +297,30 @@ def _to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, 
     if nan is not None:
         number = where(nan, constant(number, 0 if choice == "saturate" else highest), number)
     return Packed(number, flags)
+
+
+def to_integral(
+    fmt: FloatFormat, a: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
+) -> ArrayResult:
+    """Do `scalar.to_integral` on arrays."""
+    to_integers = RoundingOptions(rounding, policy, want_flags)
+
+    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
+        codes = lift(fmt, chunk, is_wide(options, fmt))
+        if policy.flushing(fmt).operands:
+            codes, _ = flushed(fmt, codes, policy)
+        sign, significand, exponent = unpack(fmt, codes)
+        # One bit to spare: a shift is never 0. Beyond the precision, every shift leaves less than one half.
+        shift = np.clip(-exponent, 0, fmt.precision + 1) + 1
+        whole = round_shift(sign, shift_left(significand, 1), shift, to_integers)
+        packed = round_pack(fmt, sign, whole, np.maximum(exponent, 0), options)
+        special = specials_of(fmt, codes)
+        if special is None or not special.any():
+            return packed
+        index = np.flatnonzero(special)
+        x = classify(fmt, codes[index])
+        infinity = encode_infinity(fmt, x.sign, x.codes, "max")
+        packed = replace(packed, index, Packed(infinity, flag_array(infinity, options, 0)))
+        return nans_into(packed, index, fmt, options, x)
+
+    return run(kernel, RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits))

@@ -35,7 +35,7 @@ from halfulp.fp_formats.paths.fast_conversions import (
 )
 from halfulp.fp_formats.paths.tables import CHUNK, by_pairs, by_table, common_shape, in_chunks, table_of
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
-from halfulp.fp_formats.scalar import RNE, STOCHASTIC
+from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
 
 __all__ = [
     "add",
@@ -57,6 +57,7 @@ __all__ = [
     "remainder",
     "subtract",
     "to_integer",
+    "to_integral",
 ]
 
 THROUGH_F32 = (FORMATS["bf16"], FORMATS["f16"])
@@ -82,8 +83,8 @@ _EXTREMA: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> str | None:
     """Return the quicker path of an operation of `exact` on a format, or None. For conversions see `conversion_path`.
 
-    native: NumPy's arithmetic in the format, to nearest even. NaN results, and the sign of zero in minimum and maximum,
-        are computed apart.
+    native: NumPy's arithmetic in the format, to nearest even, and its rounding to integers, in every mode. NaN results,
+        and the sign of zero in minimum and maximum, are computed apart.
     error_free: the same in the other modes, moved to the neighbour where the sign of the error says so (`error_free`).
     through_f32: to nearest even, compute in f32 and round again, which for bf16 and f16 equals rounding once. In the
         other modes, compute in f32 to odd and round in the mode, which is right for formats at least two bits shorter.
@@ -97,6 +98,9 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
         return "bits"
     if operation in ("negate", "flush"):
         return "table" if fmt.bits <= 16 else None
+    if operation == "to_integral":
+        flushing = policy.flushing(fmt).any or not cpu.keeps_subnormals()
+        return "table" if fmt.bits <= 16 else "native" if fmt in NATIVE and not flushing else None
     if operation == "fma":
         quick = fmt in (*THROUGH_F32, F32) and rounding != STOCHASTIC
         return "through_f64" if quick and not policy.flushing(fmt).any and cpu.keeps_subnormals() else None
@@ -339,6 +343,40 @@ def _unary(operation: str, fmt: FloatFormat, a: Codes, policy: FloatPolicy, want
     if want_flags or path_of(operation, fmt, RNE, policy) is None:
         return exactly(a)
     return by_table((operation, fmt, policy), fmt.bits, exactly, a) or exactly(a)
+
+
+_ROUND_TO_INTEGRAL: dict[int, Callable[..., Any]] = {RNE: np.rint, RD: np.floor, RU: np.ceil, RZ: np.trunc}
+
+
+def to_integral(
+    fmt: FloatFormat, a: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
+) -> ArrayResult:
+    """Return what `exact.conversions.to_integral` returns."""
+
+    def exactly(x: Codes) -> ArrayResult:
+        return conversions.to_integral(fmt, x, rounding, policy, want_flags)
+
+    path = None if want_flags else path_of("to_integral", fmt, int(rounding), policy)
+    if path == "table":
+        return by_table(("to_integral", fmt, int(rounding), policy), fmt.bits, exactly, a) or exactly(a)
+    if path is None:
+        return exactly(a)
+    dtype = NATIVE[fmt]
+
+    def work(out: Codes, x: Codes) -> Mask | None:
+        numbers, results = x.view(dtype), out.view(dtype)
+        if rounding == RNA:
+            np.trunc(numbers, out=results)
+            results += np.copysign(np.abs(numbers - results) >= 0.5, numbers)
+        else:
+            _ROUND_TO_INTEGRAL[int(rounding)](numbers, out=results)
+        index = nans_of(results)
+        if index is not None:
+            out[index] = exactly(x[index]).codes
+        return None
+
+    with np.errstate(all="ignore"):
+        return in_chunks(a.shape, fmt.storage_dtype, work, a, longest=NATIVE_CHUNK // dtype.itemsize)
 
 
 def _extremum(

@@ -196,8 +196,11 @@ def _rounding(value: Any) -> Any:
 
 
 def property_of(definition: OpDefinition, name: str) -> Property | None:
-    """Return the property that a keyword of `eval` names: by MLIR's name, or by rounding, overflow, exact or nneg."""
-    return definition.property_named(_PROPERTY_NAMES.get(name, name))
+    """Return the property or choice that a keyword of `eval` names: by MLIR's name, or by rounding, overflow, exact or
+    nneg.
+    """
+    wanted = _PROPERTY_NAMES.get(name, name)
+    return next((each for each in (*definition.properties, *definition.choices) if each.name == wanted), None)
 
 
 def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[str, at.Attribute]:
@@ -215,7 +218,7 @@ def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[st
             continue
         declared = property_of(definition, name)
         if declared is None:
-            known = ", ".join(prop.name for prop in definition.properties) or "none"
+            known = ", ".join(prop.name for prop in (*definition.properties, *definition.choices)) or "none"
             raise VerifyError(f"'{definition.name}' has no property '{name}'; it has {known}", op=definition.name)
         if isinstance(value, at.Attribute):
             attributes[declared.name] = value

@@ -169,7 +169,8 @@ class OpDefinition:
     or None: executing the op is `Unsupported`. ``default_dialect``: the dialect whose ops may be written without its
     name inside the regions. ``assume``: for an op that is made without text (`interp.declare.build`). It takes the
     properties and the number of operands, adds the properties that may be left out there, and returns the operands'
-    element types as far as they follow.
+    element types as far as they follow. ``choices``: properties that MLIR's op does not have: a program cannot state
+    them, but an op that is made without text can (``rounding=`` of `halfulp.eval`).
     """
 
     name: str
@@ -191,6 +192,7 @@ class OpDefinition:
     since: Schema = Schema.MLIR22
     default_dialect: str = ""
     assume: Callable[[dict[str, Attribute], int], Sequence[Type]] | None = None
+    choices: tuple[Property, ...] = ()
 
     @property
     def dialect(self) -> str:
@@ -211,6 +213,7 @@ class Dialect:
     """A named table of ops and attributes, with the parsers of the dialect's own types.
 
     ``types`` maps a mnemonic (``uniform``) to a function that parses the text after it; see `halfulp.interp.text`.
+    The ops of a dialect without a name are functions, which only `Registry.lookup` knows.
     ``partial``: the dialect has more ops and attributes than are declared here. They are kept as if the dialect were
     not registered.
     """
@@ -228,7 +231,7 @@ class Dialect:
 
         Raises ValueError when the dialect already has an op of that name.
         """
-        name = f"{self.name}.{mnemonic}"
+        name = f"{self.name}.{mnemonic}" if self.name else mnemonic
         if name in self.ops:
             raise ValueError(f"op {name} is already registered")
         for key in ("operands", "results"):

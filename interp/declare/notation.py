@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Literal:
-    """Text that is written literally; the empty text means "no space here"."""
+    """Text that is written literally; the empty text means "no space here", and a space means one space."""
 
     text: str
 
@@ -100,7 +100,7 @@ def _read(tokens: list[str], at: int) -> tuple[list[Element], int, int]:
         token = tokens[at]
         at += 1
         if token[0] == "`":
-            elements.append(Literal(token[1:-1].strip()))
+            elements.append(Literal(token[1:-1].strip() or token[1:-1][:1]))
         elif token[0] == "$":
             elements.append(Variable(token[1:]))
         elif token in ("attr-dict", "attr-dict-with-keyword"):
@@ -152,9 +152,10 @@ class Out:
 
     def literal(self, text: str) -> None:
         """Add a literal of the format; an empty one suppresses a space."""
-        if not text:
+        if not text.strip():
+            self.text += text
             self.space = False
-            self.punctuation = True
+            self.punctuation = not text
             return
         if self.space and not (len(text) == 1 and text in (">)}]," if self.punctuation else "<>(){}[],")):
             self.text += " "

@@ -36,11 +36,14 @@ def number_family(mnemonic: str) -> str | None:
     return "integer" if last.endswith("i") else None
 
 
-def op_hint(name: str, dialects: Mapping[str, Dialect]) -> str | None:
-    """Return a hint for the name of an op that is not known, with or without its dialect; None where none is near."""
+def op_hint(name: str, dialects: Mapping[str, Dialect], functions: Iterable[str] = ()) -> str | None:
+    """Return a hint for the name of an op that is not known, with or without its dialect; None where none is near.
+
+    ``functions``: the names of functions that are not ops of a dialect.
+    """
     dialect, dot, mnemonic = name.partition(".")
     if not dot:
-        return _hint_without_dialect(name, dialects)
+        return _hint_without_dialect(name, dialects, functions)
     if name in RENAMED:
         return _renamed(name)
     if dialect not in dialects:
@@ -66,9 +69,10 @@ def _renamed(name: str) -> str:
     return f"{asking(renamed.names)} {renamed.note}"
 
 
-def _hint_without_dialect(mnemonic: str, dialects: Mapping[str, Dialect]) -> str | None:
+def _hint_without_dialect(mnemonic: str, dialects: Mapping[str, Dialect], functions: Iterable[str]) -> str | None:
     exact = [f"{dialect}.{mnemonic}" for dialect in dialects if _is_op(f"{dialect}.{mnemonic}", dialects)]
     if exact:
         return _renamed(exact[0]) if exact[0] in RENAMED else asking(exact)
     known = {op.partition(".")[2]: op for dialect in dialects.values() for op in dialect.ops}
+    known.update((name, name) for name in functions)
     return asking(known[near] for near in nearest(mnemonic, known, number_family))

@@ -29,9 +29,13 @@ MODULES: Mapping[str, str] = {
     "iree_cpu": f"{_ROOT}.iree_cpu",
     "iree_gpu": f"{_ROOT}.iree_gpu",
     "linalg": f"{_ROOT}.linalg",
+    "math": f"{_ROOT}.math.ops",
     "memref": f"{_ROOT}.memref.ops",
     "smt": f"{_ROOT}.smt.ops",
 }
+
+# The module of the functions that have no op: it defines the variable FUNCTIONS, a mapping from name to declaration.
+_FUNCTIONS = f"{_ROOT}.math.functions"
 
 
 class Dialects(Mapping[str, Dialect]):
@@ -109,12 +113,26 @@ class Registry:
         known = self.dialects.get(dialect)
         return known is not None and not known.partial
 
+    def lookup(self, name: str) -> OpDefinition | None:
+        """Return the declaration of the op of that full name, or of the function of that bare name, or None.
+
+        A bare name is that of an op of math ("exp"), or of a function that MLIR has no op for ("sigmoid"). No program
+        can name such a function: `find` does not know it.
+        """
+        return self.find(name) if "." in name else self.find(f"math.{name}") or functions().get(name)
+
     def require(self, name: str) -> OpDefinition:
-        """Return the declaration of the op of that full name. Raises Unsupported where there is none."""
-        found = self.find(name)
+        """Return the declaration that `lookup` finds. Raises Unsupported where there is none."""
+        found = self.lookup(name)
         if found is None:
-            raise Unsupported(f"no op named '{name}' is registered", hint=op_hint(name, self.dialects))
+            raise Unsupported(f"no op named '{name}' is registered", hint=op_hint(name, self.dialects, functions()))
         return found
+
+
+def functions() -> Mapping[str, OpDefinition]:
+    """Return the declarations of the functions that MLIR has no op for, by their bare names."""
+    found: Mapping[str, OpDefinition] = import_module(_FUNCTIONS).FUNCTIONS
+    return found
 
 
 @cache

@@ -78,7 +78,7 @@ def _literal(element: Literal, slots: Slots) -> ElementForm:
         pass
 
     return ElementForm(
-        read if text else nothing,
+        read if text.strip() else nothing,
         lambda printer, operation, out: out.literal(text),
         begins=lambda p: p.tokens[p.pos] == text,
     )

@@ -21,7 +21,7 @@ from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.element_layout import is_unsigned, shape_of_codes, spell_shape
 from halfulp.interp.values.parts import Elements, Parts
 from halfulp.semantics.accumulators import Number, width_of
-from halfulp.semantics.integer import Reading
+from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Fault, Open
 from halfulp.semantics.matrix_units.kinds import KINDS
 from halfulp.semantics.matrix_units.models import Unpublished

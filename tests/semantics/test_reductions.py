@@ -19,7 +19,7 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths.running_sums import has_running_sums, last_running_sum
 from halfulp.semantics import accumulators
 from halfulp.semantics.accumulators import Accumulator, Faults, Number, width_of
-from halfulp.semantics.integer import Reading
+from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Fault
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 from halfulp.semantics.reductions import ORDERS, add_up, multiply_and_add

@@ -5,22 +5,29 @@ The tables read like that document; `halfulp.semantics` computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from itertools import pairwise
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Dialect, OpDefinition, Property, Schema, Trait
 from halfulp.interp.declare.type_rules import TypeRule, derived_type, same_type, type_of_property
 from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.dialects.arith.forms import SELECT
+from halfulp.interp.dialects.elementwise import (
+    bool_like,
+    element_of,
+    elementwise,
+    enum_of,
+    fastmath_of,
+    format_of,
+    rounding_of,
+)
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.literals import decimal_text
 from halfulp.interp.ir.operations import Operation
@@ -102,33 +109,6 @@ _OVERFLOW_FLAGS = Property("overflowFlags", OVERFLOW, default=0)
 _EXACT = Property("isExact", c.UNIT_ATTR, optional=True)
 _NNEG = Property("nonNeg", c.UNIT_ATTR, optional=True, since=Schema.LLVM24)
 
-# --- reading an op's types and properties -----------------------------------------------------------------------------
-
-
-def _element(value: Any) -> ty.Type:
-    return ty.element_type(value.type)
-
-
-def _format(value: Any) -> FloatFormat:
-    element = _element(value)
-    assert isinstance(element, ty.FloatType)
-    return element.format
-
-
-def _enum(op: Operation, name: str) -> int | None:
-    attribute = op.properties.get(name)
-    if isinstance(attribute, EnumAttr | at.IntegerAttr):
-        return attribute.value
-    return None
-
-
-def _fastmath(op: Operation) -> int:
-    return _enum(op, "fastmath") or 0
-
-
-def _rounding(op: Operation) -> Rounding:
-    return Rounding(_enum(op, "roundingmode") or 0)
-
 
 def _integer_flags(op: Operation, settings: Settings) -> dict[str, bool]:
     """Return the poison-generating flags of an op as keyword arguments of its kernel; none where the profile ignores
@@ -136,7 +116,7 @@ def _integer_flags(op: Operation, settings: Settings) -> dict[str, bool]:
     """
     if not settings.profile.keeps_integer_flags:
         return {}
-    overflow = _enum(op, "overflowFlags") or 0
+    overflow = enum_of(op, "overflowFlags") or 0
     flags = {
         "nsw": bool(overflow & 1),
         "nuw": bool(overflow & 2),
@@ -159,40 +139,6 @@ _SAME_DIMENSIONS = TypeRule(
 )
 
 
-def _compatible(one: ty.Type, other: ty.Type) -> bool:
-    """Tell whether both are vectors, ranked tensors or unranked ones, of shapes that may be the same at run time."""
-    if isinstance(one, ty.VectorType) != isinstance(other, ty.VectorType):
-        return False
-    first, second = ty.shape_of(one), ty.shape_of(other)
-    if first is None or second is None or len(first) != len(second):
-        return first is second is None
-    return all(a == b or a is None or b is None for a, b in zip(first, second, strict=True))
-
-
-def _containers(types: Mapping[str, Any]) -> list[ty.Type]:
-    return [type_ for type_ in types.values() if isinstance(type_, ty.VectorType | ty.TensorType)]
-
-
-_ELEMENTWISE = (
-    TypeRule(
-        "if an operand is non-scalar, then there must be at least one non-scalar result",
-        solve=lambda types, properties: None,
-        holds=lambda types, properties: not _containers(types) or bool(_containers({"out": types["out"]})),
-    ),
-    TypeRule(
-        "all non-scalar operands/results must have the same shape and base type",
-        solve=lambda types, properties: None,
-        holds=lambda types, properties: all(_compatible(one, other) for one, other in pairwise(_containers(types))),
-    ),
-)
-"""Check the trait Elementwise where no other trait makes the types alike: a scalar operand stands for all elements."""
-
-
-def _bool_like(type_: ty.Type) -> ty.Type:
-    """Return i1 in the container of ``type_``: the result type of a comparison."""
-    return ty.with_element(type_, ty.I1)
-
-
 def _binary_integer(
     mnemonic: str, factory: Callable[..., Kernel], traits: tuple[Trait, ...] = _SAME, flags: str = ""
 ) -> OpDefinition:
@@ -200,7 +146,7 @@ def _binary_integer(
     group = {"": "", "overflow": "(`overflow` `` $overflowFlags^)? ", "exact": "(`exact` $isExact^)? "}[flags]
 
     def build(op: Operation, settings: Settings) -> Kernel:
-        return factory(settings.width(_element(op.results[0])), **_integer_flags(op, settings))
+        return factory(settings.width(element_of(op.results[0])), **_integer_flags(op, settings))
 
     return arith.op(
         mnemonic,
@@ -224,8 +170,8 @@ def _binary_float(
     """Declare an op ``$lhs, $rhs : type`` on floats, with fast-math flags and, in newer MLIR, a rounding mode."""
 
     def build(op: Operation, settings: Settings) -> Kernel:
-        fmt = _format(op.results[0])
-        return floats.binary(name, fmt, _rounding(op), _fastmath(op), settings.profile, zeros_open)
+        fmt = format_of(op.results[0])
+        return floats.binary(name, fmt, rounding_of(op), fastmath_of(op), settings.profile, zeros_open)
 
     mode = "($roundingmode^)? " if rounding else ""
     return arith.op(
@@ -260,7 +206,7 @@ def _cast(
     """Declare a cast ``$in : type to type``. ``allowed`` tells which element types go together."""
 
     def verify(op: Operation) -> str | None:
-        return None if allowed(_element(op.operands[0]), _element(op.results[0])) else _incompatible(op)
+        return None if allowed(element_of(op.operands[0]), element_of(op.results[0])) else _incompatible(op)
 
     return arith.op(
         mnemonic,
@@ -362,7 +308,7 @@ _binary_integer("minui", integer.minui, _COMMUTATIVE)
 
 def _integer_kernel(factory: Callable[[int], Kernel]) -> Elementwise:
     def build(op: Operation, settings: Settings) -> Kernel:
-        return factory(settings.width(_element(op.operands[0])))
+        return factory(settings.width(element_of(op.operands[0])))
 
     return Elementwise(build)
 
@@ -381,7 +327,7 @@ for _mnemonic, _names, _factory, _traits, _since in (
         type_rules=(
             same_type("lhs", "rhs", _value),
             derived_type(
-                _carry, _value, _bool_like, "all non-scalar operands/results must have the same shape and base type"
+                _carry, _value, bool_like, "all non-scalar operands/results must have the same shape and base type"
             ),
         ),
         evaluate=_integer_kernel(_factory),
@@ -403,13 +349,13 @@ for _mnemonic, _factory in (("mulsi_extended", integer.mulsi_extended), ("mului_
 
 
 def _cmpi(op: Operation, settings: Settings) -> Kernel:
-    predicate = _enum(op, "predicate")
+    predicate = enum_of(op, "predicate")
     assert predicate is not None
-    return integer.cmpi(settings.width(_element(op.operands[0])), predicate)
+    return integer.cmpi(settings.width(element_of(op.operands[0])), predicate)
 
 
 _RESULT_OF_COMPARISON = derived_type(
-    "result", "lhs", _bool_like, "failed to verify that result type has i1 element type and same shape as operands"
+    "result", "lhs", bool_like, "failed to verify that result type has i1 element type and same shape as operands"
 )
 
 arith.op(
@@ -441,7 +387,7 @@ _binary_float("minimumnumf", "minimum_number", _COMMUTATIVE, since=Schema.LLVM24
 
 def _unary_float(mnemonic: str, name: str, operand: str, since: Schema = Schema.MLIR22) -> OpDefinition:
     def build(op: Operation, settings: Settings) -> Kernel:
-        return floats.unary(name, _format(op.results[0]), _fastmath(op), settings.profile)
+        return floats.unary(name, format_of(op.results[0]), fastmath_of(op), settings.profile)
 
     return arith.op(
         mnemonic,
@@ -460,9 +406,9 @@ _unary_float("flush_denormals", "flush", "operand", since=Schema.LLVM24)
 
 
 def _cmpf(op: Operation, settings: Settings) -> Kernel:
-    predicate = _enum(op, "predicate")
+    predicate = enum_of(op, "predicate")
     assert predicate is not None
-    return floats.compare(predicate, _format(op.operands[0]), _fastmath(op), settings.profile)
+    return floats.compare(predicate, format_of(op.operands[0]), fastmath_of(op), settings.profile)
 
 
 arith.op(
@@ -481,7 +427,7 @@ arith.op(
 
 def _integer_cast(factory: Callable[..., Kernel]) -> Callable[[Operation, Settings], Kernel]:
     def build(op: Operation, settings: Settings) -> Kernel:
-        source, target = settings.width(_element(op.operands[0])), settings.width(_element(op.results[0]))
+        source, target = settings.width(element_of(op.operands[0])), settings.width(element_of(op.results[0]))
         return factory(source, target, **_integer_flags(op, settings))
 
     return build
@@ -504,8 +450,8 @@ _cast(
 
 
 def _float_conversion(op: Operation, settings: Settings) -> Kernel:
-    source, target = _format(op.operands[0]), _format(op.results[0])
-    return casts.convert(source, target, _rounding(op), _fastmath(op), settings.profile)
+    source, target = format_of(op.operands[0]), format_of(op.results[0])
+    return casts.convert(source, target, rounding_of(op), fastmath_of(op), settings.profile)
 
 
 def _same_width(source: ty.Type, target: ty.Type) -> bool:
@@ -536,9 +482,9 @@ _cast(
 
 def _from_integer(signed: bool) -> Callable[[Operation, Settings], Kernel]:
     def build(op: Operation, settings: Settings) -> Kernel:
-        width = settings.width(_element(op.operands[0]))
+        width = settings.width(element_of(op.operands[0]))
         flags = _integer_flags(op, settings)
-        return casts.from_integer(width, signed, _format(op.results[0]), settings.profile, **flags)
+        return casts.from_integer(width, signed, format_of(op.results[0]), settings.profile, **flags)
 
     return build
 
@@ -546,7 +492,7 @@ def _from_integer(signed: bool) -> Callable[[Operation, Settings], Kernel]:
 def _to_integer(signed: bool) -> Callable[[Operation, Settings], Kernel]:
     def build(op: Operation, settings: Settings) -> Kernel:
         return casts.to_integer(
-            _format(op.operands[0]), settings.width(_element(op.results[0])), signed, settings.profile
+            format_of(op.operands[0]), settings.width(element_of(op.results[0])), signed, settings.profile
         )
 
     return build
@@ -583,11 +529,11 @@ def _scaling(
     factory = casts.scaling_extf if mnemonic == "scaling_extf" else casts.scaling_truncf
 
     def build(op: Operation, settings: Settings) -> Kernel:
-        source, scale = (_format(operand) for operand in op.operands)
-        return factory(source, scale, _format(op.results[0]), _rounding(op), _fastmath(op), settings.profile)
+        source, scale = (format_of(operand) for operand in op.operands)
+        return factory(source, scale, format_of(op.results[0]), rounding_of(op), fastmath_of(op), settings.profile)
 
     def verify(op: Operation) -> str | None:
-        return None if allowed(_element(op.operands[0]), _element(op.results[0])) else _incompatible(op)
+        return None if allowed(element_of(op.operands[0]), element_of(op.results[0])) else _incompatible(op)
 
     return arith.op(
         mnemonic,
@@ -596,7 +542,7 @@ def _scaling(
         results={"out": c.FLOAT_LIKE},
         properties=properties,
         traits=(Trait.ELEMENTWISE,),
-        type_rules=(_SAME_DIMENSIONS, *_ELEMENTWISE),
+        type_rules=(_SAME_DIMENSIONS, *elementwise("out")),
         verify=verify,
         evaluate=Elementwise(build, may_be_scalar=frozenset({1})),
     )

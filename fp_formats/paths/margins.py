@@ -1,0 +1,286 @@
+"""Approximations of the elementary functions in f64, each with a margin, and the results that a margin settles.
+
+NumPy and the C library promise no accuracy. The margins are claims about them: hundreds of times wider than the errors
+that are known, and tested against Arb. A result that a margin does not settle is computed by
+`halfulp.fp_formats.reals`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Mask
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+
+Reals = npt.NDArray[np.float64]
+Map = Callable[[Reals], Reals]
+
+MARGIN = 1 << 11
+"""The margin of most functions, in ulp of f64: an error of 2**-42 of the result, or up to twice as much."""
+WIDEST = 1 << 15
+"""The largest margin of any function."""
+LONGEST_MANTISSA = 28
+"""Mantissa bits of the longest format for which margins settle all but a few results."""
+FARTHEST = 1000
+"""The operands and the format of a result lie between 2**-FARTHEST and 2**FARTHEST."""
+
+_F64 = FORMATS["f64"]
+_SIGN = np.uint64(_F64.sign_mask or 0)
+_MAGNITUDE = np.uint64(_F64.magnitude_mask)
+# Numbers below and above all those formats. They lie between the points of every grid.
+_TINY, _HUGE = 2.0**-1020 * 4 / 3, 2.0**1020 * 4 / 3
+
+
+@dataclass(frozen=True)
+class Side:
+    """What theory says of a result near a number: its magnitude is above or below ``number``, and never equal.
+
+    ``number``: from the operand, the number, exact or rounded to f64; 0 where nothing is known. ``outward``: True if
+    the magnitude of the result is above it, or a function that tells.
+    """
+
+    number: Callable[[Reals], Any]
+    outward: bool | Callable[[Reals], Any]
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """A function on arrays of f64, and the claim that its error is below ``margin`` ulp.
+
+    The claim is for finite operands other than zero, of magnitudes between 2**-FARTHEST and 2**FARTHEST, where
+    ``holds`` is true. The result is NaN exactly if the operand is outside of the domain of the function.
+    ``overflows``: an infinity stands for a huge number, and not for a pole. ``underflows``: a zero stands for a tiny
+    number of the same sign, and not for an exact zero.
+    """
+
+    function: Map
+    sides: tuple[Side, ...] = ()
+    overflows: bool = False
+    underflows: bool = False
+    margin: int = MARGIN
+    holds: Callable[[Reals, Reals], Mask] | None = None
+
+    def near(self, x: Reals) -> Reals:
+        """Return numbers within the margin of the results, on the right side of the numbers of ``sides``.
+
+        NaN for operands outside of the domain; an infinity where nothing is claimed.
+        """
+        with np.errstate(all="ignore"):
+            y = self.function(x)
+            magnitude = np.absolute(y)
+            unknown = np.zeros(x.shape, np.bool_)
+            if not self.overflows:
+                unknown |= magnitude == np.inf
+            if not self.underflows:
+                unknown |= magnitude == 0
+            if self.holds is not None:
+                unknown |= ~self.holds(x, y) & ~np.isnan(y)
+            magnitude = np.clip(magnitude, _TINY, _HUGE)
+            bits = magnitude.view(np.int64)
+            for side in self.sides:
+                number = np.absolute(np.asarray(side.number(x), np.float64)).view(np.int64)
+                outward = side.outward(x) if callable(side.outward) else side.outward
+                beside = number + np.where(outward, self.margin, -self.margin)
+                bits[...] = np.where(np.absolute(bits - number) <= self.margin, beside, bits)
+            magnitude[unknown] = np.inf
+        return np.copysign(magnitude, y)
+
+
+def fits(fmt: FloatFormat) -> bool:
+    """Tell whether all finite values of a format but zero lie between 2**-FARTHEST and 2**FARTHEST."""
+    return fmt.emax < FARTHEST and fmt.emin - fmt.mantissa_bits > -FARTHEST
+
+
+def settled(y: Reals, margin: int, dst: FloatFormat) -> Mask:
+    """Tell which numbers round to ``dst`` like every number less than ``margin`` ulp away, in each mode, with the same
+    flags.
+
+    All rounding boundaries lie on a grid: the values of the format with one more bit of precision, at any exponent. It
+    holds the values and midpoints, those of subnormals, and what tells a tiny result. A number is settled if no point
+    of the grid is nearer than the margin. Infinities and NaNs are not settled.
+    """
+    grid = np.uint64((1 << _F64.mantissa_bits - dst.mantissa_bits - 1) - 1)
+    above = (y.view(np.uint64) + np.uint64(margin - 1)) & grid
+    found: Mask = above >= np.uint64(2 * margin - 1)
+    return found
+
+
+# --- functions that NumPy lacks ---------------------------------------------------------------------------------------
+
+
+def _each(function: Callable[[float], float], outside: float = math.nan) -> Map:
+    """Return a function of Python's math on arrays; ``outside`` and infinity in place of its errors."""
+
+    def safe(x: float) -> float:
+        try:
+            return function(x)
+        except ValueError:
+            return outside
+        except OverflowError:
+            return math.inf
+
+    def of_array(x: Reals) -> Reals:
+        flat = x.ravel().tolist()
+        try:
+            results = list(map(function, flat))
+        except (ValueError, OverflowError):
+            results = list(map(safe, flat))
+        return np.array(results, np.float64).reshape(x.shape)
+
+    return of_array
+
+
+def _quarters(x: Reals) -> tuple[Reals, Reals]:
+    """Return how often a half fits into abs(x), to nearest, modulo 4; and pi times the rest, which is exact before."""
+    whole = np.fmod(np.absolute(x), 2)
+    halves = np.rint(2 * whole)
+    return np.fmod(halves, 4), np.pi * (whole - halves / 2)
+
+
+def _sinpi(x: Reals) -> Reals:
+    quarter, rest = _quarters(x)
+    turned = np.where(np.fmod(quarter, 2) == 0, np.sin(rest), np.cos(rest))
+    return np.where(quarter >= 2, -turned, turned) * np.sign(x)
+
+
+def _cospi(x: Reals) -> Reals:
+    quarter, rest = _quarters(x)
+    turned = np.where(np.fmod(quarter, 2) == 0, np.cos(rest), -np.sin(rest))
+    return np.where(quarter >= 2, -turned, turned)
+
+
+def _sigmoid(x: Reals) -> Reals:
+    return 1 / (1 + np.exp(-x))
+
+
+def _gelu(x: Reals) -> Reals:
+    return x * _erfc(x * -math.sqrt(0.5)) / 2
+
+
+def _gelu_tanh(x: Reals) -> Reals:
+    inner: Reals = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
+    result: Reals = x / (1 + np.exp(-2 * inner))
+    return result
+
+
+def _softplus(x: Reals) -> Reals:
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.absolute(x)))
+
+
+def _mish(x: Reals) -> Reals:
+    # tanh(log(1 + e)) = e * (e + 2) / (e * (e + 2) + 2) with e = exp(x); divided by e**2 where x > 0
+    e = np.exp(-np.absolute(x))
+    above, below = 1 + 2 * e, e * (e + 2)
+    factor: Reals = np.where(x > 0, above / (above + 2 * e * e), below / (below + 2))
+    return x * factor
+
+
+def _logit(x: Reals) -> Reals:
+    # 2 * x - 1 is exact where it cancels.
+    middle = np.absolute(x - 0.5) < 0.25
+    return np.where(middle, 2 * np.arctanh(np.where(middle, 2 * x - 1, 0)), np.log(x) - np.log1p(-x))
+
+
+_erfc = _each(math.erfc)
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+_HALF_AND_ONE = 2.0
+
+
+def _itself(x: Reals) -> Reals:
+    return x
+
+
+def _half(x: Reals) -> Reals:
+    return x / 2
+
+
+def _constant(value: float) -> Callable[[Reals], float]:
+    return lambda x: value
+
+
+def _where(condition: Callable[[Reals], Mask], number: Callable[[Reals], Any]) -> Callable[[Reals], Any]:
+    return lambda x: np.where(condition(x), number(x), 0.0)
+
+
+def _positive(x: Reals) -> Mask:
+    return x > 0
+
+
+def _negative(x: Reals) -> Mask:
+    return x < 0
+
+
+def _off_half_turns(x: Reals) -> Mask:
+    found: Mask = np.rint(2 * x) != 2 * x
+    return found
+
+
+_ONE = _constant(1.0)
+_ABOVE_X, _BELOW_X, _BELOW_ONE = Side(_itself, True), Side(_itself, False), Side(_ONE, False)
+_EXPONENTIAL = (Side(_ONE, _positive),)
+_HALF_TURNS = (Side(_where(_off_half_turns, _ONE), False),)  # 1 is reached at multiples of 1/2
+_RAMP = (_BELOW_X, Side(_half, _positive))  # from x / 2 near zero to x far above
+
+APPROXIMATIONS: Mapping[str, Approximation] = MappingProxyType(
+    {
+        "exp": Approximation(np.exp, _EXPONENTIAL, overflows=True, underflows=True),
+        "exp2": Approximation(np.exp2, _EXPONENTIAL, overflows=True, underflows=True),
+        "exp10": Approximation(lambda x: np.power(10.0, x), _EXPONENTIAL, overflows=True, underflows=True),
+        "expm1": Approximation(
+            np.expm1, (Side(_itself, _positive), Side(_where(lambda x: x < -1, _ONE), False)), overflows=True
+        ),
+        "log": Approximation(np.log),
+        "log2": Approximation(np.log2),
+        "log10": Approximation(np.log10),
+        "log1p": Approximation(np.log1p, (Side(_itself, _negative),)),
+        "sin": Approximation(np.sin, (_BELOW_X,)),
+        "cos": Approximation(np.cos, (_BELOW_ONE,)),
+        "tan": Approximation(np.tan, (Side(_where(lambda x: np.absolute(x) < 1, _itself), True),)),
+        "sinpi": Approximation(_sinpi, _HALF_TURNS),
+        "cospi": Approximation(_cospi, _HALF_TURNS),
+        "asin": Approximation(np.arcsin, (_ABOVE_X,)),
+        "acos": Approximation(np.arccos),
+        "atan": Approximation(np.arctan, (_BELOW_X,)),
+        "sinh": Approximation(np.sinh, (_ABOVE_X,), overflows=True),
+        "cosh": Approximation(np.cosh, (Side(_ONE, True),), overflows=True),
+        "tanh": Approximation(np.tanh, (_BELOW_X, _BELOW_ONE)),
+        "asinh": Approximation(np.arcsinh, (_BELOW_X,)),
+        "acosh": Approximation(np.arccosh),
+        "atanh": Approximation(np.arctanh, (_ABOVE_X,)),
+        "sqrt": Approximation(np.sqrt),
+        "rsqrt": Approximation(lambda x: 1 / np.sqrt(x)),
+        "cbrt": Approximation(np.cbrt),
+        "erf": Approximation(_each(math.erf), (_BELOW_ONE,)),
+        "erfc": Approximation(_erfc, (Side(_ONE, _negative), Side(_constant(2.0), False)), underflows=True),
+        "tgamma": Approximation(
+            _each(math.gamma),
+            (Side(_where(lambda x: np.absolute(x) < 0.1, lambda x: 1 / x), _negative),),
+            overflows=True,
+            underflows=True,
+        ),
+        # Not near its zeros, where the error is not small beside the result.
+        "lgamma": Approximation(
+            _each(math.lgamma, math.inf),
+            margin=WIDEST,
+            holds=lambda x, y: np.absolute(y) > np.maximum(0.25, np.absolute(x) / 8),
+        ),
+        "sigmoid": Approximation(_sigmoid, (_BELOW_ONE, Side(_constant(0.5), _positive)), underflows=True),
+        "silu": Approximation(lambda x: x / (1 + np.exp(-x)), _RAMP, underflows=True),
+        "gelu": Approximation(_gelu, _RAMP, margin=WIDEST, underflows=True),
+        "gelu_tanh": Approximation(_gelu_tanh, _RAMP, margin=WIDEST, underflows=True),
+        "softplus": Approximation(_softplus, (Side(_where(_positive, _itself), True),), underflows=True),
+        "mish": Approximation(_mish, (_BELOW_X, Side(lambda x: 3 * x / 5, _positive)), underflows=True),
+        "logit": Approximation(_logit),
+        "reciprocal": Approximation(lambda x: 1 / x),
+    }
+)
+"""The functions of one argument, by the names of `halfulp.fp_formats.reals`."""

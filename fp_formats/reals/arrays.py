@@ -1,0 +1,171 @@
+"""Elementary functions on arrays of codes, by one ball of fixed precision for each element.
+
+This settles all but a few results of formats of every width. `halfulp.fp_formats.reals.elementary` computes the rest:
+special operands, exact results, and those whose ball holds a rounding boundary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb
+
+from halfulp.fp_formats.codes import Codes, Mask, ints_to_codes, limbs_to_ints
+from halfulp.fp_formats.exact import conversions, core
+from halfulp.fp_formats.exact.core import ArrayResult, Packed, RoundingOptions
+from halfulp.fp_formats.exact.encoding import round_pack
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.limbs import Wide, equal, widen
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
+from halfulp.fp_formats.reals.enclosing import bits_of_precision, exact_ball
+from halfulp.fp_formats.reals.functions import FUNCTIONS
+from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
+from halfulp.fp_formats.scalar import RNE
+
+_F64 = FORMATS["f64"]
+_LONGEST = 126
+"""Bits of the longest significand that `round_pack` takes."""
+_BELOW_GRID = 43
+"""Bits of a significand below the grid of its rounding boundaries, where there is room: so few results lie close."""
+_SPARE = 16
+"""Bits of a ball beyond those of the significand that is taken from it."""
+
+
+class Settled(NamedTuple):
+    """Results of one dimension, and the mask of those that are right. The others have any code."""
+
+    result: ArrayResult
+    mask: Mask
+
+
+def unary(
+    name: str,
+    src: FloatFormat,
+    a: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    dst: FloatFormat | None = None,
+    want_flags: bool = False,
+) -> Settled:
+    """Return what `halfulp.fp_formats.reals.elementary.unary` returns, for codes of one dimension."""
+    function = FUNCTIONS[name].ball
+    balls, known = _operands(src, a, policy)
+    return _settled(lambda: map(function, balls), known, rounding, policy, dst or src, want_flags)
+
+
+def binary(
+    name: str,
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    dst: FloatFormat | None = None,
+    want_flags: bool = False,
+) -> Settled:
+    """Return what `halfulp.fp_formats.reals.elementary.binary` returns, for codes of one dimension and one length."""
+    function = FUNCTIONS_OF_TWO[name].ball
+    first, finite = _operands(fmt, a, policy)
+    second, other = _operands(fmt, b, policy)
+    known = finite & other
+    if name == "powf":  # the sign of a power, and whether it exists, belongs to the specification
+        known &= ~_negative(fmt, a)
+    return _settled(lambda: map(function, first, second), known, rounding, policy, dst or fmt, want_flags)
+
+
+def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
+    negative: Mask = core.sign_of(fmt, core.lift(fmt, codes, fmt.limbs == 2)) != 0
+    return negative
+
+
+def _operands(fmt: FloatFormat, codes: Codes, policy: FloatPolicy) -> tuple[list[arb], Mask]:
+    """Return operands as exact balls, and the mask of the finite ones other than zero. The others have any ball."""
+    options = RoundingOptions(RNE, policy, False)
+    (lifted,) = core.operands(fmt, options, codes)
+    special = core.specials_of(fmt, lifted)
+    known: Mask = ~equal(core.magnitude_of(fmt, lifted), 0) if fmt.zero else np.ones(len(codes), np.bool_)
+    if special is not None:
+        known &= ~special
+    if fmt.emax <= _F64.emax and fmt.emin - fmt.mantissa_bits >= _F64.emin - _F64.mantissa_bits:
+        # Flushed operands are zeros, which are not known.
+        numbers = codes if fmt == _F64 else conversions.convert(fmt, _F64, codes).codes
+        return list(map(arb, np.where(known, numbers, np.uint64(0)).view(np.float64).tolist())), known
+    signs, significands, exponents = core.unpack(fmt, lifted)
+    pair = widen(significands)
+    magnitudes = limbs_to_ints(np.stack([pair.lo, pair.hi], axis=-1))
+    return [
+        exact_ball(-magnitude if sign else magnitude, exponent)
+        for sign, magnitude, exponent in zip(signs.tolist(), magnitudes, exponents.tolist(), strict=True)
+    ], known
+
+
+def _settled(
+    balls: Callable[[], Iterable[arb]],
+    known: Mask,
+    rounding: int,
+    policy: FloatPolicy,
+    dst: FloatFormat,
+    want_flags: bool,
+) -> Settled:
+    """Round what balls settle: midpoints round like every number of their balls."""
+    bits = min(_LONGEST, dst.precision + 2 + _BELOW_GRID)
+    least, most = dst.emin - 2 * bits, dst.emax + 2
+    signs: list[bool] = []
+    significands: list[int] = []
+    exponents: list[int] = []
+    accuracies: list[int] = []
+    with bits_of_precision(bits + _SPARE):
+        for ball in balls():
+            accuracy = ball.rel_accuracy_bits()
+            if accuracy < bits // 2 or not ball.is_finite():
+                signs.append(False)
+                significands.append(0)
+                exponents.append(0)
+                accuracies.append(0)
+                continue
+            long, at = ball.mid().man_exp()
+            significand, exponent = int(long), int(at)
+            signs.append(significand < 0)
+            magnitude = abs(significand)
+            excess = magnitude.bit_length() - bits
+            significands.append(magnitude >> excess if excess >= 0 else magnitude << -excess)
+            # Further out all results round alike, and the exponents fit their fields.
+            exponents.append(max(least, min(most, exponent + excess)))
+            accuracies.append(accuracy)
+    whole = ints_to_codes(significands, 128, (len(significands),))
+    mask = known & _apart(whole, np.array(accuracies, np.int64), bits, dst)
+    return Settled(_rounded(np.array(signs, np.uint64), whole, exponents, rounding, policy, dst, want_flags), mask)
+
+
+def _apart(significands: Codes, accuracies: npt.NDArray[np.int64], bits: int, dst: FloatFormat) -> Mask:
+    """Tell which significands lie further from the grid of rounding boundaries than the radius of their balls.
+
+    The grid has a bit for midpoints and one to spare. At subnormal results it is finer than needed.
+    """
+    below = bits - dst.precision - 2
+    rest = (significands[:, 0] & np.uint64((1 << below) - 1)).astype(np.int64)
+    # The radius is below 2**(bits - accuracy - 1); one more unit for the bits that are cut off.
+    radius = (np.int64(1) << np.clip(bits - accuracies, 0, below)) + 1
+    apart: Mask = (rest > radius) & (rest < (1 << below) - radius) & (significands[:, 1] | significands[:, 0] != 0)
+    return apart
+
+
+def _rounded(
+    signs: npt.NDArray[np.uint64],
+    significands: Codes,
+    exponents: list[int],
+    rounding: int,
+    policy: FloatPolicy,
+    dst: FloatFormat,
+    want_flags: bool,
+) -> ArrayResult:
+    def kernel(options: RoundingOptions, sign: Codes, significand: Codes, exponent: Codes) -> Packed:
+        pair = Wide(significand[:, 1].copy(), significand[:, 0].copy())
+        return round_pack(dst, sign, pair, exponent.view(np.int64), options)
+
+    options = core.rounding_options(rounding, policy, None, want_flags)
+    places = np.array(exponents, np.int64).view(np.uint64)
+    return core.run(kernel, options, dst.bits, (signs, 64), (significands, 128), (places, 64))

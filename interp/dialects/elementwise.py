@@ -1,0 +1,84 @@
+"""What the dialects of elementwise ops share: how their kernels read an op, and the rules of the trait Elementwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.declare.type_rules import TypeRule
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumAttr
+from halfulp.interp.ir.operations import Operation
+
+
+def element_of(value: Any) -> ty.Type:
+    """Return the element type of an operand or result."""
+    return ty.element_type(value.type)
+
+
+def format_of(value: Any) -> FloatFormat:
+    """Return the format of an operand or result of floats."""
+    element = element_of(value)
+    assert isinstance(element, ty.FloatType)
+    return element.format
+
+
+def enum_of(op: Operation, name: str) -> int | None:
+    """Return the number of an enum property; None where the op does not have it."""
+    attribute = op.properties.get(name)
+    if isinstance(attribute, EnumAttr | at.IntegerAttr):
+        return attribute.value
+    return None
+
+
+def fastmath_of(op: Operation) -> int:
+    """Return the fast-math flags of an op."""
+    return enum_of(op, "fastmath") or 0
+
+
+def rounding_of(op: Operation) -> Rounding:
+    """Return the rounding mode of an op: to nearest even where it names none."""
+    return Rounding(enum_of(op, "roundingmode") or 0)
+
+
+def bool_like(type_: ty.Type) -> ty.Type:
+    """Return i1 in the container of ``type_``: the result type of a comparison."""
+    return ty.with_element(type_, ty.I1)
+
+
+def _compatible(one: ty.Type, other: ty.Type) -> bool:
+    """Tell whether both are vectors, ranked tensors or unranked ones, of shapes that may be the same at run time."""
+    if isinstance(one, ty.VectorType) != isinstance(other, ty.VectorType):
+        return False
+    first, second = ty.shape_of(one), ty.shape_of(other)
+    if first is None or second is None or len(first) != len(second):
+        return first is second is None
+    return all(a == b or a is None or b is None for a, b in zip(first, second, strict=True))
+
+
+def _containers(types: Mapping[str, Any]) -> list[ty.Type]:
+    return [type_ for type_ in types.values() if isinstance(type_, ty.VectorType | ty.TensorType)]
+
+
+def elementwise(*results: str) -> tuple[TypeRule, ...]:
+    """Return the rules of the trait Elementwise, for an op with results of these names, where no other trait makes the
+    types alike: a scalar operand stands for all elements.
+    """
+    return (
+        TypeRule(
+            "if an operand is non-scalar, then there must be at least one non-scalar result",
+            solve=lambda types, properties: None,
+            holds=lambda types, properties: (
+                not _containers(types) or bool(_containers({name: types[name] for name in results}))
+            ),
+        ),
+        TypeRule(
+            "all non-scalar operands/results must have the same shape and base type",
+            solve=lambda types, properties: None,
+            holds=lambda types, properties: all(_compatible(one, other) for one, other in pairwise(_containers(types))),
+        ),
+    )

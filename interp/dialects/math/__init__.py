@@ -1,0 +1,1 @@
+"""The math dialect, and the functions that it lacks."""

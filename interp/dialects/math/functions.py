@@ -1,0 +1,27 @@
+"""The functions that MLIR has no op for: `halfulp.eval` and everything else that takes the name of an op knows them.
+
+No program can name them. Their names are those of `halfulp.fp_formats.reals`; ``pown`` is ``powf`` of an integer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from halfulp.interp.declare.declarations import Dialect, OpDefinition
+from halfulp.interp.dialects.math.families import binary, of_integer, unary
+
+_UNARY = (
+    "cospi", "exp10", "gelu", "gelu_tanh", "lgamma", "logit", "mish", "reciprocal", "sigmoid", "silu", "sinpi",
+    "softplus", "tgamma",
+)  # fmt: skip
+
+_functions = Dialect("")
+for _name in _UNARY:
+    _functions.op(_name, **unary(_name, "x"))
+_functions.op("hypot", **binary("hypot", ("x", "y")))
+_functions.op("pown", **of_integer("powf", ("x", "n")))
+_functions.op("rootn", **of_integer("rootn", ("x", "n")))
+
+FUNCTIONS: Mapping[str, OpDefinition] = MappingProxyType(_functions.ops)
+"""Their declarations, by name."""

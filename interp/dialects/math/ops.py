@@ -1,0 +1,161 @@
+"""The math dialect: the 46 ops of MLIR 22 (reference: the math dialect's document, MathOps.td).
+
+Its document states no accuracy. Here each function is the exact real function, rounded once; what it gives for zeros,
+infinities and NaNs are rows of `halfulp.fp_formats.reals`, from IEEE 754-2019 (9.2.1) and C23 (Annex F).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Dialect, Trait
+from halfulp.interp.declare.type_rules import derived_type, same_type
+from halfulp.interp.dialects.elementwise import bool_like, element_of, fastmath_of, format_of, rounding_of
+from halfulp.interp.dialects.math.families import (
+    FASTMATH_PROPERTY,
+    ROUNDING_CHOICE,
+    Build,
+    binary,
+    of_integer,
+    of_one_type,
+    unary,
+)
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.settings import Settings
+from halfulp.semantics import elementary, float_bits, floats, integer_functions, integral
+from halfulp.semantics.kernel import Kernel
+
+math = Dialect("math")
+
+_FLAGS = "(`fastmath` `` $fastmath^)? attr-dict"
+_UNARY = f"$operand {_FLAGS} `:` type($result)"
+_BINARY = f"$lhs `,` $rhs {_FLAGS} `:` type($result)"
+
+# --- functions that round once ----------------------------------------------------------------------------------------
+
+_ROUNDED_ONCE = (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1",
+    "log", "log10", "log1p", "log2", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh",
+)  # fmt: skip
+
+for _name in _ROUNDED_ONCE:
+    math.op(_name, _UNARY, **unary(_name))
+
+for _name in ("atan2", "powf"):
+    math.op(_name, _BINARY, **binary(_name))
+
+math.op("fpowi", f"$lhs `,` $rhs {_FLAGS} `:` type($lhs) `,` type($rhs)", **of_integer("powf"))
+
+
+def _fma(op: Operation, settings: Settings) -> Kernel:
+    return floats.fma(format_of(op.results[0]), rounding_of(op), fastmath_of(op), settings.profile)
+
+
+math.op("fma", f"$a `,` $b `,` $c {_FLAGS} `:` type($result)", **of_one_type("abc", _fma, (ROUNDING_CHOICE,)))
+
+
+def _sincos(op: Operation, settings: Settings) -> Kernel:
+    return elementary.sincos(format_of(op.results[0]), rounding_of(op), fastmath_of(op), settings.profile)
+
+
+math.op(
+    "sincos",
+    f"$operand {_FLAGS} `:` type($operand)",
+    operands={"operand": c.FLOAT_LIKE},
+    results={"sin": c.FLOAT_LIKE, "cos": c.FLOAT_LIKE},
+    properties=(FASTMATH_PROPERTY,),
+    traits=(Trait.ELEMENTWISE,),
+    type_rules=(same_type("operand", "sin", "cos"),),
+    evaluate=Elementwise(_sincos),
+    named_results=("sin", "cos"),
+    choices=(ROUNDING_CHOICE,),
+)
+
+# --- functions with exact results -------------------------------------------------------------------------------------
+
+
+def _integral(name: str) -> Build:
+    return lambda op, settings: integral.to_integral(name, format_of(op.results[0]), fastmath_of(op), settings.profile)
+
+
+for _name in integral.DIRECTIONS:
+    math.op(_name, _UNARY, **of_one_type(("operand",), _integral(_name)))
+
+
+def _of_bits(kernel: Callable[[FloatFormat, int], Kernel]) -> Build:
+    return lambda op, settings: kernel(format_of(op.operands[0]), fastmath_of(op))
+
+
+math.op("absf", _UNARY, **of_one_type(("operand",), _of_bits(float_bits.absolute)))
+math.op("copysign", _BINARY, **of_one_type(("lhs", "rhs"), _of_bits(float_bits.copysign)))
+
+
+def _clampf(op: Operation, settings: Settings) -> Kernel:
+    return floats.clamp(format_of(op.results[0]), fastmath_of(op), settings.profile)
+
+
+# The document of MLIR 22 swaps the two bounds: maxf(minf(value, min), max). The names and newer MLIR say what is meant.
+math.op(
+    "clampf",
+    f"$value `to` ` ` `[` $min `,` $max `]` {_FLAGS} `:` type($result)",
+    **of_one_type(("value", "min", "max"), _clampf),
+)
+
+
+def _classifying(name: str) -> Elementwise:
+    return Elementwise(lambda op, settings: float_bits.classify(name, format_of(op.operands[0]), fastmath_of(op)))
+
+
+# The custom form of these four has no place for fast-math flags: they stand in its dictionary.
+for _name in ("isfinite", "isinf", "isnan", "isnormal"):
+    math.op(
+        _name,
+        "$operand attr-dict `:` type($operand)",
+        operands={"operand": c.FLOAT_LIKE},
+        results={"result": c.BOOL_LIKE},
+        properties=(FASTMATH_PROPERTY,),
+        traits=(Trait.ELEMENTWISE,),
+        type_rules=(
+            derived_type(
+                "result",
+                "operand",
+                bool_like,
+                "failed to verify that result type has i1 element type and same shape as operands",
+            ),
+        ),
+        evaluate=_classifying(_name),
+    )
+
+# --- integers ---------------------------------------------------------------------------------------------------------
+
+
+def _of_width(kernel: Callable[[int], Kernel]) -> Elementwise:
+    return Elementwise(lambda op, settings: kernel(settings.width(element_of(op.results[0]))))
+
+
+for _name, _kernel in (
+    ("absi", integer_functions.absi),
+    ("ctlz", integer_functions.ctlz),
+    ("ctpop", integer_functions.ctpop),
+    ("cttz", integer_functions.cttz),
+):
+    math.op(
+        _name,
+        "$operand attr-dict `:` type($result)",
+        operands={"operand": c.INTEGER_LIKE},
+        results={"result": c.INTEGER_LIKE},
+        traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+        evaluate=_of_width(_kernel),
+    )
+
+math.op(
+    "ipowi",
+    "$lhs `,` $rhs attr-dict `:` type($result)",
+    operands={"lhs": c.INTEGER_LIKE, "rhs": c.INTEGER_LIKE},
+    results={"result": c.INTEGER_LIKE},
+    traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+    evaluate=_of_width(integer_functions.ipowi),
+)

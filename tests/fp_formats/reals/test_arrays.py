@@ -1,0 +1,84 @@
+"""What one ball settles equals the specification, in every mode and with its flags; hardly anything else is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import SPEC, Rounding
+from halfulp.fp_formats.reals import arrays, elementary
+from halfulp.fp_formats.reals.functions import FUNCTIONS
+
+WIDE = ("f32", "f64", "f80", "f128")
+MODES = [mode for mode in Rounding if mode is not Rounding.STOCHASTIC]
+
+
+def some_codes(fmt: FloatFormat, count: int, seed: int, spread: int) -> tuple[list[int], Codes]:
+    """Return codes of numbers between 2**-spread and 2**spread, every fourth one anywhere in the format."""
+    draw = np.random.default_rng(seed)
+    codes = []
+    for k in range(count):
+        fraction = int.from_bytes(draw.bytes(16), "little") & fmt.fraction_mask
+        exponent = (
+            int(draw.integers(-spread, spread)) + fmt.bias if k % 4 else int(draw.integers(1 << fmt.exponent_bits))
+        )
+        integer_bit = int(fmt.explicit_integer_bit and exponent > 0)
+        field = exponent << fmt.explicit_integer_bit | integer_bit
+        codes.append(int(draw.integers(2)) << fmt.bits - 1 | field << fmt.mantissa_bits | fraction)
+    return codes, ints_to_codes(codes, fmt.bits, (count,))
+
+
+def assert_equal(settled: arrays.Settled, expected: list[Any], fmt: FloatFormat) -> None:
+    assert settled.result.flags is not None
+    found = zip(codes_to_ints(settled.result.codes, fmt.bits), settled.result.flags.tolist(), strict=True)
+    for (code, flags), mask, right in zip(found, settled.mask.tolist(), expected, strict=True):
+        if mask:
+            assert (code, flags) == (right.code, right.flags)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("format_name", WIDE)
+def test_functions_of_one_argument(name: str, format_name: str) -> None:
+    fmt = FORMATS[format_name]
+    codes, array = some_codes(fmt, 12, len(name) + ord(name[-1]), 8)
+    for mode in MODES:
+        settled = arrays.unary(name, fmt, array, mode, SPEC, None, True)
+        assert_equal(settled, [elementary.unary(name, fmt, code, mode) for code in codes], fmt)
+
+
+@pytest.mark.parametrize("name", ["atan2", "hypot", "powf"])
+@pytest.mark.parametrize("format_name", WIDE)
+def test_functions_of_two_arguments(name: str, format_name: str) -> None:
+    fmt = FORMATS[format_name]
+    (xs, first), (ys, second) = some_codes(fmt, 24, 1, 4), some_codes(fmt, 24, 2, 4)
+    for mode in MODES:
+        settled = arrays.binary(name, fmt, first, second, mode, SPEC, None, True)
+        expected = [elementary.binary(name, fmt, x, y, mode) for x, y in zip(xs, ys, strict=True)]
+        assert_equal(settled, expected, fmt)
+
+
+@pytest.mark.parametrize("format_name", WIDE)
+def test_hardly_anything_is_left(format_name: str) -> None:
+    fmt = FORMATS[format_name]
+    _, array = some_codes(fmt, 2000, 5, 2)
+    usual = np.arange(2000) % 4 != 0
+    for name in ("exp", "sin", "tanh", "erf"):
+        assert arrays.unary(name, fmt, array[usual]).mask.mean() > 0.98
+
+
+def test_exact_results_are_left() -> None:
+    codes = np.array([1.0, 4.0, 2.0, 0.0, np.inf, -1.0, np.nan]).view(np.uint64)
+    assert arrays.unary("sqrt", FORMATS["f64"], codes).mask.tolist() == [False, False, True, False, False, False, False]
+
+
+def test_results_far_beyond_the_format() -> None:
+    """The exponent of this gamma has more bits than a code of f128."""
+    fmt = FORMATS["f128"]
+    code = (fmt.bias + 600) << fmt.mantissa_bits
+    settled = arrays.unary("tgamma", fmt, ints_to_codes([code], 128, (1,)))
+    assert settled.mask.all()
+    assert codes_to_ints(settled.result.codes, 128) == [fmt.infinity_code]
