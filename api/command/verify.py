@@ -147,9 +147,9 @@ def _judge(found: ConformanceReport, named: bool) -> int:
     say(f"{total.compared:,} compared: {counts}, {total.unexplained:,} UNEXPLAINED, {total.unanswered:,} unanswered")
     for failure in total.failures:
         say(f"failed: {failure}")
-    for note in (*found.stale(), *found.unpinned(), *found.exceeded()):
+    for note in found.changed():
         say(note)
-    if total.unexplained or found.stale() or found.unpinned() or found.exceeded():
+    if total.unexplained or found.changed():
         return DIFFERENT
     if total.failures or (named and found.missing):
         return WRONG_USE

@@ -60,6 +60,10 @@ class ConformanceReport:
             counts.setdefault(name, Counter()).update(tally.known)
         return counts
 
+    def changed(self) -> list[str]:
+        """Return the known differences that are not what their rows say."""
+        return [*self.stale(), *self.unpinned(), *self.exceeded()]
+
     def unpinned(self) -> list[str]:
         """Return the divergences whose count differs from the count that is recorded for this level."""
         if self.seed:
@@ -76,7 +80,8 @@ class ConformanceReport:
         """Return the error bounds with more wrong special values than they know."""
         found = self.known()
         return [
-            f"{row.special_name} ({row.tool}): {found[row.tool][row.special_name]:,} are wrong, not {row.special_values:,}"
+            f"{row.special_name} ({row.tool}): {found[row.tool][row.special_name]:,} are wrong, at most"
+            f" {row.special_values:,} are known"
             for row in error_bounds()
             if row.tool in found and found[row.tool][row.special_name] > row.special_values
         ]
