@@ -55,6 +55,7 @@ _EXPORTS: Mapping[str, str] = {
     "Trace": "halfulp.traces.trace",
     "plot": "halfulp.plot:",
     # Questions in one line
+    "accuracy": "halfulp.accuracies",
     "compare_formats": "halfulp.measuring.comparing",
     "error": "halfulp.measuring.errors",
     "all_values": "halfulp.measuring.spacing",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from halfulp import plot as plot
+from halfulp.accuracies import accuracy as accuracy
 from halfulp.codegen.constraints import constraints as constraints
 from halfulp.codegen.workgroups import Workgroups as Workgroups
 from halfulp.codegen.workgroups import workgroups as workgroups
@@ -93,6 +94,7 @@ __all__ = [
     "Value",
     "VerifyError",
     "Workgroups",
+    "accuracy",
     "all_values",
     "compare_formats",
     "constraints",

@@ -72,10 +72,16 @@ print(hu.all_values("f4E2M1FN"))
     Task(
         "Measure errors",
         "[Errors and scales](measuring.md) explains the figures. [Recipes](recipes.md#find-the-error) shows how to "
-        "compare with a result of your own.",
+        "compare with a result of your own. `hu.accuracy` measures a whole function.",
         {
             "error": """
 print(hu.error([0.1, 0.3, 500.0], to="f8E4M3FN"))
+""",
+            "accuracy": """
+# Rounded twice: to f16 first, and from there to f8E5M2.
+found = hu.accuracy("exp", "f8E5M2", lambda x: np.exp(x.astype(np.float16)).astype(x.dtype))
+print(found.wrong, found.wrong_special, found.max_ulp)
+print(found.example_text(found.tally.worst))
 """,
             "compare_formats": """
 print(hu.compare_formats(np.linspace(0.001, 3, 1000), ["f4E2M1FN", "f8E4M3FN", "f8E5M2", "bf16"]))

@@ -12,6 +12,7 @@ from halfulp.command.options.explain import ROUNDINGS, ExplainArguments
 from halfulp.command.semantics import profile_named, properties_of
 from halfulp.command.sources import Sources
 from halfulp.command.values import naming
+from halfulp.explanations.functions import function_named
 from halfulp.explanations.given import format_of
 from halfulp.explanations.op import signature_of
 from halfulp.explanations.op_types import keywords_of
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
     from halfulp.explanations.rounding import RoundingExplanation
 
 _OP = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
+_NAME = re.compile(r"(?!nan$|inf$)[A-Za-z_]\w*", re.IGNORECASE)
 
 
 def execute(arguments: ExplainArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     words = [word.strip() for word in arguments.words]
     profile = profile_named(arguments.profile)
-    if _OP.fullmatch(words[0]):
+    if _OP.fullmatch(words[0]) or (_NAME.fullmatch(words[0]) and function_named(words[0])):
         explanation: Any = _op(words, arguments, profile, sources)
     else:
         explanation = _number(words, arguments, profile, sources)

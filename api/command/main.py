@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "explore": "write a page that shows any rounding: halfulp explore -o page.html",
     "trace": "run a function and show every op that runs",
     "verify": "check ops against other implementations",
+    "accuracy": "measure how wrong an implementation of a function or an op is",
     "diff": "compare whole programs",
     "reduce": "make a program with a difference smaller",
     "fuzz": "compare random programs with other implementations",

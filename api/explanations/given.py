@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from halfulp.explanations.enclosures import Enclosure
 from halfulp.explanations.rules import bare_nan
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
@@ -73,7 +74,8 @@ class GivenNumber:
 
     ``round``: returns its result in a format, a mode and a profile. ``code``: bits of the explained type itself, which
     are not rounded. ``bare``: why a NaN has neither sign nor payload. ``draw``: returns its result by stochastic
-    rounding, from random bits and their width; None where no random bits matter.
+    rounding, from random bits and their width; None where no random bits matter. ``enclosure``: the bounds of an
+    irrational number, of which ``exact`` is one within. ``reason``: why the exact value is what it is.
     """
 
     text: str
@@ -85,6 +87,8 @@ class GivenNumber:
     code: int | None = None
     bare: str = ""
     draw: Callable[[FloatFormat, Profile, tuple[int, int]], Found] | None = None
+    enclosure: Enclosure | None = None
+    reason: str = ""
 
 
 def given_code(text: str, reading: str, source: FloatFormat, code: int) -> GivenNumber:

@@ -46,8 +46,7 @@ def op_html(explanation: ExplainedOp) -> str:
     e = explanation
     parts = [title(e.title), table([(escape(name), escape(text)) for name, text in e.lines()], named=True)]
     if e.rounding is not None:
-        formula = e.rounding.given
-        parts.append(_rounding(e.rounding, [], f"{escape(formula)} = " if " " in formula else ""))
+        parts.append(_rounding(e.rounding, [], escape(e.rounding.formula)))
     else:
         rows = [(escape(name), POISON if text == "poison" else escape(text)) for name, text in e.result_rows()]
         rows.append(("rule", escape(e.rule)))
@@ -67,7 +66,9 @@ def _rounding(e: ExplainedRounding, rows: list[tuple[str, str]], formula: str = 
 
     fmt, result = e.format, e.result
     if e.exact is not None:
-        rows.append(("exact", formula + escape(number_text(e.exact))))
+        rows.append(("exact", formula + escape(e.exact_text)))
+    if e.reasons():
+        rows.append(("because", "<br>".join(map(escape, e.reasons()))))
     if result.code is None:
         rows.append(("result", POISON))
     else:

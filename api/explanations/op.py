@@ -23,7 +23,14 @@ from halfulp.explanations.arith_explainers import (
     to_integer_explainer,
 )
 from halfulp.explanations.by_profile import profile_groups, profile_rule
-from halfulp.explanations.given import MODES, Found, found, given_code
+from halfulp.explanations.functions import (
+    FunctionApplication,
+    function_named,
+    function_parts,
+    names_of_operands,
+    signature_of_function,
+)
+from halfulp.explanations.given import MODES, Found, found, given_code, mode_named
 from halfulp.explanations.html import op_html
 from halfulp.explanations.op_operands import one_channel, operand_of
 from halfulp.explanations.op_parts import E8M0, Explainer, OpContext
@@ -102,22 +109,33 @@ INTEGER_OPS = frozenset(integer_explainers.BINARY) | frozenset(integer_explainer
 
 def signature_of(op: str) -> Signature:
     """Return the signature of an op that is explained. Raises Unsupported for another op."""
-    if op not in _OPS:
+    if op in _OPS:
+        return _OPS[op][0]
+    function = function_named(op)
+    if "." in op or function is None:
         default_registry().require(op)
-        raise Unsupported(f"explain_op explains {', '.join(EXPLAINED)}, not {op}")
-    return _OPS[op][0]
+    if function is None:
+        raise Unsupported(f"explain_op explains {', '.join(EXPLAINED)} and the functions of docs/math.md, not {op}")
+    return signature_of_function(op)
+
+
+def _names_of_operands(op: str) -> Sequence[str]:
+    if op in _OPS:
+        return [slot.name for slot in default_registry().require(op).operands]
+    return names_of_operands(op)
 
 
 def types_of(op: str, operands: Sequence[Any], type_: Any, to: Any, channel: int | None) -> OpTypes:
     """Return the types of an op's operands and result. Raises InputError where one is missing."""
     element = None if type_ is None else as_type(type_)
-    if element is None and not _OPS[op][0].casts:
+    signature = signature_of(op)
+    if element is None and not signature.casts:
         element = next((own for own in map(type_of_operand, operands) if own is not None), None)
     target = None if to is None else as_type(to)
     kinds = (element, target)
     if channel is not None and not any(isinstance(each, ty.UniformQuantizedType) for each in kinds):
         raise InputError(f"'{target or element}' has no channels")
-    types = _OPS[op][0].types(op, one_channel(element, channel), one_channel(target, channel))
+    types = signature.types(op, one_channel(element, channel), one_channel(target, channel))
     if len(operands) != len(types.operands):
         raise InputError(f"{op} takes {len(types.operands)} operands, but {len(operands)} are given")
     return types
@@ -142,8 +160,10 @@ def explained_op(
         raise InputError('random= and bits= go with rounding="stochastic"')
     if stochastic:
         properties = {name: value for name, value in properties.items() if name not in ("rounding", "roundingmode")}
-    names = [slot.name for slot in default_registry().require(op).operands]
+    names = _names_of_operands(op)
     taken = tuple(operand_of(*row) for row in zip(names, types.operands, operands, strict=True))
+    if op not in _OPS:
+        return _function(op, taken, profile, properties, stochastic, others)
     if op in INTEGER_OPS:
         taken = tuple(_in_all_readings(operand) for operand in taken)
     if op in ("arith.cmpf", "arith.cmpi") and "predicate" not in properties:
@@ -157,8 +177,7 @@ def explained_op(
     attributes = " ".join(f"{name}={value}" for name, value in properties.items())
     result = application.result
     if len(known) < len(taken):
-        rule = f"an operand is poison ({_poison_reason(taken)})"
-        return OpExplanation(op, attributes, taken, (), None, result, None, Flags(0), None, rule, profile, "", "", ())
+        return _of_poison(op, attributes, taken, result, profile)
     context = OpContext(application, taken, result, str(application.fixed), profile, properties)
     parts = _OPS[op][1](context)
     fault = context.fault
@@ -175,7 +194,39 @@ def explained_op(
     return _completed(whole, application, MODES[context.mode], others)
 
 
-def _completed(whole: OpExplanation, application: Application, mode: Rounding, others: bool) -> OpExplanation:
+def _function(
+    op: str,
+    operands: tuple[GivenOperand, ...],
+    profile: Profile,
+    properties: Mapping[str, Any],
+    stochastic: bool,
+    others: bool,
+) -> OpExplanation:
+    """Explain one application of an elementary function."""
+    if stochastic:
+        raise Unsupported(f"'{op}' has no stochastic rounding")
+    rounding = mode_named(properties.get("rounding", properties.get("roundingmode", "to_nearest_even")))
+    more = [name for name in properties if name not in ("rounding", "roundingmode")]
+    if more:
+        raise Unsupported(f"'{op}' is explained without {', '.join(more)}")
+    attributes = " ".join(f"{name}={value}" for name, value in properties.items())
+    result = operands[0].type
+    if any(operand.code is None for operand in operands):
+        rule = f"an operand is poison ({_poison_reason(operands)})"
+        return OpExplanation(
+            op, attributes, operands, (), None, result, None, Flags(0), None, rule, profile, "", "", ()
+        )
+    application = FunctionApplication(op, operands, rounding)
+    parts = function_parts(application, operands, profile, others)
+    whole = OpExplanation(
+        op, attributes, operands, (), parts.exact, result, None, None, parts.rounding, parts.rule, profile, "", "", ()
+    )
+    return _completed(whole, application, MODES[rounding], others)
+
+
+def _completed(
+    whole: OpExplanation, application: Application | FunctionApplication, mode: Rounding, others: bool
+) -> OpExplanation:
     """Add the result of the kernel, under the profile and under all others."""
     profile, result = whole.profile, whole.type
 
@@ -188,7 +239,8 @@ def _completed(whole: OpExplanation, application: Application, mode: Rounding, o
         text = "poison" if found_.code is None else integer_code_text(result, found_.code)
         results = (NamedResult("result", result, found_.code, text),)
     total = None
-    if isinstance(result, ty.FloatType) and all(isinstance(operand.type, ty.FloatType) for operand in whole.operands):
+    floats = all(isinstance(operand.type, ty.FloatType) for operand in whole.operands)
+    if isinstance(result, ty.FloatType) and floats and isinstance(application, Application):
         value = None if found_.code is None else scalar.value(result.format, found_.code)
         total = total_error(whole.op, whole.operands, value, result.format)
     return replace(
@@ -214,6 +266,13 @@ def _results(application: Application, profile: Profile) -> tuple[NamedResult, .
 
 def _in_all_readings(operand: GivenOperand) -> GivenOperand:
     return operand if operand.code is None else replace(operand, text=integer_code_text(operand.type, operand.code))
+
+
+def _of_poison(
+    op: str, attributes: str, operands: tuple[GivenOperand, ...], result: ty.Type, profile: Profile
+) -> OpExplanation:
+    rule = f"an operand is poison ({_poison_reason(operands)})"
+    return OpExplanation(op, attributes, operands, (), None, result, None, Flags(0), None, rule, profile, "", "", ())
 
 
 def _poison_reason(operands: Sequence[GivenOperand]) -> str:

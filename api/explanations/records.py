@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
+from halfulp.explanations.enclosures import Enclosure
 from halfulp.explanations.rules import bare_nan
 from halfulp.explanations.texts import (
     SHORT_DIGITS,
@@ -80,6 +81,8 @@ class ExplainedRounding:
     of the two values around the exact one, None when that is a value of the format. ``ulp``: the distance of these two.
     ``rule``: the deciding rule of profile ``spec``; ``profile_rule``: how ``profile`` differs from it, else empty.
     ``profiles``: the results of all named profiles, grouped, that of spec first. ``infinite``: an infinity was given.
+    ``enclosure``: the bounds of an irrational value; ``exact`` is then a rational number between them, on the same side
+    of every value and midpoint. ``reason``: why the exact value is rational, irrational or a zero.
     """
 
     given: str
@@ -98,6 +101,8 @@ class ExplainedRounding:
     modes: Mapping[str, RoundedNumber]
     profiles: tuple[ProfileGroup, ...]
     infinite: bool = False
+    enclosure: Enclosure | None = None
+    reason: str = ""
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -108,7 +113,8 @@ class ExplainedRounding:
     def body(self, formula: str = "") -> list[str]:
         """Return the lines of the text from the exact value on, with ``formula`` before that value."""
         fmt, result = self.format, self.result
-        lines = [] if self.exact is None else [f"exact     {formula}{number_text(self.exact)}"]
+        lines = [] if self.exact is None else [f"exact     {formula}{self.exact_text}"]
+        lines += [f"{'' if k else 'because':<10}{row}" for k, row in enumerate(self.reasons())]
         lines.append(f"result    {code_text(fmt, result.code)}")
         if result.code is not None:
             value = number_text(result.value) if result.value else value_text(fmt, result.code)
@@ -131,6 +137,34 @@ class ExplainedRounding:
             lines += ["", *profile_lines(self.profile_rows())]
         return lines
 
+    @property
+    def formula(self) -> str:
+        """The formula of the exact value with an equals sign behind it; an empty text for a number."""
+        return f"{self.given} = " if " " in self.given or "(" in self.given else ""
+
+    @property
+    def exact_text(self) -> str:
+        """The exact value: all its digits, or those of an irrational one that are known."""
+        assert self.exact is not None
+        return number_text(self.exact) if self.enclosure is None else self.enclosure.text
+
+    @property
+    def short_exact_text(self) -> str:
+        """The exact value with few digits, for tables; an empty text where there is none."""
+        if self.exact is None:
+            return ""
+        crude = self.enclosure is not None and self.enclosure.crude
+        return self.exact_text if crude else decimal_text(self.exact, SHORT_DIGITS)
+
+    def reasons(self) -> list[str]:
+        """Say why the exact value is what it is, and how many bits it took to know enough of it."""
+        turns = [] if self.enclosure is None else self.enclosure.rows()
+        return [self.reason, *turns] if self.reason else turns
+
+    def difference_text(self, number: Fraction) -> str:
+        """Spell a difference from the exact value."""
+        return signed_text(number) if self.enclosure is None else self.enclosure.difference_text(number)
+
     def profile_rows(self) -> list[tuple[str, ...]]:
         """Return the results of the profiles as rows of a table with a head."""
         fmt = self.format
@@ -146,7 +180,10 @@ class ExplainedRounding:
         ends = [hex_text(self.format, code) for code in (self.below, self.above) if code is not None]
         place = f"between {ends[0]} and {ends[1]}" if len(ends) == 2 else f"between {ends[0]} and what would be next"
         side = "exactly on" if self.exact == self.midpoint else "below" if self.exact < self.midpoint else "above"
-        return f"{place}; the exact value lies {side} it"
+        far = ""
+        if self.enclosure is not None and self.ulp is not None:
+            far = f", by {self.difference_text(abs(self.exact - self.midpoint) / self.ulp).removeprefix('+')} ulp"
+        return f"{place}; the exact value lies {side} it{far}"
 
     def error_texts(self) -> list[str]:
         """Return the error in ulp, and relative to the exact value."""
@@ -156,8 +193,8 @@ class ExplainedRounding:
         if not result.error:
             return ["0 ulp"]
         assert self.ulp is not None
-        texts = [f"{signed_text(result.error)} ulp; an ulp is {decimal_text(self.ulp)} here"]
-        return texts if result.relative is None else [*texts, f"{signed_text(result.relative)} relative"]
+        texts = [f"{self.difference_text(result.error)} ulp; an ulp is {decimal_text(self.ulp)} here"]
+        return texts if result.relative is None else [*texts, f"{self.difference_text(result.relative)} relative"]
 
     def mode_rows(self) -> list[tuple[str, ...]]:
         """Return the result of each mode as rows of a table with a head."""
@@ -165,7 +202,7 @@ class ExplainedRounding:
         for mode, rounded in self.modes.items():
             code = "poison" if rounded.code is None else hex_text(self.format, rounded.code)
             value = "" if rounded.code is None else value_text(self.format, rounded.code)
-            error = "" if rounded.error is None else signed_text(rounded.error)
+            error = "" if rounded.error is None else self.difference_text(rounded.error)
             rows.append((mode, code, value, error, flags_text(rounded.flags)))
         return rows
 
@@ -372,8 +409,7 @@ class ExplainedOp:
         width = max([8, *(len(name) for name, _ in rows)]) + 2
         lines = [self.title, "", *(f"{name:<{width}}{text}" for name, text in rows), ""]
         if self.rounding is not None:
-            formula = self.rounding.given
-            lines += self.rounding.body(f"{formula} = " if " " in formula else "")
+            lines += self.rounding.body(self.rounding.formula)
         else:
             if self.exact is not None and not self.story:
                 lines.append(f"exact     {number_text(self.exact)}")

@@ -93,6 +93,8 @@ def explained(
         {name: rounded(found) for name, found in by_mode.items()},
         profile_groups(compute, spec, profile) if others and given.code is None else (),
         given.infinite,
+        given.enclosure,
+        given.reason,
     )
 
 

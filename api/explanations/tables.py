@@ -20,7 +20,7 @@ from halfulp.explanations.texts import element_code_text, element_text, table_li
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import fragment, table, title
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.spelling import decimal_text, hex_text, signed_text, value_text
+from halfulp.fp_formats.spelling import decimal_text, hex_text, value_text
 
 Index = tuple[int, ...]
 _MOST_ROWS, _FIRST_ROWS, _WORST_ROWS = 32, 12, 5
@@ -167,9 +167,8 @@ def row_of(explanation: Any) -> tuple[str, ...]:
 def _rounded_cells(e: ExplainedRounding) -> tuple[str, ...]:
     fmt, result = e.format, e.result
     code, value = _code_and_value(fmt, result.code)
-    error = "" if result.error is None else signed_text(result.error)
-    exact = "" if e.exact is None else decimal_text(e.exact, 20)
-    return (exact, code, value, _neighbour(fmt, e.below), _neighbour(fmt, e.above), error, e.rule)
+    error = "" if result.error is None else e.difference_text(result.error)
+    return (e.short_exact_text, code, value, _neighbour(fmt, e.below), _neighbour(fmt, e.above), error, e.rule)
 
 
 def _op_row(e: ExplainedOp) -> tuple[str, ...]:

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.exact.steps import ulp_exponents
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.steps import floor_exponent, ulp_at
 from halfulp.measuring.reals import Reals, within_f64
-from halfulp.measuring.spacing import ulp_exponents
 
 CHUNK = 1 << 14  # elements: the temporaries of one chunk stay in the second-level cache
 Floats = npt.NDArray[np.float64]

@@ -14,6 +14,7 @@ from halfulp.explanations.given import format_of, given_number
 from halfulp.fp_formats import neighbours as around
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.exact.steps import ulp_exponents
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.spelling import decimal_text, value_text
@@ -94,18 +95,6 @@ def ulps_of(fmt: FloatFormat, reals: Reals) -> Reals:
 def float_or_sign(number: Fraction | float) -> float:
     """Return a float as it is, and 0 for a Fraction: enough to tell NaN and infinities."""
     return number if isinstance(number, float) else 0.0
-
-
-def ulp_exponents(fmt: FloatFormat, floats: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return `steps.ulp_exponent` of f64 numbers for a format within f64; NaN and infinities give any number."""
-    fields = floats.view(np.int64) >> 52
-    fields &= 0x7FF
-    # Fields of f64's subnormal numbers are 0, and below every format's smallest exponent or equal to it.
-    np.clip(fields, fmt.emin + 1023, fmt.emax + 1023, out=fields)
-    fields -= 1023 + fmt.mantissa_bits
-    if not fmt.signed:
-        fields[floats < 0] = fmt.emin - fmt.mantissa_bits
-    return fields
 
 
 # --- the next value ---------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
-"""The next value above and below each code of an array."""
+"""The next value above and below each code of an array, and the ulp at each number."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact.core import (
@@ -65,3 +66,15 @@ def _signed(fmt: FloatFormat, sign: np.ndarray[tuple[int, ...], np.dtype[np.uint
     if fmt.zero and not fmt.has_negative_zero:
         sign = sign & nonzero(magnitude).astype(np.uint64)
     return encode_magnitude(fmt, magnitude) | marked(fmt, sign, magnitude, 0)
+
+
+def ulp_exponents(fmt: FloatFormat, floats: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return `steps.ulp_exponent` of f64 numbers for a format within f64; NaN and infinities give any number."""
+    fields = floats.view(np.int64) >> 52
+    fields &= 0x7FF
+    # Fields of f64's subnormal numbers are 0, and below every format's smallest exponent or equal to it.
+    np.clip(fields, fmt.emin + 1023, fmt.emax + 1023, out=fields)
+    fields -= 1023 + fmt.mantissa_bits
+    if not fmt.signed:
+        fields[floats < 0] = fmt.emin - fmt.mantissa_bits
+    return fields

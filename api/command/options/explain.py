@@ -16,6 +16,7 @@ Explain the rounding of one number, the meaning of bits, or the result of an op:
   halfulp explain 0.3 f8E4M3FN                      a number rounded to a type
   halfulp explain "0x7F : f8E4M3FN"                 bits of a type
   halfulp explain arith.addf f8E4M3FN 1.4 2.2       an op; its operands are first rounded to the type
+  halfulp explain exp bf16 0.1                      a function, rounded once
   halfulp explain arith.truncf f8E4M3FN 464 --from f32
   halfulp explain arith.addi i8 100 100 --attr overflow=nsw
   halfulp explain 0.3 f8E4M3FN --rounding=stochastic --random=5 --random-bits=8

@@ -1,0 +1,97 @@
+"""How wrong an implementation of a function or an op is: `accuracy`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from halfulp.conformance.accuracy.arguments import chosen_arguments
+from halfulp.conformance.accuracy.implementations.interface import HoldingImplementation
+from halfulp.conformance.accuracy.implementations.table import implementation
+from halfulp.conformance.accuracy.questions import question
+from halfulp.conformance.accuracy.report import Accuracy, measured
+from halfulp.conformance.oracles.oracle import OracleError, Unavailable
+from halfulp.explanations.given import given_number
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import as_rounding
+from halfulp.interp.ir.errors import InputError, Unsupported
+from halfulp.semantics.profile import Profile, as_profile
+
+
+def accuracy(
+    op: str,
+    type: str,
+    against: str | Callable[..., Any],
+    *,
+    source: str | Sequence[str] | None = None,
+    rounding: str = "to_nearest_even",
+    profile: Profile | str | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    exhaustive: bool = False,
+    between: tuple[Any, Any] | None = None,
+    seconds: float = 60.0,
+    **properties: Any,
+) -> Accuracy:
+    """Measure how far the results of an implementation are from the correctly rounded and from the exact results.
+
+    ``op``: a function (``"exp"``, ``"math.exp"``, ``"sigmoid"``) or an op with a float result (``"arith.addf"``).
+    ``type``: the element type; of a cast, that of the result, and ``source`` that of the operand. ``against``: the
+    implementation:
+
+    - a Python function, or its name ``"module:function"``: it takes one array of n elements for each operand, in the
+      dtype of the type (a `Value` if it has none), and returns the n results in that of the result;
+    - ``"numpy"``, ``"ml_dtypes"``, ``"torch"``, ``"jax"``, ``"iree"``, ``"mlir-native"`` and the other oracles of
+      ``halfulp verify``;
+    - ``"./lib.so:expf"``, a symbol of a shared library, called in a process of its own for at most ``seconds``.
+      Append ``:codes`` for ``uint16_t f(uint16_t)`` on codes, or ``:array`` for
+      ``void f(const T *x, T *result, size_t count)``.
+
+    ``rounding``: the mode that the implementation should have. ``samples``: the count of random arguments, drawn with
+    ``seed`` and joined by hard cases. Without it, all arguments of up to 16 bits are measured, else 100,000.
+    ``exhaustive``: all arguments, of up to 32 bits. ``between``: all floats between two numbers.
+
+    The result has ``wrong`` (numbers that are not the correctly rounded ones), ``wrong_special`` (wrong NaNs,
+    infinities and signs of zeros), ``max_ulp``, ``histogram``, ``intervals`` (with the largest error of each, IEEE
+    P3109's κ), ``tally`` with everything else, and `to_dict`. An error in ulp is the distance from the exact real
+    result, divided by `halfulp.ulp` there.
+
+        >>> hu.accuracy("exp", "f8E5M2", "ml_dtypes").wrong
+        0
+
+    Raises InputError for an unknown function or implementation and for results of a wrong type or shape, Unsupported
+    for what the implementation cannot answer, and if it is missing, crashes or does not end.
+    """
+    asked = question(op, type, source, as_rounding(rounding), as_profile(profile), **properties)
+    try:
+        against_it = implementation(against, seconds)
+        refused = against_it.refuses(asked)
+        if refused is not None:
+            raise Unsupported(f"{against_it.name}: {refused}")
+        if isinstance(against_it, HoldingImplementation):
+            chosen = against_it.arguments(asked)
+        else:
+            chosen = chosen_arguments(asked, samples, seed, exhaustive, _ends(asked.argument, between))
+        found = measured(asked, against_it, chosen)
+    except Unavailable as error:
+        raise Unsupported(f"{against}: {error}") from None
+    except OracleError as error:
+        raise Unsupported(str(error).partition(": ")[2]) from None
+    if not found.compared:
+        raise Unsupported(f"nothing was compared: {found.tally.why or 'every result is open'}")
+    return found
+
+
+def _ends(fmt: FloatFormat | None, between: tuple[Any, Any] | None) -> tuple[int, int] | None:
+    """Return the codes nearest to the ends of a range. Raises InputError for ends that are not finite numbers."""
+    if between is None or fmt is None:
+        return None if between is None else (0, 0)
+    codes = []
+    for end in between:
+        number = given_number(end, fmt)
+        if number.exact is None:
+            raise InputError(f"{number.text} cannot be the end of a range: it is not a finite number")
+        code = min(scalar.from_fraction(fmt, abs(number.exact)).code, fmt.max_code)
+        codes.append(code | (fmt.sign_mask or 0) if number.exact < 0 else code)
+    return codes[0], codes[1]

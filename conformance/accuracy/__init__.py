@@ -1,0 +1,1 @@
+"""How wrong another implementation is: its results against the correctly rounded and the exact ones."""

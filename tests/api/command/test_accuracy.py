@@ -1,0 +1,55 @@
+"""``halfulp accuracy`` as its users see it."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+from command import halfulp
+
+EXACT = ("accuracy", "exp", "--type", "f8E5M2", "--against", "ml_dtypes")
+TRUNCATING = ("accuracy", "truncf", "--from", "f16", "--type", "f8E5M2", "--against")
+
+
+def test_a_report_and_its_exit_codes() -> None:
+    done = halfulp(*EXACT)
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0].startswith("exp f8E5M2 against ml_dtypes ")
+    assert lines[0].endswith(": all 256 arguments")
+    assert lines[1].split(maxsplit=3)[-1] == "0 of 248 finite arguments"
+    assert any("largest error (κ)" in line for line in lines)
+
+
+def test_json() -> None:
+    done = halfulp(*EXACT, "--json", "--max-ulp", "0.5")
+    assert done.code == 0
+    found = json.loads(done.out)
+    assert (found["schema"], found["compared"], found["wrong"], found["wrong_special"]) == (1, 256, 0, 0)
+    assert found["max_ulp"] <= 0.5
+    assert found["max_ulp_allowed"] == 0.5
+    codes = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e5m2).astype(np.float64)
+    numbers = sum(x <= math.log(61440) for x in codes.tolist())  # from there on the result is infinity
+    assert sum(each["count"] for each in found["histogram"]) == numbers
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("exp", "--type", "f32"), 2, "--against"),
+        (("exq", "--type", "f32", "--against", "numpy"), 2, "unknown function or op 'exq'"),
+        (("exp", "--type", "f33", "--against", "numpy"), 2, "f33"),
+        (("exp", "--type", "f32", "--against", "numpy", "--range", "1"), 2, "write LOW:HIGH"),
+        (("exp", "--type", "f32", "--against", "numpy", "--max-ulp=-1"), 2, "is not a number of ulp"),
+        (("exp", "--type", "f32", "--against", "numpy", "--rounding=odd"), 2, "--rounding"),
+        (("exp", "--type", "bf16", "--against", "numpy"), 3, "numpy has no bf16"),
+        (("exp", "--type", "f32", "--against", "./no.so:f"), 3, "no.so does not exist"),
+    ],
+)
+def test_errors(words: tuple[str, ...], code: int, message: str) -> None:
+    done = halfulp("accuracy", *words)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
