@@ -28,6 +28,8 @@ _MIDPOINT, _BELOW, _WORD = 1 << _CUT - 1, np.uint64((1 << _CUT) - 1), (1 << _F64
 # other side of a midpoint of subnormals.
 _FIRST, _NORMAL = (np.uint32(code << 1) for code in (_LEAST + 1, _F32.max_code - _LEAST - 1))
 
+_LIMITS = tuple(np.uint32(sign | code) for sign in (0, _F32.sign_mask or 0) for code in (0, _F32.infinity_code or 0))
+
 
 def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy, want_flags: bool) -> bool:
     """Tell whether this path computes the results of a format that are rounded to ``dst``."""
@@ -53,15 +55,15 @@ def unary(name: str, a: Codes, rest: Rest) -> ArrayResult:
             mask = _chunk(row, flat[part].view(np.float32), codes[part], buffers)
             if mask.any():
                 unsettled.append(start + np.flatnonzero(mask))
-    poison: Mask | None = None
-    if unsettled:
-        where = np.concatenate(unsettled)
-        found = rest(flat[where])
-        codes[where] = found.codes
-        if found.poison is not None:
-            poison = np.zeros(flat.shape, np.bool_)
-            poison[where] = found.poison
-    return ArrayResult(codes.reshape(a.shape), None if poison is None else poison.reshape(a.shape))
+    where = np.concatenate(unsettled) if unsettled else np.empty(0, np.intp)
+    for operand in _LIMITS:  # each may be the operand of half an array
+        alike = flat[where] == operand
+        if alike.any():
+            codes[where[alike]] = rest(np.array([operand])).codes
+            where = where[~alike]
+    if where.size:
+        codes[where] = rest(flat[where]).codes
+    return ArrayResult(codes.reshape(a.shape))
 
 
 class _Buffers:
