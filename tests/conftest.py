@@ -7,11 +7,13 @@ Environment variables: ``HALFULP_MLIR_OPT``, ``HALFULP_LIBLLVM`` and ``HALFULP_C
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +31,11 @@ os.environ.setdefault("HALFULP_BACKEND", "numpy")
 if "PYTEST_XDIST_WORKER" in os.environ:
     kept = Path(__file__).parent.parent / "build" / "numba" / os.environ["PYTEST_XDIST_WORKER"]
     os.environ.setdefault("NUMBA_CACHE_DIR", str(kept))
+
+# Tables are kept on disk: not in the user's folder. The processes of one run share one, and remove it at its end.
+if "HALFULP_CACHE" not in os.environ:
+    os.environ["HALFULP_CACHE"] = tempfile.mkdtemp(prefix="halfulp-tests-")
+    atexit.register(shutil.rmtree, os.environ["HALFULP_CACHE"], ignore_errors=True)
 
 REQUIRE_MLIR = os.environ.get("HALFULP_REQUIRE_MLIR") == "1"
 MLIR_OPT = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22")

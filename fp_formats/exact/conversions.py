@@ -126,19 +126,6 @@ def convert(
     return run(kernel, options, dst.bits, (a, src.bits), *offsets, random=random)
 
 
-def round_f64(
-    dst: FloatFormat, numbers: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> ArrayResult:
-    """Do `scalar.round_pack` on finite codes of f64: round them as results of arithmetic, which `convert` may not."""
-    f64 = FORMATS["f64"]
-    options = rounding_options(rounding, policy, None, want_flags)
-
-    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
-        return round_pack(dst, *unpack(f64, chunk), options)
-
-    return run(kernel, options, dst.bits, (numbers, f64.bits))
-
-
 def _tiny_apart(
     dst: FloatFormat, sign: U64, significand: Limbs, place: npt.NDArray[np.int64]
 ) -> tuple[U64, npt.NDArray[np.int64]]:

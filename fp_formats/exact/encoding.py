@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Mask
+from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.exact.core import (
     ONE_LIMB_BITS,
+    ArrayResult,
     Classified,
     FlagArray,
     Packed,
     RoundingOptions,
     is_wide,
     like,
+    rounding_options,
+    run,
+    unpack,
 )
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.limbs import (
@@ -34,6 +38,7 @@ from halfulp.fp_formats.limbs import (
     where,
     widen,
 )
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import INEXACT, INVALID, OVERFLOW, RD, RNA, RNE, RU, RZ, UNDERFLOW
 
 
@@ -149,6 +154,18 @@ def round_pack(
         index = np.flatnonzero(no_value)
         packed = replace(packed, index, generated_nan(fmt, codes[index], options))
     return packed
+
+
+def round_f64(
+    dst: FloatFormat, numbers: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
+) -> ArrayResult:
+    """Do `scalar.round_pack` on finite codes of f64: they round as results of arithmetic, not as conversions."""
+    f64 = FORMATS["f64"]
+
+    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
+        return round_pack(dst, *unpack(f64, chunk.copy()), options)
+
+    return run(kernel, rounding_options(rounding, policy, None, want_flags), dst.bits, (numbers, f64.bits))
 
 
 def encode_magnitude(fmt: FloatFormat, magnitude: Limbs) -> Limbs:

@@ -5,16 +5,45 @@ That module is the specification. It needs python-flint, so it is imported when 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, codes_to_ints, element_shape, ints_to_codes
-from halfulp.fp_formats.exact.core import ArrayResult
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, codes_to_ints, element_shape, ints_to_codes
+from halfulp.fp_formats.exact.core import CHUNK, ArrayResult, flattened
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.paths import elementary_margins, elementary_native, elementary_pairs, elementary_tables
+from halfulp.fp_formats.paths.margins import APPROXIMATIONS
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RNE, Result
+
+OF_TWO = ("atan2", "hypot", "powf")
+"""The functions of two arguments of one format."""
+_BALLS_PAY = 8
+"""Elements from which on balls on arrays are quicker than the specification."""
+_MARGINS_PAY = 64
+"""Elements from which on margins are quicker than balls."""
+
+
+def path_of(name: str, fmt: FloatFormat, dst: FloatFormat | None = None) -> str:
+    """Return the quickest path of a function on arrays of a format; all take any mode and policy, and give flags.
+
+    table: all codes of up to 16 bits, or all pairs of up to 8 bits, to formats of up to 64 bits, once a table saves
+        time.
+    margins: from formats of up to 32 bits to formats of up to 28 mantissa bits: round from f64 (`margins`), from f32 to
+        f32, to nearest even and without flags, by the machine's own conversions (`elementary_native`).
+    balls: one ball for each element (`reals.arrays`).
+
+    What margins or balls do not settle is computed by the specification.
+    """
+    dst = dst or fmt
+    if fmt.bits <= (8 if name in OF_TWO else 16) and dst.limbs == 1:
+        return "table"
+    by_margins = elementary_margins.applies if name in APPROXIMATIONS else elementary_pairs.applies
+    return "margins" if by_margins(fmt, dst) else "balls"
 
 
 def unary(
@@ -31,15 +60,31 @@ def unary(
     ``name``: a row of `halfulp.fp_formats.reals.functions`. Raises
     `halfulp.fp_formats.reals.enclosing.Unsettled` where no ball of bounded precision decides.
     """
-    from halfulp.fp_formats.reals import elementary
+    dst, rounding = dst or src, int(rounding)
 
-    return _mapped(
-        lambda x: elementary.unary(name, src, x, rounding, policy, dst),
-        [codes_to_ints(a, src.bits)],
-        element_shape(a, src.bits),
-        dst or src,
-        want_flags,
-    )
+    def precisely(codes: Codes) -> ArrayResult:
+        from halfulp.fp_formats.reals import arrays, elementary
+
+        balls = partial(arrays.unary, name, src, rounding=rounding, policy=policy, dst=dst, want_flags=True)
+        function = partial(elementary.unary, name, src, rounding=rounding, policy=policy, dst=dst)
+        return _settled(balls, function, dst, (codes, src.bits))
+
+    def by_margins(codes: Codes) -> ArrayResult:
+        return elementary_margins.unary(name, src, codes, rounding, policy, dst, precisely)
+
+    make = by_margins if elementary_margins.applies(src, dst) else precisely
+    path = path_of(name, src, dst)
+    if path == "table":
+        key = (name, src, dst, rounding, policy)
+        worth = 1 << src.bits if make is precisely else elementary_tables.QUICK
+        found = elementary_tables.of_codes(key, src, dst, make, worth, a, want_flags)
+        if found is not None:
+            return found
+    if path != "margins" or a.size < _MARGINS_PAY:
+        return _with_flags(precisely(a), want_flags)
+    if elementary_native.applies(src, dst, rounding, policy, want_flags):
+        return elementary_native.unary(name, a, by_margins)
+    return _with_flags(by_margins(a), want_flags)
 
 
 def binary(
@@ -57,16 +102,30 @@ def binary(
 
     ``name``: atan2, hypot or powf. Raises as `unary`.
     """
-    from halfulp.fp_formats.reals import elementary
+    dst, rounding = dst or fmt, int(rounding)
 
+    def precisely(x: Codes, y: Codes) -> ArrayResult:
+        from halfulp.fp_formats.reals import arrays, elementary
+
+        balls = partial(arrays.binary, name, fmt, rounding=rounding, policy=policy, dst=dst, want_flags=True)
+        function = partial(elementary.binary, name, fmt, rounding=rounding, policy=policy, dst=dst)
+        return _settled(balls, function, dst, (x, fmt.bits), (y, fmt.bits))
+
+    def by_margins(x: Codes, y: Codes) -> ArrayResult:
+        return elementary_pairs.binary(name, fmt, x, y, rounding, policy, dst, precisely)
+
+    if path_of(name, fmt, dst) == "table":
+        quick = elementary_pairs.applies(fmt, dst)
+        key, make = (name, fmt, dst, rounding, policy), by_margins if quick else precisely
+        worth = elementary_tables.QUICK if quick else 1 << 2 * fmt.bits
+        found = elementary_tables.of_pairs(key, fmt, dst, make, worth, a, b, want_flags)
+        if found is not None:
+            return found
     shape = np.broadcast_shapes(element_shape(a, fmt.bits), element_shape(b, fmt.bits))
-    return _mapped(
-        lambda x, y: elementary.binary(name, fmt, x, y, rounding, policy, dst),
-        [_spread(a, fmt.bits, shape), _spread(b, fmt.bits, shape)],
-        shape,
-        dst or fmt,
-        want_flags,
-    )
+    if not _pairs_pay(fmt, dst, shape):
+        return _with_flags(precisely(a, b), want_flags)
+    x, y = (flattened(each, fmt.bits, shape) for each in (a, b))
+    return _with_flags(_shaped(by_margins(x, y), shape), want_flags)
 
 
 def of_integer(
@@ -86,40 +145,72 @@ def of_integer(
     """
     from halfulp.fp_formats.reals import elementary
 
-    shape = np.broadcast_shapes(element_shape(a, fmt.bits), element_shape(n, width))
+    dst, rounding = dst or fmt, int(rounding)
     half, whole = 1 << width - 1 if width else 0, 1 << width
-    integers = [code - whole if code >= half and width else code for code in _spread(n, width, shape)]
-    return _mapped(
-        lambda x, k: elementary.of_integer(name, fmt, x, k, rounding, policy, dst),
-        [_spread(a, fmt.bits, shape), integers],
-        shape,
-        dst or fmt,
-        want_flags,
-    )
+
+    def function(x: int, code: int) -> Result:
+        n = code - whole if code >= half and width else code
+        return elementary.of_integer(name, fmt, x, n, rounding, policy, dst)
+
+    def precisely(x: Codes, k: Codes) -> ArrayResult:
+        return _settled(None, function, dst, (x, fmt.bits), (k, width))
+
+    shape = np.broadcast_shapes(element_shape(a, fmt.bits), element_shape(n, width))
+    if not 0 < width <= LIMB_BITS or not _pairs_pay(fmt, dst, shape):
+        return _with_flags(precisely(a, n), want_flags)
+    x, integers = flattened(a, fmt.bits, shape), flattened(n, width, shape)
+    found = elementary_pairs.of_integer(name, fmt, x, integers, width, rounding, policy, dst, precisely)
+    return _with_flags(_shaped(found, shape), want_flags)
 
 
-def _spread(codes: Codes, width: int, shape: tuple[int, ...]) -> list[int]:
-    whole = (*shape, codes.shape[-1]) if width > 64 else shape
-    return codes_to_ints(np.broadcast_to(codes, whole), width)
+def _pairs_pay(fmt: FloatFormat, dst: FloatFormat, shape: tuple[int, ...]) -> bool:
+    return math.prod(shape) >= _MARGINS_PAY and elementary_pairs.applies(fmt, dst)
 
 
-def _mapped(
+def _shaped(row: ArrayResult, shape: tuple[int, ...]) -> ArrayResult:
+    return ArrayResult(*(None if each is None else each.reshape(shape) for each in row))
+
+
+def _settled(
+    balls: Callable[..., Any] | None,
     function: Callable[..., Result],
-    operands: Sequence[Sequence[int]],
-    shape: tuple[int, ...],
     dst: FloatFormat,
-    want_flags: bool,
+    *operands: tuple[Codes, int],
 ) -> ArrayResult:
-    known: dict[tuple[int, ...], Result] = {}
-
-    def once(*codes: int) -> Result:
-        if codes not in known:
-            known[codes] = function(*codes)
-        return known[codes]
-
-    results = [once(*codes) for codes in zip(*operands, strict=True)]
-    poison: Any = np.array([found.poison for found in results], np.bool_).reshape(shape)
-    flags = np.array([found.flags for found in results], np.uint8).reshape(shape) if want_flags else None
+    """Return results with flags: by balls, and what these do not settle by a function of the specification."""
+    shape = np.broadcast_shapes(*(element_shape(codes, width) for codes, width in operands))
+    if math.prod(shape) == 1:
+        only = function(*(codes_to_ints(codes, width)[0] for codes, width in operands))
+        poisoned = np.ones(shape, np.bool_) if only.poison else None
+        return ArrayResult(ints_to_codes([only.code], dst.bits, shape), poisoned, np.full(shape, only.flags, np.uint8))
+    flat = [flattened(codes, width, shape) for codes, width in operands]
+    widths = [width for _, width in operands]
+    size = math.prod(shape)
+    codes = np.empty(code_shape((size,), dst.bits), dst.storage_dtype)
+    flags, poison = np.empty(size, np.uint8), np.zeros(size, np.bool_)
+    known = cache(function)
+    for start in range(0, size, CHUNK):
+        part = slice(start, min(start + CHUNK, size))
+        chunks = [row[part] for row in flat]
+        unsettled = np.ones(part.stop - start, np.bool_)
+        if balls is not None and unsettled.size >= _BALLS_PAY:
+            found, mask = balls(*chunks)
+            codes[part], flags[part], unsettled = found.codes, found.flags, ~mask
+            if found.poison is not None:
+                poison[part] = found.poison
+        rest = np.flatnonzero(unsettled)
+        columns = [codes_to_ints(chunk[rest], width) for chunk, width in zip(chunks, widths, strict=True)]
+        results = list(map(known, *columns))
+        rest += start
+        codes[rest] = ints_to_codes([found.code for found in results], dst.bits, (rest.size,))
+        flags[rest] = [found.flags for found in results]
+        poison[rest] = [found.poison for found in results]
     return ArrayResult(
-        ints_to_codes([found.code for found in results], dst.bits, shape), poison if poison.any() else None, flags
+        codes.reshape(code_shape(shape, dst.bits)),
+        poison.reshape(shape) if poison.any() else None,
+        flags.reshape(shape),
     )
+
+
+def _with_flags(result: ArrayResult, want_flags: bool) -> ArrayResult:
+    return result if want_flags else result._replace(flags=None)

@@ -12,8 +12,11 @@ import numpy as np
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.exact.core import ArrayResult
+from halfulp.fp_formats.exact.encoding import round_f64
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths.error_free import Index
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS, FARTHEST, LONGEST_MANTISSA, Reals, fits, settled
+from halfulp.fp_formats.paths.tables import CHUNK
 from halfulp.fp_formats.policy import FloatPolicy
 
 Specification = Callable[[Codes], ArrayResult]
@@ -34,23 +37,48 @@ def unary(
     dst: FloatFormat,
     specification: Specification,
 ) -> ArrayResult:
-    """Return a function of a row of codes, with flags. ``specification`` computes the elements that are not settled."""
+    """Return a function of codes, with flags. ``specification`` computes the elements that are not settled."""
+    flat = a.reshape(-1)
+    codes, flags = np.empty(a.size, dst.storage_dtype), np.empty(a.size, np.uint8)
+    poison = np.zeros(a.size, np.bool_)
+    for start in range(0, a.size, CHUNK):
+        part = slice(start, start + CHUNK)
+        found = _unary(name, src, flat[part], rounding, policy, dst, specification)
+        _put(ArrayResult(codes, poison, flags), part, found, slice(None))
+    shaped = ArrayResult(codes.reshape(a.shape), poison.reshape(a.shape), flags.reshape(a.shape))
+    return shaped if poison.any() else shaped._replace(poison=None)
+
+
+def _unary(
+    name: str,
+    src: FloatFormat,
+    a: Codes,
+    rounding: int,
+    policy: FloatPolicy,
+    dst: FloatFormat,
+    specification: Specification,
+) -> ArrayResult:
     row = APPROXIMATIONS[name]
     x = conversions.convert(src, _F64, a).codes.view(np.float64)
     ordinary = np.flatnonzero(_ordinary(src, x, policy))
     y = row.near(x[ordinary])
     outside = np.isnan(y)
     certain = settled(y, row.margin, dst) & ~outside
-    unknown = np.ones(a.size, np.bool_)
-    unknown[ordinary] = ~certain & ~outside
-    rounded = conversions.round_f64(dst, y[certain].view(np.uint64), rounding, policy, want_flags=True)
-    parts = [(ordinary[certain], rounded)]
-    if outside.any():  # one result for all
-        first = ordinary[outside]
-        parts.append((first, specification(a[first[:1]])))
-    rest = np.flatnonzero(unknown)
-    parts.append((rest, specification(a[rest])))
-    return _joined(a.size, dst, parts)
+    rounded = round_f64(dst, y[certain].view(np.uint64), rounding, policy, want_flags=True)
+    # The others, one of those that are alike: all outside of the domain are.
+    other = ordinary[~certain]
+    alike = np.where(outside[~certain], np.nan, row.alike(x[other]))
+    _, first, which = np.unique(alike.view(np.uint64), return_index=True, return_inverse=True)
+    special = np.ones(a.size, np.bool_)
+    special[ordinary] = False
+    apart = np.flatnonzero(special)
+    codes, same = np.unique(a[apart], return_inverse=True)
+    found = specification(np.concatenate((a[other[first]], codes)))
+    result = ArrayResult(np.empty(a.size, dst.storage_dtype), np.zeros(a.size, np.bool_), np.empty(a.size, np.uint8))
+    _put(result, ordinary[certain], rounded, slice(None))
+    _put(result, other, found, which)
+    _put(result, apart, found, first.size + same)
+    return result
 
 
 def _ordinary(src: FloatFormat, x: Reals, policy: FloatPolicy) -> Mask:
@@ -61,12 +89,8 @@ def _ordinary(src: FloatFormat, x: Reals, policy: FloatPolicy) -> Mask:
     return found
 
 
-def _joined(size: int, dst: FloatFormat, parts: list[tuple[Codes, ArrayResult]]) -> ArrayResult:
-    codes, flags = np.zeros(size, dst.storage_dtype), np.zeros(size, np.uint8)
-    poison = np.zeros(size, np.bool_)
-    for where, part in parts:
-        assert part.flags is not None
-        codes[where], flags[where] = part.codes, part.flags
-        if part.poison is not None:
-            poison[where] = part.poison
-    return ArrayResult(codes, poison if poison.any() else None, flags)
+def _put(result: ArrayResult, where: Index | slice, part: ArrayResult, which: Index | slice) -> None:
+    """Write some elements of a part to these places of a result."""
+    for whole, each in zip(result, part, strict=True):
+        if whole is not None and each is not None:
+            whole[where] = each[which]

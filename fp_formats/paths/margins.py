@@ -32,10 +32,12 @@ FARTHEST = 1000
 """The operands and the format of a result lie between 2**-FARTHEST and 2**FARTHEST."""
 
 _F64 = FORMATS["f64"]
-_SIGN = np.uint64(_F64.sign_mask or 0)
-_MAGNITUDE = np.uint64(_F64.magnitude_mask)
 # Numbers below and above all those formats. They lie between the points of every grid.
 _TINY, _HUGE = 2.0**-1020 * 4 / 3, 2.0**1020 * 4 / 3
+
+
+def _itself(x: Reals) -> Reals:
+    return x
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class Approximation:
     The claim is for finite operands other than zero, of magnitudes between 2**-FARTHEST and 2**FARTHEST, where
     ``holds`` is true. The result is NaN exactly if the operand is outside of the domain of the function.
     ``overflows``: an infinity stands for a huge number, and not for a pole. ``underflows``: a zero stands for a tiny
-    number of the same sign, and not for an exact zero.
+    number of the same sign, and not for an exact zero. ``alike``: from operands, numbers that are equal only for
+    operands with the same result.
     """
 
     function: Map
@@ -66,6 +69,7 @@ class Approximation:
     underflows: bool = False
     margin: int = MARGIN
     holds: Callable[[Reals, Reals], Mask] | None = None
+    alike: Map = _itself
 
     def near(self, x: Reals) -> Reals:
         """Return numbers within the margin of the results, on the right side of the numbers of ``sides``.
@@ -75,7 +79,7 @@ class Approximation:
         with np.errstate(all="ignore"):
             y = self.function(x)
             magnitude = np.absolute(y)
-            unknown = np.zeros(x.shape, np.bool_)
+            unknown = np.zeros(y.shape, np.bool_)
             if not self.overflows:
                 unknown |= magnitude == np.inf
             if not self.underflows:
@@ -195,10 +199,6 @@ _erfc = _each(math.erfc)
 _HALF_AND_ONE = 2.0
 
 
-def _itself(x: Reals) -> Reals:
-    return x
-
-
 def _half(x: Reals) -> Reals:
     return x / 2
 
@@ -217,6 +217,10 @@ def _positive(x: Reals) -> Mask:
 
 def _negative(x: Reals) -> Mask:
     return x < 0
+
+
+def _modulo_turns(x: Reals) -> Reals:
+    return np.fmod(x, 2)  # with the sign of x
 
 
 def _off_half_turns(x: Reals) -> Mask:
@@ -245,8 +249,8 @@ APPROXIMATIONS: Mapping[str, Approximation] = MappingProxyType(
         "sin": Approximation(np.sin, (_BELOW_X,)),
         "cos": Approximation(np.cos, (_BELOW_ONE,)),
         "tan": Approximation(np.tan, (Side(_where(lambda x: np.absolute(x) < 1, _itself), True),)),
-        "sinpi": Approximation(_sinpi, _HALF_TURNS),
-        "cospi": Approximation(_cospi, _HALF_TURNS),
+        "sinpi": Approximation(_sinpi, _HALF_TURNS, alike=_modulo_turns),
+        "cospi": Approximation(_cospi, _HALF_TURNS, alike=_modulo_turns),
         "asin": Approximation(np.arcsin, (_ABOVE_X,)),
         "acos": Approximation(np.arccos),
         "atan": Approximation(np.arctan, (_BELOW_X,)),
@@ -271,6 +275,7 @@ APPROXIMATIONS: Mapping[str, Approximation] = MappingProxyType(
         "lgamma": Approximation(
             _each(math.lgamma, math.inf),
             margin=WIDEST,
+            alike=lambda x: np.where((x < 0) & (np.rint(x) == x), -1.0, x),
             holds=lambda x, y: np.absolute(y) > np.maximum(0.25, np.absolute(x) / 8),
         ),
         "sigmoid": Approximation(_sigmoid, (_BELOW_ONE, Side(_constant(0.5), _positive)), underflows=True),

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask, storage_dtype
-from halfulp.fp_formats.exact.core import ArrayResult
+from halfulp.fp_formats.exact.core import ArrayResult, FlagArray
 from halfulp.fp_formats.paths import compiled
 
 Work = Callable[..., Mask | None]
@@ -99,11 +99,12 @@ def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
 
 class LookupTable(NamedTuple):
     """Result codes by operand code. ``marker``, a code that no result has, stands for poison; None if nothing is
-    poison.
+    poison. ``flags``: the flags of the results, where the table has them.
     """
 
     codes: Codes
     marker: int | None = None
+    flags: FlagArray | None = None
 
 
 def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> LookupTable | None:
@@ -117,19 +118,19 @@ def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> LookupTable 
         codes[start:stop] = result.codes
         if result.poison is not None:
             poison[start:stop] = result.poison
-    return _marked(ArrayResult(codes, poison if poison.any() else None))
+    return marked(ArrayResult(codes, poison if poison.any() else None))
 
 
-def _marked(result: ArrayResult) -> LookupTable | None:
+def marked(result: ArrayResult) -> LookupTable | None:
     """Make a table of these results; None if the results use all codes and there is poison too."""
     if result.poison is None:
-        return LookupTable(result.codes)
+        return LookupTable(result.codes, None, result.flags)
     used = np.unique(result.codes[~result.poison])
     gaps = np.flatnonzero(used != np.arange(used.size, dtype=np.uint64))
     marker = int(gaps[0]) if gaps.size else used.size
     if marker > np.iinfo(used.dtype).max:
         return None
-    return LookupTable(np.where(result.poison, used.dtype.type(marker), result.codes), marker)
+    return LookupTable(np.where(result.poison, used.dtype.type(marker), result.codes), marker, result.flags)
 
 
 class Cache:
@@ -146,22 +147,31 @@ class Cache:
         self._lock = Lock()
 
     def get(
-        self, key: Hashable, worth: int, elements: int, make: Callable[[], LookupTable | None]
+        self,
+        key: Hashable,
+        worth: int,
+        elements: int,
+        make: Callable[[], LookupTable | None],
+        load: Callable[[], LookupTable | None] = lambda: None,
     ) -> LookupTable | None:
         """Return the table, or None if it does not exist or does not save time; ``worth``: the elements from which it
-        does.
+        does. ``load`` gets it more quickly, or None: it is called at the first request and before ``make``.
         """
         with self._lock:
             if key in self._tables:
                 self._tables.move_to_end(key)
                 return self._tables[key]
+            first = key not in self._asked
             asked = self._asked.get(key, 0) + elements + CALL
+            if len(self._asked) >= 1 << 12:
+                self._asked.clear()
+            self._asked[key] = asked
+        # Without the lock another thread may get the same table.
+        table = load() if first or asked >= worth else None
+        if table is None:
             if asked < worth:
-                if len(self._asked) >= 1 << 12:
-                    self._asked.clear()
-                self._asked[key] = asked
                 return None
-        table = make()  # meanwhile another thread may make the same one
+            table = make()
         with self._lock:
             if key not in self._tables:
                 self._asked.pop(key, None)
@@ -180,7 +190,7 @@ class Cache:
 
 
 def _bytes(table: LookupTable | None) -> int:
-    return 0 if table is None else table.codes.nbytes
+    return 0 if table is None else table.codes.nbytes + (0 if table.flags is None else table.flags.nbytes)
 
 
 CACHE = Cache(LIMIT)
@@ -208,8 +218,11 @@ def by_table(
     bit is. ``ahead`` does what it can without the table: see `in_turns`.
     """
     table = table_of(key, bits, operation, codes.size)
-    if table is None:
-        return None
+    return None if table is None else look_up(key, table, codes, shift, ahead)
+
+
+def look_up(key: Hashable, table: LookupTable, codes: Codes, shift: int = 0, ahead: Ahead | None = None) -> ArrayResult:
+    """Return the entries of a table, without flags; the arguments are those of `by_table`."""
     look = _compiled_look_up(table, codes.dtype, codes.size, shift)
     if look is not None:
 
@@ -253,11 +266,15 @@ def by_pairs(
 
     def make() -> LookupTable | None:
         every = np.arange(1 << bits, dtype=np.uint8)
-        return _marked(operation(np.repeat(every, every.size), np.tile(every, every.size)))
+        return marked(operation(np.repeat(every, every.size), np.tile(every, every.size)))
 
     table = CACHE.get(key, 1 << (2 * bits), math.prod(shape), make)
-    if table is None:
-        return None
+    return None if table is None else look_up_pairs(table, bits, a, b)
+
+
+def look_up_pairs(table: LookupTable, bits: int, a: Codes, b: Codes) -> ArrayResult:
+    """Return the entries of a table of pairs, without flags."""
+    shape = common_shape(a, b)
     storage, results = np.dtype(np.uint8), table.codes.dtype
     loop = compiled.loop(compiled.look_up_index, (storage,), (storage,), storage, (results,), (results,))
     look = loop.get(math.prod(shape))

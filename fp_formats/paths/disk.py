@@ -1,0 +1,186 @@
+"""Keep bytes that took long to compute on disk, for the next process. Every file is checked when it is read.
+
+The environment variable HALFULP_CACHE is a folder, or ``off``. Without it the folder is the place of the platform for
+such files, such as ``~/.cache/halfulp``. HALFULP_CACHE_SIZE limits the size of all files, such as ``500M`` (default:
+`SIZE`); the files that were used least recently are removed.
+
+A file belongs to one version of the source code of `halfulp.fp_formats`: any change there makes a new file. Files are
+written under another name first, so several processes can share the folder. Nothing depends on the folder: where it
+cannot be read or written, everything is computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+FOLDER, LIMIT = "HALFULP_CACHE", "HALFULP_CACHE_SIZE"
+SIZE = 256 << 20
+"""The limit of all files together, in bytes, if HALFULP_CACHE_SIZE does not name another one."""
+
+_MAGIC = b"halfulp cache 1\n"
+_DIGEST = hashlib.sha256().digest_size
+_HEAD = len(_MAGIC) + _DIGEST
+_OURS = re.compile(r"[0-9a-f]{40}\.kept|[0-9a-f]{40}\..*\.part")
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+_ABANDONED = 3600  # seconds: no process writes one file for so long
+_unwritable: set[Path] = set()
+
+
+def place(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path | None:
+    """Return the folder of the cache; None if it is switched off or no folder is known."""
+    chosen = environment.get(FOLDER, "")
+    if chosen:
+        return None if chosen.lower() == "off" else Path(os.path.expanduser(chosen)).absolute()
+    home = os.path.expanduser("~")
+    if platform == "win32":
+        base = environment.get("LOCALAPPDATA", "")
+    elif platform == "darwin":
+        base = os.path.join(home, "Library", "Caches")
+    else:
+        base = environment.get("XDG_CACHE_HOME", "")
+        base = base if os.path.isabs(base) else os.path.join(home, ".cache")
+    return Path(base, "halfulp") if os.path.isabs(base) else None
+
+
+def limit(environment: Mapping[str, str] = os.environ) -> int:
+    """Return the largest size of all files together, in bytes.
+
+    Raises ValueError if HALFULP_CACHE_SIZE is not a size.
+    """
+    chosen = environment.get(LIMIT, "").strip().upper()
+    if not chosen:
+        return SIZE
+    match = re.fullmatch(r"(\d{1,15})([KMGT]?)(?:I?B)?", chosen)
+    if match is None:
+        raise ValueError(f"{LIMIT} is {environment[LIMIT]!r}, but must be a size in bytes, such as 500M or 2G")
+    return int(match[1]) << _UNITS[match[2]]
+
+
+class Kept(NamedTuple):
+    """A file of the cache: its size in bytes, and when it was used last, in seconds."""
+
+    path: Path
+    size: int
+    used: float
+
+
+def files(folder: Path) -> list[Kept]:
+    """Return the files that this module wrote into a folder, the least recently used first. Others are left alone."""
+    return sorted(_files(folder), key=lambda kept: kept.used)
+
+
+def _files(folder: Path) -> Iterator[Kept]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        if _OURS.fullmatch(entry.name):
+            with suppress(OSError):
+                found = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(found.st_mode):
+                    yield Kept(Path(entry.path), found.st_size, found.st_mtime)
+
+
+def clear(folder: Path) -> int:
+    """Remove the files that this module wrote into a folder; return their count."""
+    return sum(_remove(kept.path) for kept in files(folder))
+
+
+def load(key: str, size: int) -> bytes | None:
+    """Return what was stored under a key, ``size`` bytes long; None if it is not there or is damaged."""
+    path = _path(key)
+    if path is None:
+        return None
+    text = key.encode()
+    try:
+        found = os.stat(path, follow_symlinks=False)
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        whole = path.read_bytes() if found.st_size == _HEAD + len(text) + size else b""
+    except OSError:
+        return None
+    body = whole[_HEAD:]
+    if not body.startswith(text) or whole[:_HEAD] != _head(body):
+        _remove(path)
+        return None
+    with suppress(OSError):
+        os.utime(path)
+    return body[len(text) :]
+
+
+def store(key: str, payload: bytes) -> None:
+    """Store bytes under a key, if the folder can be written and they are below the limit."""
+    path = _path(key)
+    body = key.encode() + payload
+    if path is None or path.parent in _unwritable or _HEAD + len(body) > limit():
+        return
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(".part", f"{path.stem}.", path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_head(body) + body)
+            os.replace(name, path)
+        except BaseException:
+            _remove(Path(name))
+            raise
+    except OSError:
+        _unwritable.add(path.parent)  # a full disk, or a folder of another user: do not try again
+        return
+    _drop_oldest(path.parent)
+
+
+def _path(key: str) -> Path | None:
+    folder, version = place(), _version()
+    if folder is None or version is None:
+        return None
+    return folder / f"{hashlib.sha256(f'{version} {key}'.encode()).hexdigest()[:40]}.kept"
+
+
+def _head(body: bytes) -> bytes:
+    return _MAGIC + hashlib.sha256(body).digest()
+
+
+def _remove(path: Path) -> bool:
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _drop_oldest(folder: Path) -> None:
+    kept, most, now = files(folder), limit(), time.time()
+    total = sum(file.size for file in kept)
+    for file in kept:
+        abandoned = file.path.suffix == ".part" and now - file.used > _ABANDONED
+        if (abandoned or total > most) and _remove(file.path):
+            total -= file.size
+
+
+@cache
+def _version() -> str | None:
+    """Return a digest of all that results are computed by: this package's source, and NumPy. None if it is hidden."""
+    digest = hashlib.sha256(f"{np.__version__} {sys.byteorder}".encode())
+    root = Path(__file__).parent.parent
+    try:
+        sources = sorted(root.rglob("*.py"))
+        for source in sources:
+            digest.update(source.relative_to(root).as_posix().encode() + b"\0" + source.read_bytes())
+    except OSError:
+        return None
+    return digest.hexdigest() if sources else None

@@ -1,0 +1,99 @@
+"""Tables of the elementary functions: of all codes of up to 16 bits, of all pairs of codes of up to 8 bits.
+
+A table holds codes, poison and flags. It stays in `tables.CACHE`, and on disk for the next process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.exact.core import ArrayResult
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.paths import disk
+from halfulp.fp_formats.paths.tables import (
+    CACHE,
+    CALL,
+    LookupTable,
+    common_shape,
+    look_up,
+    look_up_pairs,
+    marked,
+)
+
+QUICK = 2000
+"""Results of the specification that take as long as a table that is made by margins."""
+_POISON = np.uint8(0x80)  # on disk, beside the flags
+
+Make = Callable[..., ArrayResult]
+
+
+def of_codes(
+    key: Hashable, src: FloatFormat, dst: FloatFormat, make: Make, worth: int, a: Codes, want_flags: bool
+) -> ArrayResult | None:
+    """Return the results of codes by their table; None if it does not save time yet.
+
+    ``make(codes)``: the results of all codes, with flags. ``worth``: the count of results of the specification that
+    take as long.
+    """
+    table = _table(key, src.bits, dst, worth, a.size, lambda: make(_every(src.bits)))
+    if table is None:
+        return None
+    found = look_up(key, table, a)
+    if not want_flags or table.flags is None:
+        return found
+    return found._replace(flags=look_up((key, "flags"), LookupTable(table.flags), a).codes)
+
+
+def of_pairs(
+    key: Hashable, src: FloatFormat, dst: FloatFormat, make: Make, worth: int, a: Codes, b: Codes, want_flags: bool
+) -> ArrayResult | None:
+    """Return the results of pairs of codes by their table; the arguments are those of `of_codes`."""
+    every = _every(src.bits)
+    elements = int(np.prod(common_shape(a, b), dtype=np.int64))
+    table = _table(
+        key, 2 * src.bits, dst, worth, elements, lambda: make(np.repeat(every, every.size), np.tile(every, every.size))
+    )
+    if table is None:
+        return None
+    found = look_up_pairs(table, src.bits, a, b)
+    if not want_flags or table.flags is None:
+        return found
+    return found._replace(flags=look_up_pairs(LookupTable(table.flags), src.bits, a, b).codes)
+
+
+def _every(bits: int) -> Codes:
+    return np.arange(1 << bits, dtype=np.uint8 if bits <= 8 else np.uint16)
+
+
+def _table(
+    key: Hashable, bits: int, dst: FloatFormat, worth: int, elements: int, make: Callable[[], ArrayResult]
+) -> LookupTable | None:
+    name, size = repr(key), 1 << bits
+
+    def made() -> LookupTable | None:
+        result = make()
+        disk.store(name, _packed(result, dst))
+        return marked(result)
+
+    def loaded() -> LookupTable | None:
+        payload = disk.load(name, size * (dst.storage_dtype.itemsize + 1))
+        return None if payload is None else marked(_unpacked(payload, size, dst))
+
+    # Each element costs the specification more than a call costs `exact`.
+    return CACHE.get(key, worth * CALL, elements * CALL, made, loaded)
+
+
+def _packed(result: ArrayResult, dst: FloatFormat) -> bytes:
+    assert result.flags is not None
+    flags = result.flags if result.poison is None else np.where(result.poison, result.flags | _POISON, result.flags)
+    return result.codes.astype(dst.storage_dtype.newbyteorder("<")).tobytes() + flags.astype(np.uint8).tobytes()
+
+
+def _unpacked(payload: bytes, size: int, dst: FloatFormat) -> ArrayResult:
+    codes = np.frombuffer(payload, dst.storage_dtype.newbyteorder("<"), size).astype(dst.storage_dtype)
+    flags = np.frombuffer(payload, np.uint8, size, codes.nbytes)
+    poison = flags >= _POISON
+    return ArrayResult(codes, poison if poison.any() else None, flags & ~_POISON)
