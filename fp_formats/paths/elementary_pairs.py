@@ -16,6 +16,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.exact.core import ArrayResult
+from halfulp.fp_formats.exact.encoding import round_f64
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths.error_free import Index
 from halfulp.fp_formats.paths.margins import FARTHEST, LONGEST_MANTISSA, Approximation, Reals, Side, fits, settled
@@ -259,7 +260,7 @@ def _of_pairs(
         part = slice(start, start + CHUNK)
         pair, ordinary = chunk(a[part], b[part])
         y, certain = _settled(row, pair, ordinary, dst)
-        rounded = conversions.round_f64(dst, y[certain].view(np.uint64), rounding, policy, want_flags=True)
+        rounded = round_f64(dst, y[certain].view(np.uint64), rounding, policy, want_flags=True)
         _put(result, start + np.flatnonzero(certain), rounded, slice(None))
         rest.append(start + np.flatnonzero(~certain))
         label = np.where(ordinary, np.where(np.isnan(y), _OUTSIDE, _ALONE), _labels(pair, least))
