@@ -164,7 +164,12 @@ def _pairs_pay(fmt: FloatFormat, dst: FloatFormat, shape: tuple[int, ...]) -> bo
 
 
 def _shaped(row: ArrayResult, shape: tuple[int, ...]) -> ArrayResult:
-    return ArrayResult(*(None if each is None else each.reshape(shape) for each in row))
+    codes, poison, flags = row
+    return ArrayResult(
+        codes.reshape(shape),
+        None if poison is None else poison.reshape(shape),
+        None if flags is None else flags.reshape(shape),
+    )
 
 
 def _settled(
