@@ -15,7 +15,7 @@ from halfulp.command.recipe import case_named
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources
 from halfulp.conformance.comparing.coverage import Coverage
-from halfulp.conformance.comparing.divergences import divergences
+from halfulp.conformance.comparing.error_bounds import known_differences
 from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
 from halfulp.conformance.ops.report import markdown
 from halfulp.conformance.ops.verify import Verification, as_json, text, verify
@@ -43,7 +43,7 @@ def _asked(spelling: str | None) -> list[str]:
 def _verify_op(op: str, arguments: VerifyArguments, sources: Sources) -> int:
     case = case_named(op, arguments, sources)
     profile = profile_named(arguments.profile or "spec")
-    rows = () if arguments.no_known else divergences()
+    rows = () if arguments.no_known else known_differences()
     codes = []
     for name in _asked(arguments.against):
         try:
@@ -115,7 +115,7 @@ def _verify_held(arguments: VerifyArguments, names: Sequence[str]) -> int:
             except (Unavailable, ValueError, OracleError) as error:
                 return fail(f"{name}: {error}")
             for case in cases:
-                found = verify(case, asked, 1, arguments.seed, divergences())
+                found = verify(case, asked, 1, arguments.seed, known_differences())
                 deliver("\n".join(text(found)) + "\n")
                 codes.append(_code(found))
     return ranked(codes)
@@ -147,9 +147,9 @@ def _judge(found: ConformanceReport, named: bool) -> int:
     say(f"{total.compared:,} compared: {counts}, {total.unexplained:,} UNEXPLAINED, {total.unanswered:,} unanswered")
     for failure in total.failures:
         say(f"failed: {failure}")
-    for note in (*found.stale(), *found.unpinned()):
+    for note in found.changed():
         say(note)
-    if total.unexplained or found.stale() or found.unpinned():
+    if total.unexplained or found.changed():
         return DIFFERENT
     if total.failures or (named and found.missing):
         return WRONG_USE

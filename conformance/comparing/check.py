@@ -19,6 +19,7 @@ from halfulp.conformance.comparing.compare import (
     worst,
 )
 from halfulp.conformance.comparing.divergences import Divergence
+from halfulp.conformance.comparing.error_bounds import ErrorBound, Known
 from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
@@ -33,10 +34,10 @@ SHOWN = 5
 class Tally:
     """Counts of elements by how they ended, over any number of cases; each element of each result counts once.
 
-    ``known``: by the name of the divergence. ``reformed``: elements that a divergence predicts to be wrong, but that
-    the oracle has right. ``undefined``: elements with undefined behaviour for which the oracle still has a value (a
-    part of ``open``). ``failures``: the messages of `OracleError`. ``answered``: of one comparison, the elements that
-    have an answer for some result; a sum of tallies has none.
+    ``known``: by the name of the divergence or of the error bound. ``reformed``: elements that a divergence predicts to
+    be wrong, but that the oracle has right. ``undefined``: elements with undefined behaviour for which the oracle still
+    has a value (a part of ``open``). ``failures``: the messages of `OracleError`. ``answered``: of one comparison, the
+    elements that have an answer for some result; a sum of tallies has none.
     """
 
     equal: int = 0
@@ -76,7 +77,7 @@ def check(
     oracle: Oracle,
     case: OpCase,
     inputs: Sequence[Codes],
-    divergences: Sequence[Divergence] = (),
+    divergences: Sequence[Known] = (),
     profile: Profile = SPEC,
 ) -> Tally:
     """Ask an oracle and compare its answers. ``inputs``: one array of codes per operand. A failure of the oracle is in
@@ -120,16 +121,19 @@ def compare(
     inputs: Sequence[Codes],
     expected: Reference,
     answers: Sequence[Answer],
-    rows: Sequence[Divergence] = (),
+    rows: Sequence[Known] = (),
 ) -> Tally:
-    """Count how given answers compare. ``rows``: the divergences that apply to this tool and case.
+    """Count how given answers compare. ``rows``: the divergences and error bounds that apply to this tool and case.
 
-    A mismatch is known only where it has exactly the bits, the poison or the trap that a row predicts.
+    A mismatch is known only where it has exactly the bits, the poison or the trap that a divergence predicts, or where
+    an error bound knows it.
     """
     tally = Tally()
     judged = [verdicts(type_, expected, index, answers[index]) for index, type_ in enumerate(case.result_types)]
     tally.answered = np.logical_or.reduce([verdict != Verdict.UNANSWERED for verdict in judged])
-    predictions = [(row.name, row.predict(case, inputs, expected)) for row in rows] if tally.answered.any() else []
+    bounds = [row for row in rows if isinstance(row, ErrorBound)]
+    formulas = [row for row in rows if isinstance(row, Divergence)] if tally.answered.any() else []
+    predictions = [(row.name, row.predict(case, inputs, expected)) for row in formulas]
     for index, (type_, answer, verdict) in enumerate(zip(case.result_types, answers, judged, strict=True)):
         tally.equal += _count(verdict, Verdict.EQUAL)
         tally.open += _count(verdict, Verdict.OPEN)
@@ -151,6 +155,11 @@ def compare(
             if predicted.poison is not None:
                 differs &= ~predicted.poison  # any bits count as poison, also the right ones
             tally.reformed[name] += int(np.count_nonzero(answered & differs))
+        for bound in bounds:
+            near, special = bound.within(type_, expected.bits[index], answer, wrong)
+            tally.known[bound.name] += int(np.count_nonzero(near))
+            tally.known[bound.special_name] += int(np.count_nonzero(special))
+            wrong &= ~(near | special)
         tally.unexplained += int(np.count_nonzero(wrong))
         tally.mismatches += [(case, mismatch) for mismatch in _shown(case, inputs, expected, index, answer, wrong)]
     tally.known += Counter()  # drops zeros

@@ -12,6 +12,7 @@ from itertools import product
 from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.coverage import Coverage, covered
 from halfulp.conformance.comparing.divergences import divergences
+from halfulp.conformance.comparing.error_bounds import error_bounds, known_differences
 from halfulp.conformance.comparing.inputs import inputs_for, is_exhaustive
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.ops.families import FAMILIES, Family
@@ -59,6 +60,10 @@ class ConformanceReport:
             counts.setdefault(name, Counter()).update(tally.known)
         return counts
 
+    def changed(self) -> list[str]:
+        """Return the known differences that are not what their rows say."""
+        return [*self.stale(), *self.unpinned(), *self.exceeded()]
+
     def unpinned(self) -> list[str]:
         """Return the divergences whose count differs from the count that is recorded for this level."""
         if self.seed:
@@ -69,6 +74,16 @@ class ConformanceReport:
             for row in divergences()
             for name in row.tools
             if name in found and not row.sporadic and found[name][row.name] != getattr(row, field_).get(name, 0)
+        ]
+
+    def exceeded(self) -> list[str]:
+        """Return the error bounds with more wrong special values than they know."""
+        found = self.known()
+        return [
+            f"{row.special_name} ({row.tool}): {found[row.tool][row.special_name]:,} are wrong, at most"
+            f" {row.special_values:,} are known"
+            for row in error_bounds()
+            if row.tool in found and found[row.tool][row.special_name] > row.special_values
         ]
 
     def stale(self) -> list[str]:
@@ -146,7 +161,7 @@ def do(job: Job) -> tuple[Job, Tally, Coverage | None]:
 def _done_job(job: Job) -> tuple[Job, Tally, Coverage | None]:
     tally, coverage = Tally(), None
     for inputs in inputs_for(job.case, job.count, job.seed, job.bits):
-        found = check(_oracle(job.oracle), job.case, inputs, divergences())
+        found = check(_oracle(job.oracle), job.case, inputs, known_differences())
         tally.add(found)
         if found.compared:
             seen = covered(job.case, inputs, is_exhaustive(job.case, job.bits), found.answered)

@@ -14,6 +14,7 @@ from halfulp.conformance.comparing.check import Tally
 from halfulp.conformance.comparing.compare import Mismatch, ulps_away
 from halfulp.conformance.comparing.coverage import OUTCOMES, Coverage
 from halfulp.conformance.comparing.divergences import Example, divergences
+from halfulp.conformance.comparing.error_bounds import ErrorBound, error_bounds
 from halfulp.conformance.comparing.exact_results import exact_value
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.ops.families import EVERY_WIDTH, FAMILIES
@@ -28,7 +29,7 @@ def markdown(report: ConformanceReport) -> str:
     """Return the whole report in Markdown. The same results give the same text, except for the line with machine and
     time.
     """
-    sections = (_head, _oracles, _families, _known, _unexplained, _unanswered, _operations, _coverage)
+    sections = (_head, _oracles, _families, _known, _bounds, _unexplained, _unanswered, _operations, _coverage)
     return "\n\n".join("\n".join(section(report)) for section in sections) + "\n"
 
 
@@ -64,7 +65,10 @@ def _head(report: ConformanceReport) -> list[str]:
         f" {total.known.total():,} known divergences, {total.unexplained:,} unexplained."
         f" {total.unanswered:,} unanswered.**",
         *[f"\nThe tool failed: {failure}" for failure in total.failures],
-        *[f"\nA known divergence that has changed: {row}" for row in (*report.stale(), *report.unpinned())],
+        *[
+            f"\nA known divergence that has changed: {row}"
+            for row in (*report.stale(), *report.unpinned(), *report.exceeded())
+        ],
     ]
 
 
@@ -124,6 +128,32 @@ def _example(example: Example) -> str:
     types = ", ".join(example.types) + (f" -> {example.to}" if example.to else "")
     actual = "poison" if example.actual is None else f"{example.actual:#x}"
     return f"`{example.op} {types}` ({operands}): {example.expected:#x}, {actual}"
+
+
+def _bounds(report: ConformanceReport) -> list[str]:
+    """Return the error bounds: one row for each tool and op, its types side by side."""
+    found = report.known()
+    groups: dict[tuple[str, str], list[ErrorBound]] = {}
+    for row in error_bounds():
+        if row.tool in report.versions:
+            groups.setdefault((row.tool, row.op), []).append(row)
+    rows = []
+    for (tool, op), bounds in groups.items():
+        counted = found.get(tool, Counter())
+        cells = [f"{row.type} {row.ulps:,}" for row in bounds]
+        near = sum(counted[row.name] for row in bounds)
+        rows.append([f"`{tool}`", f"`{op}`", ", ".join(cells), near, sum(counted[row.special_name] for row in bounds)])
+    why = {row.tool: row.why for row in error_bounds() if row.tool in report.versions}
+    return [
+        "## Measured error bounds",
+        "",
+        "No formula predicts the bits of a mathematical library. Each row bounds the distance of a tool's results from",
+        "the right ones, in steps from one value to the next. A result beyond the bound is unexplained. *Special*",
+        "counts wrong special values: a NaN instead of a number, a number instead of a NaN, a zero of the other sign.",
+        "",
+        *_table(["tool", "op", "type and bound", "not correctly rounded", "special"], rows, 3),
+        *(["", *(f"- `{tool}`: {text}" for tool, text in why.items())] if why else []),
+    ]
 
 
 def _unexplained(report: ConformanceReport) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from halfulp.conformance.comparing.check import SHOWN, Tally, ask, compare, explaining_profiles
 from halfulp.conformance.comparing.compare import Mismatch, ulps_away, worst
 from halfulp.conformance.comparing.coverage import Coverage, covered
-from halfulp.conformance.comparing.divergences import Divergence
+from halfulp.conformance.comparing.error_bounds import Known
 from halfulp.conformance.comparing.inputs import CHUNK, EXHAUSTIVE_BITS, inputs_for, is_exhaustive
 from halfulp.conformance.comparing.op_case import OpCase, container_shape, reference
 from halfulp.conformance.ops.report import mismatch_text
@@ -52,7 +52,7 @@ def verify(
     oracle: Oracle,
     count: int,
     seed: int = 0,
-    rows: Sequence[Divergence] = (),
+    rows: Sequence[Known] = (),
     profile: Profile = SPEC,
     bits: int = EXHAUSTIVE_BITS,
 ) -> Verification:

@@ -17,6 +17,7 @@ from halfulp.conformance.vectors.philox import Dice
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import SPEC
+from halfulp.interp.dialects.math.families import row_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
 
@@ -73,8 +74,6 @@ _KINDS: Mapping[str, str] = {
     "arith.fptoui": "to integer",
 }
 _UNSIGNED = ("arith.uitofp", "arith.fptoui")
-_POWERS = {"fpowi": "powf", "pown": "powf"}
-"""Functions of a float and an integer by other names."""
 
 
 @dataclass(frozen=True)
@@ -175,21 +174,9 @@ def model_case_of(case: OpCase) -> ModelCase | None:
         else:
             return None
     sources, target = tuple(numeric[:-1]), numeric[-1]
-    function = function_of(case.op)
+    function = row_of(case.definition) or ""
     kind = _kind_of_function(sources) if function else _KINDS.get(case.op, "other")
     return ModelCase(kind, sources, target, function)
-
-
-def function_of(op: str) -> str:
-    """Return the name of the elementary function that an op computes; the empty string for other ops."""
-    name = op.removeprefix("math.")
-    if "." in name:
-        return ""
-    from halfulp.fp_formats.reals.functions import FUNCTIONS
-    from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
-
-    name = _POWERS.get(name, name)
-    return name if name in FUNCTIONS or name in FUNCTIONS_OF_TWO else ""
 
 
 def _kind_of_function(sources: tuple[Numeric, ...]) -> str:

@@ -111,17 +111,21 @@ def binary(
         function = partial(elementary.binary, name, fmt, rounding=rounding, policy=policy, dst=dst)
         return _settled(balls, function, dst, (x, fmt.bits), (y, fmt.bits))
 
+    def by_margins(x: Codes, y: Codes) -> ArrayResult:
+        return elementary_pairs.binary(name, fmt, x, y, rounding, policy, dst, precisely)
+
     if path_of(name, fmt, dst) == "table":
-        key = (name, fmt, dst, rounding, policy)
-        found = elementary_tables.of_pairs(key, fmt, dst, precisely, 1 << 2 * fmt.bits, a, b, want_flags)
+        quick = elementary_pairs.applies(fmt, dst)
+        key, make = (name, fmt, dst, rounding, policy), by_margins if quick else precisely
+        worth = elementary_tables.QUICK if quick else 1 << 2 * fmt.bits
+        found = elementary_tables.of_pairs(key, fmt, dst, make, worth, a, b, want_flags)
         if found is not None:
             return found
     shape = np.broadcast_shapes(element_shape(a, fmt.bits), element_shape(b, fmt.bits))
     if not _pairs_pay(fmt, dst, shape):
         return _with_flags(precisely(a, b), want_flags)
     x, y = (flattened(each, fmt.bits, shape) for each in (a, b))
-    found = elementary_pairs.binary(name, fmt, x, y, rounding, policy, dst, precisely)
-    return _with_flags(_shaped(found, shape), want_flags)
+    return _with_flags(_shaped(by_margins(x, y), shape), want_flags)
 
 
 def of_integer(

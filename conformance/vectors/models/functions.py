@@ -43,6 +43,8 @@ _DEEPEST = 24
 
 def _target_codes(case: ModelCase, rows: Sequence[Operands]) -> list[int]:
     """Return the results of operands, rounded to nearest even."""
+    if not rows:
+        return []
     columns = [
         ints_to_codes(column, source.bits, (len(rows),))
         for column, source in zip(zip(*rows, strict=True), case.sources, strict=True)
@@ -105,7 +107,8 @@ def hardest(case: ModelCase, count: int | None) -> list[Operands]:
     groups: dict[Bucket, list[Operands]] = {}
     for row, distance in hard_rows(case, 512 if count is None else max(512, 2 * count)):
         groups.setdefault(_place(float_target(case), distance), []).append(row)
-    turns = zip_longest(*groups.values())
+    # Last the results that are near a value for a reason, such as 1 + x: they are many, and much the same.
+    turns = zip_longest(*(groups[place] for place in sorted(groups, key=lambda place: place[1] == "a hair")))
     return [row for turn in turns for row in turn if row is not None][:count]
 
 
@@ -284,7 +287,7 @@ def _few(gaps: Iterable[tuple[int, int]], known: Mapping[int, str]) -> list[tupl
 
 
 def _classes(case: ModelCase, prefix: Operands, ranks: Sequence[int], classify: Classify) -> list[str]:
-    codes = _target_codes(case, [_at(case, prefix, rank) for rank in ranks]) if ranks else []
+    codes = _target_codes(case, [_at(case, prefix, rank) for rank in ranks])
     return [classify(float_target(case), code) for code in codes]
 
 
