@@ -26,6 +26,26 @@ from halfulp.semantics.floats import flags_of, float_kernel, loses_nan
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of
 from halfulp.semantics.profile import Profile
 
+_MAKES_NANS = frozenset(
+    (
+        "acos",
+        "acosh",
+        "asin",
+        "atanh",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "logit",
+        "powf",
+        "rootn",
+        "rsqrt",
+        "sqrt",
+        "tgamma",
+    )
+)
+"""The functions that make a NaN from finite operands, in a format without NaN and infinities."""
+
 _Operation = Callable[..., ArrayResult]
 """An operation on codes of the format that is its first argument, with the keyword ``want_flags``."""
 
@@ -38,7 +58,8 @@ def unary(
     """Return the kernel of a function of one argument; ``dst``: the format of the result, if it is another one."""
     policy = profile.arithmetic
     operation: _Operation = lambda f, a, **flags: paths.unary(name, f, a, rounding, policy, dst, **flags)  # noqa: E731
-    return _kernel(operation, fmt, (fmt.bits,), (fmt,), dst or fmt, fastmath, profile)
+    loses = name in _MAKES_NANS or dst is not None
+    return _kernel(operation, fmt, (fmt.bits,), (fmt,), dst or fmt, fastmath, profile, loses)
 
 
 @cpu.forgotten
@@ -47,7 +68,7 @@ def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profi
     """Return the kernel of atan2, hypot or powf."""
     policy = profile.arithmetic
     operation: _Operation = lambda f, a, b, **flags: paths.binary(name, f, a, b, rounding, policy, **flags)  # noqa: E731
-    return _kernel(operation, fmt, (fmt.bits, fmt.bits), (fmt, fmt), fmt, fastmath, profile)
+    return _kernel(operation, fmt, (fmt.bits, fmt.bits), (fmt, fmt), fmt, fastmath, profile, name in _MAKES_NANS)
 
 
 @cpu.forgotten
@@ -59,7 +80,7 @@ def of_integer(name: str, fmt: FloatFormat, width: int, rounding: Rounding, fast
     def operation(f: FloatFormat, a: Codes, n: Codes, want_flags: bool = False) -> ArrayResult:
         return paths.of_integer(name, f, a, n, width, rounding, policy, want_flags=want_flags)
 
-    return _kernel(operation, fmt, (fmt.bits, width), (fmt,), fmt, fastmath, profile)
+    return _kernel(operation, fmt, (fmt.bits, width), (fmt,), fmt, fastmath, profile, name == "rootn")
 
 
 @cpu.forgotten
@@ -109,8 +130,12 @@ def _kernel(
     result: FloatFormat,
     fastmath: int,
     profile: Profile,
+    makes_nans: bool,
 ) -> Kernel:
-    """Make a kernel; ``widths`` are those of all operands, ``operands`` are the formats of the floats among them."""
+    """Make a kernel; ``widths`` are those of all operands, ``operands`` are the formats of the floats among them.
+
+    ``makes_nans``: a result may be NaN although no operand is NaN or infinite.
+    """
 
     def array(*codes: Codes) -> ArrayResult:
         return operation(fmt, *codes)
@@ -130,6 +155,6 @@ def _kernel(
         found = face(*(ints_to_codes([code], width, (1,)) for code, width in zip(codes, widths, strict=True)))
         return Result(codes_to_ints(found.codes, result.bits)[0], 0, found.poison is not None)
 
-    loses = not through_f32 and loses_nan(profile.arithmetic, result)
+    loses = not through_f32 and (makes_nans or not result.signed) and loses_nan(profile.arithmetic, result)
     flags = None if through_f32 else flags_of(flagged)
     return float_kernel(specification, face, operands, result, fastmath, loses=loses, flags=flags)
