@@ -12,10 +12,10 @@ from halfulp.command.options.explain import ROUNDINGS, ExplainArguments
 from halfulp.command.semantics import profile_named, properties_of
 from halfulp.command.sources import Sources
 from halfulp.command.values import naming
-from halfulp.explanations.functions import function_named
 from halfulp.explanations.given import format_of
 from halfulp.explanations.op import signature_of
 from halfulp.explanations.op_types import keywords_of
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.profile import Profile
@@ -32,7 +32,7 @@ def execute(arguments: ExplainArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     words = [word.strip() for word in arguments.words]
     profile = profile_named(arguments.profile)
-    if _OP.fullmatch(words[0]) or (_NAME.fullmatch(words[0]) and function_named(words[0])):
+    if _OP.fullmatch(words[0]) or (_NAME.fullmatch(words[0]) and default_registry().lookup(words[0])):
         explanation: Any = _op(words, arguments, profile, sources)
     else:
         explanation = _number(words, arguments, profile, sources)

@@ -40,14 +40,16 @@ COMMANDS: Mapping[str, str] = {
     "workgroups": "compute the number of workgroups of a function",
     "vectors": "make golden vectors of an op or a program, or compare old ones with this version",
     "check-vectors": "check the results of a device",
+    "cache": "show the cache on disk, or clear it",
     "sweep": "compute a large set of vectors in shards, on many cores or machines",
 }
 """The commands, and the line that the help of halfulp has for each."""
 
-_EXECUTION, _VERSION, _BACKEND = (
+_EXECUTION, _VERSION, _BACKEND, _DISK = (
     "halfulp.command.execution",
     "halfulp.command.version",
     "halfulp.fp_formats.paths.compiled",
+    "halfulp.fp_formats.paths.disk",
 )
 """Modules that take time to load, and that help does not need."""
 
@@ -94,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = _negative_values(sys.argv[1:] if argv is None else list(argv))
     try:
         given = vars(build_parser(words[0] if words and words[0] in COMMANDS else "").parse_args(words))
-        if "HALFULP_BACKEND" in os.environ and (wrong := _wrong_backend()):
+        if wrong := _wrong_setting():
             return fail(wrong)
         name = given.pop("command")
         code: int = import_module(_EXECUTION).execute(name, taken(command_named(name).arguments, given))
@@ -128,10 +130,13 @@ def _negative_values(words: list[str]) -> list[str]:
     return [f" {word}" if word[:1] == "-" and word[1:2] in tuple("0123456789.iIn") else word for word in words]
 
 
-def _wrong_backend() -> str | None:
-    """Return what is wrong with the backend that the environment names; None if it is right."""
+def _wrong_setting() -> str | None:
+    """Return what is wrong with a setting of the environment; None if nothing is."""
     try:
-        import_module(_BACKEND)
+        if "HALFULP_BACKEND" in os.environ:
+            import_module(_BACKEND)
+        if "HALFULP_CACHE_SIZE" in os.environ:
+            import_module(_DISK).limit()
     except ValueError as error:
         return str(error)
     return None

@@ -12,7 +12,7 @@ from halfulp.explanations.given import MODES, Found
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
-from halfulp.interp.declare.build import single_op_module
+from halfulp.interp.declare.build import property_of, single_op_module
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
@@ -44,7 +44,7 @@ class Application:
         self.has_to = result is not None
         self._codes = codes
         definition = default_registry().require(name)
-        self.has_modes = definition.property_named("roundingmode") is not None
+        self.has_modes = property_of(definition, "rounding") is not None
         self.fixed = properties.get("rounding", properties.get("roundingmode", "to_nearest_even"))
 
     def kernel(self, mode: Rounding, profile: Profile) -> Kernel:

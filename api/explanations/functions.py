@@ -1,18 +1,19 @@
 """Explanations of elementary functions: how the exact result is known, and how it is rounded once.
 
-Results come from the specification, `halfulp.fp_formats.reals.elementary`, the account beside them from
-`halfulp.fp_formats.reals.accounts`. Both need python-flint, which is imported when a function is explained.
+Accounts of exact results come from `halfulp.fp_formats.reals.accounts`, which needs python-flint. It is imported when a
+function is explained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from halfulp.explanations.application import Application
 from halfulp.explanations.enclosures import DIGITS, Enclosure, Turn
-from halfulp.explanations.given import MODES, Found, GivenNumber, found
-from halfulp.explanations.op_parts import OpParts, parts_of_rounding
+from halfulp.explanations.given import GivenNumber
+from halfulp.explanations.op_parts import Explainer, OpContext, OpParts, parts_of_rounding
 from halfulp.explanations.op_types import OpTypes, Signature, same
 from halfulp.explanations.records import GivenOperand
 from halfulp.explanations.rounding import explained
@@ -22,9 +23,10 @@ from halfulp.explanations.texts import integer_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.neighbours import midpoint_of, neighbours
-from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import decimal_text, signed_text
 from halfulp.fp_formats.steps import ulp_at
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.dialects.math.families import row_of
 from halfulp.interp.ir import types as ty
 from halfulp.semantics.profile import Profile
 
@@ -32,101 +34,48 @@ if TYPE_CHECKING:
     from halfulp.fp_formats.reals.accounts import Account
     from halfulp.fp_formats.reals.enclosing import Special
 
-
-class FunctionApplication:
-    """A function on given codes, computed by the specification, in any mode and profile."""
-
-    has_modes = True
-
-    def __init__(self, op: str, operands: Sequence[GivenOperand], mode: str) -> None:
-        function = function_named(op)
-        assert function is not None
-        self.op, self.name = op, function
-        self.fixed = mode
-        self.result = operands[0].type
-        self.results = (self.result,)
-        self._format = operands[0].format
-        self._operands = tuple(operands)
-
-    def __call__(self, fmt: FloatFormat | None, mode: Rounding, profile: Profile) -> Found:
-        """Return what the function gives under a profile in a rounding mode, with its flags."""
-        from halfulp.fp_formats.reals import elementary
-
-        how: dict[str, Any] = {"rounding": mode, "policy": profile.arithmetic}
-        x, *others = self._operands
-        if not others:
-            return found(elementary.unary(self.name, self._format, x.known, **how))
-        (y,) = others
-        if isinstance(y.type, ty.FloatType):
-            return found(elementary.binary(self.name, self._format, x.known, y.known, **how))
-        return found(elementary.of_integer(self.name, self._format, x.known, integer_of(y.type, y.known), **how))
-
-    def open(self, result: int | None, profile: Profile) -> str:
-        """Say what the language leaves unspecified in the result: the bits of a NaN."""
-        return "the language allows any NaN here" if result is not None and self._format.is_nan(result) else ""
+_OF_INTEGERS = frozenset({"math.fpowi", "pown", "rootn"})
+"""Functions whose second operand is an integer."""
+I32 = ty.IntegerType(32)
 
 
-# --- names and signatures ---------------------------------------------------------------------------------------------
-
-_OF_INTEGERS: Mapping[str, str] = {"fpowi": "powf", "pown": "powf", "rootn": "rootn"}
-"""Functions whose second operand is an integer, by the rows of the specification."""
-
-
-def function_named(op: str) -> str | None:
-    """Return the row of a function that is named alone or as an op of math; None for other ops."""
-    from halfulp.fp_formats.reals import accounts
-
-    bare = op.removeprefix("math.")
-    name = _OF_INTEGERS.get(bare, bare)
-    return name if accounts.has_row(name) else None
+def function_row(op: str) -> tuple[Signature, Explainer] | None:
+    """Return the signature and the explainer of an elementary function; None for other ops."""
+    definition = default_registry().lookup(op)
+    name = None if definition is None else row_of(definition)
+    if definition is None or name is None:
+        return None
+    signature = _with_integer() if definition.name in _OF_INTEGERS else same(len(definition.operands))
+    return signature, _explainer(name)
 
 
-def names_of_operands(op: str) -> tuple[str, ...]:
-    """Return the names of a function's operands."""
-    from halfulp.fp_formats.reals import accounts
-
-    bare = op.removeprefix("math.")
-    return ("x", "n") if bare in _OF_INTEGERS else accounts.names_of_operands(bare)
-
-
-def signature_of_function(op: str) -> Signature:
-    """Return the signature of a function: its operands have one type, which is that of the result; or the second one is
-    an integer of 32 bits.
-    """
-    names = names_of_operands(op)
-
-    def types(given: str, type_: ty.Type | None, to: ty.Type | None) -> OpTypes:
-        found = same(len(names)).types(given, type_, to)
-        return found._replace(operands=(found.operands[0], _I32)) if names[-1] == "n" else found
+def _with_integer() -> Signature:
+    def types(op: str, type_: ty.Type | None, to: ty.Type | None) -> OpTypes:
+        return same(2).types(op, type_, to)._replace(operands=(type_ or I32, I32))
 
     return Signature(types, casts=False)
 
 
-_I32 = ty.IntegerType(32)
+def _explainer(name: str) -> Explainer:
+    """Return the explainer of a row of the specification: how its result is known, and how that is rounded."""
 
-# --- the account of a result ------------------------------------------------------------------------------------------
+    def explain(context: OpContext) -> OpParts:
+        from halfulp.fp_formats.reals import accounts
 
+        operands, fmt, application = context.operands, context.format, context.application
+        formula = f"{application.name.removeprefix('math.')}({', '.join(operand.short for operand in operands)})"
+        exactly = tuple(_exact_operand(operand, context.profile) for operand in operands)
+        account = accounts.account_of(name, exactly, formula, fmt, _near_enough(fmt))
+        rule: str | None
+        if account is None:
+            nan = next(each for each in operands if isinstance(each.type, ty.FloatType) and each.nan)
+            given = GivenNumber(formula, "", None, False, False, application)
+            rule = f"a NaN operand: {nan_operand_words(nan)}"
+        else:
+            given, rule = _given(formula, account, fmt, application)
+        return parts_of_rounding(explained(given, fmt, context.mode, context.profile, context.modes, rule))
 
-def function_parts(
-    application: FunctionApplication, operands: Sequence[GivenOperand], profile: Profile, others: bool
-) -> OpParts:
-    """Explain a function of operands that are not poison: how its result is known, and its rounding."""
-    from halfulp.fp_formats.reals import accounts
-
-    fmt, mode = operands[0].format, application.fixed
-    formula = f"{application.op.removeprefix('math.')}({', '.join(operand.short for operand in operands)})"
-    exact_operands = tuple(_exact_operand(operand, profile) for operand in operands)
-    rule: str | None
-    account = accounts.account_of(application.name, exact_operands, formula, fmt, _near_enough(fmt))
-    if account is None:
-        nan = next(operand for operand in operands if isinstance(operand.type, ty.FloatType) and operand.nan)
-        given, rule = (
-            GivenNumber(formula, "", None, False, False, application),
-            f"a NaN operand: {nan_operand_words(nan)}",
-        )
-    else:
-        given, rule = _given(formula, account, fmt, application)
-    return parts_of_rounding(explained(given, fmt, mode, profile, MODES if others else (), rule, others))
+    return explain
 
 
 def _exact_operand(operand: GivenOperand, profile: Profile) -> scalar.Unpacked:
@@ -148,13 +97,14 @@ def _near_enough(fmt: FloatFormat) -> Callable[[Fraction, Fraction], bool]:
         return [decimal_text(number, 2 * DIGITS), *distances, *relative]
 
     def enough(low: Fraction, high: Fraction) -> bool:
-        return low == high or (low * high > 0 and abs(high - low) * (1 << 100) < abs(low) and texts(low) == texts(high))
+        close = low * high > 0 and abs(high - low) * (1 << 100) < abs(low)
+        return low == high or (close and texts(low) == texts(high))
 
     return enough
 
 
 def _given(
-    formula: str, account: Account, fmt: FloatFormat, application: FunctionApplication
+    formula: str, account: Account, fmt: FloatFormat, application: Application
 ) -> tuple[GivenNumber, str | None]:
     """Return the number to be rounded, and the rule where rounding does not decide."""
     if account.special is not None:
@@ -164,14 +114,12 @@ def _given(
     assert high is not None
     turns = tuple(Turn(each.precision, each.ball.str(20), each.cell is not None) for each in account.attempts)
     enclosure = None if low == high else Enclosure(low, high, account.grid, turns, account.crude)
-    exact = (low + high) / 2
-    return GivenNumber(
-        formula, "", exact, exact < 0, False, application, enclosure=enclosure, reason=account.reason
-    ), None  # fmt: skip
+    exact, reason = (low + high) / 2, account.reason
+    return GivenNumber(formula, "", exact, exact < 0, False, application, enclosure=enclosure, reason=reason), None
 
 
 def _special(
-    formula: str, special: Special, reason: str, fmt: FloatFormat, application: FunctionApplication
+    formula: str, special: Special, reason: str, fmt: FloatFormat, application: Application
 ) -> tuple[GivenNumber, str | None]:
     kind, negative = special.kind.value, bool(special.sign)
     if kind == "zero":

@@ -23,14 +23,9 @@ from halfulp.explanations.arith_explainers import (
     to_integer_explainer,
 )
 from halfulp.explanations.by_profile import profile_groups, profile_rule
-from halfulp.explanations.functions import (
-    FunctionApplication,
-    function_named,
-    function_parts,
-    names_of_operands,
-    signature_of_function,
-)
-from halfulp.explanations.given import MODES, Found, found, given_code, mode_named
+from halfulp.explanations.exact_explainers import EXACT_OPS
+from halfulp.explanations.functions import function_row
+from halfulp.explanations.given import MODES, Found, found, given_code
 from halfulp.explanations.html import op_html
 from halfulp.explanations.op_operands import one_channel, operand_of
 from halfulp.explanations.op_parts import E8M0, Explainer, OpContext
@@ -100,6 +95,7 @@ _OPS: Mapping[str, tuple[Signature, Explainer]] = {
     "quant.dcast": (DEQUANTISING, dcast),
     **{op: (same(2), explainer) for op, explainer in integer_explainers.BINARY.items()},
     **{op: (cast(I64), explainer) for op, explainer in integer_explainers.CASTS.items()},
+    **EXACT_OPS,
 }
 EXPLAINED = tuple(_OPS)
 """The ops that `explain_op` explains."""
@@ -107,22 +103,18 @@ INTEGER_OPS = frozenset(integer_explainers.BINARY) | frozenset(integer_explainer
 """Those on integers alone."""
 
 
+def _row_of(op: str) -> tuple[Signature, Explainer]:
+    """Return the signature and the explainer of an op. Raises Unsupported for an op that is not explained."""
+    name = default_registry().require(op).name
+    row = _OPS.get(name) or function_row(op)
+    if row is None:
+        raise Unsupported(f"explain_op explains {', '.join(EXPLAINED)}, and elementary functions such as exp, not {op}")
+    return row
+
+
 def signature_of(op: str) -> Signature:
     """Return the signature of an op that is explained. Raises Unsupported for another op."""
-    if op in _OPS:
-        return _OPS[op][0]
-    function = function_named(op)
-    if "." in op or function is None:
-        default_registry().require(op)
-    if function is None:
-        raise Unsupported(f"explain_op explains {', '.join(EXPLAINED)} and the functions of docs/math.md, not {op}")
-    return signature_of_function(op)
-
-
-def _names_of_operands(op: str) -> Sequence[str]:
-    if op in _OPS:
-        return [slot.name for slot in default_registry().require(op).operands]
-    return names_of_operands(op)
+    return _row_of(op)[0]
 
 
 def types_of(op: str, operands: Sequence[Any], type_: Any, to: Any, channel: int | None) -> OpTypes:
@@ -160,10 +152,8 @@ def explained_op(
         raise InputError('random= and bits= go with rounding="stochastic"')
     if stochastic:
         properties = {name: value for name, value in properties.items() if name not in ("rounding", "roundingmode")}
-    names = _names_of_operands(op)
+    names = [slot.name for slot in default_registry().require(op).operands]
     taken = tuple(operand_of(*row) for row in zip(names, types.operands, operands, strict=True))
-    if op not in _OPS:
-        return _function(op, taken, profile, properties, stochastic, others)
     if op in INTEGER_OPS:
         taken = tuple(_in_all_readings(operand) for operand in taken)
     if op in ("arith.cmpf", "arith.cmpi") and "predicate" not in properties:
@@ -179,7 +169,7 @@ def explained_op(
     if len(known) < len(taken):
         return _of_poison(op, attributes, taken, result, profile)
     context = OpContext(application, taken, result, str(application.fixed), profile, properties)
-    parts = _OPS[op][1](context)
+    parts = _row_of(op)[1](context)
     fault = context.fault
     if fault is not None and "fastmath" in fault.reason:
         parts = replace(parts, rule=f"{fault.reason}: poison", rounding=None)
@@ -194,39 +184,7 @@ def explained_op(
     return _completed(whole, application, MODES[context.mode], others)
 
 
-def _function(
-    op: str,
-    operands: tuple[GivenOperand, ...],
-    profile: Profile,
-    properties: Mapping[str, Any],
-    stochastic: bool,
-    others: bool,
-) -> OpExplanation:
-    """Explain one application of an elementary function."""
-    if stochastic:
-        raise Unsupported(f"'{op}' has no stochastic rounding")
-    rounding = mode_named(properties.get("rounding", properties.get("roundingmode", "to_nearest_even")))
-    more = [name for name in properties if name not in ("rounding", "roundingmode")]
-    if more:
-        raise Unsupported(f"'{op}' is explained without {', '.join(more)}")
-    attributes = " ".join(f"{name}={value}" for name, value in properties.items())
-    result = operands[0].type
-    if any(operand.code is None for operand in operands):
-        rule = f"an operand is poison ({_poison_reason(operands)})"
-        return OpExplanation(
-            op, attributes, operands, (), None, result, None, Flags(0), None, rule, profile, "", "", ()
-        )
-    application = FunctionApplication(op, operands, rounding)
-    parts = function_parts(application, operands, profile, others)
-    whole = OpExplanation(
-        op, attributes, operands, (), parts.exact, result, None, None, parts.rounding, parts.rule, profile, "", "", ()
-    )
-    return _completed(whole, application, MODES[rounding], others)
-
-
-def _completed(
-    whole: OpExplanation, application: Application | FunctionApplication, mode: Rounding, others: bool
-) -> OpExplanation:
+def _completed(whole: OpExplanation, application: Application, mode: Rounding, others: bool) -> OpExplanation:
     """Add the result of the kernel, under the profile and under all others."""
     profile, result = whole.profile, whole.type
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
 from halfulp.explanations.records import GivenOperand, TotalError
 from halfulp.explanations.special_operands import EXACT
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.steps import ulp_at
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.dialects.math.families import row_of
 
 _OPERATIONS: Mapping[str, str] = {
     "arith.addf": "add",
@@ -22,10 +25,22 @@ _UNCHANGED = ("arith.extf", "arith.truncf", "arith.convertf")
 
 
 def _function(op: str) -> Callable[..., Fraction] | None:
-    """Return the exact function of an op on rational numbers, if it has one."""
+    """Return the exact function of an op on rational numbers, if it has one; that of functions to 200 bits."""
     if op in _OPERATIONS:
         return EXACT[_OPERATIONS[op]][1]
+    name = row_of(default_registry().require(op))
+    if name is not None:
+        return partial(_rounded_function, name)
     return (lambda x: x) if op in _UNCHANGED else None
+
+
+def _rounded_function(name: str, *operands: Fraction) -> Fraction:
+    from halfulp.fp_formats.reals import accounts
+
+    found = accounts.number_near(name, operands)
+    if found is None:
+        raise ArithmeticError(f"{name} has no real result there")
+    return found
 
 
 def total_error(op: str, operands: Sequence[GivenOperand], result: Fraction | None, fmt: FloatFormat) -> TotalError:
@@ -45,8 +60,8 @@ def total_error(op: str, operands: Sequence[GivenOperand], result: Fraction | No
     mixed = [[*values[:k], *reals[k:]] for k in range(len(values) + 1)]
     try:
         exact = [exactly(*row) for row in mixed]
-    except ZeroDivisionError:
-        return TotalError(None, shown=rounded, reason="an exact result would divide by zero")
+    except ArithmeticError:
+        return TotalError(None, shown=rounded, reason="there is no exact result for the operands as given")
     by_operand = [
         (f"rounding {operand.name}", after - before)
         for operand, (before, after) in zip(operands, pairwise(exact), strict=True)

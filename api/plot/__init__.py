@@ -12,12 +12,14 @@ from halfulp.plot.comparison import comparison
 from halfulp.plot.coordinates import short_text
 from halfulp.plot.errors import relative_error
 from halfulp.plot.figures import ending_of, save
+from halfulp.plot.functions import MOST_ARGUMENTS, function
 from halfulp.plot.lines import MOST_MARKS, number_line
 from halfulp.plot.quantisation import MOST_ROWS, ChannelErrors, quantisation_error, quantisation_errors
 from halfulp.plot.roundings import explanation
 from halfulp.plot.steps import MOST_STEPS, staircase
 
 __all__ = [
+    "MOST_ARGUMENTS",
     "MOST_MARKS",
     "MOST_ROWS",
     "MOST_STEPS",
@@ -25,6 +27,7 @@ __all__ = [
     "comparison",
     "ending_of",
     "explanation",
+    "function",
     "number_line",
     "quantisation_error",
     "quantisation_errors",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import arb
+from flint import arb, fmpq
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.reals.elementary import LIMIT, OUTSIDE, Known, grid_of, known_of_one, known_of_two
@@ -105,6 +105,26 @@ def _known(row: Row, operands: tuple[Unpacked, ...]) -> Known | None:
         return known_of_two(row, *operands)
     (x,) = operands
     return None if x.kind >= QUIET_NAN else known_of_one(row, x)
+
+
+def number_near(name: str, operands: tuple[Fraction, ...]) -> Fraction | None:
+    """Return the result of a function of rational numbers to 200 bits; None where it is not a number that fits."""
+    row: Row = FUNCTIONS[name] if name in FUNCTIONS else FUNCTIONS_OF_TWO[name]
+    with bits_of_precision(_NEAR_BITS + 200):
+        found = row.ball(*(arb(fmpq(x.numerator, x.denominator)) for x in operands))
+        if found.is_zero():
+            return Fraction(0)
+        if not found.is_finite() or found.rel_accuracy_bits() < _NEAR_BITS:
+            return None
+        middle = found.mid()
+    if abs(int(middle.man_exp()[1])) > BEYOND:
+        return None  # a fraction of that size would not fit the memory
+    number = _rational(middle)
+    unit = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length() - _NEAR_BITS)
+    return round(number / unit) * unit
+
+
+_NEAR_BITS = 200
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------

@@ -199,12 +199,12 @@ _POWERS = (
     SpecialCase(
         _infinite_power(True),
         _always(Special(Kind.INFINITE)),
-        "a base beyond 1 to the power inf, or within 1 to the power -inf: infinity",
+        "a magnitude above 1 to the power inf, or below 1 to the power -inf: infinity",
     ),
     SpecialCase(
         _infinite_power(False),
         _always(Special(Kind.ZERO)),
-        "a base within 1 to the power inf, or beyond 1 to the power -inf: +0",
+        "a magnitude below 1 to the power inf, or above 1 to the power -inf: +0",
     ),
     SpecialCase(
         lambda x, y: is_zero(x) and bool(y.sign),

@@ -177,10 +177,36 @@ def test_refusals() -> None:
         hu.explain_op("exp", 1, type="f32", to="f16")
     with pytest.raises(Unsupported, match="no stochastic rounding"):
         hu.explain_op("exp", 1, type="f32", rounding="stochastic")
-    with pytest.raises(Unsupported, match="explained without fastmath"):
-        hu.explain_op("exp", 1, type="f32", fastmath="nnan")
-    with pytest.raises(Unsupported, match="and the functions of"):
-        hu.explain_op("arith.select", 1, 2, 3, type="f32")
+    with pytest.raises(Unsupported, match="and elementary functions such as exp, not math.sincos"):
+        hu.explain_op("math.sincos", 1, type="f32")
+
+
+@pytest.mark.parametrize("name", ["math.exp", "exp"])
+def test_ops_and_bare_names_are_explained_alike(name: str) -> None:
+    found = explained(name, "1", fmt="bf16", fastmath="nnan")
+    assert found.result == 0x402E
+    assert str(found).startswith(f"{name} fastmath=nnan on bf16, profile spec\n")
+    assert "exact     exp(1) = 2.71828182845904523536028747135..." in str(found)
+
+
+def test_fastmath_makes_special_results_poison() -> None:
+    found = explained("math.log", "0", fastmath="ninf")
+    assert found.result is None
+    assert "ninf" in found.rule
+
+
+def test_the_total_error_counts_rounded_operands() -> None:
+    total = explained("exp", "0.1", fmt="bf16").total
+    assert total is not None
+    assert total.real is not None
+    assert abs(total.real - Fraction(110517091807564762481170782649025, 10**32)) < Fraction(1, 10**30)
+    assert sum(part for _, part in total.parts) == total.error
+    exact = explained("exp2", "3").total
+    assert exact is not None
+    assert (exact.error, exact.real) == (0, 8)
+    domain = explained("log", "-1e-60", fmt="f16").total
+    assert domain is not None
+    assert domain.real is None
 
 
 def test_special_cases_of_two_arguments_are_in_words() -> None:
