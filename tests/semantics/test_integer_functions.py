@@ -49,8 +49,8 @@ def check(kernel: Kernel, width: int, rows: Sequence[tuple[int, ...]], expected:
     undefined = np.zeros(len(rows), np.bool_)
     for _, mask in outcome.faults:
         undefined |= mask
-    found = codes_to_ints(outcome.results[0], width)
-    assert [None if bad else code for code, bad in zip(found, undefined, strict=True)] == list(expected)
+    together = codes_to_ints(outcome.results[0], width)
+    assert [None if bad else code for code, bad in zip(together, undefined, strict=True)] == list(expected)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
