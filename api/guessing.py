@@ -60,10 +60,15 @@ _ADVICE = {
     "abs fabs absolute": "abs(v) works on a Value",
     "isnan maximum minimum where concatenate equal less greater negative": "np.{name} works on a Value",
     "max min amin": "np.max(v) and np.min(v) work on a Value",
-    "sqrt exp log tanh sin cos tan exp2 log2 log10 log1p expm1 cbrt": (
-        "halfulp has no {name} yet: its math dialect is not built. "
-        'hu.convert(np.{name}(v.astype("f64").numpy()), "bf16") is NumPy in float64, then rounded: two roundings'
+    "sqrt exp log tanh sin cos tan exp2 log2 log10 log1p expm1 cbrt sinh cosh floor ceil trunc": (
+        'np.{name}(v) works on a Value, and hu.eval("{name}", v) on anything else'
     ),
+    "square rint reciprocal": "np.{name}(v) works on a Value",
+    "rsqrt erf erfc sigmoid silu gelu softplus mish logit exp10 sinpi cospi tgamma lgamma": (
+        'hu.eval("{name}", v) works'
+    ),
+    "power pow": "v ** w works on a Value",
+    "softmax layer_norm": "np.exp(v) and hu.sum(v) are its parts, each rounded once",
     "version VERSION": "hu.__version__ is the version, hu.semantics_version that of the results",
     "execute simulate interpret compile jit": "hu.run(program, x) runs a module, MLIR text or a file",
     "open read from_file": 'hu.load("file.mlir") reads a program',

@@ -1,6 +1,7 @@
 """The elementwise operations of values: NumPy's name of each, the op of halfulp that computes it, and its kernel.
 
-What NumPy has beyond these is refused with the way on: `REFUSED_FLOATS`, `REFUSED_INTEGERS`, `NOT_YET`.
+What NumPy has beyond these is refused with the way on: `REFUSED_FLOATS`, `REFUSED_INTEGERS`, `REFUSED` and
+`ROUNDED_TWICE`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
-from halfulp.semantics import float_bits, floats, integer
+from halfulp.semantics import elementary, float_bits, floats, integer, integral
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
 
@@ -47,6 +48,44 @@ def _class(name: str) -> FloatOp:
     return FloatOp(f"math.{name}", lambda fmt, profile: float_bits.classify(name, fmt), True)
 
 
+def _rounded(row: str, op: str = "") -> FloatOp:
+    """Return a function of one argument; ``row``: its name in `halfulp.fp_formats.reals`."""
+    return FloatOp(
+        op or f"math.{row}",
+        lambda fmt, profile: elementary.unary(row, fmt, Rounding.TO_NEAREST_EVEN, 0, profile),
+    )
+
+
+def _rounded_of_two(row: str, op: str) -> FloatOp:
+    return FloatOp(op, lambda fmt, profile: elementary.binary(row, fmt, Rounding.TO_NEAREST_EVEN, 0, profile))
+
+
+def _integral(name: str) -> FloatOp:
+    return FloatOp(f"math.{name}", lambda fmt, profile: integral.to_integral(name, fmt, 0, profile))
+
+
+def _square(fmt: FloatFormat, profile: Profile) -> Kernel:
+    product = floats.binary("multiply", fmt, Rounding.TO_NEAREST_EVEN, 0, profile)
+    return Kernel(lambda a: product.scalar(a, a), lambda a: product.array(a, a), open=product.open, opens=product.opens)
+
+
+_SAME_NAME = (
+    "cbrt", "cos", "cosh", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan",
+    "tanh",
+)  # fmt: skip
+_INVERSES = ("cos", "cosh", "sin", "sinh", "tan", "tanh")
+
+_ROUNDED_ONCE: Mapping[str, FloatOp] = {
+    **{name: _rounded(name) for name in _SAME_NAME},
+    **{f"arc{name}": _rounded(f"a{name}") for name in _INVERSES},
+    "reciprocal": _rounded("reciprocal", "reciprocal"),
+    "arctan2": _rounded_of_two("atan2", "math.atan2"),
+    "hypot": _rounded_of_two("hypot", "hypot"),
+    "power": _rounded_of_two("powf", "math.powf"),
+    "float_power": _rounded_of_two("powf", "math.powf"),
+}
+"""The elementary functions: the exact result, rounded once."""
+
 FLOAT_OPS: Mapping[str, FloatOp] = {
     "add": _binary("arith.addf", "add"),
     "subtract": _binary("arith.subf", "subtract"),
@@ -71,6 +110,13 @@ FLOAT_OPS: Mapping[str, FloatOp] = {
     "isinf": _class("isinf"),
     "isfinite": _class("isfinite"),
     "signbit": _class("signbit"),
+    "square": FloatOp("arith.mulf", _square),
+    "copysign": FloatOp("math.copysign", lambda fmt, profile: float_bits.copysign(fmt)),
+    "ceil": _integral("ceil"),
+    "floor": _integral("floor"),
+    "rint": _integral("roundeven"),
+    "trunc": _integral("trunc"),
+    **_ROUNDED_ONCE,
 }
 
 INTEGER_OPS: Mapping[str, IntegerOp] = {
@@ -110,6 +156,10 @@ def _predicates(signed: str, unsigned: str) -> str:
     return f'{_SIGNED_OR_NOT}hu.eval("arith.cmpi", a, b, predicate="{signed}") or predicate="{unsigned}"'
 
 
+def _if_signed(op: str, operands: str) -> str:
+    return f'{_SIGNED_OR_NOT}hu.eval("{op}", {operands}) if it is'
+
+
 REFUSED_INTEGERS: Mapping[str, str] = {
     "divide": _either("arith.divsi", "arith.divui"),
     "floor_divide": _either("arith.floordivsi", "arith.divui"),
@@ -125,8 +175,12 @@ REFUSED_INTEGERS: Mapping[str, str] = {
     "less_equal": _predicates("sle", "ule"),
     "greater": _predicates("sgt", "ugt"),
     "greater_equal": _predicates("sge", "uge"),
-    "absolute": 'a signless integer does not say whether it is signed; write hu.eval("arith.maxsi", a, -a) if it is',
-    "fabs": 'a signless integer does not say whether it is signed; write hu.eval("arith.maxsi", a, -a) if it is',
+    "absolute": _if_signed("math.absi", "a"),
+    "fabs": _if_signed("math.absi", "a"),
+    "power": _if_signed("math.ipowi", "a, b"),
+    "float_power": _if_signed("math.ipowi", "a, b"),
+    "square": "write a * a",
+    **dict.fromkeys(("ceil", "floor", "rint", "trunc", "round", "around", "fix"), "an integer is one already"),
     "isnan": "an integer is never NaN",
     "isinf": "an integer is never infinite",
     "isfinite": "an integer is always finite",
@@ -148,19 +202,19 @@ REFUSED: Mapping[str, str] = {
     "spacing": "write hu.ulp(a)",
     "nextafter": "write hu.next_up(a) or hu.next_down(a)",
     "clip": "write np.clip(a, low, high)",
+    "bitwise_count": 'write hu.eval("math.ctpop", a) for the ones of an integer',
+    "frexp": "a.bits has the fields of each element; hu.float_format(a.element_type) says where they are",
+    "heaviside": "write np.where(a < 0, 0.0, 1.0)",
+    "ldexp": "write a * 2.0**n, which rounds once",
+    "modf": "write np.trunc(a) and a - np.trunc(a), which are both exact",
+    "sign": "write np.where(a == 0, a, np.copysign(1.0, a))",
     "vecdot": "write hu.dot(a, b), or hu.sum(a * b, axis=-1)",
     "matvec": "write hu.matmul(a, b)",
     "vecmat": "write hu.matmul(a, b)",
 }
 
-_OF_MATH = """
-    arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_count cbrt ceil copysign cos cosh deg2rad degrees exp
-    exp2 expm1 fix float_power floor frexp heaviside hypot ldexp log log10 log1p log2 logaddexp logaddexp2 logn modf
-    power rad2deg radians reciprocal rint round around sign sin sinc sinh sqrt square tan tanh trunc
-"""
-NOT_YET = frozenset(_OF_MATH.split())
-"""NumPy's operations of the kind that MLIR's math dialect has, which halfulp does not have yet."""
-_POWERS = frozenset({"power", "float_power", "square"})
+ROUNDED_TWICE = frozenset({"deg2rad", "degrees", "logaddexp", "logaddexp2", "rad2deg", "radians", "sinc"})
+"""Functions that no op or function of halfulp computes."""
 
 
 @cpu.forgotten
@@ -182,11 +236,9 @@ def element_op(name: str, element: ty.Type, profile: Profile) -> tuple[str, Kern
 
 def way_on(name: str, element: ty.Type) -> str:
     """Return what to write instead of an operation that is refused."""
-    if name in _POWERS:
-        return "write v * v for a square; halfulp does not have other powers yet"
-    if name in NOT_YET:
+    if name in ROUNDED_TWICE:
         return (
-            f"halfulp does not have {name} yet; "
+            f"halfulp does not have {name}; "
             f'hu.convert(np.{name}(v.astype("f64").numpy()), "{element}") takes NumPy in f64 and rounds it again'
         )
     if name in REFUSED:
@@ -196,6 +248,8 @@ def way_on(name: str, element: ty.Type) -> str:
             return REFUSED_FLOATS[name]
         case ty.IntegerType(signedness="signless") | ty.IndexType() if name in REFUSED_INTEGERS:
             return REFUSED_INTEGERS[name]
+        case ty.IntegerType(signedness="signless") | ty.IndexType() if name in _ROUNDED_ONCE:
+            return 'convert first: hu.eval("arith.sitofp", a, to="f32") if it is signed, arith.uitofp if it is not'
         case ty.IntegerType(signedness="signed" | "unsigned"):
             return (
                 f"ops of arith take signless integers, as in MLIR; write hu.Value.from_bits(v.bits, 'i{element.width}')"

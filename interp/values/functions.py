@@ -229,6 +229,12 @@ def _clip(profile: Profile, a: Any, a_min: Any = None, a_max: Any = None, min: A
     return a
 
 
+def _to_integers(profile: Profile, a: Any, decimals: int = 0) -> Any:
+    if decimals:
+        raise TypeMismatch("np.round does not round values to decimals", hint="np.round(v) rounds to integers")
+    return operation("rint", [a], profile)
+
+
 def _array_equal(profile: Profile, a1: Any, a2: Any) -> bool:
     pair = beside("np.array_equal", [a1, a2])
     if shape_of(pair[0]) != shape_of(pair[1]):
@@ -310,6 +316,9 @@ def matrix_product(first: Any, second: Any, profile: Profile) -> Parts:
 _OWN: Mapping[Callable[..., Any], Callable[..., Any]] = {
     np.where: _where,
     np.clip: _clip,
+    np.round: _to_integers,
+    np.around: _to_integers,
+    np.fix: lambda profile, x: operation("trunc", [x], profile),
     np.array_equal: _array_equal,
     np.all: _of_mask(np.all),
     np.any: _of_mask(np.any),
@@ -329,6 +338,9 @@ _EXTREME = ("a", "axis", "out", "keepdims", "initial", "where")
 _PARAMETERS: Mapping[Callable[..., Any], Sequence[str]] = {
     np.where: ("condition", "x", "y"),
     np.clip: ("a", "a_min", "a_max", "out"),
+    np.round: ("a", "decimals", "out"),
+    np.around: ("a", "decimals", "out"),
+    np.fix: ("x", "out"),
     np.array_equal: ("a1", "a2", "equal_nan"),
     np.all: ("a", "axis", "out", "keepdims"),
     np.any: ("a", "axis", "out", "keepdims"),

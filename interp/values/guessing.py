@@ -26,11 +26,11 @@ _ADVICE = {
     "abs": "abs(v) works",
     "isnan": "np.isnan(v) works",
     "clip clamp": "np.clip(v, low, high) limits the elements",
-    "round": 'hu.convert(v, "i32") rounds to integers',
-    "sqrt exp log tanh": (
-        "halfulp has no {name} yet: its math dialect is not built. "
-        'hu.convert(np.{name}(v.astype("f64").numpy()), "bf16") is NumPy in float64, then rounded: two roundings'
-    ),
+    "round": 'np.rint(v) rounds to integers of the same type, hu.convert(v, "i32") to i32',
+    "ceil floor trunc": "np.{name}(v) works",
+    "sqrt exp exp2 log log2 log10 log1p expm1 sin cos tan sinh cosh tanh square reciprocal": "np.{name}(v) works",
+    "rsqrt sigmoid erf erfc": 'hu.eval("{name}", v) works',
+    "pow": "v ** w works",
     "nonzero": "np.nonzero(v) works on a comparison",
     "view": 'hu.eval("arith.bitcast", v, to="i16") reads the bits as another type; .bits has them as unsigned integers',
     "tobytes data nbytes hex save tofile": ".bits is an array of unsigned integers, which has tobytes() and nbytes",

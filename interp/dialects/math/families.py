@@ -54,9 +54,9 @@ class RoundedOnce:
     def __call__(self, op: Operation, settings: Settings) -> Kernel:
         """Return the kernel for the types, the flags and the rounding mode of an op."""
         fmt, how = format_of(op.results[0]), (rounding_of(op), fastmath_of(op), settings.profile)
-        if self.make is elementary.of_integer:
-            return self.make(self.row, fmt, settings.width(element_of(op.operands[1])), *how)
-        return self.make(self.row, fmt, *how)
+        width = (settings.width(element_of(op.operands[1])),) if self.make is elementary.of_integer else ()
+        kernel: Kernel = self.make(self.row, fmt, *width, *how)
+        return kernel
 
 
 def row_of(definition: OpDefinition) -> str | None:

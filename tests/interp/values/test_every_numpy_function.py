@@ -71,6 +71,10 @@ def by_element(compute: Callable[[float], bool]) -> Callable[[Any], Any]:
     return of
 
 
+SAME_NAME = (
+    "cbrt", "ceil", "cos", "cosh", "exp", "exp2", "expm1", "floor", "log", "log10", "log1p", "log2", "sin", "sinh", "sqrt",
+    "tan", "tanh", "trunc",
+)  # fmt: skip
 FLOAT_UFUNCS: dict[str, Callable[..., Any]] = {
     "add": op("arith.addf"),
     "subtract": op("arith.subf"),
@@ -95,6 +99,16 @@ FLOAT_UFUNCS: dict[str, Callable[..., Any]] = {
     "isinf": by_element(lambda number: number in (float("inf"), -float("inf"))),
     "isfinite": by_element(lambda number: number == number),
     "signbit": by_element(lambda number: number < 0),
+    "square": lambda a: reference("arith.mulf", a, a),
+    "power": op("math.powf"),
+    "float_power": op("math.powf"),
+    "arctan2": op("math.atan2"),
+    "hypot": op("hypot"),
+    "copysign": op("math.copysign"),
+    "rint": op("math.roundeven"),
+    "reciprocal": op("reciprocal"),
+    **{name: op(f"math.{name}") for name in SAME_NAME},
+    **{f"arc{name}": op(f"math.a{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
 }
 INTEGER_UFUNCS: dict[str, Callable[..., Any]] = {
     "add": op("arith.addi"),
@@ -289,6 +303,8 @@ def test_functions_that_compute(value: Any) -> None:
             assert function(value, axis=0) == rows
             assert function(value, 0, keepdims=True) == rows.reshape(1, 3)
             assert function(value) == hu.eval(name, hu.eval(name, rows[0], rows[1]), rows[2])
+        assert np.round(value) == np.around(value) == hu.eval("math.roundeven", value)
+        assert np.fix(value) == hu.eval("math.trunc", value)
         assert value.max() == np.amax(value)
         assert value.min() == np.amin(value)
     if str(value.element_type) == "i1":
@@ -328,7 +344,7 @@ def test_poison_makes_a_mask_poison() -> None:
 COMPUTED = {
     *MOVING, *DIVIDING, *JOINING, *PLAIN, np.dsplit, np.shares_memory, np.may_share_memory,
     np.where, np.clip, np.array_equal, np.all, np.any, np.max, np.amax, np.min, np.amin, np.full_like, np.zeros_like,
-    np.ones_like, np.sum, np.dot, np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero,
+    np.ones_like, np.round, np.around, np.fix, np.sum, np.dot, np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero,
 }  # fmt: skip
 """The functions whose results the tests above check."""
 
