@@ -26,12 +26,14 @@ class Target:
     """The target of a row.
 
     ``speed``: at least so many times as fast as the peer. ``copies``: in at most the time in which np.copyto writes the
-    larger of the two arrays so often. ``most``: the figure is at most this, in the row's unit.
+    larger of the two arrays so often. ``most``: the figure is at most this, in the row's unit. ``beside``: a factor and
+    a sum: at most so many times the peer's figure, and so much more.
     """
 
     speed: float | None = None
     copies: float | None = None
     most: float | None = None
+    beside: tuple[float, float] | None = None
 
     def spell(self, unit: str) -> str:
         bounds = (
@@ -39,7 +41,10 @@ class Target:
             (self.copies, "≤ {:.2g} copies"),
             (self.most, "≤ {:,.6g} " + unit),
         )
-        return ", ".join(form.format(bound) for bound, form in bounds if bound is not None)
+        spelled = [form.format(bound) for bound, form in bounds if bound is not None]
+        if self.beside is not None:
+            spelled.append("≤ {:.2g} × peer's + {:.2g} {}".format(*self.beside, unit))
+        return ", ".join(spelled)
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ class Measured:
             *([self.speed >= target.speed] if target.speed is not None and self.speed is not None else []),
             *([self.copies <= target.copies] if target.copies is not None and self.copies is not None else []),
             *([self.ours <= target.most] if target.most is not None else []),
+            *([self.ours <= self.peer * target.beside[0] + target.beside[1]] if target.beside and self.peer else []),
         ]
         return all(held) if held else None
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from benchmarks import (
     conversions,
+    elementary,
     exact_path,
     mlir,
     ops,
@@ -25,10 +26,10 @@ from benchmarks import (
 )
 from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes
 
-MODULES = (conversions, ops, tensors, scalars, exact_path, tiles, sums, values, texts, starting, vectors)
+MODULES = (conversions, ops, elementary, tensors, scalars, exact_path, tiles, sums, values, texts, starting, vectors)
 HEAD = ("measurement", "ours", "peer", "peer's", "× peer", "copies", "target", "met", "remark")
 NUMBERS = ("ours", "peer's", "× peer", "copies")
-PEERS = ("numpy", "ml_dtypes", "numba", "gfloat", "xdsl")
+PEERS = ("numpy", "ml_dtypes", "numba", "gfloat", "xdsl", "gmpy2")
 EXPLANATION = """\
 Each row compares halfulp with a peer: another implementation. Both run in one process and take turns, and the figure is
 the best of several runs. mlir-opt and mlir-runner have processes of their own. The times of mlir-runner are measured

@@ -31,10 +31,12 @@ IN_FUNCTIONS = {
     "distributed": "optional",
     "halfulp.fp_formats.reals": "slow: 30 ms, of python-flint; only elementary functions need it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
+    "jax": "optional",
     "matplotlib": "optional",
     "ml_dtypes": "slow: 15 ms; a run on plain floats and integers does without",
     "numba": "optional",
     "rich": "slow: 40 ms; only a terminal needs it",
+    "torch": "optional",
     "z3": "optional",
 }
 

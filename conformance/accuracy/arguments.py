@@ -12,7 +12,6 @@ import numpy as np
 
 from halfulp.conformance.accuracy.questions import Question
 from halfulp.conformance.comparing.inputs import corner_codes, random_codes, sampled_inputs
-from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
@@ -129,10 +128,8 @@ def _samples(asked: Question, count: int, seed: int) -> tuple[Codes, ...]:
     negatives.
     """
     fmt = asked.argument
-    if fmt is None or (asked.case is not None and asked.function is None):
-        spelled = tuple(map(str, asked.operand_types))
-        like = asked.case or OpCase("arith.addf", spelled, spelled[:1])
-        columns = sampled_inputs(like, count, seed)
+    if fmt is None or asked.function is None:
+        columns = sampled_inputs(asked.case, count, seed)
         if fmt is None:
             return columns
         codes = set(codes_to_ints(columns[0], fmt.bits))

@@ -1,8 +1,8 @@
-"""What is measured: a function or an op on element types, with its correctly rounded results and its exact ones."""
+"""What is measured: an op or a function on element types, with its correctly rounded results and its exact ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,27 +10,18 @@ from typing import Any
 from halfulp.conformance.comparing.exact_results import CONVERSIONS
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.fp_formats.codes import Codes, Mask
-from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.paths import elementary
 from halfulp.fp_formats.paths.fast_conversions import convert, from_integer
-from halfulp.fp_formats.policy import SPEC, Rounding
-from halfulp.fp_formats.reals.functions import FUNCTIONS
-from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
-from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare.build import property_of
 from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.dialects.math.families import row_of
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.coerce import as_type
-from halfulp.semantics.profile import SPEC as SPEC_PROFILE
-from halfulp.semantics.profile import Profile
+from halfulp.semantics.profile import SPEC, Profile
 
-_UNSIGNED = ("arith.uitofp",)
-_OF_TWO: Mapping[str, int] = dict.fromkeys((name for name in FUNCTIONS_OF_TWO if name != "rootn"), 2)
-ARITIES: Mapping[str, int] = {**dict.fromkeys(FUNCTIONS, 1), **_OF_TWO}
-"""The elementary functions by name, and their count of arguments."""
+_FROM_UNSIGNED = "arith.uitofp"
 
 
 def wide_format(fmt: FloatFormat) -> FloatFormat | None:
@@ -49,25 +40,28 @@ def wide_format(fmt: FloatFormat) -> FloatFormat | None:
 
 @dataclass(frozen=True)
 class Question:
-    """A function or an op on element types.
+    """An op or a function on element types: ``case``, under a profile.
 
-    ``name``: as it was asked for. ``function``: the elementary function, or None. ``case``: the op; None for a function
-    that MLIR does not have in these types. ``operand_types``: the types of the operands. ``result``: the format of the
-    result. `question` makes it.
+    ``name``: as it was asked for. ``function``: the name of an elementary function, without its dialect; None for
+    another op. ``result``: the format of the result. `question` makes it.
     """
 
     name: str
+    case: OpCase
     function: str | None
-    case: OpCase | None
-    operand_types: tuple[ty.Type, ...]
     result: FloatFormat
-    rounding: Rounding = Rounding.TO_NEAREST_EVEN
-    profile: Profile = SPEC_PROFILE
+    rounding: Rounding
+    profile: Profile
+
+    @property
+    def operand_types(self) -> tuple[ty.Type, ...]:
+        """Return the element types of the operands."""
+        return self.case.operand_types
 
     @property
     def widths(self) -> tuple[int, ...]:
         """Return the widths of the operands' codes in bits."""
-        return tuple(width_of(type_) for type_ in self.operand_types)
+        return self.case.operand_widths
 
     @cached_property
     def wide(self) -> FloatFormat | None:
@@ -82,54 +76,44 @@ class Question:
 
     def expected(self, operands: Sequence[Codes]) -> tuple[Codes, Mask | None]:
         """Return the correctly rounded results, and the mask of those that are poison."""
-        if self.function is not None:
-            found = self._of_function(operands, self.rounding, self.profile.arithmetic, self.result)
-            return found.codes, found.poison
-        assert self.case is not None
         results = reference(self.case, operands, self.profile, opened=False)
         return results.bits[0], results.poison
 
     def exact(self, operands: Sequence[Codes]) -> Codes | None:
-        """Return the real results, cut to the `wide` format; None where no format is wide enough.
+        """Return the real results, cut to the `wide` format: those of the same op on the same operands there. None
+        where no format is wide enough.
 
         They are rounded toward zero, so that no result reaches a power of two, where the ulp is larger, from below.
         """
         wide = self.wide
         if wide is None:
             return None
-        if self.function is not None:
-            return self._of_function(operands, Rounding.TOWARD_ZERO, SPEC, wide).codes
-        assert self.case is not None
         if self.case.op in CONVERSIONS:
             return self._widened(operands[0], self.operand_types[0], wide)
-        widened = [self._widened(codes, type_, wide) for codes, type_ in zip(operands, self.operand_types, strict=True)]
+        return reference(self._in(wide), [self._taken(*each, wide) for each in self._columns(operands)]).bits[0]
+
+    def _columns(self, operands: Sequence[Codes]) -> zip[tuple[Codes, ty.Type]]:
+        return zip(operands, self.operand_types, strict=True)
+
+    def _in(self, wide: FloatFormat) -> OpCase:
+        types = [wide.name if isinstance(type_, ty.FloatType) else str(type_) for type_ in self.operand_types]
         properties = {name: value for name, value in self.case.properties if name not in ("rounding", "roundingmode")}
-        if property_of(self.case.definition, "roundingmode") is not None:
+        if property_of(self.case.definition, "rounding") is not None:
             properties["rounding"] = Rounding.TOWARD_ZERO.spelling
-        wider = op_case(self.case.op, wide.name, **properties)
-        return reference(wider, widened, opened=False).bits[0]
+        return op_case(self.case.op, types, **properties)
+
+    def _taken(self, codes: Codes, type_: ty.Type, wide: FloatFormat) -> Codes:
+        return self._widened(codes, type_, wide) if isinstance(type_, ty.FloatType) else codes
 
     def _widened(self, codes: Codes, type_: ty.Type, wide: FloatFormat) -> Codes:
         if isinstance(type_, ty.FloatType):
             return convert(type_.format, wide, codes, Rounding.TOWARD_ZERO).codes
-        assert self.case is not None
-        signed = self.case.op not in _UNSIGNED
+        signed = self.case.op != _FROM_UNSIGNED
         return from_integer(wide, codes, width_of(type_), signed, Rounding.TOWARD_ZERO).codes
 
-    def _of_function(self, operands: Sequence[Codes], rounding: Rounding, policy: Any, dst: FloatFormat) -> ArrayResult:
-        assert self.function is not None
-        call: Callable[..., ArrayResult] = elementary.unary if len(operands) == 1 else elementary.binary
-        source = self.operand_types[0]
-        assert isinstance(source, ty.FloatType)
-        return call(self.function, source.format, *operands, rounding, policy, dst)
-
     def __str__(self) -> str:
-        """Spell the question: ``exp bf16``, ``arith.truncf f32 -> bf16``."""
-        types = tuple(map(str, self.operand_types))
-        operands = types[:1] if len(set(types)) == 1 else types
-        result = () if operands == (self.result.name,) else ("->", self.result.name)
-        mode = () if self.rounding is Rounding.TO_NEAREST_EVEN else (self.rounding.spelling,)
-        return " ".join((self.name, ", ".join(operands), *result, *mode))
+        """Spell the question: ``exp bf16``, ``arith.truncf f32 -> bf16 rounding=upward``."""
+        return f"{self.name}{str(self.case).removeprefix(self.case.op)}"
 
 
 def question(
@@ -137,69 +121,33 @@ def question(
     type_: str,
     source: str | Sequence[str] | None = None,
     rounding: Rounding = Rounding.TO_NEAREST_EVEN,
-    profile: Profile = SPEC_PROFILE,
+    profile: Profile = SPEC,
     **properties: Any,
 ) -> Question:
-    """Return the question of a function (``exp``, ``math.exp``) or an op (``arith.addf``, ``addf``) on a type.
+    """Return the question of a function (``exp``, ``math.exp``, ``sigmoid``) or an op (``arith.addf``, ``addf``).
 
-    ``type_``: the element type, for a cast that of the result. ``source``: for a cast, or a function with a result of
-    another type, the type of the operands. ``properties``: those of the op.
+    ``type_``: the element type, for a cast that of the result. ``source``: the types of the operands, if they are
+    others. ``properties``: those of the op.
 
-    Raises InputError for an unknown name, an op whose results are not floats and properties of a function, and what the
-    op raises for types that it does not accept.
+    Raises Unsupported for an unknown name and for an op without one result of a float type, InputError for a rounding
+    that the op does not have, and what the op raises for types and properties that it does not accept.
     """
     if rounding is Rounding.STOCHASTIC:
         raise InputError("there is no correct result to measure against if the rounding is stochastic")
-    function = op.removeprefix("math.")
-    if function in ARITIES:
-        if properties:
-            raise InputError(f"{op} has no property {next(iter(properties))!r} here")
-        return _of_function(op, function, type_, source, rounding, profile)
     registry = default_registry()
-    name = op if registry.find(op) is not None or "." in op else f"arith.{op}"
-    if registry.find(name) is None:
-        known = (*ARITIES, *(f"math.{each}" for each in ARITIES), "arith.addf", "arith.mulf", "arith.divf")
-        raise InputError(f"unknown function or op {op!r}", hint=did_you_mean(op, known))
+    name = op if "." in op or registry.lookup(op) is not None else f"arith.{op}"
+    definition = registry.require(op if registry.lookup(name) is None else name)
     if rounding is not Rounding.TO_NEAREST_EVEN:
+        if property_of(definition, "rounding") is None:
+            raise InputError(f"{op} has no rounding modes")
         properties["rounding"] = rounding.spelling
-    operands = [source] if isinstance(source, str) else source
-    case = op_case(
-        name, type_ if operands is None else list(operands), None if operands is None else type_, **properties
-    )
+    spelled = [source] if isinstance(source, str) else None if source is None else list(source)
+    types = type_ if spelled is None else spelled * len(definition.operands) if len(spelled) == 1 else spelled
+    case = op_case(name, types, None if spelled is None else type_, **properties)
     (result, *more) = case.result_types
     if more or not isinstance(result, ty.FloatType):
         raise Unsupported(f"accuracy measures one result of a float type, but {case} has {', '.join(case.results)}")
-    numeric = ty.FloatType | ty.IntegerType
-    if not all(isinstance(each, numeric) for each in case.operand_types):
+    if not all(isinstance(each, ty.FloatType | ty.IntegerType) for each in case.operand_types):
         raise Unsupported(f"accuracy does not measure {case}: its operands are not all floats or integers")
-    return Question(op, None, case, case.operand_types, result.format, rounding, profile)
-
-
-def _of_function(
-    name: str,
-    function: str,
-    type_: str,
-    source: str | Sequence[str] | None,
-    rounding: Rounding,
-    profile: Profile,
-) -> Question:
-    spelled = [source] if isinstance(source, str) else list(source or [type_])
-    if len(set(spelled)) != 1:
-        raise InputError(f"{name} takes operands of one type, not {', '.join(spelled)}")
-    result, operand = as_type(type_), as_type(spelled[0])
-    for each in (result, operand):
-        if not isinstance(each, ty.FloatType):
-            raise InputError(f"{name} of '{each}': give a float type, such as bf16")
-    assert isinstance(result, ty.FloatType)
-    operands = (operand,) * ARITIES[function]
-    return Question(name, function, _case(function, operands, result), operands, result.format, rounding, profile)
-
-
-def _case(function: str, operands: tuple[ty.Type, ...], result: ty.FloatType) -> OpCase | None:
-    """Return the op of MLIR for a function; None where MLIR does not have it in these types."""
-    if set(operands) != {result} or default_registry().find(f"math.{function}") is None:
-        return None
-    try:
-        return op_case(f"math.{function}", str(result))
-    except HalfulpError:
-        return None
+    function = None if row_of(definition) is None else case.op.removeprefix("math.")
+    return Question(op, case, function, result.format, rounding, profile)

@@ -86,7 +86,7 @@ class Iree:
         """Refuse ops outside arith, types above 64 bits, and what iree-compile has already rejected, with
         its reason.
         """
-        if not case.op.startswith("arith.") or not case.operands:
+        if not case.op.startswith(("arith.", "math.")) or not case.operands:
             return f"{case.op} is not run by IREE"
         types = (*case.operand_types, *case.result_types)
         wide = next((t for t in types if isinstance(t, ty.FloatType | ty.IntegerType) and _width(t) > MAX_WIDTH), None)

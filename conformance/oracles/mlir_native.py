@@ -13,12 +13,13 @@ _WIDE = ("f80", "f128")
 
 
 class MlirNative(JitOracle):
-    """arith lowered to LLVM without a library. Poison is invisible: every result is a value."""
+    """arith lowered to LLVM without a library, math to the C library. Poison is invisible: every result is a value."""
 
     name = "mlir-native"
     profile = "spec"
     floats: ClassVar[frozenset[str]] = frozenset({"f16", "bf16", "f32", "f64", "f80", "f128"})
     max_width = 1024
+    passes: ClassVar[tuple[str, ...]] = ("--convert-math-to-libm",)
 
     def refuses_op(self, op: Operation) -> str | None:
         """Refuse ops that must be expanded first, and ops that LLVM 22 cannot compile on x86."""

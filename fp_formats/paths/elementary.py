@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, code_shape, codes_to_ints, element_shape, ints_to_codes
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, codes_to_ints, element_shape, ints_to_codes
 from halfulp.fp_formats.exact.core import CHUNK, ArrayResult, flattened
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.paths import elementary_margins, elementary_tables
+from halfulp.fp_formats.paths import elementary_margins, elementary_native, elementary_pairs, elementary_tables
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RNE, Result
@@ -33,7 +33,8 @@ def path_of(name: str, fmt: FloatFormat, dst: FloatFormat | None = None) -> str:
 
     table: all codes of up to 16 bits, or all pairs of up to 8 bits, to formats of up to 64 bits, once a table saves
         time.
-    margins: from formats of up to 32 bits to formats of up to 28 mantissa bits: round from f64 (`margins`).
+    margins: from formats of up to 32 bits to formats of up to 28 mantissa bits: round from f64 (`margins`), from f32 to
+        f32, to nearest even and without flags, by the machine's own conversions (`elementary_native`).
     balls: one ball for each element (`reals.arrays`).
 
     What margins or balls do not settle is computed by the specification.
@@ -41,7 +42,8 @@ def path_of(name: str, fmt: FloatFormat, dst: FloatFormat | None = None) -> str:
     dst = dst or fmt
     if fmt.bits <= (8 if name in OF_TWO else 16) and dst.limbs == 1:
         return "table"
-    return "margins" if name in APPROXIMATIONS and elementary_margins.applies(fmt, dst) else "balls"
+    by_margins = elementary_margins.applies if name in APPROXIMATIONS else elementary_pairs.applies
+    return "margins" if by_margins(fmt, dst) else "balls"
 
 
 def unary(
@@ -78,8 +80,11 @@ def unary(
         found = elementary_tables.of_codes(key, src, dst, make, worth, a, want_flags)
         if found is not None:
             return found
-    few = a.size < _MARGINS_PAY or path != "margins"
-    return _with_flags(precisely(a) if few else by_margins(a), want_flags)
+    if path != "margins" or a.size < _MARGINS_PAY:
+        return _with_flags(precisely(a), want_flags)
+    if elementary_native.applies(src, dst, rounding, policy, want_flags):
+        return elementary_native.unary(name, a, by_margins)
+    return _with_flags(by_margins(a), want_flags)
 
 
 def binary(
@@ -106,12 +111,21 @@ def binary(
         function = partial(elementary.binary, name, fmt, rounding=rounding, policy=policy, dst=dst)
         return _settled(balls, function, dst, (x, fmt.bits), (y, fmt.bits))
 
+    def by_margins(x: Codes, y: Codes) -> ArrayResult:
+        return elementary_pairs.binary(name, fmt, x, y, rounding, policy, dst, precisely)
+
     if path_of(name, fmt, dst) == "table":
-        key = (name, fmt, dst, rounding, policy)
-        found = elementary_tables.of_pairs(key, fmt, dst, precisely, 1 << 2 * fmt.bits, a, b, want_flags)
+        quick = elementary_pairs.applies(fmt, dst)
+        key, make = (name, fmt, dst, rounding, policy), by_margins if quick else precisely
+        worth = elementary_tables.QUICK if quick else 1 << 2 * fmt.bits
+        found = elementary_tables.of_pairs(key, fmt, dst, make, worth, a, b, want_flags)
         if found is not None:
             return found
-    return _with_flags(precisely(a, b), want_flags)
+    shape = np.broadcast_shapes(element_shape(a, fmt.bits), element_shape(b, fmt.bits))
+    if not _pairs_pay(fmt, dst, shape):
+        return _with_flags(precisely(a, b), want_flags)
+    x, y = (flattened(each, fmt.bits, shape) for each in (a, b))
+    return _with_flags(_shaped(by_margins(x, y), shape), want_flags)
 
 
 def of_integer(
@@ -131,13 +145,30 @@ def of_integer(
     """
     from halfulp.fp_formats.reals import elementary
 
+    dst, rounding = dst or fmt, int(rounding)
     half, whole = 1 << width - 1 if width else 0, 1 << width
 
     def function(x: int, code: int) -> Result:
         n = code - whole if code >= half and width else code
         return elementary.of_integer(name, fmt, x, n, rounding, policy, dst)
 
-    return _with_flags(_settled(None, function, dst or fmt, (a, fmt.bits), (n, width)), want_flags)
+    def precisely(x: Codes, k: Codes) -> ArrayResult:
+        return _settled(None, function, dst, (x, fmt.bits), (k, width))
+
+    shape = np.broadcast_shapes(element_shape(a, fmt.bits), element_shape(n, width))
+    if not 0 < width <= LIMB_BITS or not _pairs_pay(fmt, dst, shape):
+        return _with_flags(precisely(a, n), want_flags)
+    x, integers = flattened(a, fmt.bits, shape), flattened(n, width, shape)
+    found = elementary_pairs.of_integer(name, fmt, x, integers, width, rounding, policy, dst, precisely)
+    return _with_flags(_shaped(found, shape), want_flags)
+
+
+def _pairs_pay(fmt: FloatFormat, dst: FloatFormat, shape: tuple[int, ...]) -> bool:
+    return math.prod(shape) >= _MARGINS_PAY and elementary_pairs.applies(fmt, dst)
+
+
+def _shaped(row: ArrayResult, shape: tuple[int, ...]) -> ArrayResult:
+    return ArrayResult(*(None if each is None else each.reshape(shape) for each in row))
 
 
 def _settled(
@@ -148,6 +179,10 @@ def _settled(
 ) -> ArrayResult:
     """Return results with flags: by balls, and what these do not settle by a function of the specification."""
     shape = np.broadcast_shapes(*(element_shape(codes, width) for codes, width in operands))
+    if math.prod(shape) == 1:
+        only = function(*(codes_to_ints(codes, width)[0] for codes, width in operands))
+        poisoned = np.ones(shape, np.bool_) if only.poison else None
+        return ArrayResult(ints_to_codes([only.code], dst.bits, shape), poisoned, np.full(shape, only.flags, np.uint8))
     flat = [flattened(codes, width, shape) for codes, width in operands]
     widths = [width for _, width in operands]
     size = math.prod(shape)

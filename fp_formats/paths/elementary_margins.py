@@ -72,11 +72,12 @@ def _unary(
     special = np.ones(a.size, np.bool_)
     special[ordinary] = False
     apart = np.flatnonzero(special)
-    found = specification(a[np.concatenate((other[first], apart))])
+    codes, same = np.unique(a[apart], return_inverse=True)
+    found = specification(np.concatenate((a[other[first]], codes)))
     result = ArrayResult(np.empty(a.size, dst.storage_dtype), np.zeros(a.size, np.bool_), np.empty(a.size, np.uint8))
     _put(result, ordinary[certain], rounded, slice(None))
     _put(result, other, found, which)
-    _put(result, apart, found, slice(first.size, None))
+    _put(result, apart, found, first.size + same)
     return result
 
 

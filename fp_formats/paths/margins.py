@@ -79,7 +79,7 @@ class Approximation:
         with np.errstate(all="ignore"):
             y = self.function(x)
             magnitude = np.absolute(y)
-            unknown = np.zeros(x.shape, np.bool_)
+            unknown = np.zeros(y.shape, np.bool_)
             if not self.overflows:
                 unknown |= magnitude == np.inf
             if not self.underflows:

@@ -81,7 +81,7 @@ class _Arrays:
         """Refuse functions that the package lacks, types without a dtype, casts and rounding modes."""
         if asked.rounding is not Rounding.TO_NEAREST_EVEN:
             return f"{self.name} rounds to nearest even only"
-        key = asked.function or (asked.case.op if asked.case else "")
+        key = asked.function or asked.case.op
         if self.path(key) is None:
             return f"{self.name} has no function for {asked.name}"
         types = {*asked.operand_types, ty.FloatType(asked.result)}
@@ -111,7 +111,7 @@ class NumPy(_Arrays):
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
         """Call the function once."""
         dtype = natural_dtypes()[ty.FloatType(asked.result)]
-        path = self.path(asked.function or (asked.case.op if asked.case else ""))
+        path = self.path(asked.function or asked.case.op)
         assert path is not None
         with np.errstate(all="ignore"):
             found = getattr(np, path)(*(codes.view(dtype) for codes in operands))
@@ -150,7 +150,7 @@ class Torch(_Arrays):
         )
         signed = f"int{asked.result.bits}"
         tensors = [torch.from_numpy(codes.view(signed).copy()).view(dtype) for codes in operands]
-        path = self.path(asked.function or "")
+        path = self.path(asked.function or asked.case.op)
         assert path is not None
         found = _attribute(torch, path)(*tensors)
         return Answer(found.view(getattr(torch, signed)).numpy().view(asked.result.storage_dtype))
@@ -169,7 +169,7 @@ class Jax(_Arrays):
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
         """Call the compiled function once."""
         jax: Any = import_module("jax")
-        path = self.path(asked.function or "")
+        path = self.path(asked.function or asked.case.op)
         assert path is not None
         import_module(f"jax.{path.rpartition('.')[0]}")
         keywords = {"approximate": asked.function == "gelu_tanh"} if path == "nn.gelu" else {}

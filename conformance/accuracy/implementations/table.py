@@ -14,6 +14,7 @@ from halfulp.conformance.accuracy.implementations.by_arrays import (
     Torch,
     named_function,
 )
+from halfulp.conformance.accuracy.implementations.by_libc import ByLlvmLibc
 from halfulp.conformance.accuracy.implementations.by_libraries import SECONDS, library_named
 from halfulp.conformance.accuracy.implementations.by_oracles import ByOracle
 from halfulp.conformance.accuracy.implementations.interface import Implementation
@@ -26,6 +27,7 @@ _ARRAYS: Mapping[str, Callable[[], Implementation]] = {
     "ml_dtypes": MlDtypes,
     "torch": Torch,
     "jax": Jax,
+    "llvm-libc": ByLlvmLibc,
 }
 _NOT_FLOATS = frozenset({"exact", "mlir-quant", "npz"})
 NAMES: tuple[str, ...] = (*_ARRAYS, *(name for name in ORACLES if name not in {*_ARRAYS, *_NOT_FLOATS, "command"}))

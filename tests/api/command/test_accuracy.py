@@ -40,7 +40,7 @@ def test_json() -> None:
     ("words", "code", "message"),
     [
         (("exp", "--type", "f32"), 2, "--against"),
-        (("exq", "--type", "f32", "--against", "numpy"), 2, "unknown function or op 'exq'"),
+        (("exq", "--type", "f32", "--against", "numpy"), 3, "no op named 'exq'"),
         (("exp", "--type", "f33", "--against", "numpy"), 2, "f33"),
         (("exp", "--type", "f32", "--against", "numpy", "--range", "1"), 2, "write LOW:HIGH"),
         (("exp", "--type", "f32", "--against", "numpy", "--max-ulp=-1"), 2, "is not a number of ulp"),

@@ -42,6 +42,8 @@ def changed(function: Callable[[Array], Array], **codes: int) -> Callable[[Array
 
 def ulps(x: float, result: float, exact: float) -> float:
     """Return the error of a result of f8E5M2 in ulp, by the definition."""
+    if abs(exact) == 1:  # of tanh: the real result lies below 1, where the ulp is half as large
+        exact = math.copysign(math.nextafter(1, 0), exact)
     exponent = max(math.frexp(exact)[1] - 1, -14) if exact else -14
     return (result - exact) / 2.0 ** (min(exponent, 15) - 2)
 
@@ -201,14 +203,14 @@ def test_values_go_in_and_out_where_there_is_no_dtype() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (("exq", "bf16", "numpy"), InputError, "unknown function or op 'exq'"),
+        (("exq", "bf16", "numpy"), Unsupported, "no op named 'exq'"),
         (("exp", "bf16", "nunpy"), InputError, "unknown implementation 'nunpy'"),
-        (("exp", "i8", "numpy"), InputError, "give a float type"),
+        (("exp", "i8", "numpy"), hu.HalfulpError, "must be floating-point-like"),
         (("arith.cmpf", "f32", "numpy"), hu.HalfulpError, "predicate"),
         (("arith.addi", "i8", "numpy"), Unsupported, "one result of a float type"),
         (("exp", "bf16", "numpy"), Unsupported, "numpy has no bf16"),
         (("sigmoid", "f32", "numpy"), Unsupported, "numpy has no function for sigmoid"),
-        (("sigmoid", "f32", "mlir-native"), Unsupported, "MLIR has no op for sigmoid f32|mlir-opt-22"),
+        (("sigmoid", "f32", "mlir-native"), Unsupported, "MLIR has no op for sigmoid|mlir-opt-22"),
         (("exp", "f32", "./no.so:expf"), Unsupported, "no.so does not exist"),
         (("exp", "f32", "./no.so:expf:form"), InputError, "no.so:SYMBOL:codes"),
         (("exp", "f32", "halfulp_has_no_such:f"), InputError, "No module named"),

@@ -11,6 +11,7 @@ from typing import Any
 import gmpy2
 import pytest
 from flint import arb
+from mpfr import MPFR, MPFR_OF_TWO
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -21,19 +22,6 @@ from halfulp.fp_formats.reals.functions import FUNCTIONS, Function, exponent_of
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
 
 MODES = [mode for mode in Rounding if mode is not Rounding.STOCHASTIC]
-NAMED_ALIKE = [
-    *("exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "erf", "erfc"),
-    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
-]
-MPFR: dict[str, Callable[..., Any]] = {
-    **{name: getattr(gmpy2, name) for name in NAMED_ALIKE},
-    "rsqrt": gmpy2.rec_sqrt,
-    "tgamma": gmpy2.gamma,
-    "lgamma": lambda x: gmpy2.lgamma(x)[0],
-    "reciprocal": lambda x: 1 / x,
-}
-"""MPFR's functions of one argument. It has sinpi and cospi, but gmpy2 does not offer them."""
-MPFR_OF_TWO: dict[str, Callable[..., Any]] = {"atan2": gmpy2.atan2, "hypot": gmpy2.hypot, "powf": lambda x, y: x**y}
 SMALL = [name for name, fmt in FORMATS.items() if fmt.bits <= 8]
 
 

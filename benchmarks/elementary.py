@@ -1,0 +1,108 @@
+"""Elementary functions, each result rounded once, beside NumPy's f64 functions and MPFR."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import halfulp as hu
+from benchmarks.backends import backend
+from benchmarks.rows import Absent, Measured, Row, Sizes, Target, agree, best, nanoseconds
+from benchmarks.samples import sample
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {"exp": np.exp, "tanh": np.tanh, "log": np.log, "sin": np.sin}
+TABLES = ("bf16", "f16", "f8E4M3FN")
+SIXTEEN_BITS = (("exp", "bf16"), ("sinpi", "bf16"), ("lgamma", "f16"))
+FIRST_CALL = """
+import time
+import numpy as np
+import halfulp as hu
+codes = hu.Value.from_bits(np.arange(1 << 16, dtype=np.uint16), {type!r})
+start = time.perf_counter()
+result = hu.eval({name!r}, codes, type={type!r})
+print(time.perf_counter() - start)
+"""
+
+
+def rows() -> Iterator[Row]:
+    group = "elementary functions"
+    for type_ in TABLES:
+        for name in FUNCTIONS:
+            measure = partial(tensor, name, type_, 4_000_000)
+            yield Row(group, f"{name} of {type_}", measure, "NumPy f64", Target(most=1.5))
+    for name in FUNCTIONS:
+        measure = partial(tensor, name, "f32", 4_000_000)
+        yield Row(group, f"{name} of f32", measure, "NumPy f64", Target(beside=(2, 2)))
+    for name in FUNCTIONS:
+        yield Row(group, f"{name} of f64", partial(tensor_f64, name), "gmpy2", Target(most=3000))
+    for name, type_ in SIXTEEN_BITS:
+        for kept in (False, True):
+            what = f"first {name} of {type_}{', its table on disk' if kept else ''}"
+            yield Row(group, what, partial(first_call, name, type_, kept), "", Target(most=300), "ms")
+
+
+def _module(name: str, type_: str, count: int) -> hu.Module:
+    tensor_type = f"tensor<{count}x{type_}>"
+    return hu.load(
+        f"func.func @main(%x: {tensor_type}) -> {tensor_type} {{\n"
+        f"  %r = math.{name} %x : {tensor_type}\n  return %r : {tensor_type}\n}}\n"
+    )
+
+
+def _operand(name: str, type_: str, count: int) -> Any:
+    """Return a sample in the domain of the function, without NaNs: their payloads are not NumPy's."""
+    x = sample(type_, count)
+    x = np.where(np.isfinite(x.astype(np.float64)), x, x.dtype.type(1))
+    return np.abs(x) if name == "log" else x
+
+
+def tensor(name: str, type_: str, most: int, sizes: Sizes) -> Measured:
+    """Measure a tensor beside NumPy's function on the same numbers in f64, whose results are compared as rounded."""
+    x = _operand(name, type_, min(sizes.elements, most))
+    module, wide, function = _module(name, type_, x.size), x.astype(np.float64), FUNCTIONS[name]
+    with backend("numpy"), np.errstate(all="ignore"):
+        agree(f"math.{name}", hu.run(module, x)[0].bits, hu.convert(function(wide), to=type_).bits)
+        return nanoseconds(best(lambda: hu.run(module, x), lambda: function(wide), rounds=2 * sizes.rounds), x.size)
+
+
+def tensor_f64(name: str, sizes: Sizes) -> Measured:
+    """Measure a tensor of f64 beside MPFR, which rounds correctly, too: number by number."""
+    try:
+        import gmpy2
+    except ImportError:
+        raise Absent("gmpy2 is not installed") from None
+    x = _operand(name, "f64", sizes.exact // 10)
+    module, function = _module(name, "f64", x.size), getattr(gmpy2, name)
+
+    def theirs() -> Any:
+        with gmpy2.context(precision=53):
+            return np.array([float(function(each)) for each in map(gmpy2.mpfr, x.tolist())])
+
+    with backend("numpy"):
+        agree(f"math.{name}", hu.run(module, x)[0].numpy(), theirs())
+        return nanoseconds(best(lambda: hu.run(module, x), theirs, rounds=3), x.size)
+
+
+def first_call(name: str, type_: str, kept: bool, sizes: Sizes) -> Measured:
+    """Measure the first call of a new process, in milliseconds: with the import of python-flint, if it needs that."""
+    program = FIRST_CALL.format(name=name, type=type_)
+
+    def seconds(folder: str) -> float:
+        environment = {**os.environ, "HALFULP_CACHE": folder}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+        )
+        return float(done.stdout)
+
+    with tempfile.TemporaryDirectory() as folder:
+        if kept:
+            seconds(folder)
+        times = [seconds(folder if kept else "off") for _ in range(sizes.rounds)]
+    return Measured(min(times) * 1e3)
