@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from fractions import Fraction
+from threading import RLock
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ MOST_PRECISION = 1 << 20
 """Bits of the last ball: a result that is not settled then is an error."""
 BEYOND = 1 << 17
 """Each finite value of a format other than zero lies between 2**-BEYOND and 2**BEYOND (see `FloatFormat`)."""
+_FAR = 64  # exponents below those of a number and of the grid, where more tells nothing
 _FIRST = 24  # bits of the first ball beyond those of the grid
 
 
@@ -98,15 +100,19 @@ class Unsettled(ArithmeticError):
         return f"a ball of {self.precision} bits does not settle the result: {self.ball}"
 
 
+_context = RLock()  # python-flint has one precision for all threads
+
+
 @contextmanager
 def bits_of_precision(bits: int) -> Iterator[None]:
-    """Compute balls with ``bits`` bits within the block."""
-    before = flint.ctx.prec
-    flint.ctx.prec = bits
-    try:
-        yield
-    finally:
-        flint.ctx.prec = before
+    """Compute balls with ``bits`` bits within the block. The blocks of other threads wait."""
+    with _context:
+        before = flint.ctx.prec
+        flint.ctx.prec = bits
+        try:
+            yield
+        finally:
+            flint.ctx.prec = before
 
 
 def exact_ball(significand: int, exponent: int) -> arb:
@@ -171,10 +177,12 @@ def cell_near(near: Near, grid: Grid) -> Cell | None:
     sign = int(value < 0) if value else int(direction < 0)
     outward = direction > 0 if not sign else direction < 0
     magnitude = abs(value)
-    if not outward and magnitude <= Fraction(2) ** distance:
-        return None
     lead = magnitude.numerator.bit_length() - magnitude.denominator.bit_length() - 1 if magnitude else -BEYOND
     exponent = grid(lead)
+    # A weaker bound is a bound, too: fractions of a very small one would be very long.
+    distance = max(distance, min(lead, exponent) - _FAR)
+    if not outward and magnitude <= Fraction(2) ** distance:
+        return None
     if distance > exponent:
         return None
     scaled = magnitude / Fraction(2) ** exponent
