@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from fractions import Fraction
+from threading import RLock
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -99,15 +100,19 @@ class Unsettled(ArithmeticError):
         return f"a ball of {self.precision} bits does not settle the result: {self.ball}"
 
 
+_context = RLock()  # python-flint has one precision for all threads
+
+
 @contextmanager
 def bits_of_precision(bits: int) -> Iterator[None]:
-    """Compute balls with ``bits`` bits within the block."""
-    before = flint.ctx.prec
-    flint.ctx.prec = bits
-    try:
-        yield
-    finally:
-        flint.ctx.prec = before
+    """Compute balls with ``bits`` bits within the block. The blocks of other threads wait."""
+    with _context:
+        before = flint.ctx.prec
+        flint.ctx.prec = bits
+        try:
+            yield
+        finally:
+            flint.ctx.prec = before
 
 
 def exact_ball(significand: int, exponent: int) -> arb:
