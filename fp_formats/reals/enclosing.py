@@ -21,6 +21,7 @@ MOST_PRECISION = 1 << 20
 """Bits of the last ball: a result that is not settled then is an error."""
 BEYOND = 1 << 17
 """Each finite value of a format other than zero lies between 2**-BEYOND and 2**BEYOND (see `FloatFormat`)."""
+_FAR = 64  # exponents below those of a number and of the grid, where more tells nothing
 _FIRST = 24  # bits of the first ball beyond those of the grid
 
 
@@ -176,10 +177,12 @@ def cell_near(near: Near, grid: Grid) -> Cell | None:
     sign = int(value < 0) if value else int(direction < 0)
     outward = direction > 0 if not sign else direction < 0
     magnitude = abs(value)
-    if not outward and magnitude <= Fraction(2) ** distance:
-        return None
     lead = magnitude.numerator.bit_length() - magnitude.denominator.bit_length() - 1 if magnitude else -BEYOND
     exponent = grid(lead)
+    # A weaker bound is a bound, too: fractions of a very small one would be very long.
+    distance = max(distance, min(lead, exponent) - _FAR)
+    if not outward and magnitude <= Fraction(2) ** distance:
+        return None
     if distance > exponent:
         return None
     scaled = magnitude / Fraction(2) ** exponent
