@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from halfulp.fp_formats.codes import Codes, Mask, ints_to_codes, limbs_to_ints
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, ints_to_codes, limbs_to_ints
 from halfulp.fp_formats.exact import conversions, core
 from halfulp.fp_formats.exact.core import ArrayResult, Packed, RoundingOptions
 from halfulp.fp_formats.exact.encoding import round_pack
@@ -74,6 +74,33 @@ def binary(
     if name == "powf":  # the sign of a power, and whether it exists, belongs to the specification
         known &= ~_negative(fmt, a)
     return _settled(lambda: map(function, first, second), known, rounding, policy, dst or fmt, want_flags)
+
+
+def of_integer(
+    name: str,
+    fmt: FloatFormat,
+    a: Codes,
+    n: Codes,
+    width: int,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    dst: FloatFormat | None = None,
+    want_flags: bool = False,
+) -> Settled:
+    """Return what `halfulp.fp_formats.reals.elementary.of_integer` returns, for codes of one dimension and one length.
+
+    ``n``: codes of signed integers of ``width`` bits, from 1 to 64.
+    """
+    function = FUNCTIONS_OF_TWO[name].ball
+    unused = LIMB_BITS - width
+    integers = (n.astype(np.uint64) << np.uint64(unused)).view(np.int64) >> np.int64(unused)
+    balls, finite = _operands(fmt, a, policy)
+    known = finite & (integers != 0)
+    if name == "rootn":
+        known &= (integers % 2 != 0) | ~_negative(fmt, a)
+    # Where nothing is known, any degree serves.
+    degrees = map(arb, np.where(known, integers, 1).tolist())
+    return _settled(lambda: map(function, balls, degrees), known, rounding, policy, dst or fmt, want_flags)
 
 
 def _negative(fmt: FloatFormat, codes: Codes) -> Mask:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import flint
 import numpy as np
 import pytest
 
@@ -61,6 +64,20 @@ def test_functions_of_two_arguments(name: str, format_name: str) -> None:
         assert_equal(settled, expected, fmt)
 
 
+@pytest.mark.parametrize("name", ["powf", "rootn"])
+@pytest.mark.parametrize("format_name", WIDE)
+def test_functions_of_an_integer(name: str, format_name: str) -> None:
+    fmt, width = FORMATS[format_name], 17
+    xs, first = some_codes(fmt, 24, 1, 4)
+    degrees = [0, 1, -1, 2, -2, 3, -3, 5, -(1 << 16), (1 << 16) - 1, 7, -8] * 2
+    second = np.array(degrees).astype(np.uint32) & np.uint32((1 << width) - 1)
+    for mode in MODES:
+        settled = arrays.of_integer(name, fmt, first, second, width, mode, SPEC, None, True)
+        expected = [elementary.of_integer(name, fmt, x, n, mode) for x, n in zip(xs, degrees, strict=True)]
+        assert_equal(settled, expected, fmt)
+        assert settled.mask.sum() >= 10
+
+
 @pytest.mark.parametrize("format_name", WIDE)
 def test_hardly_anything_is_left(format_name: str) -> None:
     fmt = FORMATS[format_name]
@@ -82,3 +99,21 @@ def test_results_far_beyond_the_format() -> None:
     settled = arrays.unary("tgamma", fmt, ints_to_codes([code], 128, (1,)))
     assert settled.mask.all()
     assert codes_to_ints(settled.result.codes, 128) == [fmt.infinity_code]
+
+
+def test_threads_do_not_change_the_precision_of_others() -> None:
+    before = flint.ctx.prec
+    formats = [FORMATS[name] for name in WIDE] * 2
+    work = [(fmt, some_codes(fmt, 300, 5, 2)[1]) for fmt in formats]
+    alone = [arrays.unary("sin", fmt, codes) for fmt, codes in work]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            together = list(pool.map(lambda item: arrays.unary("sin", *item), work))
+    finally:
+        sys.setswitchinterval(interval)
+    for one, other in zip(alone, together, strict=True):
+        assert (one.mask == other.mask).all()
+        assert (one.result.codes == other.result.codes).all()
+    assert flint.ctx.prec == before
