@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from halfulp.conformance.accuracy.arguments import chosen_arguments
-from halfulp.conformance.accuracy.implementations.interface import HoldingImplementation
+from halfulp.conformance.accuracy.implementations.interface import HoldingImplementation, Implementation
 from halfulp.conformance.accuracy.implementations.table import implementation
 from halfulp.conformance.accuracy.questions import question
 from halfulp.conformance.accuracy.report import Accuracy, measured
@@ -69,8 +69,7 @@ def accuracy(
     """
     asked = question(op, type, source, as_rounding(rounding), as_profile(profile), **properties)
     try:
-        recorded = isinstance(against, str | os.PathLike) and os.path.isfile(against)
-        against_it = RecordedResults(os.fspath(against)) if recorded else implementation(against, seconds)
+        against_it = _implementation(against, seconds)
         refused = against_it.refuses(asked)
         if refused is not None:
             raise Unsupported(f"{against_it.name}: {refused}")
@@ -86,6 +85,14 @@ def accuracy(
     if not found.compared:
         raise Unsupported(f"nothing was compared: {found.tally.why or 'every result is open'}")
     return found
+
+
+def _implementation(against: str | os.PathLike[str] | Callable[..., Any], seconds: float) -> Implementation:
+    """Return a file of results, or the implementation that a name or a function stands for."""
+    named = os.fspath(against) if isinstance(against, os.PathLike) else against
+    if isinstance(named, str) and os.path.isfile(named):
+        return RecordedResults(named)
+    return implementation(named, seconds)
 
 
 def _ends(fmt: FloatFormat | None, between: tuple[Any, Any] | None) -> tuple[int, int] | None:
