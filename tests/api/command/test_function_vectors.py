@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import gmpy2
 import numpy as np
 import pytest
 from command import halfulp
+from tree import ROOT
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
@@ -91,6 +93,7 @@ def test_each_format_carries_functions(format: str, tmp_path: Path) -> None:
 
 def test_models_and_hard_cases_of_the_command(tmp_path: Path) -> None:
     listed = halfulp("vectors", "rsqrt", "--type=f8E5M2", "--models=list")
+    assert listed.code == 0
     assert [line.split()[0] for line in listed.out.splitlines()] == ["B1", "B9", "F1", "F2", "F4"]
     path = made(tmp_path, "rsqrt", "--type=f8E5M2", "--models=F4", "--level=hard", "-n", "20", "--format=csv")
     rows = path.read_text().splitlines()[1:]
@@ -126,3 +129,13 @@ def test_a_sweep_of_a_function_goes_on(tmp_path: Path) -> None:
     again = halfulp(*command)
     assert "1 of 1 shard existed already" in again.err
     assert again.out == first.out
+
+
+def test_the_examples_of_the_page(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"<!-- functions -->\n\n```console\n(.*?)```", text, re.DOTALL)
+    commands = re.findall(r"^\$ halfulp (.*)\n((?:(?!\$).*\n)*)", example, re.MULTILINE)
+    assert len(commands) == 5
+    for command, printed in commands:
+        done = halfulp(*command.split(), cwd=tmp_path)
+        assert (done.code, done.out + done.err) == (0, printed)
