@@ -103,8 +103,8 @@ def of_integer(
 
 
 def _ball_of_two(name: str) -> Callable[[arb, arb], arb]:
-    # Arb's own power multiplies where the exponent is a small integer: a short power has no error. Where there is no real
-    # power it is NaN.
+    # Arb's own power multiplies where the exponent is a small integer: a short power has no error. It is NaN where
+    # no real power exists.
     return pow if name == "powf" else FUNCTIONS_OF_TWO[name].ball
 
 
@@ -186,8 +186,9 @@ def _apart(significands: Codes, accuracies: npt.NDArray[np.int64], bits: int, ds
     rest = (significands[:, 0] & np.uint64((1 << below) - 1)).astype(np.int64)
     # The radius is below 2**(bits - accuracy - 1); one more unit for the bits that are cut off.
     radius = (np.int64(1) << np.clip(bits - accuracies, 0, below)) + 1
-    apart: Mask = (rest > radius) & (rest < (1 << below) - radius) | (accuracies == _EXACT)
-    return apart & (significands[:, 1] | significands[:, 0] != 0)
+    apart = (rest > radius) & (rest < (1 << below) - radius) | (accuracies == _EXACT)
+    found: Mask = apart & (significands[:, 1] | significands[:, 0] != 0)
+    return found
 
 
 def _rounded(

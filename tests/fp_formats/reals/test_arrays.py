@@ -116,11 +116,11 @@ def test_exact_powers_and_long_squares(format_name: str) -> None:
     exponents = [exponent for _, exponent in EXACT_POWERS] + [2, 2, 2]
     codes = [np.array(row, np.float64).view(np.uint64) for row in (bases, exponents)]
     first, second = (conversions.convert(f64, fmt, row).codes for row in codes)
-    pairs = list(zip(*(codes_to_ints(row, fmt.bits) for row in (first, second)), strict=True))
+    pairs = list(zip(codes_to_ints(first, fmt.bits), codes_to_ints(second, fmt.bits), strict=True))
     for mode in MODES:
         settled = arrays.binary("powf", fmt, first, second, mode, SPEC, None, True)
         assert settled.mask.tolist() == [pair != EXACT_POWERS[-1] for pair in zip(bases, exponents, strict=True)]
-        assert_equal(settled, [elementary.binary("powf", fmt, *pair, mode) for pair in pairs], fmt)
+        assert_equal(settled, [elementary.binary("powf", fmt, x, y, mode) for x, y in pairs], fmt)
 
 
 def test_results_far_beyond_the_format() -> None:
