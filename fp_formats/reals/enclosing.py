@@ -21,7 +21,6 @@ MOST_PRECISION = 1 << 20
 """Bits of the last ball: a result that is not settled then is an error."""
 BEYOND = 1 << 17
 """Each finite value of a format other than zero lies between 2**-BEYOND and 2**BEYOND (see `FloatFormat`)."""
-_FAR = 64  # exponents below those of a number and of the grid, where more tells nothing
 _FIRST = 24  # bits of the first ball beyond those of the grid
 
 
@@ -179,16 +178,14 @@ def cell_near(near: Near, grid: Grid) -> Cell | None:
     magnitude = abs(value)
     lead = magnitude.numerator.bit_length() - magnitude.denominator.bit_length() - 1 if magnitude else -BEYOND
     exponent = grid(lead)
-    # A weaker bound is a bound, too: fractions of a very small one would be very long.
-    distance = max(distance, min(lead, exponent) - _FAR)
-    if not outward and magnitude <= Fraction(2) ** distance:
-        return None
-    if distance > exponent:
+    # The magnitude is above 2**lead: the number has the sign of the value.
+    if distance > exponent or (not outward and distance > lead):
         return None
     scaled = magnitude / Fraction(2) ** exponent
     floor, rest = divmod(scaled.numerator, scaled.denominator)
     if rest:  # of a value off the grid: both ends must lie in its cell
-        width = Fraction(2) ** (distance - exponent)
+        # The part differs from 0 and 1 by at least 2**-(bits of its denominator): a shorter width changes nothing.
+        width = Fraction(2) ** max(distance - exponent, -scaled.denominator.bit_length())
         part = Fraction(rest, scaled.denominator)
         return Cell(sign, floor, exponent) if (part + width <= 1 if outward else part >= width) else None
     return Cell(sign, floor if outward else floor - 1, exponent)
