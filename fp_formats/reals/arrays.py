@@ -52,8 +52,8 @@ def unary(
 ) -> Settled:
     """Return what `halfulp.fp_formats.reals.elementary.unary` returns, for codes of one dimension."""
     function = FUNCTIONS[name].ball
-    balls, known = _operands(src, a, policy)
-    return _settled(lambda: map(function, balls), known, rounding, policy, dst or src, want_flags)
+    balls, known = operands(src, a, policy)
+    return settled(lambda: map(function, balls), known, rounding, policy, dst or src, want_flags)
 
 
 def binary(
@@ -68,12 +68,12 @@ def binary(
 ) -> Settled:
     """Return what `halfulp.fp_formats.reals.elementary.binary` returns, for codes of one dimension and one length."""
     function = FUNCTIONS_OF_TWO[name].ball
-    first, finite = _operands(fmt, a, policy)
-    second, other = _operands(fmt, b, policy)
+    first, finite = operands(fmt, a, policy)
+    second, other = operands(fmt, b, policy)
     known = finite & other
     if name == "powf":  # the sign of a power, and whether it exists, belongs to the specification
         known &= ~_negative(fmt, a)
-    return _settled(lambda: map(function, first, second), known, rounding, policy, dst or fmt, want_flags)
+    return settled(lambda: map(function, first, second), known, rounding, policy, dst or fmt, want_flags)
 
 
 def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
@@ -81,7 +81,7 @@ def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
     return negative
 
 
-def _operands(fmt: FloatFormat, codes: Codes, policy: FloatPolicy) -> tuple[list[arb], Mask]:
+def operands(fmt: FloatFormat, codes: Codes, policy: FloatPolicy) -> tuple[list[arb], Mask]:
     """Return operands as exact balls, and the mask of the finite ones other than zero. The others have any ball."""
     options = RoundingOptions(RNE, policy, False)
     (lifted,) = core.operands(fmt, options, codes)
@@ -102,7 +102,7 @@ def _operands(fmt: FloatFormat, codes: Codes, policy: FloatPolicy) -> tuple[list
     ], known
 
 
-def _settled(
+def settled(
     balls: Callable[[], Iterable[arb]],
     known: Mask,
     rounding: int,
