@@ -16,7 +16,9 @@ import pytest
 from mpfr import MPFR, MPFR_OF_TWO
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import elementary
 from halfulp.fp_formats.policy import Flags, FloatPolicy, Rounding
 from halfulp.fp_formats.reals.elementary import binary, of_integer, unary
 from halfulp.fp_formats.reals.functions import FUNCTIONS
@@ -273,3 +275,35 @@ def test_tininess_is_told_before_or_after_rounding(fmt: FloatFormat) -> None:
     assert down == (least - 1, Flags.INEXACT | Flags.UNDERFLOW, False)
     assert unary("tan", fmt, least, Rounding.DOWNWARD, before) == (least, Flags.INEXACT, False)
     assert unary("tan", fmt, 1, Rounding.UPWARD) == (2, Flags.INEXACT | Flags.UNDERFLOW, False)
+
+
+@pytest.mark.parametrize("fmt", [FORMATS["f16"], FORMATS["f80"], FORMATS["f128"]], ids=str)
+def test_signalling_nans_prevail_over_the_rules_for_nans(fmt: FloatFormat) -> None:
+    """IEEE 754-2019, 9.2.1: powf(x, 0) is 1 and hypot(inf, x) is inf for a quiet NaN, not for a signalling one."""
+    infinity, nan = fmt.infinity_code or 0, fmt.nan_code or 0
+    signalling = infinity | 1
+    one = scalar.from_integer(fmt, 1).code
+    quiet_result, loud = scalar.Result(nan | 1), int(Flags.INVALID)
+    for name, a, b, wanted in (
+        ("powf", signalling, 0, quiet_result),
+        ("powf", one, signalling, quiet_result),
+        ("hypot", infinity, signalling, quiet_result),
+        ("hypot", signalling, infinity, quiet_result),
+    ):
+        for paths in (False, True):
+            assert by_either(paths, name, fmt, a, b) == wanted._replace(flags=loud), (name, paths)
+    for name, a, b, code in (("powf", nan, 0, one), ("powf", one, nan, one), ("hypot", infinity, nan, infinity)):
+        for paths in (False, True):
+            assert by_either(paths, name, fmt, a, b) == scalar.Result(code), (name, paths)
+    assert of_integer("powf", fmt, signalling, 0) == quiet_result._replace(flags=loud)
+    assert of_integer("powf", fmt, nan, 0) == scalar.Result(one)
+
+
+def by_either(paths: bool, name: str, fmt: FloatFormat, a: int, b: int) -> scalar.Result:
+    """Return a result of the specification, or of the array paths for many elements."""
+    if not paths:
+        return binary(name, fmt, a, b)
+    x, y = (ints_to_codes([code] * 100, fmt.bits, (100,)) for code in (a, b))
+    found = elementary.binary(name, fmt, x, y, want_flags=True)
+    assert found.flags is not None
+    return scalar.Result(codes_to_ints(found.codes, fmt.bits)[0], int(found.flags[0]))

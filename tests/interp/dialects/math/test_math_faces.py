@@ -29,7 +29,8 @@ def cases(name: str, formats: tuple[str, ...]) -> Iterator[OpCase]:
         yield op_case(name, "i4")
         return
     for fmt in formats if len(declared.operands) == 1 else formats[:1]:
-        types = [fmt, "i4"] if name in WITH_INTEGER else fmt
+        # Flags need a format with NaN and infinity.
+        types = ["f8E5M2", "i2"] if name in WITH_INTEGER else fmt
         for flags in ({}, {"fastmath": "nnan,nsz"}, {"fastmath": "ninf"}, {"fastmath": "afn"}):
             yield op_case(name, types, **flags)
 
