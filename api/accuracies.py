@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from halfulp.conformance.accuracy.arguments import chosen_arguments
-from halfulp.conformance.accuracy.implementations.interface import HoldingImplementation
+from halfulp.conformance.accuracy.implementations.interface import HoldingImplementation, Implementation
 from halfulp.conformance.accuracy.implementations.table import implementation
 from halfulp.conformance.accuracy.questions import question
 from halfulp.conformance.accuracy.report import Accuracy, measured
@@ -16,13 +17,14 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import as_rounding
 from halfulp.interp.ir.errors import InputError, Unsupported
+from halfulp.recorded_results import RecordedResults
 from halfulp.semantics.profile import Profile, as_profile
 
 
 def accuracy(
     op: str,
     type: str,
-    against: str | Callable[..., Any],
+    against: str | os.PathLike[str] | Callable[..., Any],
     *,
     source: str | Sequence[str] | None = None,
     rounding: str = "to_nearest_even",
@@ -46,7 +48,9 @@ def accuracy(
       ``halfulp verify``;
     - ``"./lib.so:expf"``, a symbol of a shared library, called in a process of its own for at most ``seconds``.
       Append ``:codes`` for ``uint16_t f(uint16_t)`` on codes, or ``:array`` for
-      ``void f(const T *x, T *result, size_t count)``.
+      ``void f(const T *x, T *result, size_t count)``;
+    - a file: vectors with operands and results in a format of ``halfulp vectors``, or the results alone of all codes in
+      order: ``.npy``, ``.bin`` (codes, little-endian), or ``.hex`` and ``.txt`` with one hexadecimal code a line.
 
     ``rounding``: the mode that the implementation should have. ``samples``: the count of random arguments, drawn with
     ``seed`` and joined by hard cases. Without it, all arguments of up to 16 bits are measured, else 100,000.
@@ -65,7 +69,7 @@ def accuracy(
     """
     asked = question(op, type, source, as_rounding(rounding), as_profile(profile), **properties)
     try:
-        against_it = implementation(against, seconds)
+        against_it = _implementation(against, seconds)
         refused = against_it.refuses(asked)
         if refused is not None:
             raise Unsupported(f"{against_it.name}: {refused}")
@@ -81,6 +85,14 @@ def accuracy(
     if not found.compared:
         raise Unsupported(f"nothing was compared: {found.tally.why or 'every result is open'}")
     return found
+
+
+def _implementation(against: str | os.PathLike[str] | Callable[..., Any], seconds: float) -> Implementation:
+    """Return a file of results, or the implementation that a name or a function stands for."""
+    named = os.fspath(against) if isinstance(against, os.PathLike) else against
+    if isinstance(named, str) and os.path.isfile(named):
+        return RecordedResults(named)
+    return implementation(named, seconds)
 
 
 def _ends(fmt: FloatFormat | None, between: tuple[Any, Any] | None) -> tuple[int, int] | None:

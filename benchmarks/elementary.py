@@ -18,8 +18,8 @@ from benchmarks.rows import Absent, Measured, Row, Sizes, Target, agree, best, n
 from benchmarks.samples import sample
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {"exp": np.exp, "tanh": np.tanh, "log": np.log, "sin": np.sin}
+PAIRS: Mapping[str, Callable[..., Any]] = {"atan2": np.arctan2, "powf": np.power}
 TABLES = ("bf16", "f16", "f8E4M3FN")
-SIXTEEN_BITS = (("exp", "bf16"), ("sinpi", "bf16"), ("lgamma", "f16"))
 FIRST_CALL = """
 import time
 import numpy as np
@@ -42,17 +42,22 @@ def rows() -> Iterator[Row]:
         yield Row(group, f"{name} of f32", measure, "NumPy f64", Target(beside=(2, 2)))
     for name in FUNCTIONS:
         yield Row(group, f"{name} of f64", partial(tensor_f64, name), "gmpy2", Target(most=3000))
-    for name, type_ in SIXTEEN_BITS:
-        for kept in (False, True):
-            what = f"first {name} of {type_}{', its table on disk' if kept else ''}"
-            yield Row(group, what, partial(first_call, name, type_, kept), "", Target(most=300), "ms")
+    for name, ufunc in PAIRS.items():
+        for type_ in ("f8E4M3FN", "bf16", "f32"):
+            target = Target(most=3) if type_ == "f8E4M3FN" else Target()
+            yield Row(group, f"{name} of {type_}", partial(pairs, name, ufunc, type_), "NumPy f64", target)
+    for kept in (False, True):
+        what = f"first exp of bf16{', its table on disk' if kept else ''}"
+        yield Row(group, what, partial(first_call, "exp", "bf16", kept), "", Target(most=300), "ms")
 
 
-def _module(name: str, type_: str, count: int) -> hu.Module:
+def _program(op: str, type_: str, count: int, operands: int = 1) -> str:
     tensor_type = f"tensor<{count}x{type_}>"
-    return hu.load(
-        f"func.func @main(%x: {tensor_type}) -> {tensor_type} {{\n"
-        f"  %r = math.{name} %x : {tensor_type}\n  return %r : {tensor_type}\n}}\n"
+    names = [f"%x{number}" for number in range(operands)]
+    arguments = ", ".join(f"{name}: {tensor_type}" for name in names)
+    return (
+        f"func.func @main({arguments}) -> {tensor_type} {{\n"
+        f"  %r = {op} {', '.join(names)} : {tensor_type}\n  return %r : {tensor_type}\n}}\n"
     )
 
 
@@ -66,10 +71,23 @@ def _operand(name: str, type_: str, count: int) -> Any:
 def tensor(name: str, type_: str, most: int, sizes: Sizes) -> Measured:
     """Measure a tensor beside NumPy's function on the same numbers in f64, whose results are compared as rounded."""
     x = _operand(name, type_, min(sizes.elements, most))
-    module, wide, function = _module(name, type_, x.size), x.astype(np.float64), FUNCTIONS[name]
+    module, wide, function = hu.load(_program(f"math.{name}", type_, x.size)), x.astype(np.float64), FUNCTIONS[name]
     with backend("numpy"), np.errstate(all="ignore"):
         agree(f"math.{name}", hu.run(module, x)[0].bits, hu.convert(function(wide), to=type_).bits)
         return nanoseconds(best(lambda: hu.run(module, x), lambda: function(wide), rounds=2 * sizes.rounds), x.size)
+
+
+def pairs(name: str, function: Callable[..., Any], type_: str, sizes: Sizes) -> Measured:
+    """Measure a function of two tensors as `tensor` does."""
+    x = _operand("log", type_, min(sizes.elements, 4_000_000 if type_ == "f8E4M3FN" else 1_000_000))
+    y = _operand(name, type_, x.size)[::-1].copy()
+    x = np.maximum(x, x.dtype.type(0.25))
+    module = hu.load(_program(f"math.{name}", type_, x.size, 2))
+    wide = x.astype(np.float64), y.astype(np.float64)
+    with backend("numpy"), np.errstate(all="ignore"):
+        agree(f"math.{name}", hu.run(module, x, y)[0].bits, hu.convert(function(*wide), to=type_).bits)
+        times = best(lambda: hu.run(module, x, y), lambda: function(*wide), rounds=sizes.rounds)
+    return nanoseconds(times, x.size)
 
 
 def tensor_f64(name: str, sizes: Sizes) -> Measured:
@@ -79,7 +97,7 @@ def tensor_f64(name: str, sizes: Sizes) -> Measured:
     except ImportError:
         raise Absent("gmpy2 is not installed") from None
     x = _operand(name, "f64", sizes.exact // 10)
-    module, function = _module(name, "f64", x.size), getattr(gmpy2, name)
+    module, function = hu.load(_program(f"math.{name}", "f64", x.size)), getattr(gmpy2, name)
 
     def theirs() -> Any:
         with gmpy2.context(precision=53):

@@ -25,6 +25,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, get_overloads
 
+import math_tables
 import numpy as np
 from tasks import SPELLED, TASKS, Task
 
@@ -105,6 +106,29 @@ def rounding_names() -> str:
 def misleading_roundings() -> str:
     """Return the names of rounding modes that are refused, and why."""
     return table(["name", "why"], ([f"`{name}`", why] for name, why in MISLEADING_ROUNDINGS.items()))
+
+
+# --- elementary functions ---------------------------------------------------------------------------------------------
+
+
+def functions() -> str:
+    """Return the table of the functions of one argument."""
+    return table(*math_tables.of_one_argument())
+
+
+def functions_of_two() -> str:
+    """Return the special cases of the functions of two arguments, in words and as tables of f32."""
+    parts = []
+    for name, function in math_tables.FUNCTIONS_OF_TWO.items():
+        cases = "".join(f"{k}. {words}\n" for k, words in enumerate(math_tables.special_cases(function), 1))
+        legend = f"`{name}({', '.join(function.operands)})`: {math_tables.formula_text(function)}."
+        parts.append(f"{legend}\n\n{cases}\n{table(*math_tables.results_of_two(function))}")
+    return "\n".join(parts)
+
+
+def exact_results() -> str:
+    """Return the table of the arguments with rational results."""
+    return table(*math_tables.exact_results())
 
 
 # --- special cases ----------------------------------------------------------------------------------------------------
@@ -536,6 +560,9 @@ BLOCKS = {
         ambiguous_names,
         rounding_names,
         misleading_roundings,
+        functions,
+        functions_of_two,
+        exact_results,
         special_operands,
         special_conversions,
         profiles,

@@ -9,12 +9,13 @@ converted to f32, the function is rounded once there, and the result is converte
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import cpu, emulation
@@ -23,11 +24,39 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.scalar import Result
 from halfulp.semantics.emulated import F32, emulates
 from halfulp.semantics.floats import flags_of, float_kernel, loses_nan
+from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of
 from halfulp.semantics.profile import Profile
 
-_Operation = Callable[..., ArrayResult]
-"""An operation on codes of the format that is its first argument, with the keyword ``want_flags``."""
+_MAKES_NANS = frozenset(
+    (
+        "acos",
+        "acosh",
+        "asin",
+        "atanh",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "logit",
+        "powf",
+        "rootn",
+        "rsqrt",
+        "sqrt",
+        "tgamma",
+    )
+)
+"""The functions that make a NaN from finite operands, in a format without NaN and infinities."""
+
+_REMEMBERED = 1 << 12
+"""The results of single elements that a kernel remembers: a loop over scalars asks for some of them again."""
+
+
+class _Faces(NamedTuple):
+    """Both faces of a function: the format of the operands comes first. ``array`` takes ``want_flags``."""
+
+    scalar: Callable[..., Result]
+    array: Callable[..., ArrayResult]
 
 
 @cpu.forgotten
@@ -36,30 +65,46 @@ def unary(
     name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile, dst: FloatFormat | None = None
 ) -> Kernel:
     """Return the kernel of a function of one argument; ``dst``: the format of the result, if it is another one."""
-    policy = profile.arithmetic
-    operation: _Operation = lambda f, a, **flags: paths.unary(name, f, a, rounding, policy, dst, **flags)  # noqa: E731
-    return _kernel(operation, fmt, (fmt.bits,), (fmt,), dst or fmt, fastmath, profile)
+    how = (rounding, profile.arithmetic, dst)
+
+    def scalar(f: FloatFormat, a: int) -> Result:
+        from halfulp.fp_formats.reals import elementary
+
+        return elementary.unary(name, f, a, *how)
+
+    faces = _Faces(scalar, lambda f, a, **flags: paths.unary(name, f, a, *how, **flags))
+    return _kernel(faces, fmt, (fmt,), dst or fmt, fastmath, profile, name in _MAKES_NANS or dst is not None)
 
 
 @cpu.forgotten
 @lru_cache(maxsize=1024)
 def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of atan2, hypot or powf."""
-    policy = profile.arithmetic
-    operation: _Operation = lambda f, a, b, **flags: paths.binary(name, f, a, b, rounding, policy, **flags)  # noqa: E731
-    return _kernel(operation, fmt, (fmt.bits, fmt.bits), (fmt, fmt), fmt, fastmath, profile)
+    how = (rounding, profile.arithmetic)
+
+    def scalar(f: FloatFormat, a: int, b: int) -> Result:
+        from halfulp.fp_formats.reals import elementary
+
+        return elementary.binary(name, f, a, b, *how)
+
+    faces = _Faces(scalar, lambda f, a, b, **flags: paths.binary(name, f, a, b, *how, **flags))
+    return _kernel(faces, fmt, (fmt, fmt), fmt, fastmath, profile, name in _MAKES_NANS)
 
 
 @cpu.forgotten
 @lru_cache(maxsize=1024)
 def of_integer(name: str, fmt: FloatFormat, width: int, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of ``powf`` or ``rootn`` of a float and a signed integer of ``width`` bits."""
-    policy = profile.arithmetic
+    how = (rounding, profile.arithmetic)
+    sign = Reading(width, True).sign
 
-    def operation(f: FloatFormat, a: Codes, n: Codes, want_flags: bool = False) -> ArrayResult:
-        return paths.of_integer(name, f, a, n, width, rounding, policy, want_flags=want_flags)
+    def scalar(f: FloatFormat, a: int, n: int) -> Result:
+        from halfulp.fp_formats.reals import elementary
 
-    return _kernel(operation, fmt, (fmt.bits, width), (fmt,), fmt, fastmath, profile)
+        return elementary.of_integer(name, f, a, (n ^ sign) - sign, *how)
+
+    faces = _Faces(scalar, lambda f, a, n, **flags: paths.of_integer(name, f, a, n, width, *how, **flags))
+    return _kernel(faces, fmt, (fmt,), fmt, fastmath, profile, name == "rootn")
 
 
 @cpu.forgotten
@@ -102,34 +147,41 @@ def sincos(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile
 
 
 def _kernel(
-    operation: _Operation,
+    faces: _Faces,
     fmt: FloatFormat,
-    widths: tuple[int, ...],
     operands: tuple[FloatFormat, ...],
     result: FloatFormat,
     fastmath: int,
     profile: Profile,
+    makes_nans: bool,
 ) -> Kernel:
-    """Make a kernel; ``widths`` are those of all operands, ``operands`` are the formats of the floats among them."""
+    """Make a kernel; ``operands`` are the formats of the floats among the operands, which come first.
+
+    ``makes_nans``: a result may be NaN although no operand is NaN or infinite.
+    """
+    if fmt is result and emulates(profile, fmt):
+        scalar, array = _emulated(faces, fmt, len(operands))
+        return float_kernel(lru_cache(_REMEMBERED)(scalar), array, operands, result, fastmath)
+    return float_kernel(
+        lru_cache(_REMEMBERED)(partial(faces.scalar, fmt)),
+        partial(faces.array, fmt),
+        operands,
+        result,
+        fastmath,
+        loses=(makes_nans or not result.signed) and loses_nan(profile.arithmetic, result),
+        flags=flags_of(partial(faces.array, fmt, want_flags=True)),
+    )
+
+
+def _emulated(faces: _Faces, fmt: FloatFormat, floats: int) -> _Faces:
+    """Return the faces with the first ``floats`` operands converted to f32, and the result back."""
+
+    def scalar(*codes: int) -> Result:
+        wide = (emulation.widen(fmt, code) for code in codes[:floats])
+        return Result(emulation.narrow(fmt, faces.scalar(F32, *wide, *codes[floats:]).code))
 
     def array(*codes: Codes) -> ArrayResult:
-        return operation(fmt, *codes)
+        wide = (emulation.widen_codes(fmt, code) for code in codes[:floats])
+        return ArrayResult(emulation.narrow_codes(fmt, faces.array(F32, *wide, *codes[floats:]).codes))
 
-    def emulating(*codes: Codes) -> ArrayResult:
-        floats = len(operands)
-        wide = [emulation.widen_codes(fmt, code) for code in codes[:floats]]
-        return ArrayResult(emulation.narrow_codes(fmt, operation(F32, *wide, *codes[floats:]).codes))
-
-    def flagged(*codes: Codes) -> ArrayResult:
-        return operation(fmt, *codes, want_flags=True)
-
-    through_f32 = fmt is result and emulates(profile, fmt)
-    face = emulating if through_f32 else array
-
-    def specification(*codes: int) -> Result:
-        found = face(*(ints_to_codes([code], width, (1,)) for code, width in zip(codes, widths, strict=True)))
-        return Result(codes_to_ints(found.codes, result.bits)[0], 0, found.poison is not None)
-
-    loses = not through_f32 and loses_nan(profile.arithmetic, result)
-    flags = None if through_f32 else flags_of(flagged)
-    return float_kernel(specification, face, operands, result, fastmath, loses=loses, flags=flags)
+    return _Faces(scalar, array)

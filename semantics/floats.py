@@ -91,8 +91,9 @@ def float_kernel(
 ) -> Kernel:
     """Make a kernel from the two faces of an operation on floats with a float result.
 
-    ``fastmath``: the flags nnan and ninf make a NaN (infinite) operand or result poison. ``open_nan``: the bits of a
-    NaN result are unspecified. ``loses``: a NaN may be lost, which the faces report as poison. ``flags``: see `Kernel`.
+    ``operands``: the formats of the operands, which integers may follow. ``fastmath``: the flags nnan and ninf make a
+    NaN (infinite) operand or result poison. ``open_nan``: the bits of a NaN result are unspecified. ``loses``: a NaN
+    may be lost, which the faces report as poison. ``flags``: see `Kernel`.
     """
     lost = lost_nan(result)
     rules = fastmath_rules(fastmath, *operands, result)
@@ -103,7 +104,7 @@ def float_kernel(
             return lost
         for fault, test, _ in rules:
             if getattr(result, test)(found.code) or any(
-                getattr(fmt, test)(code) for fmt, code in zip(operands, codes, strict=True)
+                getattr(fmt, test)(code) for fmt, code in zip(operands, codes, strict=False)
             ):
                 return fault
         return found.code
@@ -114,7 +115,7 @@ def float_kernel(
             return Outcome((found.codes,))
         masks = [(lost, found.poison)]
         for fault, _, test in rules:
-            pairs = zip((result, *operands), (found.codes, *codes), strict=True)
+            pairs = zip((result, *operands), (found.codes, *codes), strict=False)
             hit = np.logical_or.reduce(
                 [np.broadcast_to(test(f, c), element_shape(found.codes, result.bits)) for f, c in pairs]
             )

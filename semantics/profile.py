@@ -88,7 +88,7 @@ class Profile(FloatChoices, _Named):
         exact="the exact product or quotient, rounded once (the intent of the OCP microscaling format)",
     )
     narrow_floats: str = one_of(
-        "arithmetic, comparisons and conversions of floats narrower than f32",
+        "arithmetic, functions, comparisons and conversions of floats narrower than f32",
         own="computed in their own format",
         emulated="converted to f32, computed there and converted back, as IREE does: a result below the smallest "
         "normal value of a format of up to 16 bits may become zero, and NaN may change (all cases: "

@@ -1,7 +1,7 @@
 """Settings and fixtures of the whole test suite: real MLIR, Chromium, exhaustive tests, hypothesis.
 
-Environment variables: ``HALFULP_MLIR_OPT``, ``HALFULP_LIBLLVM`` and ``HALFULP_CHROMIUM`` name the tools to use,
-``HALFULP_REQUIRE_MLIR=1`` and ``HALFULP_REQUIRE_CHROMIUM=1`` turn absent or skipped tests of the two into failures,
+Environment variables: ``HALFULP_MLIR_OPT``, ``HALFULP_LIBLLVM``, ``HALFULP_LLVM_LIBC`` and ``HALFULP_CHROMIUM`` name the
+tools to use, ``HALFULP_REQUIRE_MLIR=1`` and the others in `OUTSIDE` turn absent or skipped tests into failures,
 ``HALFULP_EXHAUSTIVE=1`` adds the exhaustive tests, ``CI`` makes hypothesis repeatable.
 """
 
@@ -80,6 +80,19 @@ def missing_torch() -> str | None:
     return None if find_spec("torch") else "torch is not installed (the extra torch has it)"
 
 
+@functools.cache
+def missing_llvm_libc() -> str | None:
+    """Say what this machine lacks to call LLVM's C library; return None when it is there."""
+    from halfulp.conformance.oracles.llvm_libc import LlvmLibc
+    from halfulp.conformance.oracles.oracle import Unavailable
+
+    try:
+        LlvmLibc()
+    except Unavailable as unavailable:
+        return str(unavailable)
+    return None
+
+
 class Outside(NamedTuple):
     """A requirement of the tests of a marker: its name, its environment variable, and a check of what is missing.
 
@@ -102,6 +115,7 @@ OUTSIDE = {
     "iverilog": Outside("iverilog", "HALFULP_REQUIRE_IVERILOG", missing_iverilog, ("mark.iverilog",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
     "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", missing_torch, ("mark.torch",)),
+    "llvm_libc": Outside("LLVM's C library", "HALFULP_REQUIRE_LLVM_LIBC", missing_llvm_libc, ("mark.llvm_libc",)),
 }
 
 

@@ -201,15 +201,19 @@ def test_classes_without_a_public_name_are_described() -> None:
 # --- the glossary -----------------------------------------------------------------------------------------------------
 
 TERMS = {
+    "ball": r"\bballs?\b",
     "batch": r"\bbatch(es)?\b",
     "binade": r"\bbinades?\b",
     "code": r"(?<![Ee]xit )\bcodes\b",
+    "correctly-rounded": r"\bcorrectly rounded\b",
     "divergence": r"\bdivergences?\b",
+    "enclosure": r"\benclosures?\b",
     "face": r"\b(scalar|array) faces?\b",
     "fn": r"\bFN\b",
     "fnu": r"\bFNU\b",
     "fnuz": r"\bFNUZ\b",
     "golden-value": r"\bgolden (value|vector|file)s?\b",
+    "kappa": r"κ",
     "lane": r"\blanes?\b",
     "open": r"\bunspecified\b|\bopen (bit|element|result)s?\b",
     "oracle": r"\boracles?\b",
@@ -225,6 +229,7 @@ TERMS = {
     "tile": r"\btiles?\b",
     "ulp": r"\bulps?\b",
     "undefined-behaviour": r"\bundefined behaviour\b",
+    "zivs-loop": r"\bZiv's loop\b",
 }
 """The words of the glossary by their anchors, each with the expression that finds it on a page."""
 

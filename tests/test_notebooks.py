@@ -14,8 +14,8 @@ NEEDS = {
 }
 
 
-def test_there_are_four() -> None:
-    assert len(NOTEBOOKS) == 4
+def test_there_are_five() -> None:
+    assert len(NOTEBOOKS) == 5
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from halfulp import plot
 from halfulp.accuracies import accuracy
 from halfulp.command.console import DIFFERENT, SUCCESS, write
 from halfulp.command.options.accuracy import AccuracyArguments
@@ -20,6 +21,8 @@ def execute(arguments: AccuracyArguments, sources: Sources) -> int:
         as_rounding(arguments.rounding)
     except ValueError as error:
         raise InputError(f"--rounding: {error}") from None
+    if arguments.plot is not None:
+        plot.ending_of(arguments.plot)
     found = accuracy(
         arguments.op,
         arguments.type,
@@ -34,6 +37,8 @@ def execute(arguments: AccuracyArguments, sources: Sources) -> int:
         seconds=arguments.seconds,
         **properties_of(arguments.op, arguments.attr, sources),
     )
+    if arguments.plot is not None:
+        plot.save(plot.accuracy(found, dark=arguments.dark), arguments.plot)
     if arguments.json:
         write(json.dumps({**found.to_dict(), "max_ulp_allowed": arguments.max_ulp}) + "\n")
     else:

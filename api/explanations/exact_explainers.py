@@ -37,6 +37,11 @@ def _to_integral(mode: Rounding) -> Explainer:
         if x.value is None:
             return OpParts("an infinity stays as it is")
         whole = whole_number(x.value, mode)
+        if abs(whole) > x.format.max_value:
+            given = GivenNumber(
+                f"{x.short} {_TOWARD[mode]}", "", Fraction(whole), whole < 0, False, context.application
+            )
+            return parts_of_rounding(explained(given, x.format, context.mode, context.profile, ()))
         sign = ", with the sign of the operand" if not whole and x.format.has_negative_zero else ""
         if whole == x.value:
             return OpParts(f"{x.short} is an integer{sign}", exact=x.value)

@@ -13,6 +13,7 @@ from halfulp.plot.coordinates import short_text
 from halfulp.plot.errors import relative_error
 from halfulp.plot.figures import ending_of, save
 from halfulp.plot.functions import MOST_ARGUMENTS, function
+from halfulp.plot.kappas import accuracy
 from halfulp.plot.lines import MOST_MARKS, number_line
 from halfulp.plot.quantisation import MOST_ROWS, ChannelErrors, quantisation_error, quantisation_errors
 from halfulp.plot.roundings import explanation
@@ -24,6 +25,7 @@ __all__ = [
     "MOST_ROWS",
     "MOST_STEPS",
     "ChannelErrors",
+    "accuracy",
     "comparison",
     "ending_of",
     "explanation",

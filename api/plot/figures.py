@@ -103,14 +103,14 @@ def new_axes(ax: Axes | None, style: Style, height: float) -> Axes:
     return new_panels(style, height, [1])[0] if ax is None else ax
 
 
-def new_panels(style: Style, height: float, shares: Sequence[float]) -> list[Axes]:
-    """Return the axes of a new figure of ``height`` inches, one above the other with a common x axis.
+def new_panels(style: Style, height: float, shares: Sequence[float], shared: bool = True) -> list[Axes]:
+    """Return the axes of a new figure of ``height`` inches, one above the other, with a common x axis if ``shared``.
 
     ``shares``: the heights of the axes, relative to each other.
     """
     figure = _figure_class()(figsize=(WIDTH, height), dpi=DPI, facecolor=style.background, layout="constrained")
     figure.follows = style.follows  # type: ignore[attr-defined]
-    panels = figure.subplots(len(shares), sharex=True, squeeze=False, height_ratios=shares)[:, 0]
+    panels = figure.subplots(len(shares), sharex=shared, squeeze=False, height_ratios=shares)[:, 0]
     return [_styled(panel, style) for panel in panels]
 
 

@@ -112,7 +112,7 @@ class Accuracy:
 
     def _interval(self, group: list[Binade]) -> Interval:
         fmt = self.question.argument or self.question.result
-        ends = [_binade_end(fmt, binade, top) for binade in (group[0], group[-1]) for top in (False, True)]
+        ends = [end for binade in (group[0], group[-1]) for end in binade_ends(fmt, binade)]
         worst = [binade.worst for binade in group if binade.worst is not None]
         compared, wrong = sum(each.compared for each in group), sum(each.wrong for each in group)
         return Interval(min(ends), max(ends), compared, wrong, max(worst, default=None))
@@ -267,6 +267,12 @@ def measured(asked: Question, implementation: Implementation, chosen: Chosen) ->
 
 def _class(binade: Binade) -> int:
     return -1 if binade.worst is None else int(np.searchsorted(HISTOGRAM, binade.worst))
+
+
+def binade_ends(fmt: FloatFormat, binade: Binade) -> tuple[Fraction, Fraction]:
+    """Return the numbers at the ends of a binade, the lower one first."""
+    low, high = sorted(_binade_end(fmt, binade, top) for top in (False, True))
+    return low, high
 
 
 def _binade_end(fmt: FloatFormat, binade: Binade, top: bool) -> Fraction:

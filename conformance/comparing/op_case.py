@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.codes import Codes, Mask, element_shape
-from halfulp.interp.declare.build import single_op_module
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.declare.build import property_of, single_op_module
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
@@ -61,6 +62,18 @@ class OpCase:
     def operand_widths(self) -> tuple[int, ...]:
         """Return the widths of the operands' codes in bits."""
         return tuple(width_of(type_) for type_ in self.operand_types)
+
+    def unwritten(self) -> str | None:
+        """Say why no MLIR text has this op with these properties: a function without an op, or a rounding mode that
+        the op does not state. None if one has.
+        """
+        if "." not in self.definition.name:
+            return f"MLIR has no op for {self.op}"
+        chosen = [name for name, _ in self.properties if property_of(self.definition, name) in self.definition.choices]
+        usual = Rounding.TO_NEAREST_EVEN.spelling
+        if any(value != usual for name, value in self.properties if name in chosen):
+            return f"{self.op} has no {chosen[0]} in MLIR"
+        return None
 
     def module(self, shape: Sequence[int] | None) -> Module:
         """Return a module whose function ``@eval`` applies the op to tensors of that shape, or to scalars (None)."""

@@ -264,7 +264,53 @@ def scaled_in_steps(profile: Profile) -> Quirk:
 _E8M0 = "f8E8M0FNU"
 
 
+def _computed(op: str, case: OpCase, *operands: Codes) -> Codes:
+    """Return the results of an op on operands of the type of a case's result."""
+    return reference(op_case(op, case.results[0]), operands).bits[0]
+
+
+def fma_in_two_steps(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a fused multiply-add that rounds the product too. If that makes an infinity, its difference from another
+    one is the NaN of x86, which is negative.
+    """
+    (type_, *_) = case.operand_types
+    assert isinstance(type_, ty.FloatType)
+    fmt, (a, b, c) = type_.format, inputs
+    found = _computed("arith.addf", case, _computed("arith.mulf", case, a, b), c)
+    fresh = floats.is_nan(fmt, found) & ~floats.is_nan(fmt, expected.bits[0])
+    negative = found.dtype.type((fmt.sign_mask or 0) | (fmt.nan_code or 0))
+    return Reference((np.where(fresh, negative, found),), open=expected.open)
+
+
+def fma_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a fused multiply-add that rounds to f32, and then to its type."""
+    source = case.results[0]
+    widened = [reference(op_case("arith.extf", source, "f32"), [codes]).bits[0] for codes in inputs]
+    wide = reference(op_case("math.fma", "f32"), widened).bits[0]
+    return Reference((reference(op_case("arith.truncf", "f32", source), [wide]).bits[0],), open=expected.open)
+
+
+def clamped_to_swapped_bounds(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a clamp that takes the smaller of value and lower bound, then the larger of that and the upper bound."""
+    value, low, high = inputs
+    least = _computed("arith.minimumf", case, value, low)
+    return Reference((_computed("arith.maximumf", case, least, high),), open=expected.open)
+
+
+def absolute_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict an absolute value of a number in f32: a NaN becomes quiet, and in bf16 the default NaN."""
+    (type_,) = case.operand_types
+    assert isinstance(type_, ty.FloatType)
+    fmt, right = type_.format, expected.bits[0]
+    quiet = right | right.dtype.type(fmt.quiet_bit) if fmt.name != "bf16" else right.dtype.type(fmt.nan_code or 0)
+    return Reference((np.where(floats.is_nan(fmt, right), quiet, right).astype(right.dtype),))
+
+
 QUIRKS: Mapping[str, Quirk] = {
+    "absolute_by_f32": absolute_by_f32,
+    "clamped_to_swapped_bounds": clamped_to_swapped_bounds,
+    "fma_by_f32": fma_by_f32,
+    "fma_in_two_steps": fma_in_two_steps,
     "negated_f80": negated_f80,
     "copied_f80": copied_f80,
     "signalling_quieted": signalling_quieted,

@@ -14,7 +14,9 @@ from halfulp.conformance.comparing.inputs import float_types
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
+from halfulp.interp.dialects.math.families import row_of
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 
 FLOAT_ARITHMETIC = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")
@@ -128,6 +130,31 @@ def other_ops(types: Iterable[str]) -> Iterator[OpCase]:
         yield op_case(f"arith.{op}", "i128", "index")
 
 
+_INTEGER_MATH = ("absi", "ctlz", "cttz", "ctpop", "ipowi")
+_OF_AN_INTEGER = "fpowi"
+
+
+def _math(functions: bool, names: Iterable[str], types: Iterable[str]) -> Iterator[OpCase]:
+    """Yield the ops of math on floats: elementary functions, or the others."""
+    definitions = default_registry().dialects["math"].ops
+    for name, op in product(types, names or (name.removeprefix("math.") for name in definitions)):
+        known = default_registry().require(f"math.{op}")
+        if op not in _INTEGER_MATH and (row_of(known) is not None or op == "sincos") == functions:
+            yield op_case(known.name, [name, "i32"] if op == _OF_AN_INTEGER else name)
+
+
+def functions(types: Iterable[str], names: Iterable[str] = ()) -> Iterator[OpCase]:
+    """Yield the elementary functions of math, or those of some names."""
+    yield from _math(True, names, types)
+
+
+def exact_math(types: Iterable[str], widths: Iterable[int] = ()) -> Iterator[OpCase]:
+    """Yield the other ops of math: fma, roundings to integers, tests and operations on bits; and those on integers."""
+    yield from _math(False, (), types)
+    for op, width in product(_INTEGER_MATH, widths):
+        yield op_case(f"math.{op}", f"i{width}")
+
+
 def scaling(types: Iterable[str]) -> Iterator[OpCase]:
     """Yield scaling_extf and scaling_truncf with scales in f8E8M0FNU and f32."""
     for small, wide, scale in product(types, ("f32", "bf16", "f16"), ("f8E8M0FNU", "f32")):
@@ -166,6 +193,9 @@ EVERY_WIDTH = "every width"
 
 
 _MLIR = ("mlir-fold", "mlir-runtime", "mlir-native")
+
+
+_NATIVE = ("bf16", "f16", "f32", "f64")
 
 
 _WIDTHS = (1, 2, 3, 4, 7, 8, 9, 16, 17, 24, 31, 32, 33, 53, 63, 64, 65, 96, 127, 128)
@@ -236,6 +266,27 @@ FAMILIES: tuple[Family, ...] = (
         100,
     ),
     Family("selection and bit casts", lambda: other_ops(FORMATS), ("mlir-fold", "mlir-native"), 5_000, 60),
+    Family(
+        "functions of math, by the C library", lambda: functions(_NATIVE), ("mlir-native", "mlir-math-llvm"), 5_000, 0
+    ),
+    # The folder computes these in f32 and f64 alone.
+    Family("functions of math, folded", lambda: functions(["f32", "f64"]), ("mlir-fold",), 2_000, 0, 0),
+    Family(
+        "functions of math, expanded",
+        lambda: functions(["f16", "f32"]),
+        ("mlir-math-expand", "mlir-math-funcs", "mlir-math-apfloat", "mlir-math-polynomial"),
+        3_000,
+        0,
+    ),
+    Family(
+        "exact ops of math",
+        lambda: exact_math(_NATIVE, (8, 32, 64)),
+        ("mlir-native", "mlir-math-llvm", "mlir-math-expand", "mlir-math-funcs", "mlir-fold"),
+        3_000,
+        0,
+        0,
+    ),
+    Family("functions of math, IREE", lambda: functions(["bf16", "f16", "f32"]), ("iree",), 3_000, 0),
     Family("scaling", lambda: scaling(SMALL), ("mlir-expand",), 20_000, 100),
     Family("quantisation", quantization, ("mlir-quant",), 20_000, 200),
     Family(

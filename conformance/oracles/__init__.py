@@ -12,6 +12,7 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "apfloat": ("apfloat", "APFloatOracle"),
     "mlir-expand": ("mlir_expand", "MlirExpand"),
     "mlir-native": ("mlir_native", "MlirNative"),
+    "mlir-math-llvm": ("mlir_math", "MlirMathLlvm"),
     "mlir-math-expand": ("mlir_math", "MlirMathExpand"),
     "mlir-math-funcs": ("mlir_math", "MlirMathFuncs"),
     "mlir-math-apfloat": ("mlir_math", "MlirMathApfloat"),

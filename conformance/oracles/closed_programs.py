@@ -289,7 +289,12 @@ def constant_of(value: SSAValue) -> Answer | None:
 
 
 def refused_by_schema(case: OpCase) -> str | None:
-    """Say why MLIR 22 does not read the op: it, or one of its properties, is newer. None where it reads it."""
+    """Say why MLIR 22 does not read the op: it, or one of its properties, is newer, or not MLIR's. None where it reads
+    it.
+    """
+    unwritten = case.unwritten()
+    if unwritten is not None:
+        return unwritten
     definition = case.definition
     if definition.since > Schema.MLIR22:
         return f"MLIR 22 has no {case.op}"

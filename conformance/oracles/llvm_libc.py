@@ -33,6 +33,8 @@ _TYPES: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """The C type and the suffix of the names of functions, by float type."""
 _NAMES = {"powf": "pow", "arith.remf": "fmod"}
+_OTHERS = frozenset({"logbf16"})
+"""Names that look like those of another function: this one is logb of f16."""
 _TWO = frozenset({"atan2", "hypot", "pow", "fmod"})
 
 
@@ -58,7 +60,7 @@ class LlvmLibc:
         if type_ not in _TYPES:
             return None
         name = _NAMES.get(function, function) + _TYPES[type_][1]
-        return name if name in self.functions else None
+        return name if name in self.functions - _OTHERS else None
 
     def shared(self, function: str, type_: str) -> tuple[Path, str]:
         """Return a shared library, and the symbol in it that applies a function to arrays:

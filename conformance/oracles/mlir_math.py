@@ -38,6 +38,14 @@ class _MathPass(MlirNative):
         return self._opt.run([self.own], text) == self._opt.run([], text)
 
 
+class MlirMathLlvm(_MathPass):
+    """``--convert-math-to-llvm``: LLVM's intrinsics, and simpler formulas for some functions."""
+
+    name = "mlir-math-llvm"
+    own = "--convert-math-to-llvm"
+    passes = (own, TO_LIBM)
+
+
 class MlirMathExpand(_MathPass):
     """``--math-expand-ops``: hyperbolic functions, powers and others by simpler ops in the same type."""
 

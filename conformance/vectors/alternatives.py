@@ -56,6 +56,17 @@ RELATED: tuple[tuple[str, ...], ...] = (
     ("arith.sitofp", "arith.uitofp"),
     ("arith.fptosi", "arith.fptoui"),
     ("arith.extsi", "arith.extui"),
+    ("math.exp", "math.exp2", "math.expm1", "exp10"),
+    ("math.log", "math.log2", "math.log10", "math.log1p"),
+    ("math.sin", "math.cos", "math.tan"),
+    ("math.asin", "math.acos", "math.atan"),
+    ("math.sinh", "math.cosh", "math.tanh", "sigmoid"),
+    ("math.asinh", "math.acosh", "math.atanh"),
+    ("math.sqrt", "math.rsqrt", "math.cbrt"),
+    ("math.erf", "math.erfc"),
+    ("gelu", "gelu_tanh", "silu", "mish", "softplus"),
+    ("math.round", "math.roundeven", "math.trunc", "math.floor", "math.ceil"),
+    ("math.ctlz", "math.cttz", "math.ctpop"),
 )
 """Ops of the same operands that are easily confused."""
 
@@ -96,7 +107,7 @@ def _op_computation(asked: OpCase, computation: OpComputation) -> OpComputation 
 def _other_cases(own: OpCase, stochastic: bool) -> Iterator[tuple[str, OpCase]]:
     """Yield the op with other values of its enumerated properties, and related ops."""
     given = dict(own.properties)
-    for declared in own.definition.properties:
+    for declared in (*own.definition.properties, *own.definition.choices):
         if not isinstance(declared.kind, EnumDefinition) or declared.kind.flags:
             continue
         keyword = next((key for key in (*given, "rounding") if property_of(own.definition, key) is declared), None)

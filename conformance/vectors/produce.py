@@ -98,6 +98,9 @@ def _told(chunks: Iterator[Chunk], count: int, progress: Progress | None) -> Ite
 def _function(recipe: Recipe) -> str:
     computation = recipe.computation
     if isinstance(computation, OpComputation):
+        unwritten = computation.case.unwritten()
+        if unwritten is not None:
+            raise InputError(f"the format 'mlir' calls the op, but {unwritten}")
         return function_of_case(computation.case)
     assert isinstance(computation, ProgramComputation)
     if not computation.scalars:

@@ -143,7 +143,7 @@ def of_integer(
 
     Both broadcast. Raises as `unary`.
     """
-    from halfulp.fp_formats.reals import elementary
+    from halfulp.fp_formats.reals import arrays, elementary
 
     dst, rounding = dst or fmt, int(rounding)
     half, whole = 1 << width - 1 if width else 0, 1 << width
@@ -152,11 +152,15 @@ def of_integer(
         n = code - whole if code >= half and width else code
         return elementary.of_integer(name, fmt, x, n, rounding, policy, dst)
 
+    short = 0 < width <= LIMB_BITS
+    options: dict[str, Any] = {"rounding": rounding, "policy": policy, "dst": dst, "want_flags": True}
+    balls = partial(arrays.of_integer, name, fmt, width=width, **options) if short else None
+
     def precisely(x: Codes, k: Codes) -> ArrayResult:
-        return _settled(None, function, dst, (x, fmt.bits), (k, width))
+        return _settled(balls, function, dst, (x, fmt.bits), (k, width))
 
     shape = np.broadcast_shapes(element_shape(a, fmt.bits), element_shape(n, width))
-    if not 0 < width <= LIMB_BITS or not _pairs_pay(fmt, dst, shape):
+    if not short or not _pairs_pay(fmt, dst, shape):
         return _with_flags(precisely(a, n), want_flags)
     x, integers = flattened(a, fmt.bits, shape), flattened(n, width, shape)
     found = elementary_pairs.of_integer(name, fmt, x, integers, width, rounding, policy, dst, precisely)
@@ -168,7 +172,12 @@ def _pairs_pay(fmt: FloatFormat, dst: FloatFormat, shape: tuple[int, ...]) -> bo
 
 
 def _shaped(row: ArrayResult, shape: tuple[int, ...]) -> ArrayResult:
-    return ArrayResult(*(None if each is None else each.reshape(shape) for each in row))
+    codes, poison, flags = row
+    return ArrayResult(
+        codes.reshape(shape),
+        None if poison is None else poison.reshape(shape),
+        None if flags is None else flags.reshape(shape),
+    )
 
 
 def _settled(

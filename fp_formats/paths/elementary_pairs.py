@@ -115,7 +115,8 @@ def _exact_distances(pair: Reals, y: Reals) -> Reals:
 def _distance(pair: Reals) -> Reals:
     # Squares of formats of up to 32 bits are exact, and in the range of f64.
     x, z = pair
-    return np.sqrt(x * x + z * z)
+    distance: Reals = np.sqrt(x * x + z * z)
+    return distance
 
 
 def _root(pair: Reals) -> Reals:

@@ -5,6 +5,7 @@ A table holds codes, poison and flags. It stays in `tables.CACHE`, and on disk f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 
 import numpy as np
@@ -51,11 +52,12 @@ def of_pairs(
     key: Hashable, src: FloatFormat, dst: FloatFormat, make: Make, worth: int, a: Codes, b: Codes, want_flags: bool
 ) -> ArrayResult | None:
     """Return the results of pairs of codes by their table; the arguments are those of `of_codes`."""
-    every = _every(src.bits)
-    elements = int(np.prod(common_shape(a, b), dtype=np.int64))
-    table = _table(
-        key, 2 * src.bits, dst, worth, elements, lambda: make(np.repeat(every, every.size), np.tile(every, every.size))
-    )
+
+    def of_every_pair() -> ArrayResult:
+        every = _every(src.bits)
+        return make(np.repeat(every, every.size), np.tile(every, every.size))
+
+    table = _table(key, 2 * src.bits, dst, worth, math.prod(common_shape(a, b)), of_every_pair)
     if table is None:
         return None
     found = look_up_pairs(table, src.bits, a, b)
@@ -71,15 +73,15 @@ def _every(bits: int) -> Codes:
 def _table(
     key: Hashable, bits: int, dst: FloatFormat, worth: int, elements: int, make: Callable[[], ArrayResult]
 ) -> LookupTable | None:
-    name, size = repr(key), 1 << bits
+    size = 1 << bits
 
     def made() -> LookupTable | None:
         result = make()
-        disk.store(name, _packed(result, dst))
+        disk.store(repr(key), _packed(result, dst))
         return marked(result)
 
     def loaded() -> LookupTable | None:
-        payload = disk.load(name, size * (dst.storage_dtype.itemsize + 1))
+        payload = disk.load(repr(key), size * (dst.storage_dtype.itemsize + 1))
         return None if payload is None else marked(_unpacked(payload, size, dst))
 
     # Each element costs the specification more than a call costs `exact`.

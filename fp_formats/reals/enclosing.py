@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from fractions import Fraction
+from threading import RLock
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -98,15 +99,19 @@ class Unsettled(ArithmeticError):
         return f"a ball of {self.precision} bits does not settle the result: {self.ball}"
 
 
+_context = RLock()  # python-flint has one precision for all threads
+
+
 @contextmanager
 def bits_of_precision(bits: int) -> Iterator[None]:
-    """Compute balls with ``bits`` bits within the block."""
-    before = flint.ctx.prec
-    flint.ctx.prec = bits
-    try:
-        yield
-    finally:
-        flint.ctx.prec = before
+    """Compute balls with ``bits`` bits within the block. The blocks of other threads wait."""
+    with _context:
+        before = flint.ctx.prec
+        flint.ctx.prec = bits
+        try:
+            yield
+        finally:
+            flint.ctx.prec = before
 
 
 def exact_ball(significand: int, exponent: int) -> arb:
@@ -171,16 +176,16 @@ def cell_near(near: Near, grid: Grid) -> Cell | None:
     sign = int(value < 0) if value else int(direction < 0)
     outward = direction > 0 if not sign else direction < 0
     magnitude = abs(value)
-    if not outward and magnitude <= Fraction(2) ** distance:
-        return None
     lead = magnitude.numerator.bit_length() - magnitude.denominator.bit_length() - 1 if magnitude else -BEYOND
     exponent = grid(lead)
-    if distance > exponent:
+    # The magnitude is above 2**lead: the number has the sign of the value.
+    if distance > exponent or (not outward and distance > lead):
         return None
     scaled = magnitude / Fraction(2) ** exponent
     floor, rest = divmod(scaled.numerator, scaled.denominator)
     if rest:  # of a value off the grid: both ends must lie in its cell
-        width = Fraction(2) ** (distance - exponent)
+        # The part differs from 0 and 1 by at least 2**-(bits of its denominator): a shorter width changes nothing.
+        width = Fraction(2) ** max(distance - exponent, -scaled.denominator.bit_length())
         part = Fraction(rest, scaled.denominator)
         return Cell(sign, floor, exponent) if (part + width <= 1 if outward else part >= width) else None
     return Cell(sign, floor if outward else floor - 1, exponent)

@@ -103,14 +103,34 @@ def _exponential(offset: int) -> Far:
     return far
 
 
-def _toward(low: Fraction | None, high: Fraction | None) -> Far:
-    """Return what is known of a function that tends to ``low`` and ``high`` from within, by at least 2**(-x / 2)."""
+Decay = Callable[[Fraction], Fraction]
+"""From the magnitude of an argument far out, a number of bits: the distance from the limit is below 2**-bits."""
+
+
+def _half(x: Fraction) -> Fraction:
+    return x / 2
+
+
+def _half_square(x: Fraction) -> Fraction:
+    return x * x / 2
+
+
+def _sixteenth_of_cube(x: Fraction) -> Fraction:
+    return x * x * x / 16
+
+
+def _distance(decay: Decay, x: Fraction) -> int:
+    # Each decay is at least x / 2. The powers of huge arguments would take long.
+    return -BEYOND if abs(x) >= 2 * BEYOND else -min(int(decay(abs(x))), BEYOND)
+
+
+def _toward(low: Fraction, high: Fraction, decay: Decay = _half) -> Far:
+    """Return what is known of a function that tends to ``low`` and ``high`` from within."""
 
     def far(x: Fraction) -> Near | None:
-        limit = high if x > 0 else low
-        if limit is None or abs(x) < 8:
+        if abs(x) < 8:
             return None
-        return Near(limit, -1 if x > 0 else 1, -min(int(abs(x) / 2), BEYOND))
+        return Near(high if x > 0 else low, -1 if x > 0 else 1, _distance(decay, x))
 
     return far
 
@@ -153,18 +173,16 @@ def _one_above(x: Fraction) -> Near | None:
     return Near(Fraction(1), 1, 2 * e) if e < -4 else None
 
 
-def _rectifier(negative: int) -> Far:
-    """Return what is known of functions that tend to x from ``negative`` * infinity … and to 0 far below.
+def _rectifier(side: int, decay: Decay = _half) -> Far:
+    """Return what is known of functions that tend to x far above zero, and to 0 far below.
 
-    The difference is at most 2**(-abs(x) / 2); ``negative``: the side on which the function lies, of x above and, of
-    zero, below.
+    ``side``: 1 if the function lies above x and above 0, -1 if below both.
     """
 
     def far(x: Fraction) -> Near | None:
         if abs(x) < 16:
             return None
-        distance = -min(int(abs(x) / 2), BEYOND)
-        return Near(x, negative, distance) if x > 0 else Near(Fraction(0), negative, distance)
+        return Near(x if x > 0 else Fraction(0), side, _distance(decay, x))
 
     return far
 
@@ -172,11 +190,13 @@ def _rectifier(negative: int) -> Far:
 def _erfc_far(x: Fraction) -> Near | None:
     if abs(x) < 8:
         return None
-    distance = -min(int(x * x), BEYOND)
+    distance = _distance(_half_square, x)
     return Near(Fraction(0), 1, distance) if x > 0 else Near(Fraction(2), -1, distance)
 
 
 def _gamma_far(x: Fraction) -> Near | Huge | None:
+    if exponent_of(x) < -4:  # 1 / x less a number between 0 and 1
+        return Near(1 / x, -1, 0)
     if x > BEYOND:
         return Huge(0)
     if x < -BEYOND:  # the sign of gamma alternates between the poles
@@ -386,7 +406,7 @@ _ROWS = (
         formula="cube root", rational="at cubes of rational numbers", proof=FACTORS,
     ),
     Function(
-        "erf", arb.erf, Limits("-1", *_ODD, "1"), far=_toward(-_ONE, _ONE),
+        "erf", arb.erf, Limits("-1", *_ODD, "1"), far=_toward(-_ONE, _ONE, _half_square),
         formula="error function", rational="at 0", proof=UNPROVED,
     ),
     Function(
@@ -395,7 +415,7 @@ _ROWS = (
     ),
     Function(
         "tgamma", arb.gamma, Limits("nan", "-pole", "pole", "inf"), _factorial, _gamma_far,
-        formula="gamma function", rational="at positive integers", proof=UNPROVED,
+        formula="gamma function", rational="at positive integers", proof=UNPROVED, series="1/x - 0.58",
     ),
     Function(
         "lgamma", _log_gamma, Limits("inf", "pole", "pole", "inf"), _log_factorial,
@@ -410,11 +430,11 @@ _ROWS = (
         formula="x * sigmoid(x)", rational="at 0",
     ),
     Function(
-        "gelu", _gelu, Limits("-0", *_ODD, "inf"), far=_rectifier(-1),
+        "gelu", _gelu, Limits("-0", *_ODD, "inf"), far=_rectifier(-1, _half_square),
         formula="x * (1 + erf(x / sqrt(2))) / 2", rational="at 0", proof=UNPROVED,
     ),
     Function(
-        "gelu_tanh", _gelu_tanh, Limits("-0", *_ODD, "inf"), far=_rectifier(-1),
+        "gelu_tanh", _gelu_tanh, Limits("-0", *_ODD, "inf"), far=_rectifier(-1, _sixteenth_of_cube),
         formula="x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2", rational="at 0", proof=UNPROVED,
     ),
     Function(

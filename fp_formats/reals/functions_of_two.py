@@ -25,7 +25,7 @@ from halfulp.fp_formats.reals.enclosing import (
     exact_ball,
 )
 from halfulp.fp_formats.reals.functions import FACTORS, LINDEMANN, exponent_of
-from halfulp.fp_formats.scalar import FINITE, INFINITE, QUIET_NAN, Unpacked, number
+from halfulp.fp_formats.scalar import FINITE, INFINITE, QUIET_NAN, SIGNALLING_NAN, Unpacked, number
 
 Answer = Special | Fraction | Callable[[], arb] | None
 """A result that needs no operand, or a ball of a constant; None for operands that are not special."""
@@ -95,6 +95,10 @@ def _one_nan(x: Unpacked, y: Unpacked) -> bool:
 
 _NAN_OPERAND = SpecialCase(_one_nan, _always(None), "a NaN operand gives a NaN")
 
+_SIGNALLING = SpecialCase(
+    lambda x, y: SIGNALLING_NAN in (x.kind, y.kind), _always(None), "a signalling NaN operand gives a NaN"
+)
+
 _ANGLES = (
     _NAN_OPERAND,
     SpecialCase(
@@ -133,10 +137,11 @@ def _angle_far(y: Fraction, x: Fraction) -> Near | None:
 
 
 _DISTANCES = (
+    _SIGNALLING,
     SpecialCase(
         lambda x, y: INFINITE in (x.kind, y.kind),
         _always(Special(Kind.INFINITE)),
-        "an infinite operand gives infinity, even beside a NaN",
+        "an infinite operand gives infinity, even beside a quiet NaN",
     ),
     _NAN_OPERAND,
     SpecialCase(lambda x, y: is_zero(x) and is_zero(y), _always(Special(Kind.ZERO)), "of two zeros: +0"),
@@ -185,10 +190,11 @@ def _is_one(x: Unpacked) -> bool:
 
 
 _POWERS = (
+    _SIGNALLING,
     SpecialCase(
         lambda x, y: is_zero(y) or _is_one(x),
         _always(Fraction(1)),
-        "1 to any power, and any base to the power 0, is 1, even if the other operand is a NaN",
+        "1 to any power, and any base to the power 0, is 1, even if the other operand is a quiet NaN",
     ),
     _NAN_OPERAND,
     SpecialCase(

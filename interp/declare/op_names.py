@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from halfulp.fp_formats.suggestions import asking, nearest
@@ -36,7 +36,7 @@ def number_family(mnemonic: str) -> str | None:
     return "integer" if last.endswith("i") else None
 
 
-def op_hint(name: str, dialects: Mapping[str, Dialect], functions: Iterable[str] = ()) -> str | None:
+def op_hint(name: str, dialects: Mapping[str, Dialect], functions: Collection[str] = ()) -> str | None:
     """Return a hint for the name of an op that is not known, with or without its dialect; None where none is near.
 
     ``functions``: the names of functions that are not ops of a dialect.
@@ -46,6 +46,8 @@ def op_hint(name: str, dialects: Mapping[str, Dialect], functions: Iterable[str]
         return _hint_without_dialect(name, dialects, functions)
     if name in RENAMED:
         return _renamed(name)
+    if mnemonic in functions:
+        return asking([mnemonic])
     if dialect not in dialects:
         # A dialect of MLIR is not misspelled.
         near = () if is_upstream(name) else nearest(dialect, dialects)

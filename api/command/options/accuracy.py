@@ -90,6 +90,8 @@ class AccuracyArguments:
         "--time-limit", type=duration, default=60.0, metavar="SECONDS", help="for a library (default: 60)"
     )
     json: bool = option("--json", action="store_true", help="print one JSON object")
+    plot: str | None = option("--plot", metavar="FILE.svg|FILE.png", help="also draw the errors, by binade and by size")
+    dark: bool = option("--dark", action="store_true", help="draw on a dark background")
 
 
 COMMAND = CommandHelp(AccuracyArguments, _ABOUT, _CODES)

@@ -87,12 +87,14 @@ class RecipeOptions(ComputationOptions):
     level: str | None = option(
         "--level",
         choices=LEVELS,
-        help="the operands: TestFloat's corner cases 1 (default) or 2, every operand, uniform bits, or a mixture",
+        help="the operands: TestFloat's corner cases 1 (default) or 2, every operand, uniform bits, a mixture, or the"
+        " hardest arguments of an elementary function",
     )
     models: str | None = option(
         "--models",
         metavar="B1[,B3...]",
-        help="FPgen models: their vectors come first, or alone without --level; all: every model that applies",
+        help="FPgen models, and F1 to F6 of elementary functions: their vectors come first, or alone without --level;"
+        " all: every model that applies",
     )
     n: int | None = option(
         "-n", type=positive, metavar="N", help="the number of random rows; for other levels, the largest number of rows"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from importlib.resources import files
+from pathlib import Path
 
+import jsonschema
 import ml_dtypes
 import numpy as np
 import pytest
@@ -31,6 +34,10 @@ def test_json() -> None:
     assert (found["schema"], found["compared"], found["wrong"], found["wrong_special"]) == (1, 256, 0, 0)
     assert found["max_ulp"] <= 0.5
     assert found["max_ulp_allowed"] == 0.5
+    schema = files("halfulp.conformance.accuracy").joinpath("accuracy.schema.json").read_text(encoding="utf-8")
+    jsonschema.validate(found, json.loads(schema))
+    wrong = halfulp("accuracy", "arith.addf", "--type", "f32", "--against", "ml_dtypes", "--samples", "50", "--json")
+    jsonschema.validate(json.loads(wrong.out), json.loads(schema))
     codes = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e5m2).astype(np.float64)
     numbers = sum(x <= math.log(61440) for x in codes.tolist())  # from there on the result is infinity
     assert sum(each["count"] for each in found["histogram"]) == numbers
@@ -53,3 +60,23 @@ def test_errors(words: tuple[str, ...], code: int, message: str) -> None:
     done = halfulp("accuracy", *words)
     assert (done.code, done.out) == (code, "")
     assert message in done.err
+
+
+def test_differences_and_the_gate(tmp_path: Path) -> None:
+    # bf16 by cutting f32: every result below the real one, by less than an ulp.
+    (tmp_path / "codes.txt").write_text("".join(f"{code >> 1 << 1:x}\n" for code in range(256)))
+    words = ("accuracy", "arith.negf", "--type", "f8E5M2", "--against", str(tmp_path / "codes.txt"))
+    done = halfulp(*words)
+    assert done.code == 1
+    assert "wrong special values" in done.out
+    gated = halfulp(*words, "--max-ulp=1000")
+    assert gated.code == 1
+    assert gated.out.splitlines()[-1] == "NOT within 1000 ulp"
+
+
+def test_a_picture(tmp_path: Path) -> None:
+    path = tmp_path / "errors.svg"
+    done = halfulp(*EXACT, "--plot", str(path), "--dark")
+    assert done.code == 0
+    assert path.read_text(encoding="utf-8").startswith("<?xml")
+    assert halfulp(*EXACT, "--plot", str(tmp_path / "errors.gif")).code == 2

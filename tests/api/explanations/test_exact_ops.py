@@ -53,6 +53,13 @@ def test_directions(op: str, words: str) -> None:
     assert "with the sign of the operand" in explained(op, "-0", type_="f32").rule
 
 
+def test_an_integer_beyond_the_format_overflows() -> None:
+    found = explained("math.ceil", "7.5", type_="f6E2M3FN")
+    assert found.rule.startswith("beyond the largest finite value 7.5; it would round to 8 or more")
+    assert found.rounding is not None
+    assert found.rounding.exact == 8
+
+
 @pytest.mark.parametrize("op", ["isnan", "isinf", "isfinite", "isnormal"])
 def test_classes(op: str) -> None:
     for operand in ("0", "-1", "inf", "nan", "1e-40"):

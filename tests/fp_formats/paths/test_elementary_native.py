@@ -65,7 +65,8 @@ def near_midpoints(name: str, count: int, window: int) -> Codes:
     with np.errstate(all="ignore"):
         y = row.function(numbers.astype(np.float64))
     distance = np.absolute((y.view(np.int64) & (1 << 29) - 1) - (1 << 28))
-    return numbers.view(np.uint32)[(distance >= row.margin) & (distance < window * row.margin)]
+    found: Codes = numbers.view(np.uint32)[(distance >= row.margin) & (distance < window * row.margin)]
+    return found
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import flint
 import numpy as np
 import pytest
 
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import SPEC, Rounding
 from halfulp.fp_formats.reals import arrays, elementary
@@ -61,6 +65,20 @@ def test_functions_of_two_arguments(name: str, format_name: str) -> None:
         assert_equal(settled, expected, fmt)
 
 
+@pytest.mark.parametrize("name", ["powf", "rootn"])
+@pytest.mark.parametrize("format_name", WIDE)
+def test_functions_of_an_integer(name: str, format_name: str) -> None:
+    fmt, width = FORMATS[format_name], 17
+    xs, first = some_codes(fmt, 24, 1, 4)
+    degrees = [0, 1, -1, 2, -2, 3, -3, 5, -(1 << 16), (1 << 16) - 1, 7, -8] * 2
+    second = np.array(degrees).astype(np.uint32) & np.uint32((1 << width) - 1)
+    for mode in MODES:
+        settled = arrays.of_integer(name, fmt, first, second, width, mode, SPEC, None, True)
+        expected = [elementary.of_integer(name, fmt, x, n, mode) for x, n in zip(xs, degrees, strict=True)]
+        assert_equal(settled, expected, fmt)
+        assert settled.mask.sum() >= 10
+
+
 @pytest.mark.parametrize("format_name", WIDE)
 def test_hardly_anything_is_left(format_name: str) -> None:
     fmt = FORMATS[format_name]
@@ -70,9 +88,39 @@ def test_hardly_anything_is_left(format_name: str) -> None:
         assert arrays.unary(name, fmt, array[usual]).mask.mean() > 0.98
 
 
-def test_exact_results_are_left() -> None:
+def test_exact_balls_settle_exact_results() -> None:
     codes = np.array([1.0, 4.0, 2.0, 0.0, np.inf, -1.0, np.nan]).view(np.uint64)
-    assert arrays.unary("sqrt", FORMATS["f64"], codes).mask.tolist() == [False, False, True, False, False, False, False]
+    assert arrays.unary("sqrt", FORMATS["f64"], codes).mask.tolist() == [True, True, True, False, False, False, False]
+    assert not arrays.unary("log2", FORMATS["f64"], codes[:2]).mask.any()
+    assert not arrays.unary("log", FORMATS["f64"], codes[:1]).mask.any()
+
+
+EXACT_POWERS = (
+    (3, 2),
+    (-3, 3),
+    (2, -3),
+    (-0.5, -7),
+    (9, 0.5),
+    (2.25, 1.5),
+    (-7, 1),
+    (3, 30),
+    (2**13 + 1, 4),
+    (-2, 0.5),
+)
+
+
+@pytest.mark.parametrize("format_name", ["f64", "f80", "f128"])
+def test_exact_powers_and_long_squares(format_name: str) -> None:
+    fmt, f64 = FORMATS[format_name], FORMATS["f64"]
+    bases = [base for base, _ in EXACT_POWERS] + [1 + 2.0**-26, 1 + 2.0**-27 + 2.0**-52, -(2.0**-530) * (1 + 2.0**-30)]
+    exponents = [exponent for _, exponent in EXACT_POWERS] + [2, 2, 2]
+    codes = [np.array(row, np.float64).view(np.uint64) for row in (bases, exponents)]
+    first, second = (conversions.convert(f64, fmt, row).codes for row in codes)
+    pairs = list(zip(codes_to_ints(first, fmt.bits), codes_to_ints(second, fmt.bits), strict=True))
+    for mode in MODES:
+        settled = arrays.binary("powf", fmt, first, second, mode, SPEC, None, True)
+        assert settled.mask.tolist() == [pair != EXACT_POWERS[-1] for pair in zip(bases, exponents, strict=True)]
+        assert_equal(settled, [elementary.binary("powf", fmt, x, y, mode) for x, y in pairs], fmt)
 
 
 def test_results_far_beyond_the_format() -> None:
@@ -82,3 +130,21 @@ def test_results_far_beyond_the_format() -> None:
     settled = arrays.unary("tgamma", fmt, ints_to_codes([code], 128, (1,)))
     assert settled.mask.all()
     assert codes_to_ints(settled.result.codes, 128) == [fmt.infinity_code]
+
+
+def test_threads_do_not_change_the_precision_of_others() -> None:
+    before = flint.ctx.prec
+    formats = [FORMATS[name] for name in WIDE] * 2
+    work = [(fmt, some_codes(fmt, 300, 5, 2)[1]) for fmt in formats]
+    alone = [arrays.unary("sin", fmt, codes) for fmt, codes in work]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            together = list(pool.map(lambda item: arrays.unary("sin", *item), work))
+    finally:
+        sys.setswitchinterval(interval)
+    for one, other in zip(alone, together, strict=True):
+        assert (one.mask == other.mask).all()
+        assert (one.result.codes == other.result.codes).all()
+    assert flint.ctx.prec == before

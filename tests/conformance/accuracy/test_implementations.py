@@ -1,0 +1,211 @@
+"""The implementations that are measured: files of results, and the tools, whose figures were measured once."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from command import halfulp
+
+import halfulp as hu
+from halfulp.conformance.accuracy.implementations import by_arrays
+from halfulp.conformance.oracles import oracle
+from halfulp.conformance.oracles.llvm_libc import LlvmLibc
+from halfulp.conformance.oracles.oracle import Unavailable
+from halfulp.interp.ir.errors import InputError, Unsupported
+
+F8 = np.dtype(ml_dtypes.float8_e5m2)
+
+
+@pytest.fixture
+def results() -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Return tanh of all codes of f8E5M2, one of them wrong."""
+    x = np.arange(256, dtype=np.uint8).view(F8).astype(np.float64)
+    found = np.tanh(x).astype(F8).view(np.uint8)
+    found[0x3C] += 2
+    return np.asarray(found, np.uint8)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def written(folder: Path, name: str, codes: np.ndarray[Any, np.dtype[np.uint8]]) -> str:
+    path = folder / name
+    if name.startswith("floats"):
+        np.save(path, codes.view(F8).astype(F8))
+    elif name.endswith(".npy"):
+        np.save(path, codes)
+    elif name.endswith(".bin"):
+        codes.tofile(path)
+    else:
+        path.write_text("// results\n" + "".join(f"0x{code:02x}  # {k}\n" for k, code in enumerate(codes.tolist())))
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["codes.npy", "codes.bin", "codes.hex", "codes.txt"])
+def test_results_of_all_codes_in_order(tmp_path: Path, name: str, results: Any) -> None:
+    found = hu.accuracy("tanh", "f8E5M2", written(tmp_path, name, results))
+    assert (found.wrong, found.wrong_special, found.compared, found.all) == (1, 0, 256, True)
+    assert found.tally.worst is not None
+    assert found.tally.worst.operands == (0x3C,)
+    assert hu.accuracy("tanh", "f8E5M2", tmp_path / name).wrong == 1
+
+
+def test_files_that_do_not_fit(tmp_path: Path, results: Any) -> None:
+    short = written(tmp_path, "short.npy", results[:100])
+    with pytest.raises(InputError, match="has 100 results alone, but tanh f8E5M2 has 256 arguments"):
+        hu.accuracy("tanh", "f8E5M2", short)
+    np.save(tmp_path / "f32.npy", np.zeros(256, np.float32))
+    with pytest.raises(InputError, match="returned float32"):
+        hu.accuracy("tanh", "f8E5M2", tmp_path / "f32.npy")
+    (tmp_path / "words.dat").write_text("what is this?")
+    with pytest.raises(InputError, match="no format that could be recognised"):
+        hu.accuracy("tanh", "f8E5M2", tmp_path / "words.dat")
+
+
+@pytest.mark.parametrize("name", ["npz", "testfloat"])
+def test_vectors(tmp_path: Path, name: str) -> None:
+    words = ("vectors", "arith.mulf", "--type", "f8E4M3FN", "--level", "random", "-n", "100", "--out", str(tmp_path))
+    assert halfulp(*words, "--format", name).code == 0
+    (path,) = [path for path in tmp_path.iterdir() if path.suffix != ".json"]
+    found = hu.accuracy("mulf", "f8E4M3FN", path)
+    assert (found.compared, found.correct, found.all) == (100, True, False)
+    with pytest.raises(InputError):
+        hu.accuracy("exp", "f32", path)
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------
+
+
+def missing(name: str) -> bool:
+    """Tell whether an oracle is not on this machine."""
+    try:
+        oracle(name)
+    except Unavailable:
+        return True
+    return False
+
+
+def figures(op: str, type_: str, against: str, **choices: Any) -> tuple[int, int, int, float]:
+    """Return the wrong numbers, of how many finite arguments, the wrong special values, and the largest error."""
+    found = hu.accuracy(op, type_, against, **choices)
+    assert not found.tally.unanswered
+    return found.wrong, found.tally.finite, found.wrong_special, found.max_ulp
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(missing("iree"), reason="IREE 3.13 is not installed")
+@pytest.mark.parametrize(
+    ("op", "type_", "recorded"),
+    [
+        ("exp2", "f16", (7516, 63488, 0, 1018.47)),
+        ("rsqrt", "f16", (8402, 63488, 0, 1.327)),
+        ("sinh", "bf16", (28032, 65280, 3, 255.0)),
+        ("asinh", "bf16", (28376, 65280, 23042, 256.0)),
+    ],
+)
+def test_iree(op: str, type_: str, recorded: tuple[int, int, int, float]) -> None:
+    *counts, worst = figures(op, type_, "iree")
+    assert tuple(counts) == recorded[:-1]
+    assert worst == pytest.approx(recorded[-1], rel=1e-3)
+
+
+@pytest.mark.mlir
+def test_lowerings_of_mlir() -> None:
+    # sinh of bf16 as (exp(x) - exp(-x)) / 2 in bf16 cancels for small arguments.
+    expanded = hu.accuracy("sinh", "bf16", "mlir-math-expand", between=(2**-10, 2**-4))
+    assert (expanded.compared, expanded.wrong_special) == (769, 0)
+    assert expanded.wrong > 600
+    assert expanded.max_ulp > 100
+    native = hu.accuracy("sinh", "bf16", "mlir-native", between=(2**-10, 2**-4))
+    assert native.correct
+    with pytest.raises(Unsupported, match="is a pass for math ops"):
+        hu.accuracy("addf", "f16", "mlir-math-expand")
+    with pytest.raises(Unsupported, match=r"math\.exp has no rounding modes in MLIR"):
+        hu.accuracy("exp", "f16", "mlir-native", rounding="upward")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.mlir
+def test_passes_of_mlir() -> None:
+    with pytest.raises(Unsupported, match=r"--math-expand-ops leaves math\.exp f16 as it is"):
+        hu.accuracy("exp", "f16", "mlir-math-expand", between=(1, 2))
+    polynomial = hu.accuracy("atan", "f32", "mlir-math-polynomial", between=("0.65395", "0.65396"))
+    assert 30 < polynomial.max_ulp < 45
+    powers = hu.accuracy("fpowi", "f32", "mlir-math-funcs", source=["f32", "i32"], samples=300)
+    assert powers.compared == 300
+    fused = hu.accuracy("fma", "f16", "mlir-math-apfloat", samples=300)
+    assert fused.correct
+
+
+def libc_missing() -> bool:
+    """Tell whether LLVM's C library is not on this machine."""
+    try:
+        LlvmLibc()
+    except Unavailable:
+        return True
+    return False
+
+
+@pytest.mark.skipif(libc_missing(), reason="libllvmlibc-22-dev is not installed")
+def test_the_c_library_of_llvm_rounds_correctly() -> None:
+    for op, type_ in (("exp", "f16"), ("sqrt", "bf16"), ("atan2", "f32")):
+        found = hu.accuracy(op, type_, "llvm-libc", samples=200)
+        assert found.correct, found
+        assert found.compared >= 200
+    with pytest.raises(Unsupported, match="llvm-libc has no tgamma f32"):
+        hu.accuracy("tgamma", "f32", "llvm-libc")
+
+
+def test_the_library_of_llvm_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HALFULP_LLVM_LIBC", "/nowhere.a")
+    with pytest.raises(Unsupported, match=r"/nowhere\.a does not exist: install libllvmlibc-22-dev"):
+        hu.accuracy("exp", "f16", "llvm-libc")
+
+
+def test_numpy() -> None:
+    # f32 by several paths of NumPy, by the processor: all are within 3 ulp.
+    found = hu.accuracy("exp", "f32", "numpy", samples=500)
+    assert not found.wrong_special
+    assert 0.5 < found.max_ulp < 3
+    assert hu.accuracy("sqrt", "f16", "numpy").correct
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("op", ["exp", "exp2", "log", "sin", "cos", "tanh", "sinh", "log1p", "expm1", "atan", "cbrt"])
+def test_numpy_is_nearly_right_in_f16(op: str) -> None:
+    found = hu.accuracy(op, "f16", "numpy")
+    assert found.wrong <= 8
+    assert found.max_ulp < 0.501
+
+
+@pytest.mark.exhaustive
+@pytest.mark.torch
+def test_torch() -> None:
+    found = hu.accuracy("gelu", "bf16", "torch", samples=500)
+    assert found.compared > 500
+    assert hu.accuracy("sqrt", "f32", "torch", samples=200).max_ulp < 1
+    with pytest.raises(Unsupported, match="torch has no function for cbrt"):
+        hu.accuracy("cbrt", "f32", "torch")
+
+
+@pytest.mark.exhaustive
+def test_jax() -> None:
+    pytest.importorskip("jax")
+    found = hu.accuracy("tanh", "f32", "jax", samples=500, profile="spec,denormals=flush_both")
+    assert not found.wrong_special
+    assert 2 < found.max_ulp < 5
+    assert hu.accuracy("sqrt", "f64", "jax", samples=100, profile="spec,denormals=flush_both").max_ulp <= 0.5
+
+
+def test_a_package_that_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(by_arrays, "version", absent)
+    with pytest.raises(Unsupported, match="the package jax is not installed: pip install jax"):
+        hu.accuracy("exp", "f32", "jax")
