@@ -67,7 +67,7 @@ def test_files_that_do_not_fit(tmp_path: Path, results: Any) -> None:
         hu.accuracy("tanh", "f8E5M2", tmp_path / "words.dat")
 
 
-@pytest.mark.parametrize("name", ["npz", "testfloat"])
+@pytest.mark.parametrize("name", ["testfloat"])
 def test_vectors(tmp_path: Path, name: str) -> None:
     words = ("vectors", "arith.mulf", "--type", "f8E4M3FN", "--level", "random", "-n", "100", "--out", str(tmp_path))
     assert halfulp(*words, "--format", name).code == 0
@@ -114,6 +114,7 @@ def test_iree(op: str, type_: str, recorded: tuple[int, int, int, float]) -> Non
     assert worst == pytest.approx(recorded[-1], rel=1e-3)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.mlir
 def test_lowerings_of_mlir() -> None:
     # sinh of bf16 as (exp(x) - exp(-x)) / 2 in bf16 cancels for small arguments.
@@ -151,6 +152,7 @@ def libc_missing() -> bool:
     return False
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(libc_missing(), reason="libllvmlibc-22-dev is not installed")
 def test_the_c_library_of_llvm_rounds_correctly() -> None:
     for op, type_ in (("exp", "f16"), ("sqrt", "bf16"), ("atan2", "f32")):
