@@ -99,9 +99,8 @@ def elementwise(f: Any, count: int) -> Function:
         root = _of_text(f, count)
         return lambda arguments: [_substituted(root, arguments)]
     if not callable(f):
-        raise TypeMismatch(
-            f"f is of type {type(f).__name__}", hint='give a function, a text such as "x/(1+exp(-x))", or a name'
-        )
+        hint = 'the function comes first, as in hu.round("x/(1+exp(-x))", x); hu.convert(x, to="bf16") rounds numbers'
+        raise TypeMismatch(f"f is of type {type(f).__name__}", hint=hint)
     require_arity(f, count)
     return lambda arguments: [require_real(f(*arguments))]
 

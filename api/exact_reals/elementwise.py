@@ -61,6 +61,7 @@ def round(
     for one that does something else when it is called again; LimitExceeded, with element and ball, if a result or a
     comparison is not settled by 65,536 bits: it may be exact without being rational, as sin(x)**2 + cos(x)**2.
     """
+    called_by_element = elementwise(f, 1 + len(more))
     chosen, mode = as_profile(profile).arithmetic, mode_of(rounding)
     inputs = [operand(each, f"argument {k}") for k, each in enumerate((x, *more))]
     dst = result_format(to, inputs, "hu.round")
@@ -69,7 +70,7 @@ def round(
     except ValueError:
         shapes = ", ".join(str(each.shape) for each in inputs)
         raise TypeMismatch(f"hu.round: the shapes {shapes} do not broadcast") from None
-    function = called(elementwise(f, len(inputs)), len(inputs))
+    function = called(called_by_element, len(inputs))
     elements = _Elements(inputs, shape)
     results = _Results(function, elements, dst, mode, chosen)
     return results.value()
