@@ -121,7 +121,8 @@ def operands(fmt: FloatFormat, codes: Codes, policy: FloatPolicy) -> tuple[list[
     known: Mask = ~equal(core.magnitude_of(fmt, lifted), 0) if fmt.zero else np.ones(len(codes), np.bool_)
     if special is not None:
         known &= ~special
-    if fmt.emax <= _F64.emax and fmt.emin - fmt.mantissa_bits >= _F64.emin - _F64.mantissa_bits:
+    least = fmt.emin - fmt.mantissa_bits
+    if fmt.precision <= _F64.precision and fmt.emax <= _F64.emax and least >= _F64.emin - _F64.mantissa_bits:
         # Flushed operands are zeros, which are not known.
         numbers = codes if fmt == _F64 else conversions.convert(fmt, _F64, codes).codes
         return list(map(arb, np.where(known, numbers, np.uint64(0)).view(np.float64).tolist())), known

@@ -195,7 +195,9 @@ def round_exactly(dst: FloatFormat, found: Exactly, rounding: int, policy: Float
     if isinstance(found, Special):
         return _of_special(dst, found, policy)
     if isinstance(found, Fraction):
-        return scalar.from_fraction(dst, found, rounding, policy)
+        # As a result of arithmetic: ``conversion_overflow`` is not about it.
+        sign = int(found < 0)
+        return scalar.quotient(dst, sign, abs(found.numerator), found.denominator, 0, rounding, policy, None)
     # Half a cell further stands for every number within the cell: no rounding boundary lies there.
     return scalar.round_pack(dst, found.sign, 2 * found.floor + 1, found.exponent - 1, rounding, policy)
 

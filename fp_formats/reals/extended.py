@@ -314,7 +314,7 @@ def measured(x: Enclosed) -> _Known:
             if excludes_zero(ball):
                 sign, size = 1 if ball > 0 else -1, abs(ball)
                 if size > 1 << _EXTREME:
-                    x.about = Above(sign, leading_exponent(size.lower()))
+                    x.about = Above(sign, leading_exponent(size.lower()) - 1)
                 elif size < exact_ball(1, -_EXTREME):
                     x.about = Near(Fraction(0), sign, leading_exponent(size.upper()) + 1)
     return x.about
