@@ -1,7 +1,7 @@
 """The elementwise operations of values: NumPy's name of each, the op of halfulp that computes it, and its kernel.
 
 What NumPy has beyond these is refused with the way on: `REFUSED_FLOATS`, `REFUSED_INTEGERS`, `REFUSED` and
-`ROUNDED_TWICE`.
+`FORMULAS`.
 """
 
 from __future__ import annotations
@@ -213,8 +213,14 @@ REFUSED: Mapping[str, str] = {
     "vecmat": "write hu.matmul(a, b)",
 }
 
-ROUNDED_TWICE = frozenset({"deg2rad", "degrees", "logaddexp", "logaddexp2", "rad2deg", "radians", "sinc"})
-"""Functions that no op or function of halfulp computes."""
+FORMULAS: Mapping[str, str] = {
+    **dict.fromkeys(("deg2rad", "radians"), "x * pi / 180"),
+    **dict.fromkeys(("rad2deg", "degrees"), "x * 180 / pi"),
+    "logaddexp": "log(exp(x) + exp(y))",
+    "logaddexp2": "x + log2(1 + exp2(y - x))",
+    "sinc": "sinpi(x) / (pi * x)",
+}
+"""Functions that no op computes, and the formula that `halfulp.round` computes for them with one rounding."""
 
 
 @cpu.forgotten
@@ -236,11 +242,10 @@ def element_op(name: str, element: ty.Type, profile: Profile) -> tuple[str, Kern
 
 def way_on(name: str, element: ty.Type) -> str:
     """Return what to write instead of an operation that is refused."""
-    if name in ROUNDED_TWICE:
-        return (
-            f"halfulp does not have {name}; "
-            f'hu.convert(np.{name}(v.astype("f64").numpy()), "{element}") takes NumPy in f64 and rounds it again'
-        )
+    if name in FORMULAS and isinstance(element, ty.FloatType):
+        formula = FORMULAS[name]
+        at_zero = "; at 0 the formula is 0 / 0" if name == "sinc" else ""
+        return f'write hu.round("{formula}", {"v, w" if "y" in formula else "v"}), which rounds once{at_zero}'
     if name in REFUSED:
         return REFUSED[name]
     match element:
