@@ -23,10 +23,12 @@ from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 
 HISTOGRAM = (0.5, *(2.0**k for k in range(11)), 2.0**16, 2.0**24, inf)
 """The upper ends of the classes of errors in ulp; each class holds its upper end."""
+_TO_NEAREST = (Rounding.TO_NEAREST_EVEN, Rounding.TO_NEAREST_AWAY)
 _LESS, _GREATER = CMPF_PREDICATE.cases["olt"], CMPF_PREDICATE.cases["ogt"]
 
 
@@ -236,8 +238,9 @@ class _Chunk:
             # Without a wider format the correctly rounded result stands for the exact one.
             ranks = [_ranked(self.fmt, codes[numbers]) for codes in (self.results, self.expected)]
             self.errors[numbers] = [float(own - right) for own, right in zip(*ranks, strict=True)]
-        # A profile may flush or saturate: what it makes correct is no error, however far the real result is.
-        self.errors[~self.differs & (np.abs(self.errors) > 1)] = 0
+        # Profiles and formats may flush or saturate: what is correct then is no error, however far the real result is.
+        most = 0.5 if self.asked.rounding in _TO_NEAREST else 1.0
+        self.errors[~self.differs & (np.abs(self.errors) > most)] = 0
         sizes: Floats = np.abs(self.errors[numbers])
         tally.measured += sizes.size
         tally.total_ulp += float(sizes.sum())

@@ -25,7 +25,7 @@ _F64 = FORMATS["f64"]
 
 def applies(src: FloatFormat, dst: FloatFormat) -> bool:
     """Tell whether margins settle most results of a format that are rounded to ``dst``."""
-    return src.bits <= 32 and dst.mantissa_bits <= LONGEST_MANTISSA and fits(dst)
+    return src.bits <= 32 and fits(src) and dst.mantissa_bits <= LONGEST_MANTISSA and fits(dst)
 
 
 def unary(
@@ -84,7 +84,7 @@ def _unary(
 def _ordinary(src: FloatFormat, x: Reals, policy: FloatPolicy) -> Mask:
     """Tell which operands the claims of margins are about."""
     magnitude = np.absolute(x)
-    least = 2.0**src.emin if policy.flushing(src).operands and fits(src) else 2.0**-FARTHEST
+    least = 2.0**src.emin if policy.flushing(src).operands else 2.0**-FARTHEST
     found: Mask = (magnitude >= least) & (magnitude < 2.0**FARTHEST)
     return found
 

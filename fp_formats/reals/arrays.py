@@ -1,7 +1,7 @@
 """Elementary functions on arrays of codes, by one ball of fixed precision for each element.
 
 This settles all but a few results of formats of every width. `halfulp.fp_formats.reals.elementary` computes the rest:
-special operands, exact results, and those whose ball holds a rounding boundary.
+special operands, and results whose ball holds a rounding boundary, which most exact ones are.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _BELOW_GRID = 43
 """Bits of a significand below the grid of its rounding boundaries, where there is room: so few results lie close."""
 _SPARE = 16
 """Bits of a ball beyond those of the significand that is taken from it."""
+_EXACT = 1 << 62
+"""The accuracy of a ball without a radius: it is the result itself, also on the grid."""
 
 
 class Settled(NamedTuple):
@@ -67,13 +69,10 @@ def binary(
     want_flags: bool = False,
 ) -> Settled:
     """Return what `halfulp.fp_formats.reals.elementary.binary` returns, for codes of one dimension and one length."""
-    function = FUNCTIONS_OF_TWO[name].ball
+    function = _ball_of_two(name)
     first, finite = _operands(fmt, a, policy)
     second, other = _operands(fmt, b, policy)
-    known = finite & other
-    if name == "powf":  # the sign of a power, and whether it exists, belongs to the specification
-        known &= ~_negative(fmt, a)
-    return _settled(lambda: map(function, first, second), known, rounding, policy, dst or fmt, want_flags)
+    return _settled(lambda: map(function, first, second), finite & other, rounding, policy, dst or fmt, want_flags)
 
 
 def of_integer(
@@ -91,7 +90,7 @@ def of_integer(
 
     ``n``: codes of signed integers of ``width`` bits, from 1 to 64.
     """
-    function = FUNCTIONS_OF_TWO[name].ball
+    function = _ball_of_two(name)
     unused = LIMB_BITS - width
     integers = (n.astype(np.uint64) << np.uint64(unused)).view(np.int64) >> np.int64(unused)
     balls, finite = _operands(fmt, a, policy)
@@ -101,6 +100,12 @@ def of_integer(
     # Where nothing is known, any degree serves.
     degrees = map(arb, np.where(known, integers, 1).tolist())
     return _settled(lambda: map(function, balls, degrees), known, rounding, policy, dst or fmt, want_flags)
+
+
+def _ball_of_two(name: str) -> Callable[[arb, arb], arb]:
+    # Arb's own power multiplies where the exponent is a small integer: a short power has no error. It is NaN where
+    # no real power exists.
+    return pow if name == "powf" else FUNCTIONS_OF_TWO[name].ball
 
 
 def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
@@ -158,7 +163,12 @@ def _settled(
             signs.append(significand < 0)
             magnitude = abs(significand)
             excess = magnitude.bit_length() - bits
-            significands.append(magnitude >> excess if excess >= 0 else magnitude << -excess)
+            kept = magnitude >> excess if excess >= 0 else magnitude << -excess
+            if accuracy > _LONGEST + _SPARE and ball.is_exact():
+                accuracy = _EXACT
+                if excess > 0 and kept << excess != magnitude:
+                    kept |= 1  # stands for the bits that are cut off
+            significands.append(kept)
             # Further out all results round alike, and the exponents fit their fields.
             exponents.append(max(least, min(most, exponent + excess)))
             accuracies.append(accuracy)
@@ -176,8 +186,9 @@ def _apart(significands: Codes, accuracies: npt.NDArray[np.int64], bits: int, ds
     rest = (significands[:, 0] & np.uint64((1 << below) - 1)).astype(np.int64)
     # The radius is below 2**(bits - accuracy - 1); one more unit for the bits that are cut off.
     radius = (np.int64(1) << np.clip(bits - accuracies, 0, below)) + 1
-    apart: Mask = (rest > radius) & (rest < (1 << below) - radius) & (significands[:, 1] | significands[:, 0] != 0)
-    return apart
+    apart = (rest > radius) & (rest < (1 << below) - radius) | (accuracies == _EXACT)
+    found: Mask = apart & (significands[:, 1] | significands[:, 0] != 0)
+    return found
 
 
 def _rounded(

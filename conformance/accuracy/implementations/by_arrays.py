@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.accuracy.questions import Question
-from halfulp.conformance.oracles.oracle import Answer, Unavailable
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Unavailable
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
@@ -40,8 +40,10 @@ _TORCH: Mapping[str, str] = {
     **{name: name for name in (*_SAME, "asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2", "hypot", "rsqrt")},
     **{name: name for name in ("erf", "erfc", "lgamma", "reciprocal", "sigmoid", "logit")},
     **{name: f"nn.functional.{name}" for name in ("silu", "softplus", "mish", "gelu")},
+    "gelu_tanh": "nn.functional.gelu",
     "powf": "pow",
 }
+_TORCH_DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 _JAX: Mapping[str, str] = {
     **{name: f"numpy.{name}" for name in (*_SAME, "cbrt", "hypot", "reciprocal")},
     **{name: f"numpy.arc{name[1:]}" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2")},
@@ -92,6 +94,18 @@ class _Arrays:
             return f"{self.name} has no {asked.result.name}; it has {', '.join(names)}"
         return None if ty.FloatType(asked.result) in natural_dtypes() else f"{self.name} has no {asked.result.name}"
 
+    def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
+        """Call the function once. Raises OracleError if the package refuses the types."""
+        path = self.path(asked.function or asked.case.op)
+        assert path is not None
+        try:
+            return Answer(self._call(path, asked, operands))
+        except (TypeError, RuntimeError, NotImplementedError) as error:
+            raise OracleError("refusal", f"{self.name}: {path}: {error}") from None
+
+    def _call(self, path: str, asked: Question, operands: Sequence[Codes]) -> Codes:
+        raise NotImplementedError
+
     def path(self, key: str) -> str | None:
         """Return the name of a function in the package; None where it has none."""
         ops = {op: name if self.name == "numpy" else None for op, name in _OPS.items()}
@@ -108,14 +122,11 @@ class NumPy(_Arrays):
     def __init__(self) -> None:
         self.version = np.__version__
 
-    def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
-        """Call the function once."""
+    def _call(self, path: str, asked: Question, operands: Sequence[Codes]) -> Codes:
         dtype = natural_dtypes()[ty.FloatType(asked.result)]
-        path = self.path(asked.function or asked.case.op)
-        assert path is not None
         with np.errstate(all="ignore"):
             found = getattr(np, path)(*(codes.view(dtype) for codes in operands))
-        return Answer(codes_of(found, asked, f"numpy.{path}"))
+        return codes_of(found, asked, f"numpy.{path}")
 
 
 class MlDtypes(NumPy):
@@ -137,23 +148,21 @@ class Torch(_Arrays):
 
     name = "torch"
     functions = _TORCH
-    floats = ("f16", "bf16", "f32", "f64")
+    floats = tuple(_TORCH_DTYPES)
 
     def __init__(self) -> None:
         self.version = _packaged("torch", "pip install torch")
 
-    def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
-        """Call the function once."""
+    def _call(self, path: str, asked: Question, operands: Sequence[Codes]) -> Codes:
         torch: Any = import_module("torch")
-        dtype = getattr(
-            torch, {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}[asked.result.name]
-        )
         signed = f"int{asked.result.bits}"
-        tensors = [torch.from_numpy(codes.view(signed).copy()).view(dtype) for codes in operands]
-        path = self.path(asked.function or asked.case.op)
-        assert path is not None
-        found = _attribute(torch, path)(*tensors)
-        return Answer(found.view(getattr(torch, signed)).numpy().view(asked.result.storage_dtype))
+        tensors = [
+            torch.from_numpy(codes.view(signed).copy()).view(getattr(torch, _TORCH_DTYPES[asked.result.name]))
+            for codes in operands
+        ]
+        keywords = {"approximate": "tanh"} if asked.function == "gelu_tanh" else {}
+        found = _attribute(torch, path)(*tensors, **keywords)
+        return np.asarray(found.view(getattr(torch, signed)).numpy().view(asked.result.storage_dtype))
 
 
 class Jax(_Arrays):
@@ -166,20 +175,18 @@ class Jax(_Arrays):
     def __init__(self) -> None:
         self.version = _packaged("jax", "pip install jax")
 
-    def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
-        """Call the compiled function once."""
+    def _call(self, path: str, asked: Question, operands: Sequence[Codes]) -> Codes:
         jax: Any = import_module("jax")
-        path = self.path(asked.function or asked.case.op)
-        assert path is not None
         import_module(f"jax.{path.rpartition('.')[0]}")
+        home = jax if hasattr(jax, "enable_x64") else import_module("jax.experimental")
         keywords = {"approximate": asked.function == "gelu_tanh"} if path == "nn.gelu" else {}
         dtype = natural_dtypes()[ty.FloatType(asked.result)]
         function = _attribute(jax, path)
-        with warnings.catch_warnings(), jax.enable_x64(True):
+        with warnings.catch_warnings(), home.enable_x64(True):
             warnings.simplefilter("ignore")
             compiled = jax.jit(lambda *arrays: function(*arrays, **keywords))
             found = np.asarray(compiled(*(codes.view(dtype) for codes in operands)))
-        return Answer(codes_of(found, asked, f"jax.{path}"))
+        return codes_of(found, asked, f"jax.{path}")
 
 
 class PythonFunction:
@@ -196,7 +203,8 @@ class PythonFunction:
 
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
         """Call the function once with arrays of the natural dtype, or with Values of a type that has none."""
-        given = [array_of(codes, type_) for codes, type_ in zip(operands, asked.operand_types, strict=True)]
+        # Copies: the function may work in place.
+        given = [array_of(codes.copy(), type_) for codes, type_ in zip(operands, asked.operand_types, strict=True)]
         try:
             with np.errstate(all="ignore"):
                 found = self._function(*given)

@@ -156,6 +156,30 @@ def test_flushed_results_are_counted() -> None:
     assert found.max_ulp == pytest.approx(3, rel=1e-4)
 
 
+def test_what_a_profile_makes_correct_is_no_error() -> None:
+    def flushing(x: Array) -> Array:
+        def flushed(codes: Array) -> Array:
+            return np.where((codes & 0x7F) < 4, codes & 0x80, codes).astype(np.uint8)
+
+        return flushed(tanh(flushed(x.view(np.uint8)).view(F8)).view(np.uint8)).view(F8)
+
+    strict = hu.accuracy("tanh", "f8E5M2", flushing)
+    assert (strict.wrong, strict.tally.flushed) == (6, 6)
+    found = hu.accuracy("tanh", "f8E5M2", flushing, profile="spec,denormals=flush_both")
+    assert found.correct
+    assert found.max_ulp <= 0.5
+    # f4E2M1FN saturates: 8 becomes 6, which is correct.
+    assert hu.accuracy("arith.mulf", "f4E2M1FN", "ml_dtypes").max_ulp <= 0.5
+
+
+def test_a_function_may_work_in_place() -> None:
+    def in_place(x: Array) -> Array:
+        x[:] = tanh(x)
+        return x
+
+    assert hu.accuracy("tanh", "f8E5M2", in_place).correct
+
+
 def test_at_the_overflow_an_infinity_stands_for_the_next_value() -> None:
     # f8E5M2 ends at 57344, its next value would be 65536; from 61440 on the right result is infinity.
     def largest(x: Array) -> Array:

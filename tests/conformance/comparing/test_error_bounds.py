@@ -32,7 +32,8 @@ def known(row: ErrorBound, answer: Codes, status: list[int] | None = None) -> tu
 
 
 def moved(*steps: int) -> Codes:
-    return (RIGHT.bits[0].astype(np.int64) + np.array(steps)).astype(np.uint16)
+    codes: Codes = (RIGHT.bits[0].astype(np.int64) + np.array(steps)).astype(np.uint16)
+    return codes
 
 
 @pytest.mark.parametrize(

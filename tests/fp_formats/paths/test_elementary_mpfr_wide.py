@@ -100,8 +100,8 @@ def assert_alike(
 ) -> None:
     rows = [tuple(number_of(fmt, code) for code in row) for row in zip(*columns, strict=True)]
     arrays = [ints_to_codes(column, fmt.bits, (len(column),)) for column in columns]
-    paths = elementary.unary if len(arrays) == 1 else elementary.binary
-    found = codes_to_ints(paths(name, fmt, *arrays, int(mode)).codes, fmt.bits)
+    compute: Any = elementary.unary if len(arrays) == 1 else elementary.binary
+    found = codes_to_ints(compute(name, fmt, *arrays, rounding=mode).codes, fmt.bits)
     for codes, code, wanted in zip(zip(*columns, strict=True), found, results(fmt, function, rows, mode), strict=True):
         if name == "rsqrt" and not codes[0] & ~(fmt.sign_mask or 0):
             continue  # IEEE keeps the sign of the pole at -0, MPFR does not

@@ -129,6 +129,11 @@ def test_tables_of_users_formats_equal_the_specification(fmt: FloatFormat) -> No
         check(name, FORMATS["f8E4M3"], every(FORMATS["f8E4M3"]), mode, dst=fmt)
 
 
+def test_operands_beyond_f64_go_to_formats_within_it() -> None:
+    src = FloatFormat("far and short", 12, 0, 3000, infinities=False, nan=NanEncoding.NONE)
+    check("log", src, some(src, 100, "log"), Rounding.TO_NEAREST_EVEN, dst=FORMATS["bf16"])
+
+
 @pytest.mark.parametrize("dst", ["f8E5M2", "f16", "tf32", "f32", "f64"])
 def test_results_may_have_another_format(dst: str) -> None:
     for number, name in enumerate(("exp", "sin", "erf", "softplus", "mish", "reciprocal")):

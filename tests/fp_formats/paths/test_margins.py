@@ -27,7 +27,7 @@ BF16, F32 = FORMATS["bf16"], FORMATS["f32"]
 
 def operands(draw: random.Random, count: int) -> list[float]:
     """Return numbers of f32 and narrower formats: multiples of constants where functions vanish or have poles, their
-    neighbours, numbers near 0 and 1, of every magnitude, and huge ones.
+    neighbours, numbers near 0 and 1, of every magnitude, and huge ones; and short numbers far beyond f32.
     """
     found = [draw.choice((-1, 1)) * math.ldexp(draw.uniform(1, 2), draw.randint(-149, 127)) for _ in range(count)]
     found += [draw.uniform(-1, 1) * draw.choice((1, 4, 20, 100, 710)) for _ in range(count)]
@@ -37,7 +37,8 @@ def operands(draw: random.Random, count: int) -> list[float]:
     found += [1 + sign * 2.0**-e for sign in (-1, 1) for e in range(2, 25)]
     narrow = np.array(found, np.float32)
     near = [narrow, np.nextafter(narrow, np.float32(np.inf)), np.nextafter(narrow, np.float32(-np.inf))]
-    return [float(x) for x in np.concatenate(near) if np.isfinite(x) and x]
+    far = [math.ldexp(draw.randint(-255, 255) or 1, draw.randint(8 - FARTHEST, FARTHEST - 8)) for _ in range(count)]
+    return [*(float(x) for x in np.concatenate(near) if np.isfinite(x) and x), *far]
 
 
 def odd_bits(rational: Fraction) -> int:

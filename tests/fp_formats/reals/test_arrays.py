@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import SPEC, Rounding
 from halfulp.fp_formats.reals import arrays, elementary
@@ -87,9 +88,39 @@ def test_hardly_anything_is_left(format_name: str) -> None:
         assert arrays.unary(name, fmt, array[usual]).mask.mean() > 0.98
 
 
-def test_exact_results_are_left() -> None:
+def test_exact_balls_settle_exact_results() -> None:
     codes = np.array([1.0, 4.0, 2.0, 0.0, np.inf, -1.0, np.nan]).view(np.uint64)
-    assert arrays.unary("sqrt", FORMATS["f64"], codes).mask.tolist() == [False, False, True, False, False, False, False]
+    assert arrays.unary("sqrt", FORMATS["f64"], codes).mask.tolist() == [True, True, True, False, False, False, False]
+    assert not arrays.unary("log2", FORMATS["f64"], codes[:2]).mask.any()
+    assert not arrays.unary("log", FORMATS["f64"], codes[:1]).mask.any()
+
+
+EXACT_POWERS = (
+    (3, 2),
+    (-3, 3),
+    (2, -3),
+    (-0.5, -7),
+    (9, 0.5),
+    (2.25, 1.5),
+    (-7, 1),
+    (3, 30),
+    (2**13 + 1, 4),
+    (-2, 0.5),
+)
+
+
+@pytest.mark.parametrize("format_name", ["f64", "f80", "f128"])
+def test_exact_powers_and_long_squares(format_name: str) -> None:
+    fmt, f64 = FORMATS[format_name], FORMATS["f64"]
+    bases = [base for base, _ in EXACT_POWERS] + [1 + 2.0**-26, 1 + 2.0**-27 + 2.0**-52, -(2.0**-530) * (1 + 2.0**-30)]
+    exponents = [exponent for _, exponent in EXACT_POWERS] + [2, 2, 2]
+    codes = [np.array(row, np.float64).view(np.uint64) for row in (bases, exponents)]
+    first, second = (conversions.convert(f64, fmt, row).codes for row in codes)
+    pairs = list(zip(codes_to_ints(first, fmt.bits), codes_to_ints(second, fmt.bits), strict=True))
+    for mode in MODES:
+        settled = arrays.binary("powf", fmt, first, second, mode, SPEC, None, True)
+        assert settled.mask.tolist() == [pair != EXACT_POWERS[-1] for pair in zip(bases, exponents, strict=True)]
+        assert_equal(settled, [elementary.binary("powf", fmt, x, y, mode) for x, y in pairs], fmt)
 
 
 def test_results_far_beyond_the_format() -> None:
