@@ -32,6 +32,10 @@ _EXPORTS: Mapping[str, str] = {
     "dot": "halfulp.summing",
     "matmul": "halfulp.summing",
     "sum": "halfulp.summing",
+    # Functions of exact reals
+    "Real": "halfulp.fp_formats.reals.expressions",
+    "round": "halfulp.exact_reals.elementwise",
+    "round_rows": "halfulp.exact_reals.rows",
     # Quantising
     "quantized": "halfulp.quantizing.types",
     "quantize": "halfulp.quantizing.casts",

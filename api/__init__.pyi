@@ -9,6 +9,8 @@ from halfulp.codegen.workgroups import Workgroups as Workgroups
 from halfulp.codegen.workgroups import workgroups as workgroups
 from halfulp.converting import convert as convert
 from halfulp.evaluating import eval as eval
+from halfulp.exact_reals.elementwise import round as round
+from halfulp.exact_reals.rows import round_rows as round_rows
 from halfulp.explanations.dot import explain_dot as explain_dot
 from halfulp.explanations.explaining import explain as explain
 from halfulp.explanations.explaining import explain_op as explain_op
@@ -21,6 +23,7 @@ from halfulp.fp_formats.aliases import float_format as float_format
 from halfulp.fp_formats.formats import FORMATS as float_formats
 from halfulp.fp_formats.formats import FloatFormat as FloatFormat
 from halfulp.fp_formats.formats import NanEncoding as NanEncoding
+from halfulp.fp_formats.reals.expressions import Real as Real
 from halfulp.interp.declare.declarations import Dialect as Dialect
 from halfulp.interp.declare.declarations import Trait as Trait
 from halfulp.interp.ir.errors import AssertionFailed as AssertionFailed
@@ -86,6 +89,7 @@ __all__ = [
     "NanEncoding",
     "ParseError",
     "Profile",
+    "Real",
     "Trace",
     "Trait",
     "TypeMismatch",
@@ -127,6 +131,8 @@ __all__ = [
     "register_dialect",
     "register_external",
     "register_op",
+    "round",
+    "round_rows",
     "run",
     "semantics_version",
     "suggest_scale",

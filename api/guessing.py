@@ -9,7 +9,7 @@ from halfulp.fp_formats.aliases import known_as
 from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 _ADVICE = {
-    "array asarray tensor as_tensor cast astype round from_torch Array Tensor float_quantize": (
+    "array asarray tensor as_tensor cast astype from_torch Array Tensor float_quantize": (
         'hu.convert(x, "bf16") makes a Value of numbers, arrays and tensors'
     ),
     "zeros ones full arange linspace eye empty": 'hu.convert(np.{name}(...), "bf16") makes a Value',
@@ -68,7 +68,7 @@ _ADVICE = {
         'hu.eval("{name}", v) works'
     ),
     "power pow": "v ** w works on a Value",
-    "softmax layer_norm": "np.exp(v) and hu.sum(v) are its parts, each rounded once",
+    "softmax log_softmax logsumexp layer_norm rms_norm": 'hu.round_rows("{name}", x) rounds each result once',
     "version VERSION": "hu.__version__ is the version, hu.semantics_version that of the results",
     "execute simulate interpret compile jit": "hu.run(program, x) runs a module, MLIR text or a file",
     "open read from_file": 'hu.load("file.mlir") reads a program',

@@ -121,14 +121,14 @@ def _of_array(array: npt.NDArray[Any], what: str) -> Value | ExactNumbers:
 def _exact(item: Any, place: tuple[int, ...], what: str) -> numbers.Exact:
     where = f"{what}, element {list(place)}" if place else what
     if isinstance(item, Value) and not item.shape and item.poison is None:
-        return _numbers_of(item).numbers[0]
+        return numbers_of(item).numbers[0]
     try:
         return numbers.exact_number(item)
     except (TypeError, ValueError) as error:
         raise TypeMismatch(f"{where}: {error}") from None
 
 
-def _numbers_of(value: Value) -> ExactNumbers:
+def numbers_of(value: Value) -> ExactNumbers:
     """Return the elements of a value as exact numbers; a NaN loses its payload."""
     element = numeric(value.element_type)
     width = ty.width_of(element)

@@ -110,6 +110,26 @@ print(hu.matmul(a, a, acc="f32"))
         },
     ),
     Task(
+        "Round a function of your own",
+        "Any function of exact real numbers, rounded once. See [Recipes](recipes.md#round-a-function-of-your-own).",
+        {
+            "round": """
+x = hu.convert([-1.0, 0.5, 100.0], "bf16")
+print(hu.round(lambda x: x / (1 + (-x).exp()), x))
+print(hu.round("x / (1 + exp(-x))", x, to="f8E4M3FN", rounding="downward"))
+""",
+            "round_rows": """
+x = hu.convert([[1.0, 2.0, 3.0], [0.5, 0.5, 0.5]], "bf16")
+print(hu.round_rows("softmax", x))
+print(hu.round_rows("layer_norm", x, eps="1e-5", to="f32"))
+""",
+            "Real": """
+tenth = hu.Real("0.1")
+print(hu.round(lambda x: tenth * x - x / 10, 3.0), hu.round(lambda x: 0.1 * x - x / 10, 3.0))
+""",
+        },
+    ),
+    Task(
         "Quantise",
         "[Recipes](recipes.md#quantise-per-channel) quantises per channel and in blocks. The rules are in "
         "[Quantising](quantizing.md).",

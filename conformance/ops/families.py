@@ -281,9 +281,18 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "exact ops of math",
         lambda: exact_math(_NATIVE, (8, 32, 64)),
-        ("mlir-native", "mlir-math-llvm", "mlir-math-expand", "mlir-math-funcs", "mlir-fold"),
+        ("mlir-native", "mlir-math-llvm", "mlir-math-expand", "mlir-math-funcs", "mlir-math-apfloat", "mlir-fold"),
         3_000,
         0,
+        0,
+    ),
+    # One op that each pass rewrites, asked at both levels.
+    Family(
+        "math, a sample of each lowering",
+        lambda: [*functions(["f32"], ("fpowi", "tanh")), op_case("math.fma", "f16")],
+        ("mlir-math-llvm", "mlir-math-expand", "mlir-math-funcs", "mlir-math-apfloat", "mlir-math-polynomial"),
+        400,
+        40,
         0,
     ),
     Family("functions of math, IREE", lambda: functions(["bf16", "f16", "f32"]), ("iree",), 3_000, 0),

@@ -54,8 +54,8 @@ def unary(
 ) -> Settled:
     """Return what `halfulp.fp_formats.reals.elementary.unary` returns, for codes of one dimension."""
     function = FUNCTIONS[name].ball
-    balls, known = _operands(src, a, policy)
-    return _settled(lambda: map(function, balls), known, rounding, policy, dst or src, want_flags)
+    balls, known = operands(src, a, policy)
+    return settled(lambda: map(function, balls), known, rounding, policy, dst or src, want_flags)
 
 
 def binary(
@@ -70,9 +70,9 @@ def binary(
 ) -> Settled:
     """Return what `halfulp.fp_formats.reals.elementary.binary` returns, for codes of one dimension and one length."""
     function = _ball_of_two(name)
-    first, finite = _operands(fmt, a, policy)
-    second, other = _operands(fmt, b, policy)
-    return _settled(lambda: map(function, first, second), finite & other, rounding, policy, dst or fmt, want_flags)
+    first, finite = operands(fmt, a, policy)
+    second, other = operands(fmt, b, policy)
+    return settled(lambda: map(function, first, second), finite & other, rounding, policy, dst or fmt, want_flags)
 
 
 def of_integer(
@@ -93,13 +93,13 @@ def of_integer(
     function = _ball_of_two(name)
     unused = LIMB_BITS - width
     integers = (n.astype(np.uint64) << np.uint64(unused)).view(np.int64) >> np.int64(unused)
-    balls, finite = _operands(fmt, a, policy)
+    balls, finite = operands(fmt, a, policy)
     known = finite & (integers != 0)
     if name == "rootn":
         known &= (integers % 2 != 0) | ~_negative(fmt, a)
     # Where nothing is known, any degree serves.
     degrees = map(arb, np.where(known, integers, 1).tolist())
-    return _settled(lambda: map(function, balls, degrees), known, rounding, policy, dst or fmt, want_flags)
+    return settled(lambda: map(function, balls, degrees), known, rounding, policy, dst or fmt, want_flags)
 
 
 def _ball_of_two(name: str) -> Callable[[arb, arb], arb]:
@@ -113,7 +113,7 @@ def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
     return negative
 
 
-def _operands(fmt: FloatFormat, codes: Codes, policy: FloatPolicy) -> tuple[list[arb], Mask]:
+def operands(fmt: FloatFormat, codes: Codes, policy: FloatPolicy) -> tuple[list[arb], Mask]:
     """Return operands as exact balls, and the mask of the finite ones other than zero. The others have any ball."""
     options = RoundingOptions(RNE, policy, False)
     (lifted,) = core.operands(fmt, options, codes)
@@ -121,7 +121,8 @@ def _operands(fmt: FloatFormat, codes: Codes, policy: FloatPolicy) -> tuple[list
     known: Mask = ~equal(core.magnitude_of(fmt, lifted), 0) if fmt.zero else np.ones(len(codes), np.bool_)
     if special is not None:
         known &= ~special
-    if fmt.emax <= _F64.emax and fmt.emin - fmt.mantissa_bits >= _F64.emin - _F64.mantissa_bits:
+    least = fmt.emin - fmt.mantissa_bits
+    if fmt.precision <= _F64.precision and fmt.emax <= _F64.emax and least >= _F64.emin - _F64.mantissa_bits:
         # Flushed operands are zeros, which are not known.
         numbers = codes if fmt == _F64 else conversions.convert(fmt, _F64, codes).codes
         return list(map(arb, np.where(known, numbers, np.uint64(0)).view(np.float64).tolist())), known
@@ -134,7 +135,7 @@ def _operands(fmt: FloatFormat, codes: Codes, policy: FloatPolicy) -> tuple[list
     ], known
 
 
-def _settled(
+def settled(
     balls: Callable[[], Iterable[arb]],
     known: Mask,
     rounding: int,

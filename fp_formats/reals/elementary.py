@@ -65,7 +65,7 @@ def unary(
     dst, x = dst or src, scalar.operand(src, a, policy)
     if x.kind >= QUIET_NAN:
         return scalar.encode_nan(dst, x, policy, scalar.invalid_if_signalling(x), src)
-    return _rounded(dst, result_of(name, x, grid_of(dst)), rounding, policy)
+    return round_exactly(dst, result_of(name, x, grid_of(dst)), rounding, policy)
 
 
 def binary(
@@ -108,7 +108,7 @@ def _of_two(
     if found is None:
         nan = x if x.kind >= QUIET_NAN else y
         return scalar.encode_nan(dst, nan, policy, scalar.invalid_if_signalling(x, y), fmt)
-    return _rounded(dst, found, rounding, policy)
+    return round_exactly(dst, found, rounding, policy)
 
 
 # --- exact results ----------------------------------------------------------------------------------------------------
@@ -190,11 +190,14 @@ def _found(known: Known, grid: Grid) -> Exactly:
     return cell
 
 
-def _rounded(dst: FloatFormat, found: Exactly, rounding: int, policy: FloatPolicy) -> Result:
+def round_exactly(dst: FloatFormat, found: Exactly, rounding: int, policy: FloatPolicy) -> Result:
+    """Round an exact result once."""
     if isinstance(found, Special):
         return _of_special(dst, found, policy)
     if isinstance(found, Fraction):
-        return scalar.from_fraction(dst, found, rounding, policy)
+        # As a result of arithmetic: ``conversion_overflow`` is not about it.
+        sign = int(found < 0)
+        return scalar.quotient(dst, sign, abs(found.numerator), found.denominator, 0, rounding, policy, None)
     # Half a cell further stands for every number within the cell: no rounding boundary lies there.
     return scalar.round_pack(dst, found.sign, 2 * found.floor + 1, found.exponent - 1, rounding, policy)
 

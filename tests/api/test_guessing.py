@@ -30,7 +30,7 @@ def message(name: str) -> str:
         ("int8", '"i8"'),
         ("e4m3", "f8E4M3FNUZ"),
         ("convrt", "did you mean `convert`?"),
-        ("tanh", "np.tanh(v.astype"),
+        ("tanh", "np.tanh(v) works"),
     ],
 )
 def test_an_unknown_name_says_what_to_write(name: str, hint: str) -> None:

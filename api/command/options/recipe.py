@@ -93,8 +93,8 @@ class RecipeOptions(ComputationOptions):
     models: str | None = option(
         "--models",
         metavar="B1[,B3...]",
-        help="FPgen models B1 to B29, and F1 to F6 of elementary functions: their vectors come first, or alone without"
-        " --level; all: every model that applies",
+        help="FPgen models, and F1 to F6 of elementary functions: their vectors come first, or alone without --level;"
+        " all: every model that applies",
     )
     n: int | None = option(
         "-n", type=positive, metavar="N", help="the number of random rows; for other levels, the largest number of rows"

@@ -83,7 +83,7 @@ def test_a_unit_that_truncates_is_recognised(tmp_path: Path) -> None:
     assert "are what rounding=toward_zero gives" in done.out
 
 
-@pytest.mark.parametrize("format", ["testfloat", "readmemh", "runs", "npz"])
+@pytest.mark.parametrize("format", ["runs", "npz"])
 def test_each_format_carries_functions(format: str, tmp_path: Path) -> None:
     path = made(tmp_path, "sigmoid", "--type=f8E4M3FN", "--level=exhaustive", f"--format={format}")
     done = halfulp("check-vectors", str(path))

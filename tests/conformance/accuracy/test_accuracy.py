@@ -172,6 +172,13 @@ def test_what_a_profile_makes_correct_is_no_error() -> None:
     assert hu.accuracy("arith.mulf", "f4E2M1FN", "ml_dtypes").max_ulp <= 0.5
 
 
+def test_a_second_measurement_is_independent_of_the_first() -> None:
+    first = hu.accuracy("tanh", "f8E5M2", changed(tanh, x3c=0x3C))
+    assert hu.accuracy("tanh", "f8E5M2", tanh).correct
+    again = hu.accuracy("tanh", "f8E5M2", changed(tanh, x3c=0x3C))
+    assert (first.wrong, first.max_ulp, first.histogram) == (again.wrong, again.max_ulp, again.histogram)
+
+
 def test_a_function_may_work_in_place() -> None:
     def in_place(x: Array) -> Array:
         x[:] = tanh(x)

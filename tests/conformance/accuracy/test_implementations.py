@@ -14,7 +14,6 @@ from command import halfulp
 import halfulp as hu
 from halfulp.conformance.accuracy.implementations import by_arrays
 from halfulp.conformance.oracles import oracle
-from halfulp.conformance.oracles.llvm_libc import LlvmLibc
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.interp.ir.errors import InputError, Unsupported
 
@@ -67,7 +66,7 @@ def test_files_that_do_not_fit(tmp_path: Path, results: Any) -> None:
         hu.accuracy("tanh", "f8E5M2", tmp_path / "words.dat")
 
 
-@pytest.mark.parametrize("name", ["npz", "testfloat"])
+@pytest.mark.parametrize("name", ["testfloat"])
 def test_vectors(tmp_path: Path, name: str) -> None:
     words = ("vectors", "arith.mulf", "--type", "f8E4M3FN", "--level", "random", "-n", "100", "--out", str(tmp_path))
     assert halfulp(*words, "--format", name).code == 0
@@ -97,7 +96,7 @@ def figures(op: str, type_: str, against: str, **choices: Any) -> tuple[int, int
     return found.wrong, found.tally.finite, found.wrong_special, found.max_ulp
 
 
-@pytest.mark.exhaustive
+@pytest.mark.mlir
 @pytest.mark.skipif(missing("iree"), reason="IREE 3.13 is not installed")
 @pytest.mark.parametrize(
     ("op", "type_", "recorded"),
@@ -129,7 +128,6 @@ def test_lowerings_of_mlir() -> None:
         hu.accuracy("exp", "f16", "mlir-native", rounding="upward")
 
 
-@pytest.mark.exhaustive
 @pytest.mark.mlir
 def test_passes_of_mlir() -> None:
     with pytest.raises(Unsupported, match=r"--math-expand-ops leaves math\.exp f16 as it is"):
@@ -142,16 +140,7 @@ def test_passes_of_mlir() -> None:
     assert fused.correct
 
 
-def libc_missing() -> bool:
-    """Tell whether LLVM's C library is not on this machine."""
-    try:
-        LlvmLibc()
-    except Unavailable:
-        return True
-    return False
-
-
-@pytest.mark.skipif(libc_missing(), reason="libllvmlibc-22-dev is not installed")
+@pytest.mark.llvm_libc
 def test_the_c_library_of_llvm_rounds_correctly() -> None:
     for op, type_ in (("exp", "f16"), ("sqrt", "bf16"), ("atan2", "f32")):
         found = hu.accuracy(op, type_, "llvm-libc", samples=200)
@@ -183,7 +172,6 @@ def test_numpy_is_nearly_right_in_f16(op: str) -> None:
     assert found.max_ulp < 0.501
 
 
-@pytest.mark.exhaustive
 @pytest.mark.torch
 def test_torch() -> None:
     found = hu.accuracy("gelu", "bf16", "torch", samples=500)

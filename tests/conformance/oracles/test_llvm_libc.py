@@ -6,6 +6,7 @@ Its functions of f16 and f32 claim correct rounding. So do most of those of f64.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 
 from halfulp.conformance.oracles.llvm_libc import LlvmLibc
 from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import elementary
+from halfulp.fp_formats.reals.functions import FUNCTIONS
 
 pytestmark = pytest.mark.llvm_libc
 
@@ -59,7 +62,7 @@ def samples(fmt: FloatFormat, count: int, seed: str) -> Codes:
 
 def assert_alike(name: str, fmt: FloatFormat, columns: list[Codes]) -> None:
     theirs = by_libc(name, fmt, columns)
-    paths = elementary.unary if len(columns) == 1 else elementary.binary
+    paths: Callable[..., ArrayResult] = elementary.unary if len(columns) == 1 else elementary.binary
     ours = paths(name, fmt, *columns).codes
     no_sign = fmt.storage_dtype.type(fmt.code_mask >> 1)
     infinity = fmt.storage_dtype.type(fmt.infinity_code or 0)
@@ -113,8 +116,6 @@ def test_a_name_of_two_meanings() -> None:
 
 def test_no_function_is_forgotten() -> None:
     """What the library has, and this file does not compare."""
-    from halfulp.fp_formats.reals.functions import FUNCTIONS
-
     names = (*FUNCTIONS, *elementary.OF_TWO)
     have = {type_: {name for name in names if library().symbol(name, type_)} for type_ in ("f16", "f32", "f64")}
     assert have["f16"] == {*OF_F16, "hypot"}

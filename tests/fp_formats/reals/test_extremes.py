@@ -303,7 +303,7 @@ def by_either(paths: bool, name: str, fmt: FloatFormat, a: int, b: int) -> scala
     """Return a result of the specification, or of the array paths for many elements."""
     if not paths:
         return binary(name, fmt, a, b)
-    columns = [ints_to_codes([code] * 100, fmt.bits, (100,)) for code in (a, b)]
-    found = elementary.binary(name, fmt, *columns, want_flags=True)
+    x, y = (ints_to_codes([code] * 100, fmt.bits, (100,)) for code in (a, b))
+    found = elementary.binary(name, fmt, x, y, want_flags=True)
     assert found.flags is not None
     return scalar.Result(codes_to_ints(found.codes, fmt.bits)[0], int(found.flags[0]))

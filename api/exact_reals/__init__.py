@@ -1,0 +1,1 @@
+"""Functions of exact real numbers, rounded once: `round`, and `round_rows` for functions of whole rows."""

@@ -1,0 +1,261 @@
+"""Round functions of whole rows of exact reals once: `round_rows`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.exact_reals.calling import Called, Function, called, require_arity, require_real, unsettled
+from halfulp.exact_reals.named_rows import NAMED_ROWS
+from halfulp.exact_reals.operands import Operand, TypeName, merged_poison, mode_of, operand, result_format
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import code_shape, ints_to_codes, storage_dtype
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import FloatPolicy, Rounding
+from halfulp.fp_formats.reals.enclosing import Unsettled
+from halfulp.fp_formats.reals.expressions import Real
+from halfulp.fp_formats.reals.extended import Number
+from halfulp.fp_formats.reals.rounding_once import rounded, settled_rows
+from halfulp.fp_formats.scalar import Result
+from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
+from halfulp.interp.values.value import Value
+from halfulp.semantics.profile import Profile, as_profile
+
+
+def round_rows(
+    f: Any,
+    x: Any,
+    axis: int = -1,
+    *,
+    to: TypeName | None = None,
+    eps: Any = None,
+    rounding: str | Rounding = "to_nearest_even",
+    profile: Profile | str | None = None,
+) -> Value:
+    """Return a function of each row of exact reals, with each of its results rounded once, as a `Value`.
+
+    ``f``: a name: "softmax", "log_softmax", "logsumexp", "layer_norm", "rms_norm", "mean", "var", "std", "l2_norm"
+    (var and std divide by the count of elements); or a Python function of a list of `Real`s that returns a real or a
+    list of reals. ``x``: an array, a `Value` or nested lists with at least one axis. ``axis``: the axis of the rows. A
+    list of results takes its place, a single result removes it. ``eps``: the number that layer_norm and rms_norm add
+    under the root, exactly as it is: "1e-5" is 1/100000, and the float 1e-5 its binary value; 0 if it is not given.
+    ``to``, ``rounding``, ``profile``: as for `round`.
+
+    A NaN in a row is the result of the whole row: the first one. Poison in a row makes all of its results poison.
+    Infinities and zeros go through the operations as for `round`: softmax of a row with -inf is 0 there.
+
+        >>> x = hu.convert([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], "bf16")
+        >>> hu.round_rows("softmax", x)
+        Value(2x3xbf16=[0.09 0.245 0.664][0.334 0.334 0.334])
+        >>> hu.round_rows(lambda row: row[0] * row[1] - row[2] ** 2, x, to="f32")
+        Value(2xf32=-7 0)
+
+    Raises the errors of `round`, and InputError for an unknown name, and for ``eps`` with a function without one.
+    """
+    chosen, mode = as_profile(profile).arithmetic, mode_of(rounding)
+    given = operand(x, "x")
+    dst = result_format(to, [given], "hu.round_rows")
+    if not given.shape:
+        raise TypeMismatch("hu.round_rows: x is one number, without rows", hint="hu.round rounds functions of numbers")
+    if not -len(given.shape) <= axis < len(given.shape):
+        raise np.exceptions.AxisError(axis, len(given.shape))
+    rows = _Rows(given, axis % len(given.shape))
+    function = called(_of_rows(f, eps, rows.length), rows.length)
+    return _evaluated(function, rows, dst, mode, chosen)
+
+
+def _of_rows(f: Any, eps: Any, length: int) -> Function:
+    """Return a function of a row, and keep whether it returns a list. Raises InputError for an unknown name."""
+    if isinstance(f, str):
+        row = NAMED_ROWS.get(f)
+        if row is None:
+            hint = did_you_mean(f, NAMED_ROWS) or f"there are {', '.join(NAMED_ROWS)}; or give a Python function"
+            raise InputError(f"no function of rows is called '{f}'", hint=hint)
+        if eps is not None and not row.takes_eps:
+            raise InputError(f"{f} has no eps; it is {row.formula}")
+        if not length:
+            raise InputError(f"{f} of rows without elements")
+        number = Real(0 if eps is None else eps)
+        return _Function(lambda reals: row.function(reals, number))
+    if eps is not None:
+        raise InputError("eps is for layer_norm and rms_norm", hint="write it into the function")
+    if not callable(f):
+        raise TypeMismatch(f"f is of type {type(f).__name__}", hint='give a name, as in "softmax", or a function')
+    require_arity(f, 1)
+    return _Function(f)
+
+
+class _Function:
+    """A function of a row that returns a list of reals; ``single``: whether it returned one real instead."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.single: bool | None = None
+
+    def __call__(self, reals: Sequence[Real]) -> list[Real]:
+        found = self.function(list(reals))
+        single = not isinstance(found, list | tuple | np.ndarray)
+        if self.single not in (None, single):
+            raise TypeError("the function returned a list for one row, and a real for another")
+        self.single = single
+        return [require_real(found)] if single else [require_real(each) for each in found]
+
+
+class _Rows:
+    """The rows of an operand: ``places``, [rows, elements], of elements in its row-major order."""
+
+    def __init__(self, given: Operand, axis: int) -> None:
+        self.given, self.axis = given, axis
+        places = np.moveaxis(np.arange(int(np.prod(given.shape))).reshape(given.shape), axis, -1)
+        self.outer, self.length = places.shape[:-1], places.shape[-1]
+        self.places: npt.NDArray[np.intp] = places.reshape(int(np.prod(self.outer)), self.length)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def poison(self) -> npt.NDArray[np.uint16] | None:
+        """Return the poison of each row."""
+        poison = self.given.poison
+        return None if poison is None else poison[self.places].max(axis=1, initial=0)
+
+    def nan(self, row: int, policy: FloatPolicy) -> scalar.Unpacked | None:
+        """Return the first NaN of a row, or None."""
+        found = (self.given.at(place, policy) for place in self.places[row].tolist())
+        return next((each for each in found if isinstance(each, scalar.Unpacked)), None)
+
+    def numbers(self, row: int, policy: FloatPolicy) -> list[Number]:
+        """Return the numbers of a row without NaN."""
+        found = (self.given.at(place, policy) for place in self.places[row].tolist())
+        return [each for each in found if not isinstance(each, scalar.Unpacked)]
+
+    def describe(self, row: int, column: int) -> str:
+        """Return the place of a result in words."""
+        outer = [int(k) for k in np.unravel_index(row, self.outer)] if self.outer else []
+        return f"row {outer}, result {column}" if outer else f"result {column}"
+
+
+class _Results:
+    """The results of all rows: codes, [rows, results], which of them the format lacks, and which are known."""
+
+    def __init__(self, count: int, width: int, dst: FloatFormat) -> None:
+        self.dst, self.width = dst, width
+        self.codes = np.zeros(code_shape((count, width), dst.bits), storage_dtype(dst.bits))
+        self.lost = np.zeros((count, width), np.bool_)
+        self.known = np.zeros((count, width), np.bool_)
+
+    def put(self, row: int, column: int | slice, result: Result) -> None:
+        """Set one result, or all of a row."""
+        self.codes[row, column] = ints_to_codes([result.code], self.dst.bits, (1,))[0]
+        self.lost[row, column] = result.poison
+        self.known[row, column] = True
+
+
+def _evaluated(function: Called, rows: _Rows, dst: FloatFormat, mode: Rounding, policy: FloatPolicy) -> Value:
+    poison = rows.poison()
+    clean = np.arange(len(rows)) if poison is None else np.flatnonzero(poison == 0)
+    numbers = _Numbers(function, rows, mode, policy)
+    width = numbers.width(clean.tolist())
+    results = _Results(len(rows), width, dst)
+    _settle(function, rows, clean, results, mode, policy)
+    for row in clean[~results.known[clean].all(axis=1)].tolist():
+        nan = rows.nan(row, policy)
+        if nan is not None:
+            source = rows.given.fmt or FORMATS["f64"]
+            results.put(row, slice(None), scalar.encode_nan(dst, nan, policy, 0, source))
+            continue
+        column = 0
+        try:
+            for column, number in enumerate(numbers.of(row)):
+                if not results.known[row, column]:
+                    results.put(row, column, rounded(number, dst, mode, policy))
+        except Unsettled as error:
+            raise unsettled(error, rows.describe(row, column), dst.name) from None
+        except HalfulpError as error:
+            error.notes = (*error.notes, (None, rows.describe(row, column)))
+            raise
+    return _value(rows, results, poison, single=numbers.single)
+
+
+class _Numbers:
+    """The exact results of rows without NaN."""
+
+    def __init__(self, function: Called, rows: _Rows, mode: Rounding, policy: FloatPolicy) -> None:
+        self.function, self.rows, self.mode, self.policy = function, rows, mode, policy
+        self.expected: int | None = None if function.program is None else len(function.program.results)
+        self.checked = False
+
+    @property
+    def single(self) -> bool:
+        """Whether the function returns one real, not a list."""
+        return isinstance(self.function.function, _Function) and self.function.function.single is True
+
+    def width(self, clean: Sequence[int]) -> int:
+        """Return the count of results of a row. Raises InputError where a function that compares has no numbers."""
+        if self.expected is None:
+            row = next((row for row in clean if self.rows.nan(row, self.policy) is None), None)
+            if row is None:
+                raise InputError("every row has a NaN or poison, so the function, which compares, cannot be called")
+            try:
+                self.expected = len(self.of(row))
+            except Unsettled as error:
+                raise unsettled(error, self.rows.describe(row, 0), "the format") from None
+        return self.expected
+
+    def of(self, row: int) -> tuple[Number, ...]:
+        """Return the exact results of a row. Raises InputError for a count that differs from that of another row."""
+        arguments = self.rows.numbers(row, self.policy)
+        if not self.checked:
+            self.function.require_repeatable(arguments)
+            self.checked = True
+        found = self.function.numbers(arguments, self.mode is Rounding.DOWNWARD)
+        if self.expected not in (None, len(found)):
+            raise InputError(f"the function returned {len(found)} reals, and {self.expected} for another row")
+        return found
+
+
+def _settle(
+    function: Called,
+    rows: _Rows,
+    clean: npt.NDArray[np.intp],
+    results: _Results,
+    mode: Rounding,
+    policy: FloatPolicy,
+) -> None:
+    """Set the results that one ball settles."""
+    given = rows.given
+    if function.program is None or given.fmt is None or given.codes is None or not results.width:
+        return
+    step = max(1, (1 << 16) // max(1, rows.length))
+    for start in range(0, len(clean), step):
+        part = clean[start : start + step]
+        found = settled_rows(function.program, given.fmt, given.codes[rows.places[part]], mode, results.dst, policy)
+        if found is None:
+            return
+        shape = (len(part), results.width)
+        results.codes[part] = found.result.codes.reshape(code_shape(shape, results.dst.bits))
+        results.known[part] = found.mask.reshape(shape)
+        if found.result.poison is not None:
+            results.lost[part] = (found.result.poison & found.mask).reshape(shape)
+
+
+def _value(rows: _Rows, results: _Results, poison: npt.NDArray[np.uint16] | None, single: bool) -> Value:
+    """Return the results with their axis in the place of that of the rows."""
+    dst = results.dst
+    ids = None if poison is None else np.broadcast_to(poison[:, None], results.lost.shape)
+    shape = (*rows.outer, results.width)
+
+    def placed(array: npt.NDArray[Any], more: tuple[int, ...] = ()) -> npt.NDArray[Any]:
+        whole = array.reshape((*shape, *more))
+        return whole.take(0, axis=len(shape) - 1) if single else np.moveaxis(whole, len(shape) - 1, rows.axis)
+
+    codes = placed(results.codes, results.codes.shape[2:])
+    columns = [(None if ids is None else placed(ids), rows.given.origins)]
+    merged, origins = merged_poison(columns, placed(results.lost), "round_rows", dst)
+    element, outer = ty.FloatType(dst), rows.outer if single else placed(results.lost).shape
+    container = ty.TensorType(outer, element) if outer else element
+    return Value(container, np.ascontiguousarray(codes).reshape(code_shape(outer, dst.bits)), merged, None, origins)
