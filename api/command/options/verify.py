@@ -18,9 +18,9 @@ If there are at most 2**24 inputs, every input is tested, else corner cases cros
 Without an op, all ops are checked against all installed oracles, and the command writes a report. Without an op but
 with --against npz=FILE, every result in the file is checked.
 
-An oracle is another implementation: apfloat (libLLVM), mlir-fold, mlir-runtime, mlir-native, mlir-expand, mlir-quant
-(mlir-opt and mlir-runner 22), iree, ml_dtypes, npz=FILE, command=PROGRAM, or exact (the specification, on Python
-integers).
+An oracle is another implementation: apfloat (libLLVM), mlir-fold, mlir-runtime, mlir-native, mlir-expand, mlir-quant,
+mlir-math-llvm, mlir-math-expand, mlir-math-funcs, mlir-math-apfloat, mlir-math-polynomial (mlir-opt and mlir-runner
+22), iree, ml_dtypes, npz=FILE, command=PROGRAM, or exact (the specification, on Python integers).
 """
 
 MAX_BITS = 32
