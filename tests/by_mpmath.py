@@ -15,7 +15,7 @@ _TINY = 1e-13
 _SMALLEST = 1e-290
 """Less than the smallest number of each format of up to 16 bits but those of users."""
 
-_FORMULAS: dict[str, Callable[[Any], Any]] = {
+FORMULAS: dict[str, Callable[[Any], Any]] = {
     "sinpi": mpmath.sinpi,
     "cospi": mpmath.cospi,
     "sigmoid": lambda x: (1 + mpmath.tanh(x / 2)) / 2,
@@ -26,7 +26,7 @@ _FORMULAS: dict[str, Callable[[Any], Any]] = {
     "mish": lambda x: x * (1 - 2 / (1 + (1 + mpmath.exp(x)) ** 2)),
     "logit": lambda x: mpmath.log(x) - mpmath.log1p(-x),
 }
-NAMES = tuple(_FORMULAS)
+NAMES = tuple(FORMULAS)
 _OUT: dict[str, tuple[float, float | str]] = {
     # The limits at minus and plus infinity: 0 below or above zero, 1, and x from below or above.
     "sigmoid": (0, 1),
@@ -46,7 +46,7 @@ def between(name: str, x: float) -> float:
     if name in _OUT and abs(x) > _FAR * (8 if name not in ("gelu", "gelu_tanh") else 1):
         return _far(name, x)
     with mp.workprec(4500 if name == "gelu_tanh" and abs(x) > 8 else 1100):
-        return to_odd(_FORMULAS[name](mpmath.mpf(x)))
+        return to_odd(FORMULAS[name](mpmath.mpf(x)))
 
 
 def _far(name: str, x: float) -> float:
