@@ -10,7 +10,7 @@ import mpmath
 from mpmath import mp
 
 _FAR = 30
-"""Further out, the functions of networks differ from their limits by less than `_TINY` of them, or by a like factor."""
+"""Further out, gelu and gelu_tanh differ from their limits by less than the fraction `_TINY`; the others 8 times as far."""
 _TINY = 1e-13
 _SMALLEST = 1e-290
 """Less than the smallest number of each format of up to 16 bits but those of users."""
@@ -26,6 +26,7 @@ FORMULAS: dict[str, Callable[[Any], Any]] = {
     "mish": lambda x: x * (1 - 2 / (1 + (1 + mpmath.exp(x)) ** 2)),
     "logit": lambda x: mpmath.log(x) - mpmath.log1p(-x),
 }
+_STEEP = {"gelu": 1100, "gelu_tanh": 4500}
 NAMES = tuple(FORMULAS)
 _OUT: dict[str, tuple[float, float | str]] = {
     # The limits at minus and plus infinity: 0 below or above zero, 1, and x from below or above.
@@ -43,10 +44,17 @@ def between(name: str, x: float) -> float:
     special = _special(name, x)
     if special is not None:
         return special
-    if name in _OUT and abs(x) > _FAR * (8 if name not in ("gelu", "gelu_tanh") else 1):
+    if name in _OUT and abs(x) > _FAR * (8 if name not in _STEEP else 1):
         return _far(name, x)
-    with mp.workprec(4500 if name == "gelu_tanh" and abs(x) > 8 else 1100):
+    with mp.workprec(_precision(name, x)):
         return to_odd(FORMULAS[name](mpmath.mpf(x)))
+
+
+def _precision(name: str, x: float) -> int:
+    """Return enough bits for a difference from a limit: of exp(-2 x), exp(-x**2 / 2) or exp(-0.08 x**3)."""
+    if name not in _OUT:
+        return 400
+    return _STEEP[name] if abs(x) > 8 and name in _STEEP else 400 + int(3 * abs(x))
 
 
 def _far(name: str, x: float) -> float:

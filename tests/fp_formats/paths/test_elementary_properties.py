@@ -88,7 +88,7 @@ def is_monotone(fmt: FloatFormat, codes: list[int]) -> bool:
 def test_order_and_symmetry(name: str, format_name: str) -> None:
     fmt = FORMATS[format_name]
     sign = fmt.sign_mask or 0
-    positive = list(range(fmt.infinity_code + 1)) if fmt.bits == 8 and fmt.infinity_code else runs(fmt, 160, name)
+    positive = list(range(fmt.infinity_code + 1)) if fmt.bits == 8 and fmt.infinity_code else runs(fmt, 80, name)
     negative = [code | sign for code in positive]
     above = {mode: results(name, fmt, positive, mode)[0] for mode in (NEAREST, DOWN, UP, ZERO, AWAY)}
     below = {mode: results(name, fmt, negative, mode)[0] for mode in above}
@@ -112,7 +112,7 @@ def test_order_and_symmetry(name: str, format_name: str) -> None:
 def test_modes_and_flags(name: str, format_name: str) -> None:
     fmt = FORMATS[format_name]
     sign = fmt.sign_mask or 0
-    codes = list(range(fmt.infinity_code or 0)) if fmt.bits == 8 else runs(fmt, 120, name)
+    codes = list(range(fmt.infinity_code or 0)) if fmt.bits == 8 else runs(fmt, 60, name)
     codes += [code | sign for code in codes]
     down, up, nearest, zero, away = (results(name, fmt, codes, mode) for mode in (DOWN, UP, NEAREST, ZERO, AWAY))
     for k, code in enumerate(codes):
@@ -177,7 +177,7 @@ def compare_with_mpmath(name: str, fmt: FloatFormat, count: int, seed: str) -> N
 @pytest.mark.parametrize("name", by_mpmath.NAMES)
 @pytest.mark.parametrize("format_name", WIDE)
 def test_samples_of_what_mpfr_lacks(name: str, format_name: str) -> None:
-    compare_with_mpmath(name, FORMATS[format_name], 50, "few")
+    compare_with_mpmath(name, FORMATS[format_name], 25, "few")
 
 
 @pytest.mark.exhaustive
