@@ -127,7 +127,10 @@ def _operand(definition: OpDefinition, index: int, operand: Any, spelling: str |
     given = None if spelling is None else as_type(spelling)
     slot = slots[index] if index < len(slots) else slots[-1] if slots else None
     if given is not None and slot is not None and not slot.constraint.accepts(given):
-        given = ty.I1 if slot.constraint.accepts(ty.I1) else given  # the condition of select
+        if slot.constraint.accepts(ty.I32):  # the integer of a power
+            given = None if isinstance(operand, np.ndarray | np.generic) else ty.I32
+        elif slot.constraint.accepts(ty.I1):  # the condition of select
+            given = ty.I1
     if given is None:
         return Value.from_numpy(operand)
     return as_value(operand, given, what=what)
