@@ -28,7 +28,7 @@ _WORDS = {
 
 def _limit(function: Function, word: str, argument: arb) -> str:
     if word == "real":
-        return f"{float(function.ball(argument).mid()):.5f}..."
+        return f"{float(function.ball(argument).mid()):.7f}"[:-2] + "..."  # cut off, not rounded
     return _WORDS.get(word, word)
 
 
