@@ -28,6 +28,7 @@ PIPELINES: Mapping[str, Sequence[str]] = {
     "lower-quant-ops": ("func.func(lower-quant-ops)",),
     "canonicalize": ("canonicalize",),
     "inline": ("inline",),
+    "math-expand-ops": ("func.func(math-expand-ops)",),
     "*": ("canonicalize", "sccp"),
 }
 """For each pattern of the rows: pipelines that have the pass, some with options."""
