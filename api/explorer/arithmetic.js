@@ -80,10 +80,11 @@ function operand(format, x) {
   return { given: x, ...result };
 }
 
-/** What is asked, {number, operation (empty: none), other}, in a format; `source`: the format whose bits are typed. */
-function asked(format, { number, operation, other }, source = format) {
+/** What is asked, {number, operation (empty: none), other, mode}, in a format; `source`: the format whose bits are typed. */
+function asked(format, { number, operation, other, mode }, source = format) {
   const read = (text) => transferred(format, given(source, text), source);
   if (!operation) return { given: read(number), operands: [] };
+  if (isFunction(operation)) return askedFunction(format, { operation, mode }, operand(format, read(number)));
   const operands = [read(number), read(other)].map((x) => operand(format, x));
   return { given: combined(format, operation, ...operands), operands };
 }

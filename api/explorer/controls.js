@@ -13,10 +13,15 @@ let shownCode = null;
 
 // --- the address -----------------------------------------------------------------------------------------------------
 
-/** Which controls count: a second number only with an operation, random bits only with stochastic rounding. */
+/** Whether the operation has a second number. */
+function takesTwo() {
+  return control.operation.value in TABLES.operations;
+}
+
+/** Which controls count: a second number only with arithmetic, random bits only with stochastic rounding. */
 function counting() {
   const named = ["operation", "beside"].filter((name) => control[name].value);
-  const other = control.operation.value ? ["other"] : [];
+  const other = takesTwo() ? ["other"] : [];
   return [...ALWAYS, ...named, ...other, ...(control.mode.value === STOCHASTIC ? ["random", "width"] : [])];
 }
 
@@ -74,7 +79,7 @@ function answers(format) {
 
 function update() {
   const format = FORMATS.get(control.format.value);
-  document.getElementById("other-controls").hidden = !control.operation.value;
+  document.getElementById("other-controls").hidden = !takesTwo();
   document.getElementById("random-controls").hidden = control.mode.value !== STOCHASTIC;
   // Before anything can go wrong: what is shown is of what was typed before.
   document.getElementById("result").hidden = true;
@@ -132,7 +137,7 @@ function showResult(format, { posed, found, beside, other }) {
   makeLine(format, found, result);
   makeChances(format, found, posed.random);
   makePair(format, found, beside, other);
-  makeFacts(format, found, result);
+  makeFacts(format, found, result, posed.operation);
   makeModes(format, found, result.mode);
   for (const name of ["number", "other"]) updateSteps(format, name);
   document.getElementById("result").hidden = false;
@@ -237,6 +242,9 @@ options(control.operation, [
   ["", "none"],
   ...Object.entries(TABLES.operations).map(([op, [name, sign]]) => [op, name === "remainder" ? "rem: remainder" : `${sign} ${name}`]),
 ]);
+const functionGroup = element("optgroup", { label: "functions of the number" });
+options(functionGroup, FUNCTIONS.map((name) => [name, name]));
+control.operation.append(functionGroup);
 options(control.width, WIDTHS.map((width) => [String(width), `${width} bits`]));
 control.format.addEventListener("change", changeFormat);
 for (const name of ["mode", "operation", "beside", "width"]) control[name].addEventListener("change", update);

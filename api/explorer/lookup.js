@@ -386,7 +386,8 @@ function ruleAsRead(x, rule) {
  */
 function columns(format, x) {
   if (x.fixed) return { way: null, all: Array(COLUMNS).fill(x.fixed) };
-  const { lower, way, outcomes } = x.outcomes ? { lower: null, way: null, outcomes: x.outcomes } : situation(format, x);
+  if (x.results) return { way: null, all: x.results };
+  const { lower, way, outcomes } = x.outcomes ? { lower: x.lower, way: null, outcomes: x.outcomes } : situation(format, x);
   const asRead = (rule) => ruleAsRead(x, rule);
   return { way, all: outcomes.map((row) => outcomeOf(format, row, x.sign, lower, asRead)) };
 }

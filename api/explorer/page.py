@@ -29,7 +29,7 @@ START: Mapping[str, str] = MappingProxyType(
     }
 )
 """What the controls hold at first. The names are those of the page's address, too."""
-_SCRIPTS = ("lookup.js", "arithmetic.js", "view.js", "panels.js", "controls.js")
+_SCRIPTS = ("lookup.js", "functions.js", "arithmetic.js", "view.js", "panels.js", "controls.js")
 
 
 def _source(name: str) -> str:
@@ -55,7 +55,7 @@ def _parts() -> Mapping[str, str]:
         "policy": f"{policy}; form-action 'none'",
         "style": style,
         "version": f"halfulp {VERSION}, semantics {SEMANTICS_VERSION}",
-        "tables": _json(tables()),
+        "tables": _json({**tables(), "functions": json.loads(_source("functions.json"))}),
         "script": script,
     }
 

@@ -31,6 +31,10 @@ function makeOperands(format, found, operation) {
     show("operands");
     return;
   }
+  if (isFunction(operation)) {
+    show("operands", element("b", {}, operation), element("span", {}, operandText(format, found.operands[0])));
+    return;
+  }
   const [, sign] = TABLES.operations[operation];
   const [x, y] = found.operands.map((operand) => element("span", {}, operandText(format, operand)));
   const { exact } = found.given;
@@ -40,7 +44,7 @@ function makeOperands(format, found, operation) {
 
 // --- facts and modes -------------------------------------------------------------------------------------------------
 
-function makeFacts(format, found, result) {
+function makeFacts(format, found, result, operation) {
   const { given: x } = found;
   const rows = [["given", x.text + (x.reading && ` (${x.reading})`)]];
   found.operands.forEach(({ given: { text, reading } }, index) => {
@@ -57,7 +61,9 @@ function makeFacts(format, found, result) {
     rows.push(["in binary", binaryText(format, result.code)]);
   }
   if (found.midpoint) rows.push(["midpoint", numberText(found.midpoint)]);
-  rows.push(["error", result.error === null ? "not a finite number" : `${errorText(result)} ulp`]);
+  if (isFunction(operation)) rows.push(["function", `from a table that halfulp made of ${operation} in ${format.name}`]);
+  if (x.kind === "function") rows.push(["exact result", placeText(format, x)]);
+  else rows.push(["error", result.error === null ? "not a finite number" : `${errorText(result)} ulp`]);
   if (result.relative !== null) rows.push(["relative error", decimalText(result.relative, 12)]);
   if (found.ulp) rows.push(["an ulp here", numberText(found.ulp)]);
   rows.push(["flags", flagsText(result.flags)]);

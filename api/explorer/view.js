@@ -135,6 +135,10 @@ function lineLabel(format, end, side, result) {
 
 function makeLine(format, found, result) {
   const x = found.given;
+  if (x.kind === "function") {
+    show("line", element("p", {}, `The exact result is ${placeText(format, x)}.`));
+    return;
+  }
   if (x.exact === null) {
     const words = { inf: "There is nothing on either side of infinity.", special: "No number is rounded here." };
     show("line", element("p", {}, words[x.kind] ?? "There is nothing on either side of NaN."));
