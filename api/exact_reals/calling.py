@@ -123,12 +123,14 @@ def require_real(found: Any) -> Real:
     """Return a result of a user's function as a real. Raises TypeMismatch for one that may have been rounded."""
     if isinstance(found, Real):
         return found
-    if isinstance(found, int | Fraction):
+    if isinstance(found, int | Fraction) and not isinstance(found, bool):
         return Real(found)
     kind = type(found).__name__
     hint = "return what operators and functions of reals give; write hu.Real(…) around a number that is meant exactly"
     if found is None:
         hint = "end it with a return statement"
+    if isinstance(found, bool):
+        hint = "a comparison is not a number; write 1 if x > 0 else 0"
     raise TypeMismatch(f"the function returned {_short(found)} of type {kind}, not an exact real", hint=hint)
 
 

@@ -63,12 +63,14 @@ class Accuracy:
 
     @property
     def wrong(self) -> int:
-        """The results that are numbers, but not the correctly rounded ones."""
+        """The results of finite arguments that are numbers, but not the correctly rounded ones."""
         return self.tally.wrong
 
     @property
     def wrong_special(self) -> int:
-        """The wrong special values: NaN, infinities and signs of zeros, where they should not or should be."""
+        """The wrong special values: NaN, infinities and signs of zeros, where they should not or should be, and wrong
+        results of infinities.
+        """
         return self.tally.wrong_special
 
     @property

@@ -168,8 +168,9 @@ class _Chunk:
         self.exact = self.asked.exact(operands)
         self.errors = np.zeros(len(expected))
         tally.compared += len(expected)
-        tally.finite += int(self._finite().sum())
-        numbers = self._numbers()
+        finite = self._finite()
+        tally.finite += int(finite.sum())
+        numbers = self._numbers() & finite
         tally.wrong += int((self.differs & numbers).sum())
         tally.flushed += int((self.differs & self.own.zero & ~self.right.zero & numbers).sum())
         self._special(self.differs & ~numbers)
@@ -276,7 +277,9 @@ class _Chunk:
                 if its != its_own:
                     self._count_special(f"{given} for {wanted}", wrong & getattr(own, its) & getattr(right, its_own))
         self._count_special("wrong sign of an infinity", wrong & own.infinite & right.infinite)
-        self._count_special("wrong sign of a zero", wrong & own.zero & right.zero)
+        zeros = own.zero & right.zero
+        self._count_special("wrong sign of a zero", wrong & zeros)
+        self._count_special("another number at an infinity", wrong & own.number & right.number & ~zeros)
 
     def _count_special(self, name: str, mask: Mask) -> None:
         if mask.any():

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.check import Tally, ask, check
-from halfulp.conformance.comparing.divergences import divergences, pin
+from halfulp.conformance.comparing.divergences import pin
 from halfulp.conformance.comparing.error_bounds import known_differences
 from halfulp.conformance.comparing.inputs import digest, inputs_for
 from halfulp.conformance.comparing.op_case import OpCase

@@ -81,6 +81,8 @@ def _same_shape(one: ty.Type, other: ty.Type) -> bool:
     """Tell whether both are scalars, or both shaped; `elementwise` compares the shapes."""
     if isinstance(one, ty.ShapedType) != isinstance(other, ty.ShapedType):
         return False
+    if getattr(one, "scalable", ()) != getattr(other, "scalable", ()):
+        return False
     first, second = ty.shape_of(one), ty.shape_of(other)
     if first is None or second is None:
         return True

@@ -296,6 +296,7 @@ def raising(x: Any) -> Any:
         (lambda x: None, hu.TypeMismatch, "return statement"),
         (lambda x: 0.5, hu.TypeMismatch, "hu.Real"),
         (lambda x: [x], hu.TypeMismatch, "of type list"),
+        (lambda x: x > 0, hu.TypeMismatch, "1 if x > 0 else 0"),
         (lambda x: 1j * x, hu.InputError, "complex"),
         (lambda x: np.array([1.0]), hu.TypeMismatch, "ndarray"),
         (lambda x, y: x, hu.TypeMismatch, "1 argument"),

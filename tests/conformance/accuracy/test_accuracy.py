@@ -53,11 +53,11 @@ def test_right_results() -> None:
     assert (found.wrong, found.wrong_special, found.compared, found.all) == (0, 0, 256, True)
     assert found.correct
     assert found.tally.finite == 248
-    numbers = [float(x) for x in CODES.view(F8) if not math.isnan(x)]
+    numbers = [float(x) for x in CODES.view(F8) if math.isfinite(x)]
     expected = [abs(ulps(x, float(F8.type(math.tanh(x))), math.tanh(x))) for x in numbers]
     assert found.max_ulp == pytest.approx(max(expected), rel=1e-8)
     assert found.tally.mean_ulp == pytest.approx(sum(expected) / len(expected), rel=1e-8)
-    assert found.tally.measured == 250  # finite arguments and infinities
+    assert found.tally.measured == 248  # the finite arguments
     assert found.tally.order.number == 0
     assert found.tally.neighbours == 249
     kind, broken = found.tally.symmetry or ("", None)
@@ -142,6 +142,18 @@ def test_signs_and_kinds_of_infinities() -> None:
         "NaN for an infinity": 1,
         "wrong sign of an infinity": 1,
     }
+
+
+def test_a_wrong_number_at_an_infinity_is_a_wrong_special_value() -> None:
+    def nearly(x: Array) -> Array:
+        with np.errstate(over="ignore"):
+            right = np.exp(x.astype(np.float64)).astype(np.float16)
+        return np.where(x == -np.inf, np.float16(1), right)
+
+    found = hu.accuracy("exp", "f16", nearly)
+    assert found.wrong == 0
+    assert {kind: count.number for kind, count in found.tally.special.items()} == {"another number at an infinity": 1}
+    assert found.max_ulp <= 0.5
 
 
 def test_flushed_results_are_counted() -> None:

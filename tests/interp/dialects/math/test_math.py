@@ -164,3 +164,10 @@ def test_folders_agree(mlir_opt: Any, type_: str) -> None:
             if not (fmt.is_nan(found) and fmt.is_nan(expected)):
                 assert abs(found - expected) <= (op in BY_LIBM), (op, hex(code), hex(found), hex(expected))
     assert len(theirs) > 10 * len(ops)
+
+
+def test_a_power_of_a_fixed_vector_does_not_take_scalable_integers() -> None:
+    text = "func.func @f(%x: {0}, %n: {1}) {{\n  %y = math.fpowi %x, %n : {0}, {1}\n  return\n}}"
+    assert hu.load(text.format("vector<[2]xf32>", "vector<[2]xi8>"))
+    with pytest.raises(hu.VerifyError, match="same shape"):
+        hu.load(text.format("vector<2xf32>", "vector<[2]xi8>"))
