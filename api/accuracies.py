@@ -64,16 +64,20 @@ def accuracy(
         >>> hu.accuracy("exp", "f8E5M2", "ml_dtypes").wrong
         0
 
-    Raises InputError for an unknown function or implementation and for results of a wrong type or shape, Unsupported
-    for what the implementation cannot answer, and if it is missing, crashes or does not end.
+    Raises InputError for an unknown implementation and for results of a wrong type or shape, Unsupported for an
+    unknown function, for what the implementation cannot answer, and if it is missing, crashes or does not end.
     """
     asked = question(op, type, source, as_rounding(rounding), as_profile(profile), **properties)
+    if samples is not None and samples < 1:
+        raise InputError(f"samples is {samples}, but must be at least 1")
     try:
         against_it = _implementation(against, seconds)
         refused = against_it.refuses(asked)
         if refused is not None:
             raise Unsupported(f"{against_it.name}: {refused}")
         if isinstance(against_it, HoldingImplementation):
+            if samples is not None or exhaustive or between is not None:
+                raise InputError(f"{against_it.name} is measured at the arguments that it holds: choose no others")
             chosen = against_it.arguments(asked)
         else:
             chosen = chosen_arguments(asked, samples, seed, exhaustive, _ends(asked.argument, between))

@@ -41,6 +41,8 @@ class RecordedResults:
 
     def arguments(self, asked: Question) -> Chosen:
         """Return the arguments of the file, in its order. Raises InputError for a file that does not fit."""
+        if not Path(self.name).stat().st_size:
+            raise InputError(f"{self.name} is empty")
         results = self._results_alone(asked)
         if results is not None:
             bits = sum(asked.widths)
@@ -64,7 +66,10 @@ class RecordedResults:
         """Return the results of a file without operands; None if it is a file of vectors."""
         path, fmt = Path(self.name), asked.result
         if path.suffix == ".npy":
-            array = np.load(path, allow_pickle=False)
+            try:
+                array = np.load(path, allow_pickle=False)
+            except (ValueError, EOFError) as error:
+                raise InputError(f"{self.name} is not a file of NumPy: {error}") from None
             if array.dtype.names is not None:
                 return None
             if array.dtype == fmt.storage_dtype and fmt.limbs == 1:
@@ -78,7 +83,11 @@ class RecordedResults:
             codes = np.frombuffer(data, fmt.storage_dtype.newbyteorder("<")).astype(fmt.storage_dtype)
             return codes.reshape(-1, fmt.limbs) if fmt.limbs > 1 else codes
         if path.suffix in _WORDS:
-            lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not _BLANK.fullmatch(line)]
+            try:
+                text = path.read_text(encoding="utf-8")
+            except UnicodeDecodeError as error:
+                raise InputError(f"{self.name} is not text: {error}") from None
+            lines = [line for line in text.splitlines() if not _BLANK.fullmatch(line)]
             words = [_WORD.fullmatch(line) for line in lines]
             if words and all(words):
                 found = [int(word[1], 16) for word in words if word is not None]

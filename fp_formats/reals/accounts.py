@@ -56,16 +56,6 @@ class Account:
     grid: int = 0
 
 
-def has_row(name: str) -> bool:
-    """Tell whether there is a function of this name, of one or of two arguments."""
-    return name in FUNCTIONS or name in FUNCTIONS_OF_TWO
-
-
-def names_of_operands(name: str) -> tuple[str, ...]:
-    """Return the names of a function's arguments."""
-    return ("x",) if name in FUNCTIONS else FUNCTIONS_OF_TWO[name].operands
-
-
 def account_of(
     name: str, operands: tuple[Unpacked, ...], given: str, fmt: FloatFormat, enough: Enough
 ) -> Account | None:

@@ -221,6 +221,8 @@ class PythonFunction:
 def named_function(spelling: str) -> PythonFunction:
     """Return the function that ``module:function`` names. Raises InputError."""
     module, _, name = spelling.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+        raise InputError(f"{spelling!r} does not name a Python function", hint="write module:function")
     try:
         found = _attribute(import_module(module), name)
     except ImportError as error:

@@ -99,6 +99,8 @@ class Library:
             if done.returncode < 0:
                 ended = f"crashed ({signal.Signals(-done.returncode).name})"
             raise OracleError("crash", f"{self.name} {ended}{self._where(told, asked, operands)}", -done.returncode)
+        if not Path(told["result"]).exists():
+            raise OracleError("crash", f"{self.name} ended the process{self._where(told, asked, operands)}")
 
     def _where(self, told: dict[str, Any], asked: Question, operands: Sequence[Codes]) -> str:
         if self._form == "array":

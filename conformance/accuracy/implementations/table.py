@@ -57,6 +57,6 @@ def implementation(against: str | Callable[..., Any], seconds: float = SECONDS) 
             raise InputError(str(error)) from None
     if colon:
         return named_function(against)
-    others = "a library's symbol ./lib.so:expf or a Python function module:function"
+    others = "a library's symbol ./lib.so:expf, a Python function module:function, or a file, but it does not exist"
     hint = did_you_mean(against, NAMES)
     raise InputError(f"unknown implementation {against!r}; there are {', '.join(NAMES)}, {others}", hint=hint)

@@ -383,6 +383,8 @@ def test_crashes_and_hangs_end_with_an_error(libc: str) -> None:
         hu.accuracy("exp", "f32", f"{libc}:abort", samples=10)
     with pytest.raises(Unsupported, match=r"pause did not end in 0.5 s at the argument 0x"):
         hu.accuracy("exp", "f32", f"{libc}:pause", samples=10, seconds=0.5)
+    with pytest.raises(Unsupported, match="exit:codes ended the process at the argument 0x00"):
+        hu.accuracy("negf", "f8E5M2", f"{libc}:exit:codes")
     with pytest.raises(Unsupported, match="undefined symbol: halfulp_nothing"):
         hu.accuracy("exp", "f32", f"{libc}:halfulp_nothing", samples=10)
     with pytest.raises(Unsupported, match="C has no f8E5M2 to pass: write .*:codes"):

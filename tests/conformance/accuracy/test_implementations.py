@@ -64,6 +64,29 @@ def test_files_that_do_not_fit(tmp_path: Path, results: Any) -> None:
     (tmp_path / "words.dat").write_text("what is this?")
     with pytest.raises(InputError, match="no format that could be recognised"):
         hu.accuracy("tanh", "f8E5M2", tmp_path / "words.dat")
+    (tmp_path / "empty.hex").touch()
+    with pytest.raises(InputError, match="is empty"):
+        hu.accuracy("tanh", "f8E5M2", tmp_path / "empty.hex")
+    (tmp_path / "no.npy").write_text("garbage")
+    with pytest.raises(InputError, match="is not a file of NumPy"):
+        hu.accuracy("tanh", "f8E5M2", tmp_path / "no.npy")
+    (tmp_path / "no.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="is not text"):
+        hu.accuracy("tanh", "f8E5M2", tmp_path / "no.txt")
+
+
+def test_a_file_has_its_own_arguments(tmp_path: Path, results: Any) -> None:
+    path = written(tmp_path, "codes.hex", results)
+    own: list[dict[str, Any]] = [{"samples": 10}, {"exhaustive": True}, {"between": (1, 2)}]
+    for choices in own:
+        with pytest.raises(InputError, match="the arguments that it holds"):
+            hu.accuracy("tanh", "f8E5M2", path, **choices)
+
+
+@pytest.mark.parametrize("spelling", ["./file.c:f", ".:f", ":f", "module:"])
+def test_spellings_that_name_no_function(spelling: str) -> None:
+    with pytest.raises(InputError, match="does not name a Python function"):
+        hu.accuracy("tanh", "f8E5M2", spelling)
 
 
 @pytest.mark.parametrize("name", ["testfloat"])
