@@ -15,9 +15,11 @@ from halfulp.conformance.accuracy.implementations.by_arrays import codes_of
 from halfulp.conformance.accuracy.questions import Question
 from halfulp.conformance.comparing.inputs import every_input
 from halfulp.conformance.oracles.oracle import Answer
+from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats.format import Notes
+from halfulp.conformance.vectors.recipe import case_of
 from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.interp.ir.errors import InputError
 
@@ -95,7 +97,20 @@ class RecordedResults:
                     return ints_to_codes(found, fmt.bits, (len(found),))
         return None
 
+    def _refuse_other_vectors(self, asked: Question) -> None:
+        """Raise InputError for vectors whose metadata, in the file beside them, names another op or other types."""
+        beside = Path(self.name).with_suffix(".json")
+        if not beside.is_file() or beside == Path(self.name):
+            return
+        source = metadata.from_text(beside.read_bytes(), str(beside)).get("source", {})
+        if "op" not in source:
+            return
+        held, case = case_of(source), asked.case
+        if (held.op, held.operands, held.results) != (case.op, case.operands, case.results):
+            raise InputError(f"{self.name} has vectors of {held}, as {beside} says, and not of {case}")
+
     def _rows(self, asked: Question) -> Iterator[tuple[Codes, ...]]:
+        self._refuse_other_vectors(asked)
         against, notes = CheckedAgainst(OpComputation(asked.case, asked.profile)), Notes()
         arguments = CheckVectorsArguments(file=self.name, flags=None)
         with opened(self.name) as (file, head):

@@ -6,7 +6,7 @@ import json
 
 from halfulp import plot
 from halfulp.accuracies import accuracy
-from halfulp.command.console import DIFFERENT, SUCCESS, write
+from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, say, write
 from halfulp.command.options.accuracy import AccuracyArguments
 from halfulp.command.semantics import profile_named, properties_of
 from halfulp.command.sources import Sources
@@ -44,6 +44,9 @@ def execute(arguments: AccuracyArguments, sources: Sources) -> int:
     else:
         write("".join(f"{line}\n" for line in found.lines()) + _verdict(found, arguments.max_ulp))
     accepted = found.correct if arguments.max_ulp is None else found.within(arguments.max_ulp)
+    if accepted and found.tally.unanswered:
+        say(f"{found.tally.unanswered:,} arguments have no answer, so nothing is known of them")
+        return UNSUPPORTED
     return SUCCESS if accepted else DIFFERENT
 
 

@@ -28,7 +28,7 @@ in hexadecimal, one a line).
 """
 _CODES = """\
 exit codes: 0 all results correctly rounded, or within --max-ulp; 1 they are not; 2 usage or I-O error;
-            3 the implementation is missing, fails, or answers nothing
+            3 the implementation is missing or fails, or some arguments have no answer
 """
 
 

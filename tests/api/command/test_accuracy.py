@@ -81,3 +81,12 @@ def test_a_picture(tmp_path: Path) -> None:
     assert done.code == 0
     assert path.read_text(encoding="utf-8").startswith("<?xml")
     assert halfulp(*EXACT, "--plot", str(tmp_path / "errors.gif")).code == 2
+
+
+@pytest.mark.mlir
+def test_arguments_without_an_answer_keep_the_gate_shut() -> None:
+    done = halfulp(
+        "accuracy", "arith.truncf", "--from", "f32", "--type", "bf16", "--against", "mlir-fold", "--samples", "5"
+    )
+    assert done.code == 3
+    assert "arguments have no answer" in done.err
