@@ -8,8 +8,8 @@ from math import prod
 from halfulp.conformance.whole_programs.generator.declared import cases, elementwise_ops, random_properties
 from halfulp.conformance.whole_programs.generator.grower import Grower, Row, Unfit
 from halfulp.interp.declare.declarations import OpDefinition
+from halfulp.interp.dialects.indices import DYNAMIC
 from halfulp.interp.dialects.ub import POISON_ATTR
-from halfulp.interp.dialects.vector import DYNAMIC
 from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

@@ -30,9 +30,10 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.dialects import iree_gpu as gpu
-from halfulp.interp.dialects.linalg import ITERATOR_TYPE
+from halfulp.interp.dialects.elements import Function, Operands
+from halfulp.interp.dialects.indices import undefined
+from halfulp.interp.dialects.linalg.ops import ITERATOR_TYPE
 from halfulp.interp.dialects.memref.evaluate import living
-from halfulp.interp.dialects.tensor import Function, Operands, undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
-from halfulp.interp.dialects.tensor import undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported

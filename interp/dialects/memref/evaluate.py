@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.interp.dialects.tensor import undefined
-from halfulp.interp.ir import attributes as at
+from halfulp.interp.dialects.indices import numbers, out_of_bounds, static_numbers, undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Operation
@@ -29,9 +28,6 @@ from halfulp.semantics.poison import Origin
 from halfulp.semantics.swizzle import places
 
 Slots = Sequence[Any]
-
-DYNAMIC = -(1 << 63)
-"""The mark in a list of static numbers for one that an operand gives."""
 
 # --- operands ---------------------------------------------------------------------------------------------------------
 
@@ -54,21 +50,6 @@ def living(op: Operation, slot: Any, which: int) -> Buffer:
     if buffer.allocation.freed is not None:
         raise undefined(op, f"the memory of operand {which} was freed by memref.dealloc{buffer.allocation.freed}")
     return buffer
-
-
-def signed(op: Operation, slots: Slots, settings: Settings) -> tuple[int, ...]:
-    """Return index operands as signed numbers. Raises UndefinedBehavior for poison."""
-    half = 1 << (settings.index_width - 1)
-    numbers = []
-    for slot in slots:
-        code = slot
-        if code.__class__ is not int:
-            value = lift(slot, ty.INDEX)
-            if value.poison is not None:
-                raise undefined(op, f"an index is poison: {value.origin()}")
-            code = int(value.bits)
-        numbers.append(code - 2 * half if code & half else code)
-    return tuple(numbers)
 
 
 def _outside(op: Operation, buffer: Buffer, indices: tuple[int, ...]) -> UndefinedBehavior:
@@ -94,7 +75,7 @@ def _place(op: Operation, slots: Slots, which: int, swizzled: bool, settings: Se
     for index, size, stride in zip(slots[which + 1 :], buffer.shape, buffer.strides, strict=True):
         # A negative index is a large code.
         if index.__class__ is not int or index >= size:
-            return _checked_place(op, buffer, signed(op, slots[which + 1 :], settings), swizzled)
+            return _checked_place(op, buffer, numbers(op, slots[which + 1 :], settings), swizzled)
         place += index * stride
     return _moved(op, buffer, place - buffer.offset) if swizzled and buffer.swizzle is not None else place
 
@@ -176,7 +157,7 @@ def store(op: Operation, settings: Settings) -> Function:
 def _block(op: Operation, slots: Slots, which: int, type_: ty.Type, settings: Settings) -> Any:
     """Return the part of memory that a vector is: a buffer and, where that is swizzled, the places of the elements."""
     buffer = living(op, slots[which], which)
-    indices = signed(op, slots[which + 1 :], settings)
+    indices = numbers(op, slots[which + 1 :], settings)
     extents = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
     taken = (1,) * (len(indices) - len(extents)) + extents
     if any(not 0 <= index <= size - count for index, size, count in zip(indices, buffer.shape, taken, strict=True)):
@@ -233,13 +214,13 @@ def allocate(op: Operation, settings: Settings) -> Function:
     shape_of_type = type_.shape
 
     def make(run: Run, slots: Slots) -> tuple[Any, ...]:
-        numbers = signed(op, slots, settings)
-        given = iter(numbers)
-        shape = tuple(next(given) if size is None else size for size in shape_of_type)
+        given = numbers(op, slots, settings)
+        sizes = iter(given)
+        shape = tuple(next(sizes) if size is None else size for size in shape_of_type)
         if any(size < 0 for size in shape):
             raise undefined(op, f"the shape {list(shape)} has a negative size")
         check_allocation(type_, shape, settings)
-        symbols = numbers[dynamic:]
+        symbols = given[dynamic:]
         try:
             strides, offset = chosen_layout(type_, shape, symbols)
         except TypeMismatch as error:
@@ -278,7 +259,7 @@ def dimension(op: Operation, settings: Settings) -> Function:
 
     def dim(run: Run, slots: Slots) -> tuple[Any, ...]:
         shape = buffer_in(op, slots[0], 0).shape
-        (axis,) = signed(op, slots[1:], settings)
+        (axis,) = numbers(op, slots[1:], settings)
         if not 0 <= axis < len(shape):
             raise undefined(op, f"dimension {axis} of a memref of rank {len(shape)}")
         return (shape[axis],)
@@ -304,13 +285,6 @@ def cast(op: Operation, settings: Settings) -> Function:
     return recast
 
 
-def static_numbers(op: Operation, name: str) -> tuple[int | None, ...]:
-    """Return the numbers of a list of a view, with None where an operand gives the number."""
-    numbers = op.properties[f"static_{name}"]
-    assert isinstance(numbers, at.DenseArrayAttr)
-    return tuple(None if number == DYNAMIC else number for number in numbers.values)
-
-
 def subview(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.subview: a part of a buffer, which must lie inside it. A swizzle ends here."""
     type_ = op.results[0].type
@@ -321,12 +295,12 @@ def subview(op: Operation, settings: Settings) -> Function:
 
     def view(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = buffer_in(op, slots[0], 0)
-        given = iter(signed(op, slots[1:], settings))
+        given = iter(numbers(op, slots[1:], settings))
         offsets, sizes, steps = (
-            tuple([next(given) if number is None else number for number in numbers]) for numbers in written
+            tuple([next(given) if number is None else number for number in each]) for each in written
         )
         for axis, (size, start, count, step) in enumerate(zip(buffer.shape, offsets, sizes, steps, strict=True)):
-            problem = _out_of_bounds(axis, size, start, count, step)
+            problem = out_of_bounds(axis, size, start, count, step)
             if problem:
                 raise undefined(op, problem)
         start = buffer.offset + sum(a * b for a, b in zip(offsets, buffer.strides, strict=True))
@@ -340,22 +314,6 @@ def subview(op: Operation, settings: Settings) -> Function:
         return (buffer.part(type_, start, sizes, strides),)
 
     return view
-
-
-def _out_of_bounds(axis: int, size: int, start: int, count: int, step: int) -> str | None:
-    """Return why a part does not lie inside one dimension, in the words of the verifier, or None."""
-    if start < 0:
-        return f"expected offsets to be non-negative, but got {start}"
-    if count < 0:
-        return f"expected sizes to be non-negative, but got {count}"
-    if not count:
-        return None
-    if start >= size:
-        return f"offset {axis} is out-of-bounds: {start} >= {size}"
-    last = start + (count - 1) * step
-    if last < 0:
-        return f"slice along dimension {axis} runs out-of-bounds: {last} < 0"
-    return f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}" if last >= size else None
 
 
 def _reduced(

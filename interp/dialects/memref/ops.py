@@ -20,6 +20,7 @@ from halfulp.interp.declare.declarations import (
 )
 from halfulp.interp.declare.operands import operand_sizes
 from halfulp.interp.declare.type_rules import TypeRule
+from halfulp.interp.dialects.indices import static_numbers
 from halfulp.interp.dialects.memref import evaluate as ops
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -178,7 +179,7 @@ def _verify_subview(op: Operation) -> str | None:
     assert op.definition is not None
     rank = len(source.shape or ())
     given = operand_sizes(op, op.definition) or [1, 0, 0, 0]
-    lists = [ops.static_numbers(op, name) for name in ("offsets", "sizes", "strides")]
+    lists = [static_numbers(op, name) for name in ("offsets", "sizes", "strides")]
     for word, numbers, values in zip(("offset", "size", "stride"), lists, given[1:], strict=True):
         if len(numbers) != rank:
             return f"expected {rank} {word} values, got {len(numbers)}"

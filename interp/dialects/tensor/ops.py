@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,80 +11,22 @@ import numpy as np
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Slot
 from halfulp.interp.declare.type_rules import TypeRule, derived_type
+from halfulp.interp.dialects.elements import Function, Operands, picked, repeated, replaced, stacked
+from halfulp.interp.dialects.indices import element_at, numbers, undefined
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import UndefinedBehavior, spell_place
+from halfulp.interp.ir.errors import spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Pure
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
+from halfulp.interp.values.element_layout import code_layout, shape_conflict
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 
 tensor = Dialect("tensor", partial=True)
 
-Operands = tuple[Value, ...]
-Function = Callable[[Run, Operands], tuple[Any, ...]]
-
 _INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
 _DYNAMIC_SIZES = Slot("dynamicSizes", c.INDEX, Arity.VARIADIC)
-
-
-def undefined(op: Operation, message: str) -> UndefinedBehavior:
-    """Return the error for an op that is undefined on its operands."""
-    return UndefinedBehavior(f"{op.name}: undefined behaviour: {message}", location=op.location, op=op.name)
-
-
-def numbers(op: Operation, values: Operands, settings: Settings) -> tuple[int, ...]:
-    """Return index operands as signed numbers. Raises UndefinedBehavior for poison."""
-    half = 1 << (settings.index_width - 1)
-    result = []
-    for value in values:
-        if value.poison is not None:
-            raise undefined(op, f"an index is poison: {value.origin()}")
-        code = int(value.bits)
-        result.append(code - 2 * half if code & half else code)
-    return tuple(result)
-
-
-def element_at(op: Operation, shape: tuple[int, ...], indices: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the indices if they lie inside the shape. Raises UndefinedBehavior."""
-    if len(indices) != len(shape) or any(not 0 <= k < n for k, n in zip(indices, shape, strict=True)):
-        raise undefined(op, f"index {list(indices)} is outside the shape {spell_shape(shape)}")
-    return indices
-
-
-def picked(value: Value, index: tuple[Any, ...], type_: ty.Type) -> Value:
-    """Return a part of a value."""
-    poison = None if value.poison is None else np.asarray(value.poison[index])
-    if poison is not None and not poison.any():
-        poison = None
-    open_ = None if value.open is None else np.asarray(value.open[index])
-    return Value(type_, np.asarray(value.bits[index]).copy(), poison, open_, value.origins)
-
-
-def replaced(run: Run, whole: Value, index: tuple[Any, ...], part: Value) -> Value:
-    """Return ``whole`` with ``part`` in place of what is at ``index``."""
-    bits = whole.bits.copy()
-    bits[index] = part.bits
-    poison = open_ = None
-    if whole.poison is not None or part.poison is not None:
-        poison = np.zeros(whole.shape, np.uint16) if whole.poison is None else whole.poison.copy()
-        poison[index] = 0 if part.poison is None else part.poison
-    if whole.open is not None or part.open is not None:
-        open_ = np.zeros(whole.shape, np.uint8) if whole.open is None else whole.open.copy()
-        open_[index] = 0 if part.open is None else part.open
-    if poison is not None and not poison.any():
-        poison = None
-    return Value(whole.type, bits, poison, open_, None if poison is None else run.origins)
-
-
-def repeated(value: Value, shape: tuple[int, ...], type_: ty.Type, axes: int = 0) -> Value:
-    """Return a value repeated over new leading axes; ``axes`` is its own rank in the result."""
-    bits = np.broadcast_to(value.bits, shape + value.bits.shape[axes:])
-    poison = None if value.poison is None else np.broadcast_to(value.poison, shape)
-    open_ = None if value.open is None else np.broadcast_to(value.open, shape)
-    return Value(type_, bits, poison, open_, value.origins)
 
 
 def result_shape(op: Operation, type_: ty.Type, sizes: tuple[int, ...], settings: Settings) -> tuple[int, ...]:
@@ -136,18 +78,6 @@ def _from_elements(op: Operation, settings: Settings) -> Function:
         return (stacked(run, elements, shape, type_),)
 
     return make
-
-
-def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type) -> Value:
-    """Return scalars as the elements of an array, in row-major order."""
-    bits = np.stack([value.bits for value in elements])
-    bits = bits.reshape(shape + bits.shape[1:])
-    poison = open_ = None
-    if any(value.poison is not None for value in elements):
-        poison = np.array([0 if v.poison is None else int(v.poison) for v in elements], np.uint16).reshape(shape)
-    if any(value.open is not None for value in elements):
-        open_ = np.array([0 if v.open is None else int(v.open) for v in elements], np.uint8).reshape(shape)
-    return Value(type_, bits, poison, open_, None if poison is None else run.origins)
 
 
 def _extract(op: Operation, settings: Settings) -> Function:

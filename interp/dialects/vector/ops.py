@@ -9,9 +9,10 @@ from typing import Any
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Unprefixed
 from halfulp.interp.declare.type_rules import TypeRule
+from halfulp.interp.dialects.elements import Function, Operands, picked, repeated, replaced
+from halfulp.interp.dialects.indices import DYNAMIC, element_at, numbers
 from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
 from halfulp.interp.dialects.memref.ops import MEMREF
-from halfulp.interp.dialects.tensor import Function, Operands, element_at, numbers, picked, repeated, replaced
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
@@ -27,9 +28,6 @@ from halfulp.interp.values.printed import printed
 from halfulp.interp.values.value import Value
 
 vector = Dialect("vector", partial=True)
-
-DYNAMIC = -(1 << 63)
-"""The mark in ``static_position`` for an index that an operand gives."""
 
 PUNCTUATION = vector.enum(
     EnumDefinition(

@@ -1,0 +1,60 @@
+"""Parts of values: take them, replace them, repeat them, and put scalars together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from halfulp.interp.ir import types as ty
+from halfulp.interp.run.frames import Run
+from halfulp.interp.values.value import Value
+
+Operands = tuple[Value, ...]
+Function = Callable[[Run, Operands], tuple[Any, ...]]
+
+
+def picked(value: Value, index: tuple[Any, ...], type_: ty.Type) -> Value:
+    """Return a part of a value."""
+    poison = None if value.poison is None else np.asarray(value.poison[index])
+    if poison is not None and not poison.any():
+        poison = None
+    open_ = None if value.open is None else np.asarray(value.open[index])
+    return Value(type_, np.asarray(value.bits[index]).copy(), poison, open_, value.origins)
+
+
+def replaced(run: Run, whole: Value, index: tuple[Any, ...], part: Value) -> Value:
+    """Return ``whole`` with ``part`` in place of what is at ``index``."""
+    bits = whole.bits.copy()
+    bits[index] = part.bits
+    poison = open_ = None
+    if whole.poison is not None or part.poison is not None:
+        poison = np.zeros(whole.shape, np.uint16) if whole.poison is None else whole.poison.copy()
+        poison[index] = 0 if part.poison is None else part.poison
+    if whole.open is not None or part.open is not None:
+        open_ = np.zeros(whole.shape, np.uint8) if whole.open is None else whole.open.copy()
+        open_[index] = 0 if part.open is None else part.open
+    if poison is not None and not poison.any():
+        poison = None
+    return Value(whole.type, bits, poison, open_, None if poison is None else run.origins)
+
+
+def repeated(value: Value, shape: tuple[int, ...], type_: ty.Type, axes: int = 0) -> Value:
+    """Return a value repeated over new leading axes; ``axes`` is its own rank in the result."""
+    bits = np.broadcast_to(value.bits, shape + value.bits.shape[axes:])
+    poison = None if value.poison is None else np.broadcast_to(value.poison, shape)
+    open_ = None if value.open is None else np.broadcast_to(value.open, shape)
+    return Value(type_, bits, poison, open_, value.origins)
+
+
+def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type) -> Value:
+    """Return scalars as the elements of an array, in row-major order."""
+    bits = np.stack([value.bits for value in elements])
+    bits = bits.reshape(shape + bits.shape[1:])
+    poison = open_ = None
+    if any(value.poison is not None for value in elements):
+        poison = np.array([0 if v.poison is None else int(v.poison) for v in elements], np.uint16).reshape(shape)
+    if any(value.open is not None for value in elements):
+        open_ = np.array([0 if v.open is None else int(v.open) for v in elements], np.uint8).reshape(shape)
+    return Value(type_, bits, poison, open_, None if poison is None else run.origins)

@@ -1,0 +1,67 @@
+"""Index operands, and positions in a shape; also the numbers that an op writes in its text or takes as operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import UndefinedBehavior
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.slots import lift
+from halfulp.interp.values.element_layout import spell_shape
+
+DYNAMIC = -(1 << 63)
+"""The mark in a list of static numbers for one that an operand gives."""
+
+
+def undefined(op: Operation, message: str) -> UndefinedBehavior:
+    """Return the error for an op that is undefined on its operands."""
+    return UndefinedBehavior(f"{op.name}: undefined behaviour: {message}", location=op.location, op=op.name)
+
+
+def numbers(op: Operation, slots: Sequence[Any], settings: Settings) -> tuple[int, ...]:
+    """Return index operands, as slots hold them, as signed numbers. Raises UndefinedBehavior for poison."""
+    half = 1 << (settings.index_width - 1)
+    result = []
+    for slot in slots:
+        code = slot
+        if code.__class__ is not int:
+            value = lift(slot, ty.INDEX)
+            if value.poison is not None:
+                raise undefined(op, f"an index is poison: {value.origin()}")
+            code = int(value.bits)
+        result.append(code - 2 * half if code & half else code)
+    return tuple(result)
+
+
+def element_at(op: Operation, shape: tuple[int, ...], indices: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the indices if they lie inside the shape. Raises UndefinedBehavior."""
+    if len(indices) != len(shape) or any(not 0 <= k < n for k, n in zip(indices, shape, strict=True)):
+        raise undefined(op, f"index {list(indices)} is outside the shape {spell_shape(shape)}")
+    return indices
+
+
+def static_numbers(op: Operation, name: str) -> tuple[int | None, ...]:
+    """Return the numbers of a list of a view, with None where an operand gives the number."""
+    written = op.properties[f"static_{name}"]
+    assert isinstance(written, at.DenseArrayAttr)
+    return tuple(None if number == DYNAMIC else number for number in written.values)
+
+
+def out_of_bounds(axis: int, size: int, start: int, count: int, step: int) -> str | None:
+    """Return why a part does not lie inside one dimension, in the words of the verifier, or None."""
+    if start < 0:
+        return f"expected offsets to be non-negative, but got {start}"
+    if count < 0:
+        return f"expected sizes to be non-negative, but got {count}"
+    if not count:
+        return None
+    if start >= size:
+        return f"offset {axis} is out-of-bounds: {start} >= {size}"
+    last = start + (count - 1) * step
+    if last < 0:
+        return f"slice along dimension {axis} runs out-of-bounds: {last} < 0"
+    return f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}" if last >= size else None
