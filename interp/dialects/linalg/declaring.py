@@ -26,6 +26,9 @@ linalg = Dialect("linalg", partial=True)
 ITERATOR_TYPE = linalg.enum(
     EnumDefinition("::mlir::utils::IteratorType", {"parallel": 0, "reduction": 1}, mnemonic="linalg.iterator_type")
 )
+TYPE_FN = linalg.enum(
+    EnumDefinition("::mlir::linalg::TypeFn", {"cast_signed": 0, "cast_unsigned": 1}, mnemonic="linalg.type_fn")
+)
 ITERATOR_TYPES_ATTR = c.array_of_enum("Iterator type should be an enum.", ITERATOR_TYPE)
 
 
@@ -35,6 +38,7 @@ def structured(
     custom: CustomForm,
     properties: Sequence[Property] = (),
     verify: Callable[[Operation], str | None] = rules.verify_blocks,
+    verify_regions: Callable[[Operation], str | None] = rules.verify_structured,
 ) -> OpDefinition:
     """Declare a structured op. ``reader``: the functions that give its maps and its iterators."""
     STRUCTURES[f"linalg.{mnemonic}"] = reader
@@ -48,5 +52,5 @@ def structured(
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         named_arguments=argument_names,
         verify=verify,
-        verify_regions=rules.verify_structured,
+        verify_regions=verify_regions,
     )

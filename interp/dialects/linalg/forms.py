@@ -22,6 +22,9 @@ from halfulp.interp.text.op_printer import OpPrinter
 Body = Callable[[OpParser, Operation, Block], None]
 """Writes the ops of a named op's body into its block, which has its arguments."""
 
+MEMOIZED = "linalg.memoized_indexing_maps"
+"""The attribute in which MLIR keeps the maps of a named op with fixed loops. It is not printed."""
+
 _SHOWN = ("doc", "indexing_maps", "iterator_types", "library_call")
 """The properties of linalg.generic that stand in front; all others stand after ``attrs =``."""
 
@@ -218,7 +221,7 @@ def named_form(body: Body, arguments: int) -> CustomForm:
 
     def print_(printer: OpPrinter, operation: Operation) -> str:
         entries = {**operation.attributes, **operation.properties}
-        text = print_attributes(printer, entries)
+        text = print_attributes(printer, entries, (MEMOIZED,))
         return text + print_operands(printer, operation) + print_results(printer, operation)
 
     return CustomForm(parser, print_)
