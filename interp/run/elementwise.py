@@ -59,7 +59,7 @@ class Places:
 
     def complete(self, error: UndefinedBehavior, offending: Mask) -> UndefinedBehavior:
         """Add the lanes in which it happened to an error."""
-        by_lane = offending.reshape(len(offending), -1).any(axis=1) if self.lead else None
+        by_lane = np.asarray(offending.reshape(len(offending), -1).any(axis=1)) if self.lead else None
         return in_lanes(error, self.lanes, by_lane)
 
 

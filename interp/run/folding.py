@@ -3,9 +3,9 @@
 The order is the profile's `reduction_order`. It decides how floats are added. All other combinations go in sequence:
 the accumulator with the first element, the result with the second, and so on.
 
-In sequence, quicker ways give the same bits: NumPy's running sums, each of which rounds once; pairs of neighbours first,
-for a combination that is associative; Python integers, for few lanes. Where an element is poison, where results are
-marked as unspecified, or where an op may fail, each element is one step of the op.
+In sequence, quicker ways give the same bits: NumPy's running sums, each of which rounds once; pairs of neighbours
+first, for a combination that is associative; Python integers, for few lanes. Where an element is poison, where results
+are marked as unspecified, or where an op may fail, each element is one step of the op.
 """
 
 from __future__ import annotations
@@ -115,13 +115,9 @@ class Fold:
         if faults:
             ids = self._step.with_faults(run, (first,), lanes, ids, faults, names(0))
         codes = codes.reshape(first.bits.shape)
-        return Value(
-            first.type,
-            codes if ids is None else zeroed(codes, ids),
-            ids,
-            None,
-            (ids is not None and run.origins) or None,
-        )
+        if ids is None:
+            return Value(first.type, codes)
+        return Value(first.type, zeroed(codes, ids), ids, None, run.origins)
 
     def _quickly(self, run: Run, first: Value, rows: Value, names: Names) -> Value | None:
         """Return the result in sequence by a quicker way, where there is one. Nothing is poison, and nothing fails."""

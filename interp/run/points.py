@@ -95,12 +95,8 @@ class PointwiseStep(ElementwiseStep):
         if outcome.faults:
             ids = self.with_faults(run, full, shape, ids, outcome.faults, places)
         open_ = self._open(full, codes, outcome.results, shape) if self.settings.track_open else None
-        return tuple(
-            [
-                self._result(type_, bits, ids, open_, run)
-                for type_, bits in zip(self.result_types, outcome.results, strict=True)
-            ]
-        )
+        results = zip(self.result_types, outcome.results, strict=True)
+        return tuple([self._result(type_, bits, ids, open_, run) for type_, bits in results])
 
 
 def _of_rank(value: Value, rank: int) -> Value:

@@ -321,9 +321,11 @@ class _Out:
         arrays = (self._bits, self._poison, self._open) if value is None else (value.bits, value.poison, value.open)
         lead, order = self._space.lead, list(self._space.order)
         axes = [*range(lead), *(lead + order.index(d) for d in self._order)]
-        bits, poison, open_ = (
-            None if array is None else array.transpose(*axes, *range(len(axes), array.ndim)) for array in arrays
-        )
+
+        def moved(array: Any) -> Any:
+            return None if array is None else array.transpose(*axes, *range(len(axes), array.ndim))
+
+        bits, poison, open_ = map(moved, arrays)
         if poison is not None and not poison.any():
             poison = None
         return Value(self._type, bits, poison, open_, None if poison is None else self._run.origins)

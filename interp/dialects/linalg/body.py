@@ -182,12 +182,9 @@ def _extract(op: Operation, operands: tuple[int, ...]) -> Compute:
             index: Value = values[number]
             if index.poison is not None:
                 where = first_place(index.poison != 0)
-                raise part.points.complete(
-                    undefined(
-                        op, f"an index is poison{part.points.text(where, index.poisoned)[0]}: {index.origin(*where)}"
-                    ),
-                    index.poisoned,
-                )
+                at_point, _ = part.points.text(where, index.poisoned)
+                error = undefined(op, f"an index is poison{at_point}: {index.origin(*where)}")
+                raise part.points.complete(error, index.poisoned)
             outside = index.bits >= np.uint64(shape[axis])
             if outside.any():
                 where = first_place(outside)

@@ -42,7 +42,7 @@ def _on_tensors(op: Operation, compiler: Compiler) -> Step:
 
 
 def _on_buffers(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of a structured op on buffers: on whole arrays where no operand overlaps one that is written."""
+    """Return the action of a structured op on buffers: on whole arrays where no operand overlaps a written one."""
     structure = structure_of(op)
     plan = plan_of(structure)
     assert plan is not None

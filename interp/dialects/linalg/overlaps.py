@@ -39,6 +39,6 @@ def _overlap(one: Buffer, other: Buffer) -> bool:
     if one.allocation is not other.allocation:
         return False
     try:
-        return np.shares_memory(one.view(), other.view(), _WORK)
+        return np.shares_memory(one.view(), other.view(), _WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True

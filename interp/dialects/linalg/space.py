@@ -187,10 +187,8 @@ class View:
         )
         over = self._value.ndim - len(indices)
         whole = (slice(None),) * over + indices
-        found = [
-            None if array is None else array[whole]
-            for array in (self._value.bits, self._value.poison, self._value.open)
-        ]
+        value = self._value
+        found = [None if array is None else array[whole] for array in (value.bits, value.poison, value.open)]
         if self._space.lead and not over:
             found = [None if array is None else array[np.newaxis] for array in found]
         return found

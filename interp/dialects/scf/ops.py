@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.declare.type_rules import same_type
-from halfulp.interp.dialects.scf import forms
+from halfulp.interp.dialects.scf import forms, parallel, parallel_forms
 from halfulp.interp.dialects.scf import region_rules as regions
 from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
@@ -278,5 +278,37 @@ scf.op(
     operands=(Slot("results", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=regions.verify_yield,
+    evaluate=Control(_yield),
+)
+scf.op(
+    "parallel",
+    custom=parallel_forms.PARALLEL,
+    operands=(
+        *(Slot(name, c.INDEX, Arity.VARIADIC) for name in ("lowerBound", "upperBound", "step")),
+        Slot("initVals", c.ANY, Arity.VARIADIC),
+    ),
+    results=_RESULTS,
+    regions=(RegionSlot("region"),),
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    verify=parallel.verify_parallel,
+    verify_regions=parallel.verify_parallel_regions,
+    implicit_terminator="scf.reduce",
+    evaluate=Control(parallel.parallel, in_lanes=parallel.alone),
+)
+scf.op(
+    "reduce",
+    custom=parallel_forms.REDUCE,
+    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    regions=(RegionSlot("reductions", Arity.VARIADIC),),
+    traits=(Trait.TERMINATOR,),
+    verify=parallel.verify_reduce,
+    evaluate=Control(parallel.reduce, in_lanes=parallel.alone),
+)
+scf.op(
+    "reduce.return",
+    "$result attr-dict `:` type($result)",
+    operands={"result": c.ANY},
+    traits=(Trait.TERMINATOR,),
+    verify=parallel.verify_reduce_return,
     evaluate=Control(_yield),
 )
