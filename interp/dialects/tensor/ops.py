@@ -15,6 +15,7 @@ from halfulp.interp.dialects import slices
 from halfulp.interp.dialects.elements import Function, Operands, picked, repeated, replaced, stacked
 from halfulp.interp.dialects.indices import element_at, numbers, undefined
 from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
+from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.dialects.tensor import padding, reshaping, slicing
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import spell_place
@@ -354,5 +355,5 @@ tensor.op(
     "$value attr-dict `:` type($value)",
     operands={"value": c.ANY},
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    evaluate=Control(lambda op, compiler: compiler.on_yield(compiler.slots(op.operands))),
+    evaluate=Control(yielded),
 )
