@@ -49,6 +49,14 @@ def element_shape(codes: Codes, width: int) -> tuple[int, ...]:
     return codes.shape[:-1] if width > LIMB_BITS else codes.shape
 
 
+def signed_integers(codes: Codes, width: int) -> npt.NDArray[np.int64]:
+    """Return codes of signed integers of 0 to 64 bits as numbers."""
+    if not width:
+        return np.zeros(codes.shape, np.int64)
+    spare = np.int64(LIMB_BITS - width)
+    return np.asarray((codes.astype(np.uint64).view(np.int64) << spare) >> spare)
+
+
 def limbs_to_ints(limbs: Codes) -> list[int]:
     """Convert an array with a trailing limb axis to Python integers, flat, in row-major order."""
     size = limbs.shape[-1] * 8

@@ -9,7 +9,15 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, element_shape, ints_to_codes, storage_dtype
+from halfulp.fp_formats.codes import (
+    Codes,
+    Mask,
+    codes_to_ints,
+    element_shape,
+    ints_to_codes,
+    signed_integers,
+    storage_dtype,
+)
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, poison
 
 Overflow = Literal["wrap", "saturate", "poison"]
@@ -78,11 +86,7 @@ def outside(
 
 def _extended(codes: Codes, width: int, signed: bool) -> npt.NDArray[np.uint64]:
     """Return codes of up to 64 bits, extended to 64 bits by sign or by zeros."""
-    extended = np.array(codes, np.uint64)
-    if not signed or not width:
-        return extended
-    spare = np.int64(64 - width)
-    return np.asarray((extended.view(np.int64) << spare) >> spare).view(np.uint64)
+    return signed_integers(codes, width).view(np.uint64) if signed else np.array(codes, np.uint64)
 
 
 def _outside(codes: Codes, width: int, signed: bool, low: int, high: int) -> tuple[Mask, Mask]:

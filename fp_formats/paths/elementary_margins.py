@@ -44,7 +44,7 @@ def unary(
     for start in range(0, a.size, CHUNK):
         part = slice(start, start + CHUNK)
         found = _unary(name, src, flat[part], rounding, policy, dst, specification)
-        _put(ArrayResult(codes, poison, flags), part, found, slice(None))
+        put(ArrayResult(codes, poison, flags), part, found, slice(None))
     shaped = ArrayResult(codes.reshape(a.shape), poison.reshape(a.shape), flags.reshape(a.shape))
     return shaped if poison.any() else shaped._replace(poison=None)
 
@@ -60,36 +60,40 @@ def _unary(
 ) -> ArrayResult:
     row = APPROXIMATIONS[name]
     x = conversions.convert(src, _F64, a).codes.view(np.float64)
-    ordinary = np.flatnonzero(_ordinary(src, x, policy))
-    y = row.near(x[ordinary])
+    usual = np.flatnonzero(ordinary(x, least_operand(src, policy)))
+    y = row.near(x[usual])
     outside = np.isnan(y)
     certain = settled(y, row.margin, dst) & ~outside
     rounded = round_f64(dst, y[certain].view(np.uint64), rounding, policy, want_flags=True)
     # The others, one of those that are alike: all outside of the domain are.
-    other = ordinary[~certain]
+    other = usual[~certain]
     alike = np.where(outside[~certain], np.nan, row.alike(x[other]))
     _, first, which = np.unique(alike.view(np.uint64), return_index=True, return_inverse=True)
     special = np.ones(a.size, np.bool_)
-    special[ordinary] = False
+    special[usual] = False
     apart = np.flatnonzero(special)
     codes, same = np.unique(a[apart], return_inverse=True)
     found = specification(np.concatenate((a[other[first]], codes)))
     result = ArrayResult(np.empty(a.size, dst.storage_dtype), np.zeros(a.size, np.bool_), np.empty(a.size, np.uint8))
-    _put(result, ordinary[certain], rounded, slice(None))
-    _put(result, other, found, which)
-    _put(result, apart, found, first.size + same)
+    put(result, usual[certain], rounded, slice(None))
+    put(result, other, found, which)
+    put(result, apart, found, first.size + same)
     return result
 
 
-def _ordinary(src: FloatFormat, x: Reals, policy: FloatPolicy) -> Mask:
-    """Tell which operands the claims of margins are about."""
+def least_operand(fmt: FloatFormat, policy: FloatPolicy) -> float:
+    """Return the magnitude below which an operand other than zero is not itself."""
+    return 2.0**fmt.emin if policy.flushing(fmt).operands else 0.0
+
+
+def ordinary(x: Reals, least: float) -> Mask:
+    """Tell which operands the claims of margins are about. ``least``: as `least_operand` returns it."""
     magnitude = np.absolute(x)
-    least = 2.0**src.emin if policy.flushing(src).operands else 2.0**-FARTHEST
-    found: Mask = (magnitude >= least) & (magnitude < 2.0**FARTHEST)
+    found: Mask = (magnitude >= max(least, 2.0**-FARTHEST)) & (magnitude < 2.0**FARTHEST)
     return found
 
 
-def _put(result: ArrayResult, where: Index | slice, part: ArrayResult, which: Index | slice) -> None:
+def put(result: ArrayResult, where: Index | slice, part: ArrayResult, which: Index | slice) -> None:
     """Write some elements of a part to these places of a result."""
     for whole, each in zip(result, part, strict=True):
         if whole is not None and each is not None:

@@ -13,11 +13,12 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.codes import Codes, Mask, signed_integers
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.exact.encoding import round_f64
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths.elementary_margins import least_operand, ordinary, put
 from halfulp.fp_formats.paths.error_free import Index
 from halfulp.fp_formats.paths.margins import FARTHEST, LONGEST_MANTISSA, Approximation, Reals, Side, fits, settled
 from halfulp.fp_formats.policy import FloatPolicy
@@ -191,11 +192,11 @@ def binary(
 
     ``specification`` computes the elements that are not settled.
     """
-    row, least = PAIRS[name], _least(fmt, policy)
+    row, least = PAIRS[name], least_operand(fmt, policy)
 
     def chunk(x: Codes, z: Codes) -> tuple[Reals, Mask]:
         pair = np.stack([_numbers(fmt, x), _numbers(fmt, z)])
-        first, second = (_ordinary(each, least) for each in pair)
+        first, second = (ordinary(each, least) for each in pair)
         if not row.zeros:
             return pair, first & second
         return pair, (first | (pair[0] == 0)) & (second | (pair[1] == 0)) & (first | second)
@@ -215,13 +216,13 @@ def of_integer(
     specification: Specification,
 ) -> ArrayResult:
     """Return ``powf`` or ``rootn`` of a row of codes and a row of signed integers of 1 to 64 bits, with flags."""
-    row, least, unused = PAIRS[name], _least(fmt, policy), 64 - width
+    row, least = PAIRS[name], least_operand(fmt, policy)
 
     def chunk(x: Codes, k: Codes) -> tuple[Reals, Mask]:
         first = _numbers(fmt, x)
-        integers = (k.astype(np.uint64) << np.uint64(unused)).view(np.int64) >> np.int64(unused)
+        integers = signed_integers(k, width)
         numbers = np.where(np.absolute(integers) <= _EXACT_INTEGERS, integers.astype(np.float64), _NONE)
-        return np.stack([first, numbers]), _ordinary(first, least) & (np.absolute(numbers) > 0)
+        return np.stack([first, numbers]), ordinary(first, least) & (np.absolute(numbers) > 0)
 
     return _of_pairs(row, chunk, least, a, n, rounding, policy, dst, specification)
 
@@ -229,18 +230,6 @@ def of_integer(
 def _numbers(fmt: FloatFormat, codes: Codes) -> Reals:
     numbers: Reals = conversions.convert(fmt, _F64, codes).codes.view(np.float64)
     return numbers
-
-
-def _least(fmt: FloatFormat, policy: FloatPolicy) -> float:
-    """Return the magnitude below which an operand other than zero is not itself."""
-    return 2.0**fmt.emin if policy.flushing(fmt).operands else 0.0
-
-
-def _ordinary(x: Reals, least: float) -> Mask:
-    """Tell which operands the claims of margins are about."""
-    magnitude = np.absolute(x)
-    found: Mask = (magnitude >= max(least, 2.0**-FARTHEST)) & (magnitude < 2.0**FARTHEST)
-    return found
 
 
 def _of_pairs(
@@ -262,13 +251,13 @@ def _of_pairs(
         pair, ordinary = chunk(a[part], b[part])
         y, certain = _settled(row, pair, ordinary, dst)
         rounded = round_f64(dst, y[certain].view(np.uint64), rounding, policy, want_flags=True)
-        _put(result, start + np.flatnonzero(certain), rounded, slice(None))
+        put(result, start + np.flatnonzero(certain), rounded, slice(None))
         rest.append(start + np.flatnonzero(~certain))
         label = np.where(ordinary, np.where(np.isnan(y), _OUTSIDE, _ALONE), _labels(pair, least))
         labels.append(label[~certain])
     where, label = np.concatenate(rest), np.concatenate(labels)
     first, which = _different(a[where], b[where], label)
-    _put(result, where, specification(a[where[first]], b[where[first]]), which)
+    put(result, where, specification(a[where[first]], b[where[first]]), which)
     return result if result.poison is not None and result.poison.any() else result._replace(poison=None)
 
 
@@ -316,10 +305,3 @@ def _different(a: Codes, b: Codes, labels: npt.NDArray[np.int64]) -> tuple[Index
     which = np.empty(order.size, np.intp)
     which[order] = np.cumsum(fresh) - 1
     return order[fresh], which
-
-
-def _put(result: ArrayResult, where: Index, part: ArrayResult, which: Index | slice) -> None:
-    """Write some elements of a part to these places of a result."""
-    for whole, each in zip(result, part, strict=True):
-        if whole is not None and each is not None:
-            whole[where] = each[which]

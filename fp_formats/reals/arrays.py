@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, ints_to_codes, limbs_to_ints
+from halfulp.fp_formats.codes import Codes, Mask, ints_to_codes, limbs_to_ints, signed_integers
 from halfulp.fp_formats.exact import conversions, core
 from halfulp.fp_formats.exact.core import ArrayResult, Packed, RoundingOptions
 from halfulp.fp_formats.exact.encoding import round_pack
@@ -69,7 +69,7 @@ def binary(
     want_flags: bool = False,
 ) -> Settled:
     """Return what `halfulp.fp_formats.reals.elementary.binary` returns, for codes of one dimension and one length."""
-    function = _ball_of_two(name)
+    function = FUNCTIONS_OF_TWO[name].ball
     first, finite = operands(fmt, a, policy)
     second, other = operands(fmt, b, policy)
     return settled(lambda: map(function, first, second), finite & other, rounding, policy, dst or fmt, want_flags)
@@ -90,9 +90,8 @@ def of_integer(
 
     ``n``: codes of signed integers of ``width`` bits, from 1 to 64.
     """
-    function = _ball_of_two(name)
-    unused = LIMB_BITS - width
-    integers = (n.astype(np.uint64) << np.uint64(unused)).view(np.int64) >> np.int64(unused)
+    function = FUNCTIONS_OF_TWO[name].ball
+    integers = signed_integers(n, width)
     balls, finite = operands(fmt, a, policy)
     known = finite & (integers != 0)
     if name == "rootn":
@@ -100,12 +99,6 @@ def of_integer(
     # Where nothing is known, any degree serves.
     degrees = map(arb, np.where(known, integers, 1).tolist())
     return settled(lambda: map(function, balls, degrees), known, rounding, policy, dst or fmt, want_flags)
-
-
-def _ball_of_two(name: str) -> Callable[[arb, arb], arb]:
-    # Arb's own power multiplies where the exponent is a small integer: a short power has no error. It is NaN where
-    # no real power exists.
-    return pow if name == "powf" else FUNCTIONS_OF_TWO[name].ball
 
 
 def _negative(fmt: FloatFormat, codes: Codes) -> Mask:

@@ -262,12 +262,6 @@ def _power_far(x: Fraction, y: Fraction) -> Near | Huge | None:
     return None
 
 
-def _power_ball(x: arb, y: arb) -> arb:
-    magnitude = (y * abs(x).log()).exp()
-    odd = y.is_integer() and not (y / 2).is_integer()
-    return -magnitude if x < 0 and odd else magnitude
-
-
 _ROOTS = (
     SpecialCase(lambda x, n: is_zero(n), _NOT_A_NUMBER, "the degree 0 gives a NaN"),
     _NAN_OPERAND,
@@ -317,8 +311,9 @@ _ROWS = (
         "hypot", ("x", "y"), lambda x, y: (x * x + y * y).sqrt(), _DISTANCES, _exact_distance, _distance_far,
         "sqrt(x**2 + y**2)", "where the sum is the square of a rational number", FACTORS,
     ),
+    # Arb's own power multiplies where the exponent is a small integer: a short power has no error.
     FunctionOfTwo(
-        "powf", ("x", "y"), _power_ball, _POWERS, _exact_power, _power_far,
+        "powf", ("x", "y"), pow, _POWERS, _exact_power, _power_far,
         "x**y", "where the root of x of y's denominator is rational", FACTORS,
     ),
     FunctionOfTwo(

@@ -8,6 +8,7 @@ from functools import cache
 from halfulp.interp.declare.declarations import AttributeConstraint, TypeConstraint, TypeKind
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 
 
 def _is_float(type_: ty.Type) -> bool:
@@ -66,6 +67,7 @@ MEMREF_KIND = TypeKind("builtin.memref", lambda type_: isinstance(type_, ty.MemR
 
 ANY = TypeConstraint("any type", lambda type_: True)
 INTEGER_OR_INDEX = TypeConstraint("signless integer or index", _is_signless_or_index)
+SHAPED = TypeConstraint("shaped of any type values", lambda type_: isinstance(type_, ty.ShapedType))
 INTEGER = TypeConstraint("integer", lambda type_: isinstance(type_, ty.IntegerType))
 BOOL = TypeConstraint("1-bit signless integer", _is_bool)
 FUNCTION = TypeConstraint("function type", _is_function, _FUNCTION)
@@ -155,10 +157,24 @@ INTEGER_64_ATTR = AttributeConstraint(
     "64-bit signless integer attribute",
     lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I64,
 )
+NON_NEGATIVE_ATTR = AttributeConstraint(
+    "64-bit signless integer attribute whose minimum value is 0",
+    lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I64 and attribute.value >= 0,
+)
 INDEX_ATTR = AttributeConstraint(
     "index attribute",
     lambda attribute: isinstance(attribute, at.IntegerAttr) and isinstance(attribute.type, ty.IndexType),
 )
+
+
+def array_of_enum(description: str, enum: EnumDefinition) -> AttributeConstraint:
+    """Return the constraint of an array of cases of an enum."""
+    return AttributeConstraint(
+        description,
+        lambda attribute: isinstance(attribute, at.ArrayAttr) and all(map(enum.accepts, attribute.elements)),
+    )
+
+
 AFFINE_MAP_ATTR = AttributeConstraint("AffineMap attribute", _of(at.AffineMapAttr))
 AFFINE_MAP_ARRAY_ATTR = AttributeConstraint("indexing affine maps", _array_of(at.AffineMapAttr))
 DICTIONARY_ATTR = AttributeConstraint("dictionary of named attribute values", _of(at.DictionaryAttr))

@@ -164,8 +164,9 @@ class OpDefinition:
     front, which is added unless the message is `Unprefixed`) or None. ``verify_regions`` does the same after the inside
     of the op was verified. ``verify_symbols`` raises VerifyError for a wrong use of the symbols in reach.
     ``named_results``: the printed names of the results (``%low, %high``), or a function of the op that returns them;
-    None means "one more of the same name", and the empty tuple means numbers. ``implicit_terminator``: the op that may
-    be left out at the end of a region. ``evaluate``: one of the evaluator classes of `halfulp.interp.run.evaluators`,
+    None means "one more of the same name", and the empty tuple means numbers. ``named_arguments``: a function of the op
+    that returns the printed names of the arguments of its entry blocks. ``implicit_terminator``: the op that may be
+    left out at the end of a region. ``evaluate``: one of the evaluator classes of `halfulp.interp.run.evaluators`,
     or None: executing the op is `Unsupported`. ``default_dialect``: the dialect whose ops may be written without its
     name inside the regions. ``assume``: for an op that is made without text (`interp.declare.build`). It takes the
     properties and the number of operands, adds the properties that may be left out there, and returns the operands'
@@ -188,6 +189,7 @@ class OpDefinition:
     verify_symbols: Callable[[Op, Mapping[str, Op]], None] | None = None
     evaluate: Any = None
     named_results: tuple[str, ...] | Callable[[Op], tuple[str | None, ...]] = ()
+    named_arguments: Callable[[Op], Sequence[str]] | None = None
     implicit_terminator: str | None = None
     since: Schema = Schema.MLIR22
     default_dialect: str = ""

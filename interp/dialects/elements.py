@@ -104,3 +104,23 @@ def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type
     if any(value.open is not None for value in elements):
         open_ = np.array([0 if v.open is None else int(v.open) for v in elements], np.uint8).reshape(shape)
     return Value(type_, bits, poison, open_, None if poison is None else run.origins)
+
+
+def rearranged(
+    value: Value, type_: ty.Type, move: Callable[[npt.NDArray[Any], tuple[int, ...]], npt.NDArray[Any]]
+) -> Value:
+    """Return a value whose elements were moved.
+
+    ``move``: gets an array and the shape of what one element takes in it, the last axes, and returns the moved array.
+    """
+    trailing = value.bits.shape[len(value.shape) :]
+    poison = None if value.poison is None else move(value.poison, ())
+    if poison is not None and not poison.any():
+        poison = None
+    open_ = None if value.open is None else move(value.open, ())
+    return Value(type_, move(value.bits, trailing), poison, open_, None if poison is None else value.origins)
+
+
+def reshaped(value: Value, type_: ty.Type, shape: tuple[int, ...]) -> Value:
+    """Return a value with the same elements, in row-major order, in another shape."""
+    return rearranged(value, type_, lambda array, trailing: array.reshape(shape + trailing))

@@ -1,11 +1,10 @@
-"""Index operands, and positions in a shape; also the numbers that an op writes in its text or takes as operands."""
+"""Index operands, and positions in a shape."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
@@ -42,26 +41,3 @@ def element_at(op: Operation, shape: tuple[int, ...], indices: tuple[int, ...]) 
     if len(indices) != len(shape) or any(not 0 <= k < n for k, n in zip(indices, shape, strict=True)):
         raise undefined(op, f"index {list(indices)} is outside the shape {spell_shape(shape)}")
     return indices
-
-
-def static_numbers(op: Operation, name: str) -> tuple[int | None, ...]:
-    """Return the numbers of a list of a view, with None where an operand gives the number."""
-    written = op.properties[f"static_{name}"]
-    assert isinstance(written, at.DenseArrayAttr)
-    return tuple(None if number == DYNAMIC else number for number in written.values)
-
-
-def out_of_bounds(axis: int, size: int, start: int, count: int, step: int) -> str | None:
-    """Return why a part does not lie inside one dimension, in the words of the verifier, or None."""
-    if start < 0:
-        return f"expected offsets to be non-negative, but got {start}"
-    if count < 0:
-        return f"expected sizes to be non-negative, but got {count}"
-    if not count:
-        return None
-    if start >= size:
-        return f"offset {axis} is out-of-bounds: {start} >= {size}"
-    last = start + (count - 1) * step
-    if last < 0:
-        return f"slice along dimension {axis} runs out-of-bounds: {last} < 0"
-    return f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}" if last >= size else None

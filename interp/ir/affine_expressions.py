@@ -9,9 +9,11 @@ printed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
+from typing import Any
 
 _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 
@@ -279,6 +281,30 @@ def known_product(a: int | None, b: int | None) -> int | None:
     if a == 0 or b == 0:
         return 0
     return None if a is None or b is None else a * b
+
+
+_COMPUTE: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "*": operator.mul,
+    "floordiv": operator.floordiv,
+    "ceildiv": lambda a, b: -(-a // b),
+    "mod": operator.mod,
+}
+
+
+def evaluated(expr: AffineExpr, dimensions: Sequence[Any], symbols: Sequence[Any] = ()) -> Any:
+    """Return the value of an expression: Python integers give an exact integer, arrays an array.
+
+    Raises ZeroDivisionError for a division of Python integers by 0.
+    """
+    if isinstance(expr, Dimension):
+        return dimensions[expr.position]
+    if isinstance(expr, Symbol):
+        return symbols[expr.position]
+    if isinstance(expr, AffineConstant):
+        return expr.value
+    assert isinstance(expr, Binary)
+    return _COMPUTE[expr.operator](evaluated(expr.lhs, dimensions, symbols), evaluated(expr.rhs, dimensions, symbols))
 
 
 OPERATORS: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {

@@ -47,10 +47,14 @@ class Printer(OpPrinter):
                 next_value, next_argument, next_conflict = counters
             used = dict(outer)
             nested: list[Region] = []
+            suggested = self._suggested_arguments(region)
             for order, block in enumerate(region.blocks):
                 labels[block] = f"^bb{order}"
                 for argument in block.arguments:
-                    if order == 0:
+                    if order == 0 and argument.index < len(suggested):
+                        name, next_conflict = _unique(suggested[argument.index], used, next_conflict)
+                        values[argument] = f"%{name}"
+                    elif order == 0:
                         name, next_conflict = _unique(f"arg{next_argument}", used, next_conflict)
                         values[argument] = f"%{name}"
                         next_argument += 1
@@ -63,6 +67,13 @@ class Printer(OpPrinter):
                     if operation.regions:
                         nested.extend(operation.regions)
             stack.extend((inner, next_value, next_argument, next_conflict, used) for inner in nested)
+
+    def _suggested_arguments(self, region: Region) -> Sequence[str]:
+        """Return the names that the op around a region suggests for the arguments of its entry block."""
+        definition = None if region.parent is None else region.parent.definition
+        if self.generic or definition is None or definition.named_arguments is None:
+            return ()
+        return definition.named_arguments(region.parent)
 
     def _number_results(
         self, operation: Operation, next_value: int, used: dict[str, None], next_conflict: int

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.codes import Codes, signed_integers
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import specials_of
 from halfulp.fp_formats.formats import FORMATS
@@ -121,8 +121,7 @@ def _integers(op: TileOp, a: Codes, b: Codes, c: Codes) -> Codes:
     """Compute on integers: exact, modulo the width of C."""
 
     def signed(name: str, codes: Codes) -> Integers:
-        unused = 64 - int(name[1:])
-        return np.asarray(codes.astype(np.uint64).view(np.int64) << unused >> unused)
+        return signed_integers(codes, int(name[1:]))
 
     total = np.matmul(signed(op.a, a), signed(op.b, b)) + signed(op.c, c)
     return np.asarray((total & ((1 << int(op.d[1:])) - 1)).astype(c.dtype))

@@ -32,7 +32,7 @@ from halfulp.fp_formats.codes import Codes
 from halfulp.interp.dialects import iree_gpu as gpu
 from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.indices import undefined
-from halfulp.interp.dialects.linalg.ops import ITERATOR_TYPE
+from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE
 from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

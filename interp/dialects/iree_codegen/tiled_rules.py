@@ -8,7 +8,7 @@ from typing import Any
 
 from halfulp.interp.declare.type_rules import TypeRule
 from halfulp.interp.dialects import iree_gpu as gpu
-from halfulp.interp.dialects.linalg.ops import ITERATOR_TYPE
+from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.interp.dialects.indices import numbers, out_of_bounds, static_numbers, undefined
+from halfulp.interp.dialects.indices import numbers, undefined
+from halfulp.interp.dialects.slices import part_of, written
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Operation
@@ -290,23 +291,16 @@ def subview(op: Operation, settings: Settings) -> Function:
     type_ = op.results[0].type
     assert isinstance(type_, ty.MemRefType)
     assert op.definition is not None
-    written = [static_numbers(op, name) for name in ("offsets", "sizes", "strides")]
+    lists = written(op)
     rank = len(type_.shape or ())
 
     def view(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = buffer_in(op, slots[0], 0)
-        given = iter(numbers(op, slots[1:], settings))
-        offsets, sizes, steps = (
-            tuple([next(given) if number is None else number for number in each]) for each in written
-        )
-        for axis, (size, start, count, step) in enumerate(zip(buffer.shape, offsets, sizes, steps, strict=True)):
-            problem = out_of_bounds(axis, size, start, count, step)
-            if problem:
-                raise undefined(op, problem)
+        offsets, sizes, steps = part_of(op, lists, slots[1:], buffer.shape, settings)
         start = buffer.offset + sum(a * b for a, b in zip(offsets, buffer.strides, strict=True))
         strides = tuple([a * b for a, b in zip(steps, buffer.strides, strict=True)])
         if rank < len(sizes):
-            ones = [axis for axis, size in enumerate(written[1]) if size == 1]
+            ones = [axis for axis, size in enumerate(lists.sizes) if size == 1]
             sizes, strides = _reduced(type_, ones, sizes, strides, start)
         conflict = layout_conflict(type_, sizes, (strides, start))
         if conflict:

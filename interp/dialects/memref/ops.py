@@ -20,8 +20,8 @@ from halfulp.interp.declare.declarations import (
 )
 from halfulp.interp.declare.operands import operand_sizes
 from halfulp.interp.declare.type_rules import TypeRule
-from halfulp.interp.dialects.indices import static_numbers
 from halfulp.interp.dialects.memref import evaluate as ops
+from halfulp.interp.dialects.slices import FORM, OPERANDS, PROPERTIES, verify_inside, verify_written, written
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import known_product, known_sum
@@ -179,25 +179,10 @@ def _verify_subview(op: Operation) -> str | None:
     assert op.definition is not None
     rank = len(source.shape or ())
     given = operand_sizes(op, op.definition) or [1, 0, 0, 0]
-    lists = [static_numbers(op, name) for name in ("offsets", "sizes", "strides")]
-    for word, numbers, values in zip(("offset", "size", "stride"), lists, given[1:], strict=True):
-        if len(numbers) != rank:
-            return f"expected {rank} {word} values, got {len(numbers)}"
-        if values != numbers.count(None):
-            return f"expected {numbers.count(None)} dynamic {word} values"
-    offsets, sizes, steps = lists
-    for axis, (size, start, count, step) in enumerate(zip(source.shape or (), offsets, sizes, steps, strict=True)):
-        if start is not None and start < 0:
-            return f"expected offsets to be non-negative, but got {start}"
-        if count is not None and count < 0:
-            return f"expected sizes to be non-negative, but got {count}"
-        if size is None or start is None:
-            continue
-        if start >= size and count != 0:
-            return Unprefixed(f"offset {axis} is out-of-bounds: {start} >= {size}")
-        if count and step is not None and not 0 <= start + (count - 1) * step < size:
-            last = start + (count - 1) * step
-            return Unprefixed(f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}")
+    lists = written(op)
+    problem = verify_written(lists, rank, given[1:]) or verify_inside(lists, source.shape or ())
+    if problem:
+        return problem
     expected = viewed_type(source, *lists)
     if expected is None:
         return f"base type '{source}' is not strided"
@@ -291,14 +276,10 @@ memref.op(
 )
 memref.op(
     "subview",
-    "$source `` custom<DynamicIndexList>($offsets, $static_offsets) custom<DynamicIndexList>($sizes, $static_sizes) "
-    "custom<DynamicIndexList>($strides, $static_strides) attr-dict `:` type($source) `to` type($result)",
-    operands=(
-        Slot("source", MEMREF),
-        *(Slot(name, c.INDEX, Arity.VARIADIC) for name in ("offsets", "sizes", "strides")),
-    ),
+    f"$source `` {FORM} attr-dict `:` type($source) `to` type($result)",
+    operands=(Slot("source", MEMREF), *OPERANDS),
     results={"result": MEMREF},
-    properties=tuple(Property(f"static_{name}", c.INTEGER_64_ARRAY_ATTR) for name in ("offsets", "sizes", "strides")),
+    properties=PROPERTIES,
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=_verify_subview,
     named_results=("subview",),

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Slot
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.declare.type_rules import TypeRule, derived_type
+from halfulp.interp.dialects import slices
 from halfulp.interp.dialects.elements import Function, Operands, picked, repeated, replaced, stacked
 from halfulp.interp.dialects.indices import element_at, numbers, undefined
+from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
+from halfulp.interp.dialects.tensor import padding, reshaping, slicing
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import spell_place
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import Control, Pure
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.element_layout import code_layout, shape_conflict
@@ -272,4 +275,84 @@ tensor.op(
     verify=_compatible,
     named_results=("cast",),
     evaluate=Pure(_cast),
+)
+tensor.op(
+    "expand_shape",
+    "$src $reassociation `output_shape` custom<DynamicIndexList>($output_shape, $static_output_shape) attr-dict "
+    "`:` type($src) `into` type($result)",
+    operands=(Slot("src", c.RANKED_TENSOR), Slot("output_shape", c.INDEX, Arity.VARIADIC)),
+    results={"result": c.RANKED_TENSOR},
+    properties=(
+        Property("reassociation", REASSOCIATION_ATTR),
+        Property("static_output_shape", c.INTEGER_64_ARRAY_ATTR),
+    ),
+    verify=reshaping.verify_expand,
+    named_results=("expanded",),
+    evaluate=Pure(reshaping.expand),
+)
+tensor.op(
+    "collapse_shape",
+    "$src $reassociation attr-dict `:` type($src) `into` type($result)",
+    operands={"src": c.RANKED_TENSOR},
+    results={"result": c.RANKED_TENSOR},
+    properties=(Property("reassociation", REASSOCIATION_ATTR),),
+    verify=reshaping.verify_collapse,
+    named_results=("collapsed",),
+    evaluate=Pure(reshaping.collapse),
+)
+tensor.op(
+    "extract_slice",
+    f"$source `` {slices.FORM} attr-dict `:` type($source) `to` type($result)",
+    operands=(Slot("source", c.RANKED_TENSOR), *slices.OPERANDS),
+    results={"result": c.RANKED_TENSOR},
+    properties=slices.PROPERTIES,
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    verify=slicing.verify_extract,
+    named_results=("extracted_slice",),
+    evaluate=Pure(slicing.extract),
+)
+tensor.op(
+    "insert_slice",
+    f"$source `into` $dest `` {slices.FORM} attr-dict `:` type($source) `into` type($dest)",
+    operands=(Slot("source", c.RANKED_TENSOR), Slot("dest", c.RANKED_TENSOR), *slices.OPERANDS),
+    results={"result": c.RANKED_TENSOR},
+    properties=slices.PROPERTIES,
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    type_rules=(
+        derived_type(
+            "result", "dest", lambda type_: type_, "failed to verify that expected result type to match dest type"
+        ),
+    ),
+    verify=slicing.verify_insert,
+    named_results=("inserted_slice",),
+    evaluate=Pure(slicing.insert),
+)
+tensor.op(
+    "pad",
+    "$source (`nofold` $nofold^)? `low` `` custom<DynamicIndexList>($low, $static_low) "
+    "`high` `` custom<DynamicIndexList>($high, $static_high) $region attr-dict `:` type($source) `to` type($result)",
+    operands=(
+        Slot("source", c.RANKED_TENSOR),
+        Slot("low", c.INDEX, Arity.VARIADIC),
+        Slot("high", c.INDEX, Arity.VARIADIC),
+    ),
+    results={"result": c.RANKED_TENSOR},
+    properties=(
+        Property("nofold", c.UNIT_ATTR, optional=True),
+        Property("static_high", c.INTEGER_64_ARRAY_ATTR),
+        Property("static_low", c.INTEGER_64_ARRAY_ATTR),
+    ),
+    regions=(RegionSlot("region"),),
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    verify=padding.verify,
+    verify_regions=padding.verify_body,
+    named_results=("padded",),
+    evaluate=Control(padding.pad),
+)
+tensor.op(
+    "yield",
+    "$value attr-dict `:` type($value)",
+    operands={"value": c.ANY},
+    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    evaluate=Control(lambda op, compiler: compiler.on_yield(compiler.slots(op.operands))),
 )

@@ -1,0 +1,232 @@
+"""Custom forms of the structured ops, which MLIR writes by hand.
+
+All have the clauses ``ins(… : types)`` and ``outs(… : types)``. A named op leaves out its region, which follows from
+its operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.operands import SEGMENTS, move_inherent
+from halfulp.interp.dialects.linalg.structure import inputs_and_inits
+from halfulp.interp.ir.attributes import ArrayAttr, DenseArrayAttr, DictionaryAttr, StringAttr
+from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.types import I32, FunctionType, element_type
+from halfulp.interp.text.op_parser import OpParser
+from halfulp.interp.text.op_printer import OpPrinter
+
+Body = Callable[[OpParser, Operation, Block], None]
+"""Writes the ops of a named op's body into its block, which has its arguments."""
+
+MEMOIZED = "linalg.memoized_indexing_maps"
+"""The attribute in which MLIR keeps the maps of a named op with fixed loops. It is not printed."""
+
+_SHOWN = ("doc", "indexing_maps", "iterator_types", "library_call")
+"""The properties of linalg.generic that stand in front; all others stand after ``attrs =``."""
+
+
+class Parts:
+    """The parts that all structured ops have, as they are read: operands, their types, and attributes."""
+
+    def __init__(self) -> None:
+        self.operands: list[SSAValue] = []
+        self.inputs: list[Type] = []
+        self.inits: list[Type] = []
+        self.properties: dict[str, Attribute] = {}
+        self.attributes: dict[str, Attribute] = {}
+
+    @property
+    def segments(self) -> DenseArrayAttr:
+        """The numbers of inputs and of inits."""
+        return DenseArrayAttr(I32, (len(self.inputs), len(self.inits)))
+
+
+def read_parts(p: OpParser, definition: OpDefinition) -> Parts:
+    """Read ``<properties> {attributes} ins(…) outs(…)``, each of which may be absent."""
+    parts = Parts()
+    if p.take("<"):
+        at = p.pos
+        properties = p.attribute()
+        if not isinstance(properties, DictionaryAttr):
+            p.error(f"custom op '{definition.name}' expected a dictionary of properties", at)
+        parts.properties.update(properties.entries)
+        p.expect(">")
+    if p.tokens[p.pos] == "{":
+        p.dictionary(parts.attributes)
+    groups = []
+    for keyword, types in (("ins", parts.inputs), ("outs", parts.inits)):
+        names: list[int] = []
+        if p.take(keyword):
+            p.expect("(")
+            names = p.operand_tokens()
+            p.expect(":")
+            at = p.pos
+            types.extend(p.type_list())
+            p.expect(")")
+            if len(names) != len(types):
+                p.error(
+                    f"custom op '{definition.name}' number of operands and types do not match: got {len(names)} "
+                    f"operands and {len(types)} types",
+                    names[0] if names else at,
+                )
+        groups.append((names, types))
+    for names, types in groups:
+        parts.operands += [p.use(token, type) for token, type in zip(names, types, strict=True)]
+    return parts
+
+
+def read_results(p: OpParser) -> tuple[Type, ...]:
+    """Read ``-> types``, if it is there."""
+    return p.function_results() if p.take("->") else ()
+
+
+def print_operands(printer: OpPrinter, operation: Operation) -> str:
+    """Print `` ins(…) outs(…)``, each only if there are such operands."""
+    return "".join(
+        f" {keyword}({', '.join(map(printer.name, values))} : {', '.join(printer.type(v.type) for v in values)})"
+        for keyword, values in zip(("ins", "outs"), inputs_and_inits(operation), strict=True)
+        if values
+    )
+
+
+def print_results(printer: OpPrinter, operation: Operation) -> str:
+    """Print `` -> types``; nothing without results."""
+    types = [result.type for result in operation.results]
+    if not types:
+        return ""
+    texts = ", ".join(map(printer.type, types))
+    return f" -> {texts}" if len(types) == 1 and not isinstance(types[0], FunctionType) else f" -> ({texts})"
+
+
+def print_attributes(printer: OpPrinter, entries: Mapping[str, Attribute], elided: Iterable[str] = ()) -> str:
+    """Print a dictionary with a space in front, without some entries; nothing where none is left."""
+    hidden = {SEGMENTS, *elided}
+    shown = {name: attribute for name, attribute in entries.items() if name not in hidden}
+    return f" {printer.dictionary(shown)}" if shown else ""
+
+
+def argument_names(operation: Operation) -> Sequence[str]:
+    """Return the names that MLIR gives the arguments of the body."""
+    inputs, inits = inputs_and_inits(operation)
+    return ("in",) * len(inputs) + ("out",) * len(inits)
+
+
+# --- generic ----------------------------------------------------------------------------------------------------------
+
+
+def generic_form(iterator_type: EnumDefinition) -> CustomForm:
+    """Return the form of linalg.generic, which writes iterator types as strings."""
+
+    def parser(definition: OpDefinition) -> CustomParse:
+        def parse(p: OpParser, at: int) -> Operation:
+            first = p.pos
+            core = p.attribute()
+            if not isinstance(core, DictionaryAttr):
+                p.error(
+                    f"custom op '{definition.name}' invalid kind of attribute specified: expected builtin.dictionary, "
+                    f"but found '{core}'",
+                    first,
+                )
+            attributes = dict(core.entries)
+            attributes["iterator_types"] = _iterators(p, definition, attributes.get("iterator_types"), first)
+            parts = read_parts(p, definition)
+            attributes |= parts.attributes
+            if p.take("attrs"):
+                p.expect("=")
+                attributes |= p.optional_dictionary()
+            region = p.region(definition.name)
+            results = read_results(p)
+            properties = parts.properties
+            move_inherent(definition, properties, attributes)
+            properties[SEGMENTS] = parts.segments
+            return p.placed(
+                Operation(definition.name, definition, parts.operands, results, properties, attributes, [region]), at
+            )
+
+        return parse
+
+    def _iterators(p: OpParser, definition: OpDefinition, written: Attribute | None, at: int) -> Attribute:
+        if not isinstance(written, ArrayAttr):
+            p.error(f"custom op '{definition.name}' expected \"iterator_types\" array attribute", at)
+        found: list[Attribute] = []
+        for each in written.elements:
+            if isinstance(each, StringAttr):
+                if each.value not in iterator_type.cases:
+                    p.error(f"custom op '{definition.name}' unexpected iterator_type ({each.value})")
+                each = iterator_type.attribute(iterator_type.cases[each.value])
+            found.append(each)
+        return ArrayAttr(tuple(found))
+
+    def print_(printer: OpPrinter, operation: Operation) -> str:
+        entries = {**operation.attributes, **operation.properties}
+        shown = {name: entries[name] for name in _SHOWN if name in entries}
+        iterators = shown.get("iterator_types")
+        if isinstance(iterators, ArrayAttr):
+            shown["iterator_types"] = ArrayAttr(tuple(map(_as_string, iterators.elements)))
+        text = f" {printer.dictionary(shown)}" + print_operands(printer, operation)
+        others = print_attributes(printer, entries, _SHOWN)
+        text += f" attrs = {others}" if others else ""
+        return text + f" {printer.region(operation.regions[0], operation)}" + print_results(printer, operation)
+
+    return CustomForm(parser, print_)
+
+
+def _as_string(iterator: Attribute) -> Attribute:
+    return StringAttr(iterator.keywords) if isinstance(iterator, EnumAttr) else iterator
+
+
+# --- named ops --------------------------------------------------------------------------------------------------------
+
+
+def named_form(body: Body, arguments: int) -> CustomForm:
+    """Return the form of a named op whose region follows from its operands. ``arguments``: how many its body has."""
+
+    def parser(definition: OpDefinition) -> CustomParse:
+        def parse(p: OpParser, at: int) -> Operation:
+            parts = read_parts(p, definition)
+            if p.tokens[p.pos] == "{":
+                p.dictionary(parts.attributes)
+            results = read_results(p)
+            operands = (*parts.inputs, *parts.inits)
+            if len(operands) != arguments:
+                p.error(
+                    f"custom op '{definition.name}' [parseNamedStructuredOpRegion] ods-gen generated region expects "
+                    f"{arguments} args, got {len(operands)}",
+                    at,
+                )
+            move_inherent(definition, parts.properties, parts.attributes)
+            parts.properties[SEGMENTS] = parts.segments
+            block = Block()
+            operation = Operation(
+                definition.name,
+                definition,
+                parts.operands,
+                results,
+                parts.properties,
+                parts.attributes,
+                [Region([block])],
+            )
+            # As in MLIR, what the body holds has no location.
+            for type in operands:
+                block.add_argument(element_type(type))
+            p.placed(operation, at)
+            body(p, operation, block)
+            return operation
+
+        return parse
+
+    def print_(printer: OpPrinter, operation: Operation) -> str:
+        entries = {**operation.attributes, **operation.properties}
+        text = print_attributes(printer, entries, (MEMOIZED,))
+        return text + print_operands(printer, operation) + print_results(printer, operation)
+
+    return CustomForm(parser, print_)
+
+
+def yielding(p: OpParser, block: Block, values: Sequence[SSAValue]) -> None:
+    """End a body with linalg.yield of these values."""
+    block.append(Operation("linalg.yield", p.registry.find("linalg.yield"), list(values)))

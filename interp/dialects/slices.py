@@ -1,0 +1,122 @@
+"""Parts of tensors and memrefs by offsets, sizes and strides, each a number in the text or an operand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Arity, Property, Slot, Unprefixed
+from halfulp.interp.dialects.indices import DYNAMIC, numbers, undefined
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.settings import Settings
+
+LISTS = ("offsets", "sizes", "strides")
+OPERANDS = tuple(Slot(name, c.INDEX, Arity.VARIADIC) for name in LISTS)
+PROPERTIES = tuple(Property(f"static_{name}", c.INTEGER_64_ARRAY_ATTR) for name in LISTS)
+FORM = " ".join(f"custom<DynamicIndexList>(${name}, $static_{name})" for name in LISTS)
+
+
+class Written(NamedTuple):
+    """The lists of an op, with None where an operand gives the number."""
+
+    offsets: tuple[int | None, ...]
+    sizes: tuple[int | None, ...]
+    strides: tuple[int | None, ...]
+
+
+class Part(NamedTuple):
+    """The lists at run time. They lie inside the whole."""
+
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def index(self) -> tuple[slice, ...]:
+        """The part as an index of NumPy."""
+        return tuple(
+            slice(start, start + (count - 1) * step + 1, step) if count else slice(0, 0)
+            for start, count, step in zip(*self, strict=True)
+        )
+
+
+def static_numbers(op: Operation, name: str) -> tuple[int | None, ...]:
+    """Return the numbers of a list of a view, with None where an operand gives the number."""
+    written = op.properties[f"static_{name}"]
+    assert isinstance(written, at.DenseArrayAttr)
+    return tuple(None if number == DYNAMIC else number for number in written.values)
+
+
+def out_of_bounds(axis: int, size: int, start: int, count: int, step: int) -> str | None:
+    """Return why a part does not lie inside one dimension, in the words of the verifier, or None."""
+    if start < 0:
+        return f"expected offsets to be non-negative, but got {start}"
+    if count < 0:
+        return f"expected sizes to be non-negative, but got {count}"
+    if not count:
+        return None
+    if start >= size:
+        return f"offset {axis} is out-of-bounds: {start} >= {size}"
+    last = start + (count - 1) * step
+    if last < 0:
+        return f"slice along dimension {axis} runs out-of-bounds: {last} < 0"
+    return f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}" if last >= size else None
+
+
+def written(op: Operation) -> Written:
+    """Return the lists of an op."""
+    return Written(*(static_numbers(op, name) for name in LISTS))
+
+
+def verify_written(lists: Written, rank: int, given: Sequence[int]) -> str | None:
+    """Say why the lists do not fit a rank and the numbers of operands for each list, in the words of MLIR, or None."""
+    for word, each, count in zip(("offset", "size", "stride"), lists, given, strict=True):
+        if len(each) != rank:
+            return f"expected {rank} {word} values, got {len(each)}"
+        if count != each.count(None):
+            return f"expected {each.count(None)} dynamic {word} values"
+    return None
+
+
+def verify_inside(lists: Written, shape: Sequence[int | None]) -> str | None:
+    """Say why a part cannot lie inside a shape, in the words of MLIR, or None."""
+    for axis, (size, start, count, step) in enumerate(zip(shape, *lists, strict=True)):
+        if start is not None and start < 0:
+            return f"expected offsets to be non-negative, but got {start}"
+        if count is not None and count < 0:
+            return f"expected sizes to be non-negative, but got {count}"
+        if size is None or start is None:
+            continue
+        if start >= size and count != 0:
+            return Unprefixed(f"offset {axis} is out-of-bounds: {start} >= {size}")
+        if count and step is not None and not 0 <= start + (count - 1) * step < size:
+            last = start + (count - 1) * step
+            return Unprefixed(f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}")
+    return None
+
+
+def part_of(op: Operation, lists: Written, operands: Sequence[Any], shape: Sequence[int], settings: Settings) -> Part:
+    """Return the lists with operands in place. Raises UndefinedBehavior for a part that is not inside the shape."""
+    given: Iterator[int] = iter(numbers(op, operands, settings))
+    part = Part(*(tuple([next(given) if number is None else number for number in each]) for each in lists))
+    for axis, (size, start, count, step) in enumerate(zip(shape, *part, strict=True)):
+        problem = out_of_bounds(axis, size, start, count, step)
+        if problem:
+            raise undefined(op, problem)
+    return part
+
+
+def kept_axes(sizes: Sequence[int | None], reduced: Sequence[int | None]) -> tuple[int, ...] | None:
+    """Return the axes that remain where dimensions of size 1 are dropped until the sizes are those of ``reduced``.
+
+    None where there is no way. Of several ways it is the one that MLIR takes: the first axes that fit remain.
+    """
+    kept: list[int] = []
+    for axis, size in enumerate(sizes):
+        if len(kept) < len(reduced) and size == reduced[len(kept)]:
+            kept.append(axis)
+        elif size != 1:
+            return None
+    return tuple(kept) if len(kept) == len(reduced) else None
