@@ -19,23 +19,8 @@ from halfulp.semantics.poison import Origin
 
 Operands = tuple[Value, ...]
 Function = Callable[[Run, Operands], tuple[Any, ...]]
-Move = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-"""Moves the elements of an array, which may have axes behind those of the elements."""
-
-
-def moved(value: Value, type_: ty.Type, move: Move) -> Value:
-    """Return a value of ``type_`` with the elements where ``move`` puts them."""
-    poison = None if value.poison is None else np.asarray(move(value.poison))
-    if poison is not None and not poison.any():
-        poison = None
-    open_ = None if value.open is None else np.asarray(move(value.open))
-    return Value(type_, np.asarray(move(value.bits)), poison, open_, None if poison is None else value.origins)
-
-
-def reshaped(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
-    """Return a value of ``type_`` with the same elements in the same order."""
-    rank = len(value.shape)
-    return moved(value, type_, lambda array: array.reshape(shape + array.shape[rank:]))
+Move = Callable[[npt.NDArray[Any], tuple[int, ...]], npt.NDArray[Any]]
+"""Moves the elements of an array, of which each has the shape given second in the last axes."""
 
 
 def poison_ids(op: Operation, run: Run, settings: Settings, where: npt.NDArray[np.bool_], reason: str) -> Any:
@@ -106,13 +91,8 @@ def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type
     return Value(type_, bits, poison, open_, None if poison is None else run.origins)
 
 
-def rearranged(
-    value: Value, type_: ty.Type, move: Callable[[npt.NDArray[Any], tuple[int, ...]], npt.NDArray[Any]]
-) -> Value:
-    """Return a value whose elements were moved.
-
-    ``move``: gets an array and the shape of what one element takes in it, the last axes, and returns the moved array.
-    """
+def rearranged(value: Value, type_: ty.Type, move: Move) -> Value:
+    """Return a value whose elements were moved."""
     trailing = value.bits.shape[len(value.shape) :]
     poison = None if value.poison is None else move(value.poison, ())
     if poison is not None and not poison.any():

@@ -28,18 +28,14 @@ KIND = vector.enum(
     )
 )
 ITERATOR_TYPE = vector.enum(
-    EnumDefinition(
-        "::mlir::vector::IteratorType", {"parallel": 0, "reduction": 1}, mnemonic="vector.iterator_type"
-    )
+    EnumDefinition("::mlir::vector::IteratorType", {"parallel": 0, "reduction": 1}, mnemonic="vector.iterator_type")
 )
 
 # --- types ------------------------------------------------------------------------------------------------------------
 
 
 def _vectors(description: str, accepts: Callable[[ty.VectorType], bool]) -> TypeConstraint:
-    return TypeConstraint(
-        description, lambda type_: isinstance(type_, ty.VectorType) and accepts(type_), c.VECTOR.kind
-    )
+    return TypeConstraint(description, lambda type_: isinstance(type_, ty.VectorType) and accepts(type_), c.VECTOR.kind)
 
 
 def is_fixed(type_: ty.VectorType) -> bool:
@@ -74,7 +70,8 @@ FIXED_MASK = _vectors(
 )
 FLOATS = _vectors("vector of floating-point values", lambda type_: isinstance(type_.element, ty.FloatType))
 INDICES = _vectors(
-    "vector of integer or index values", lambda type_: isinstance(type_.element, ty.IntegerType | ty.IndexType)
+    "vector of integer or index values",
+    lambda type_: bool(type_.shape) and isinstance(type_.element, ty.IntegerType | ty.IndexType),
 )
 STEPS = _vectors(
     "vector of index values of ranks 1",

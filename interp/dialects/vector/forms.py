@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition, Trait
 from halfulp.interp.declare.operands import move_inherent
-from halfulp.interp.dialects.vector.attributes import ITERATOR_TYPE, KIND, scalable_dimensions, vector_of
+from halfulp.interp.dialects.vector.attributes import ITERATOR_TYPE, scalable_dimensions, vector_of
 from halfulp.interp.ir.attributes import ArrayAttr, DictionaryAttr, StringAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.dialect_attributes import EnumAttr
@@ -147,7 +147,12 @@ def _terminated(p: OpParser, region: Region, at: int) -> Region:
     if last.name == _YIELD:
         return region
     values: list[SSAValue] = list(last.results) if len(block.operations) == 1 else []
-    if values or len(block.operations) != 1 or last.definition is None or Trait.TERMINATOR not in last.definition.traits:
+    if (
+        values
+        or len(block.operations) != 1
+        or last.definition is None
+        or Trait.TERMINATOR not in last.definition.traits
+    ):
         block.append(p.placed(Operation(_YIELD, p.registry.find(_YIELD), values), at))
     return region
 
@@ -164,10 +169,8 @@ def _mask_parser(definition: OpDefinition) -> CustomParse:
         results = p.function_results() if p.take("->") else ()
         if len(operands) > 1 and not results:
             p.error(f"'{definition.name}' expects a result if passthru operand is provided", at)
-        values = [p.use(token, kind) for token, kind in zip(operands, (mask, *results[:1]), strict=True)]
-        return p.placed(
-            Operation(definition.name, definition, values, results, {}, entries, [region]), at
-        )
+        values = [p.use(token, kind) for token, kind in zip(operands, (mask, *results[:1]), strict=False)]
+        return p.placed(Operation(definition.name, definition, values, results, {}, entries, [region]), at)
 
     return parse
 

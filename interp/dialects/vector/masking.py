@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from halfulp.interp.dialects.elements import Function
 from halfulp.interp.dialects.vector import memory, reductions, transfers
@@ -13,13 +12,18 @@ from halfulp.interp.dialects.vector.transfer_rules import parts
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr
-from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.control import Compiler, passing
+from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.frames import Action, Run
+from halfulp.interp.run.steps import general_step
+from halfulp.interp.values.lanes import alike
+from halfulp.interp.values.value import Value
 
 _PASSTHRU = "vector.transfer_read"
 """The one op that takes a value for the lanes that the mask leaves out."""
 
-# --- masks of each op ---------------------------------------------------------------------------------------------------
+# --- masks of each op -----------------------------------------------------------------------------------------------
 
 
 def _of_shape(type_: ty.Type) -> ty.Type:
@@ -43,9 +47,7 @@ def _of_contract(op: Operation) -> ty.Type:
         assert isinstance(map_, AffineMapAttr)
         assert isinstance(value.type, ty.VectorType)
         dimensions = (expr.position for expr in map_.results if isinstance(expr, Dimension))
-        sizes |= dict(
-            zip(dimensions, zip(value.type.shape, scalable_dimensions(value.type), strict=True), strict=True)
-        )
+        sizes |= dict(zip(dimensions, zip(value.type.shape, scalable_dimensions(value.type), strict=True), strict=True))
     shape, flags = zip(*(sizes[dimension] for dimension in sorted(sizes)), strict=True)
     return vector_of(shape, ty.I1, flags)
 
@@ -82,9 +84,7 @@ def verify(op: Operation) -> str | None:
     if len(inner.results) != len(op.results):
         return "expects number of results to match maskable operation number of results"
     if list(inner.results) != end.operands:
-        return (
-            "expects all the results from the MaskableOpInterface to match all the values returned by the terminator"
-        )
+        return "expects all the results from the MaskableOpInterface to match all the values returned by the terminator"
     if [result.type for result in inner.results] != [result.type for result in op.results]:
         return "expects result type to match maskable operation result type"
     expected = _MASKABLE[inner.name][0](inner)
@@ -98,3 +98,50 @@ def verify(op: Operation) -> str | None:
         return "expects result when passthru argument is provided"
     same = op.operands[1].type == inner.results[0].type
     return None if same else "expects passthru type to match result type"
+
+
+# --- evaluation -------------------------------------------------------------------------------------------------------
+
+
+def _around(op: Operation) -> Operation | None:
+    """Return the vector.mask around an op."""
+    around = op.parent_op
+    return around if around is not None and around.name == "vector.mask" else None
+
+
+def _reads(op: Operation) -> Sequence[SSAValue]:
+    around = _around(op)
+    return op.operands if around is None else [*op.operands, *around.operands]
+
+
+def maskable(name: str) -> Pure:
+    """Return the evaluator of an op that may be inside vector.mask."""
+    build = _MASKABLE[f"vector.{name}"][1]
+    return Pure(lambda op, settings: build(op, settings, _around(op) is not None), reads=_reads)
+
+
+def mask(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of vector.mask. Without an op inside, the lanes left out have the other value."""
+    region, results = op.regions[0], compiler.slots(op.results)
+    if len(op.operands) < 2 or len(region.blocks[0].operations) > 1:
+        return passing((), compiler.region(region, compiler.resume(op)))
+
+    def choosing(sources: Sequence[int]) -> Action:
+        lanes, other = op.operands
+        values = [lanes, op.results[0], other]
+        read = compiler.slots([lanes]) + tuple(sources) + compiler.slots([other])
+        step = general_step(_choose, op, read, results, values)
+        return passing((step,), compiler.after())
+
+    return passing((), compiler.region(region, choosing))
+
+
+def _choose(run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+    lanes, one, other = alike(*operands)
+    return (reductions.chosen(run, lanes.bits != 0, one, other),)
+
+
+def leave(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of vector.yield."""
+    assert compiler.on_yield is not None
+    return compiler.on_yield(compiler.slots(op.operands))

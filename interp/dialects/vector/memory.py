@@ -136,7 +136,7 @@ def _signed(op: Operation, value: Value, lanes: Mask) -> Numbers:
     return (codes << shift).view(np.int64) >> shift.astype(np.int64)
 
 
-# --- where the lanes of an op lie ---------------------------------------------------------------------------------------
+# --- where the lanes of an op lie -------------------------------------------------------------------------------------
 
 Locate = Callable[[Operation, tuple[int, ...], Operands, Mask], Sequence[Numbers]]
 """Gives the indices of the active lanes from the start, the vector operands and the mask."""

@@ -13,10 +13,10 @@ from halfulp.interp.dialects.elements import (
     Function,
     Move,
     Operands,
-    moved,
     picked,
     poison_ids,
     poisoned,
+    rearranged,
     repeated,
     replaced,
     reshaped,
@@ -49,7 +49,7 @@ def _moving(build: Callable[[Operation, tuple[int, ...]], Move]) -> Pure:
         type_ = op.results[0].type
 
         def move(run: Run, operands: Operands) -> tuple[Any, ...]:
-            return (moved(operands[0], type_, build(op, static_shape(type_, settings))),)
+            return (rearranged(operands[0], type_, build(op, static_shape(type_, settings))),)
 
         return move
 
@@ -58,13 +58,13 @@ def _moving(build: Callable[[Operation, tuple[int, ...]], Move]) -> Pure:
 
 def _transposition(op: Operation, shape: tuple[int, ...]) -> Move:
     axes = integers(op.properties["permutation"])
-    return lambda array: array.transpose(*axes, *range(len(axes), array.ndim)).copy()
+    return lambda array, trailing: array.transpose(*axes, *range(len(axes), array.ndim)).copy()
 
 
 def _slice(op: Operation, shape: tuple[int, ...]) -> Move:
     starts = integers(op.properties["offsets"])
     place = tuple(slice(start, start + size) for start, size in zip(starts, shape, strict=False))
-    return lambda array: array[place].copy()
+    return lambda array, trailing: array[place].copy()
 
 
 TRANSPOSE = _moving(_transposition)
@@ -93,7 +93,7 @@ def shape_cast(op: Operation, settings: Settings) -> Function:
                 location=op.location,
                 op=op.name,
             )
-        return (reshaped(operands[0], shape, type_),)
+        return (reshaped(operands[0], type_, shape),)
 
     return cast
 
@@ -159,8 +159,7 @@ def _joined(one: Value, other: Value, type_: ty.Type, run: Run, move: Callable[[
         if first is None and second is None:
             return None
         parts = (
-            np.zeros(value.shape, dtype) if mask is None else mask
-            for value, mask in ((one, first), (other, second))
+            np.zeros(value.shape, dtype) if mask is None else mask for value, mask in ((one, first), (other, second))
         )
         return move(*parts)
 
@@ -228,9 +227,7 @@ def deinterleave(op: Operation, settings: Settings) -> Function:
 
     def parts(run: Run, operands: Operands) -> tuple[Any, ...]:
         outer = (slice(None),) * (len(operands[0].shape) - 1)
-        return tuple(
-            picked(operands[0], (*outer, slice(start, None, 2)), type_) for start, type_ in enumerate(types)
-        )
+        return tuple(picked(operands[0], (*outer, slice(start, None, 2)), type_) for start, type_ in enumerate(types))
 
     return parts
 

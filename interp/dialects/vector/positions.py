@@ -146,7 +146,7 @@ def _of_one_element(value: Value, type_: ty.Type, op: Operation) -> Value:
             location=op.location,
             op=op.name,
         )
-    return reshaped(value, tuple(size or 0 for size in ty.shape_of(type_) or ()), type_)
+    return reshaped(value, type_, tuple(size or 0 for size in ty.shape_of(type_) or ()))
 
 
 def insert(op: Operation, settings: Settings) -> Function:

@@ -16,8 +16,8 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.dialects.elements import Function, picked, poison_ids, rearranged, repeated, replaced, reshaped
 from halfulp.interp.dialects.elementwise import fastmath_of, format_of
-from halfulp.interp.dialects.elements import Function, moved, picked, poison_ids, repeated, replaced, reshaped
 from halfulp.interp.dialects.vector.attributes import integers, kind_of
 from halfulp.interp.dialects.vector.folding import arith_step, combining, folded
 from halfulp.interp.dialects.vector.memory import Mask, active_lanes
@@ -54,7 +54,7 @@ def _along(value: Value, axes: Sequence[int], type_: ty.Type) -> Iterator[Value]
     rank = len(value.shape)
     order = (*axes, *(axis for axis in range(rank) if axis not in axes))
     whole = ty.TensorType(tuple(value.shape[axis] for axis in order), value.element_type)
-    turned = moved(value, whole, lambda array: array.transpose(*order, *range(rank, array.ndim)))
+    turned = rearranged(value, whole, lambda array, trailing: array.transpose(*order, *range(rank, array.ndim)))
     for index in np.ndindex(turned.shape[: len(axes)]):
         yield picked(turned, index, type_)
 
@@ -71,7 +71,7 @@ def reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
             lanes = active_lanes(op, operands[-1])
             vector = picked(vector, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), type_))
         elif not vector.shape:
-            vector = reshaped(vector, (1,), ty.TensorType((1,), type_))
+            vector = reshaped(vector, ty.TensorType((1,), type_), (1,))
         if first is None and not vector.size:
             return (_neutral(op, kind, type_),)
         return (folded(run, step, first, _along(vector, (0,), type_)),)
@@ -142,7 +142,7 @@ def scan(op: Operation, settings: Settings) -> Function:
         source, initial = operands
         parts = list(_along(source, (axis,), part_type))
         if not parts:
-            return reshaped(source, source.shape, type_), initial
+            return reshaped(source, type_, source.shape), initial
         sums = [parts[0] if inclusive else initial]
         for part in parts[1:] if inclusive else parts[:-1]:
             sums.append(step.run(run, (sums[-1], part))[0])
@@ -169,10 +169,10 @@ def _spread(value: Value, dimensions: Sequence[int], order: Sequence[int]) -> Va
     places = [dimensions.index(dimension) for dimension in order if dimension in dimensions]
     shape = tuple(value.shape[dimensions.index(each)] if each in dimensions else 1 for each in order)
     whole = ty.TensorType(shape, value.element_type)
-    return moved(
+    return rearranged(
         value,
         whole,
-        lambda array: array.transpose(*places, *range(rank, array.ndim)).reshape(shape + array.shape[rank:]),
+        lambda array, trailing: array.transpose(*places, *range(rank, array.ndim)).reshape(shape + trailing),
     )
 
 
@@ -225,7 +225,9 @@ def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings:
     given = value.element_type
     if given == element:
         return value
-    if isinstance(given, ty.FloatType) != isinstance(element, ty.FloatType) or ty.width_of(given) >= ty.width_of(element):
+    if isinstance(given, ty.FloatType) != isinstance(element, ty.FloatType) or ty.width_of(given) >= ty.width_of(
+        element
+    ):
         raise Unsupported(
             f"{op.name}: what elements of type '{given}' are as '{element}' is not defined",
             location=op.location,
@@ -255,8 +257,12 @@ def outer_product(op: Operation, settings: Settings, masked: bool = False) -> Fu
 
     def product(run: Run, operands: Operands) -> tuple[Any, ...]:
         shape = static_shape(type_, settings)
-        column = reshaped(operands[0], operands[0].shape + (1,) * (len(shape) - 1), _ranked(operands[0], len(shape)))
-        factors = repeated(column, shape, type_, len(shape)), repeated(operands[1], shape, type_, len(operands[1].shape))
+        tall = operands[0].shape + (1,) * (len(shape) - 1)
+        column = reshaped(operands[0], ty.TensorType(tall, element), tall)
+        factors = (
+            repeated(column, shape, type_, len(shape)),
+            repeated(operands[1], shape, type_, len(operands[1].shape)),
+        )
         if together is not None:
             (result,) = together.run(run, (*factors, operands[2]))
         else:
@@ -268,13 +274,7 @@ def outer_product(op: Operation, settings: Settings, masked: bool = False) -> Fu
     return product
 
 
-def _ranked(value: Value, rank: int) -> ty.Type:
-    return ty.TensorType(value.shape + (1,) * (rank - 1), value.element_type)
-
-
-def _masked(
-    op: Operation, run: Run, settings: Settings, result: Value, operands: Operands, given: bool
-) -> Value:
+def _masked(op: Operation, run: Run, settings: Settings, result: Value, operands: Operands, given: bool) -> Value:
     lanes = active_lanes(op, operands[-1])
     if given:
         return chosen(run, lanes, result, operands[2])

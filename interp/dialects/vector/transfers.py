@@ -89,7 +89,9 @@ class _Transfer:
             spread = [1] * len(shape)
             for axis in order:
                 spread[axis] = shape[axis]
-            active = active & lanes.reshape([shape[axis] for axis in order]).transpose(np.argsort(order)).reshape(spread)
+            active = active & lanes.reshape([shape[axis] for axis in order]).transpose(np.argsort(order)).reshape(
+                spread
+            )
         return active
 
     def _outside(self, lane: Any, start: tuple[int, ...], size: tuple[int, ...]) -> Exception:
