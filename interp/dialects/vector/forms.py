@@ -168,7 +168,7 @@ def _mask_parser(definition: OpDefinition) -> CustomParse:
         mask = p.type()
         results = p.function_results() if p.take("->") else ()
         if len(operands) > 1 and not results:
-            p.error(f"'{definition.name}' expects a result if passthru operand is provided", at)
+            p.error(f"custom op '{definition.name}' expects a result if passthru operand is provided", at)
         values = [p.use(token, kind) for token, kind in zip(operands, (mask, *results[:1]), strict=False)]
         return p.placed(Operation(definition.name, definition, values, results, {}, entries, [region]), at)
 

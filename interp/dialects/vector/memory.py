@@ -66,7 +66,8 @@ def active_lanes(op: Operation, mask: Value) -> Mask:
     if mask.poison is not None:
         where = tuple(int(index) for index in np.argwhere(mask.poison)[0])
         raise undefined(op, f"the mask is poison at {list(where)}: {mask.origin(*where)}")
-    return mask.bits != 0
+    lanes: Mask = mask.bits != 0
+    return lanes
 
 
 def _places(buffer: Buffer, indices: Sequence[Numbers]) -> Numbers:

@@ -125,7 +125,8 @@ def _unpacked(codes: Codes, width: int) -> npt.NDArray[np.uint8]:
     """Return the bits of codes along a new last axis, the lowest first."""
     limbs = codes if width > LIMB_BITS else codes[..., np.newaxis]
     bits = (limbs[..., np.newaxis] >> np.arange(limbs.itemsize * 8, dtype=limbs.dtype)) & limbs.dtype.type(1)
-    return bits.astype(np.uint8).reshape(*limbs.shape[:-1], -1)[..., :width]
+    flat: npt.NDArray[np.uint8] = bits.astype(np.uint8).reshape(*limbs.shape[:-1], -1)
+    return flat[..., :width]
 
 
 def _packed(bits: npt.NDArray[np.uint8], element: ty.Type) -> Codes:
@@ -135,7 +136,7 @@ def _packed(bits: npt.NDArray[np.uint8], element: ty.Type) -> Codes:
     whole = np.zeros((*bits.shape[:-1], (trailing[0] if trailing else 1) * size), dtype)
     whole[..., : bits.shape[-1]] = bits
     limbs = whole.reshape(*bits.shape[:-1], -1, size) << np.arange(size, dtype=dtype)
-    codes = np.bitwise_or.reduce(limbs, axis=-1)
+    codes: Codes = np.bitwise_or.reduce(limbs, axis=-1)
     return codes if trailing else codes[..., 0]
 
 
@@ -152,8 +153,9 @@ def insert_slice(op: Operation, settings: Settings) -> Function:
     return insert
 
 
-def _joined(one: Value, other: Value, type_: ty.Type, run: Run, move: Callable[[Any, Any], Any]) -> Value:
+def _joined(operands: Operands, type_: ty.Type, run: Run, move: Callable[[Any, Any], Any]) -> Value:
     """Return a value that takes its elements from two others by ``move``, which is called for each kind of array."""
+    one, other = operands
 
     def masks(first: Any, second: Any, dtype: type) -> Any:
         if first is None and second is None:
@@ -184,7 +186,7 @@ def shuffle(op: Operation, settings: Settings) -> Function:
         return np.concatenate([leading(one, ranks[0]), leading(other, ranks[1])])[np.where(lost, 0, mask)]
 
     def shuffled(run: Run, operands: Operands) -> tuple[Any, ...]:
-        value = _joined(*operands, type_, run, move)
+        value = _joined(operands, type_, run, move)
         if not lost.any():
             return (value,)
         where = np.broadcast_to(lost.reshape(-1, *(1,) * (len(value.shape) - 1)), value.shape)
@@ -216,7 +218,7 @@ def interleave(op: Operation, settings: Settings) -> Function:
         def move(one: Any, other: Any) -> Any:
             return np.stack([one, other], axis=rank).reshape(shape + one.shape[rank:])
 
-        return (_joined(*operands, type_, run, move),)
+        return (_joined(operands, type_, run, move),)
 
     return interleaved
 

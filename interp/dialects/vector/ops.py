@@ -401,7 +401,7 @@ vector.op(
     evaluate=Pure(memory.scatter),
 )
 
-_TRANSFER = {
+_TRANSFER: dict[str, Any] = {
     "custom": TRANSFER,
     "properties": (
         Property("in_bounds", attributes.FLAGS),

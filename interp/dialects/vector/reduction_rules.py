@@ -11,15 +11,16 @@ from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Operation
 
 
-def _unsupported(op: Operation, element: ty.Type) -> str | None:
+def _unsupported(op: Operation, element: str, type_: ty.Type) -> str | None:
+    """Check the kind. ``element``: the type as MLIR spells it here."""
     kind = kind_of(op.properties["kind"])
-    return None if is_supported(kind, element) else f"unsupported reduction type ''{element}'' for kind '{kind}'"
+    return None if is_supported(kind, type_) else f"unsupported reduction type {element} for kind '{kind}'"
 
 
 def verify_reduction(op: Operation) -> str | None:
     """Check rank and kind."""
-    rank = len(ty.shape_of(op.operands[0].type) or ())
-    return f"unsupported reduction rank: {rank}" if rank > 1 else _unsupported(op, op.results[0].type)
+    rank, element = len(ty.shape_of(op.operands[0].type) or ()), op.results[0].type
+    return f"unsupported reduction rank: {rank}" if rank > 1 else _unsupported(op, f"''{element}''", element)
 
 
 def verify_multi_reduction(op: Operation) -> str | None:
@@ -52,7 +53,7 @@ def verify_scan(op: Operation) -> str | None:
         return f"initial value rank {len(initial.shape)} has to be equal to {rank - 1}"
     if initial.shape != tuple(size for k, size in enumerate(source.shape) if k != axis.value):
         return "incompatible input/initial value shapes"
-    return _unsupported(op, source.element)
+    return _unsupported(op, f"'{source.element}'", source.element)
 
 
 def verify_outer(op: Operation) -> str | None:
@@ -160,8 +161,8 @@ def _verify_result(
     op: Operation,
     types: tuple[ty.VectorType, ty.VectorType, ty.Type],
     maps: list[AffineMapAttr],
-    contracting: list[tuple[int, ...]],
-    batch: list[tuple[int, ...]],
+    contracting: list[tuple[int, int]],
+    batch: list[tuple[int, int]],
 ) -> str | None:
     left, right, initial = types
     result = op.results[0].type

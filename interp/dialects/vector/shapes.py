@@ -271,7 +271,7 @@ def verify_insert_slice(op: Operation) -> str | None:
         return "expected strides of same size as source vector rank"
     if behind < 0:
         return "expected source rank to be no greater than destination rank"
-    sizes = (*(0,) * behind, *source.shape)
+    sizes = (*(1,) * behind, *source.shape)
     problem = (
         _confined("offsets", offsets, dest.shape)
         or _of_ones(strides)
