@@ -34,7 +34,7 @@ def verify_access(op: Operation) -> str | None:
     if isinstance(held, ty.VectorType) and held != given:
         return f"base memref and {'result' if loads else 'valueToStore'} vector types should match"
     if given.element != (held.element if isinstance(held, ty.VectorType) else held):
-        return f"base and {'result' if loads else 'valueToStore'} element type should match"
+        return f"base and {'result element types' if loads else 'valueToStore element type'} should match"
     indices = len(op.operands) - (1 if loads else 2)
     return None if indices == len(shape) else f"requires {len(shape)} indices"
 
