@@ -192,3 +192,13 @@ def reciprocal(f: Formula, unsigned: bool) -> None:
 def select(f: Formula, unsigned: bool) -> None:
     """Write the choice between two elements."""
     f.yields(f.op("arith.select", f.arguments[:3], f.out.type))
+
+
+ELEMENTWISE_KINDS: Mapping[str, Body] = {
+    **{name: unary(name) for name in UNARY},
+    "reciprocal": reciprocal,
+    "square": square,
+    **{name: binary(name) for name in BINARY},
+    "select": select,
+}
+"""The bodies of linalg.elementwise, by its kind."""

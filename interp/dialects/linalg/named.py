@@ -41,6 +41,13 @@ _CONTRACTIONS = (
     ("batch_mmt4d", "b m n k m0 n0 k0", ("b m k m0 k0", "b n k n0 k0", "b m n m0 n0")),
 )
 
+MATMULS: Sequence[Named] = (
+    Named("matmul", "m n k", ("m k", "k n", "m n"), _PRODUCT, cast=True),
+    Named("batch_matmul", "b m n k", ("b m k", "b k n", "b m n"), _PRODUCT, cast=True),
+    Named("batch_reduce_matmul", "b m n k", ("b m k", "b k n", "m n"), _PRODUCT, cast=True),
+)
+"""The named ops whose loops are fixed, but whose text may write other maps."""
+
 _CONVOLUTIONS = (
     ("conv_1d", "ow kw", "ow+kw", "kw", "ow"),
     ("conv_2d", "oh ow kh kw", "oh+kh ow+kw", "kh kw", "oh ow"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import AttributeConstraint, Property
 from halfulp.interp.dialects.linalg import bodies, forms, rules
-from halfulp.interp.dialects.linalg.declaring import TYPE_FN, structured
-from halfulp.interp.dialects.linalg.named import CONTRACTIONS, ELEMENTWISE, Named
-from halfulp.interp.dialects.linalg.structure import PARALLEL, REDUCTION, Reader
+from halfulp.interp.dialects.linalg.declaring import ELEMENTWISE_KIND, TYPE_FN, structured
+from halfulp.interp.dialects.linalg.named import CONTRACTIONS, ELEMENTWISE, MATMULS, Named
+from halfulp.interp.dialects.linalg.structure import PARALLEL, REDUCTION, Maps, Reader, written_maps
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, add, multiply
@@ -107,6 +108,28 @@ def _same_place(op: Operation) -> tuple[at.AffineMapAttr, ...]:
     return (at.AffineMapAttr(rank, 0, tuple(map(Dimension, range(rank)))),) * len(op.operands)
 
 
+def _body_of_kind(p: OpParser, op: Operation, block: Block) -> None:
+    kind = op.properties["kind"]
+    assert isinstance(kind, EnumAttr)
+    bodies.ELEMENTWISE_KINDS[kind.keywords](bodies.Formula(p.registry, block), False)
+
+
+# --- maps in the text -------------------------------------------------------------------------------------------------
+
+
+def _as_property(maps: Maps) -> forms.Defaults:
+    return lambda op: at.ArrayAttr(maps(op))
+
+
+def _reducing(op: Operation) -> tuple[int, ...]:
+    """Return the iterators that follow from maps: a dimension that does not index the last operand is a reduction."""
+    maps = written_maps(op)
+    kept = maps[-1].results if maps else ()
+    return tuple(
+        PARALLEL if Dimension(number) in kept else REDUCTION for number in range(maps[-1].dimensions if maps else 0)
+    )
+
+
 # --- declarations -----------------------------------------------------------------------------------------------------
 
 
@@ -122,6 +145,26 @@ def declare() -> None:
             properties=windows if count else (),
             verify_regions=_remembering(reader),
         )
+    for row in MATMULS:
+        maps, iterators = _reader(row)
+        structured(
+            row.name,
+            (written_maps, iterators),
+            forms.named_form(_written_body(row.body), len(row.operands), forms.Leading(_as_property(maps))),
+            properties=(_CAST, Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR)),
+        )
+    structured(
+        "contract",
+        (written_maps, _reducing),
+        forms.named_form(_written_body(bodies.multiply_and_add), 3, forms.Leading(lambda op: None)),
+        properties=(_CAST, Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR)),
+    )
+    structured(
+        "elementwise",
+        (written_maps, lambda op: (PARALLEL,) * _rank(op)),
+        forms.named_form(_body_of_kind, None, forms.Leading(_as_property(_same_place), kind=True)),
+        properties=(Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR), Property("kind", ELEMENTWISE_KIND)),
+    )
     for name, inputs, body in ELEMENTWISE:
         structured(
             name,
