@@ -16,6 +16,7 @@ from halfulp.interp.declare.declarations import (
     Trait,
 )
 from halfulp.interp.dialects.linalg import rules
+from halfulp.interp.dialects.linalg.evaluate import STRUCTURED
 from halfulp.interp.dialects.linalg.forms import argument_names
 from halfulp.interp.dialects.linalg.structure import STRUCTURES, Reader
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
@@ -23,8 +24,24 @@ from halfulp.interp.ir.operations import Operation
 
 linalg = Dialect("linalg", partial=True)
 
+_KINDS = (
+    *("exp", "log", "abs", "ceil", "floor", "negf", "reciprocal", "round", "sqrt", "rsqrt", "square", "tanh", "erf"),
+    *("add", "sub", "mul", "div", "div_unsigned", "max_signed", "min_signed", "max_unsigned", "min_unsigned", "powf"),
+    "select",
+)
+
 ITERATOR_TYPE = linalg.enum(
     EnumDefinition("::mlir::utils::IteratorType", {"parallel": 0, "reduction": 1}, mnemonic="linalg.iterator_type")
+)
+TYPE_FN = linalg.enum(
+    EnumDefinition("::mlir::linalg::TypeFn", {"cast_signed": 0, "cast_unsigned": 1}, mnemonic="linalg.type_fn")
+)
+ELEMENTWISE_KIND = linalg.enum(
+    EnumDefinition(
+        "::mlir::linalg::ElementwiseKind",
+        {name: number for number, name in enumerate(_KINDS)},
+        mnemonic="linalg.elementwise_kind",
+    )
 )
 ITERATOR_TYPES_ATTR = c.array_of_enum("Iterator type should be an enum.", ITERATOR_TYPE)
 
@@ -35,6 +52,7 @@ def structured(
     custom: CustomForm,
     properties: Sequence[Property] = (),
     verify: Callable[[Operation], str | None] = rules.verify_blocks,
+    verify_regions: Callable[[Operation], str | None] = rules.verify_structured,
 ) -> OpDefinition:
     """Declare a structured op. ``reader``: the functions that give its maps and its iterators."""
     STRUCTURES[f"linalg.{mnemonic}"] = reader
@@ -48,5 +66,6 @@ def structured(
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         named_arguments=argument_names,
         verify=verify,
-        verify_regions=rules.verify_structured,
+        verify_regions=verify_regions,
+        evaluate=STRUCTURED,
     )

@@ -7,6 +7,7 @@ its operands.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
@@ -21,6 +22,9 @@ from halfulp.interp.text.op_printer import OpPrinter
 
 Body = Callable[[OpParser, Operation, Block], None]
 """Writes the ops of a named op's body into its block, which has its arguments."""
+
+MEMOIZED = "linalg.memoized_indexing_maps"
+"""The attribute in which MLIR keeps the maps of a named op with fixed loops. It is not printed."""
 
 _SHOWN = ("doc", "indexing_maps", "iterator_types", "library_call")
 """The properties of linalg.generic that stand in front; all others stand after ``attrs =``."""
@@ -179,22 +183,52 @@ def _as_string(iterator: Attribute) -> Attribute:
 # --- named ops --------------------------------------------------------------------------------------------------------
 
 
-def named_form(body: Body, arguments: int) -> CustomForm:
-    """Return the form of a named op whose region follows from its operands. ``arguments``: how many its body has."""
+Defaults = Callable[[Operation], Attribute | None]
+"""Gives the maps of an op whose text does not write any."""
+
+
+class Leading(NamedTuple):
+    """Properties of a named op that stand in front of its operands.
+
+    ``maps``: gives the maps of an op whose text has none; None for an op without that property. ``kind``: the op has a
+    property of that name, which begins the text.
+    """
+
+    maps: Defaults | None = None
+    kind: bool = False
+
+
+NOTHING = Leading()
+
+
+def named_form(body: Body, arguments: int | None, leading: Leading = NOTHING) -> CustomForm:
+    """Return the form of a named op whose region follows from its operands. ``arguments``: how many its body has, if
+    that is fixed.
+    """
+
+    def read_leading(p: OpParser) -> dict[str, Attribute]:
+        properties = {}
+        for name, present in (("kind", leading.kind), ("indexing_maps", leading.maps is not None)):
+            if present and p.take(name):
+                p.expect("=")
+                properties[name] = p.attribute()
+        return properties
 
     def parser(definition: OpDefinition) -> CustomParse:
         def parse(p: OpParser, at: int) -> Operation:
+            written = read_leading(p)
             parts = read_parts(p, definition)
             if p.tokens[p.pos] == "{":
                 p.dictionary(parts.attributes)
             results = read_results(p)
             operands = (*parts.inputs, *parts.inits)
-            if len(operands) != arguments:
+            if arguments is not None and len(operands) != arguments:
                 p.error(
                     f"custom op '{definition.name}' [parseNamedStructuredOpRegion] ods-gen generated region expects "
                     f"{arguments} args, got {len(operands)}",
                     at,
                 )
+            parts.properties |= written
             move_inherent(definition, parts.properties, parts.attributes)
             parts.properties[SEGMENTS] = parts.segments
             block = Block()
@@ -207,6 +241,9 @@ def named_form(body: Body, arguments: int) -> CustomForm:
                 parts.attributes,
                 [Region([block])],
             )
+            default = None if leading.maps is None else leading.maps(operation)
+            if default is not None:
+                operation.properties.setdefault("indexing_maps", default)
             # As in MLIR, what the body holds has no location.
             for type in operands:
                 block.add_argument(element_type(type))
@@ -218,7 +255,10 @@ def named_form(body: Body, arguments: int) -> CustomForm:
 
     def print_(printer: OpPrinter, operation: Operation) -> str:
         entries = {**operation.attributes, **operation.properties}
-        text = print_attributes(printer, entries)
+        text = f" kind={printer.attribute(entries['kind'])}" if leading.kind else ""
+        if leading.maps is not None and entries["indexing_maps"] != leading.maps(operation):
+            text += f" indexing_maps = {printer.attribute(entries['indexing_maps'])}"
+        text += print_attributes(printer, entries, (MEMOIZED, "kind", "indexing_maps"))
         return text + print_operands(printer, operation) + print_results(printer, operation)
 
     return CustomForm(parser, print_)

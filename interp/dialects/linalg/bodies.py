@@ -1,0 +1,204 @@
+"""Bodies of named structured ops: small formulas on scalars of any element type.
+
+MLIR writes the same ops for integers, floats, booleans and complex numbers: the tables give the op for each kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from halfulp.fp_formats import scalar
+from halfulp.interp.declare.operands import add_defaults
+from halfulp.interp.declare.registry import Registry
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Block, Operation, SSAValue
+
+INTEGER, FLOAT, BOOL, COMPLEX = "integer", "float", "bool", "complex"
+
+BINARY: Mapping[str, Mapping[str, str]] = {
+    "add": {FLOAT: "arith.addf", INTEGER: "arith.addi", BOOL: "arith.ori", COMPLEX: "complex.add"},
+    "sub": {FLOAT: "arith.subf", INTEGER: "arith.subi", COMPLEX: "complex.sub"},
+    "mul": {FLOAT: "arith.mulf", INTEGER: "arith.muli", BOOL: "arith.andi", COMPLEX: "complex.mul"},
+    "div": {FLOAT: "arith.divf", INTEGER: "arith.divsi", COMPLEX: "complex.div"},
+    "div_unsigned": {INTEGER: "arith.divui"},
+    "max_signed": {FLOAT: "arith.maximumf", INTEGER: "arith.maxsi"},
+    "min_signed": {FLOAT: "arith.minimumf", INTEGER: "arith.minsi"},
+    "max_unsigned": {FLOAT: "arith.maximumf", INTEGER: "arith.maxui"},
+    "min_unsigned": {FLOAT: "arith.minimumf", INTEGER: "arith.minui"},
+    "powf": {FLOAT: "math.powf"},
+}
+"""The op of a function of two operands, by the kind of their type."""
+
+UNARY: Mapping[str, str] = {
+    "exp": "math.exp",
+    "log": "math.log",
+    "abs": "math.absf",
+    "ceil": "math.ceil",
+    "floor": "math.floor",
+    "negf": "arith.negf",
+    "round": "math.round",
+    "sqrt": "math.sqrt",
+    "rsqrt": "math.rsqrt",
+    "tanh": "math.tanh",
+    "erf": "math.erf",
+}
+"""The op of a function of one float."""
+
+
+def kind_of(type_: ty.Type) -> str:
+    """Return the kind of a type, as the tables name it."""
+    if isinstance(type_, ty.ComplexType):
+        return COMPLEX
+    if isinstance(type_, ty.FloatType):
+        return FLOAT
+    return BOOL if type_ == ty.I1 else INTEGER
+
+
+class Formula:
+    """A body that is written: ops are appended to its block."""
+
+    def __init__(self, registry: Registry, block: Block) -> None:
+        self._registry = registry
+        self._block = block
+        self.arguments: Sequence[SSAValue] = block.arguments
+
+    @property
+    def out(self) -> SSAValue:
+        """The element of the last init."""
+        return self.arguments[-1]
+
+    def op(
+        self,
+        name: str,
+        operands: Sequence[SSAValue],
+        result: ty.Type,
+        properties: Mapping[str, at.Attribute] | None = None,
+    ) -> SSAValue:
+        """Append an op with one result, and return the result."""
+        definition = self._registry.find(name)
+        made = Operation(name, definition, list(operands), [result], dict(properties or {}))
+        if definition is not None:
+            add_defaults(definition, made.properties)
+        self._block.append(made)
+        return made.results[0]
+
+    def constant(self, value: at.Attribute, type_: ty.Type) -> SSAValue:
+        """Append a constant."""
+        return self.op("arith.constant", (), type_, {"value": value})
+
+    def cast(self, value: SSAValue, type_: ty.Type, unsigned: bool = False) -> SSAValue:
+        """Append the conversion of a scalar, if its type differs."""
+        if value.type == type_:
+            return value
+        return self.op(_cast(value.type, type_, unsigned), [value], type_)
+
+    def binary(self, function: str, left: SSAValue, right: SSAValue) -> SSAValue:
+        """Append a function of two operands of one type."""
+        ops, kind = BINARY[function], kind_of(left.type)
+        name = ops.get(kind) or (ops.get(INTEGER) if kind == BOOL else None)
+        if name is None:
+            raise Unsupported(f"linalg has no function '{function}' of '{left.type}'")
+        return self.op(name, (left, right), left.type)
+
+    def yields(self, *values: SSAValue) -> None:
+        """End the body."""
+        self._block.append(Operation("linalg.yield", self._registry.find("linalg.yield"), list(values)))
+
+
+def _cast(source: ty.Type, target: ty.Type, unsigned: bool) -> str:
+    """Return the op that converts a scalar."""
+    floats = isinstance(source, ty.FloatType), isinstance(target, ty.FloatType)
+    if floats == (True, True):
+        return "arith.extf" if ty.width_of(source) < ty.width_of(target) else "arith.truncf"
+    if floats == (False, True):
+        return "arith.uitofp" if unsigned else "arith.sitofp"
+    if floats == (True, False):
+        return "arith.fptoui" if unsigned else "arith.fptosi"
+    if isinstance(source, ty.IndexType) or isinstance(target, ty.IndexType):
+        return "arith.index_cast"
+    if ty.width_of(source) > ty.width_of(target):
+        return "arith.trunci"
+    return "arith.extui" if unsigned else "arith.extsi"
+
+
+Body = Callable[[Formula, bool], None]
+"""Writes a body. The flag: integers are extended as unsigned ones."""
+
+
+def multiply_and_add(f: Formula, unsigned: bool) -> None:
+    """Write out + a * b, after conversions to the type of out."""
+    a, b = (f.cast(value, f.out.type, unsigned) for value in f.arguments[:2])
+    f.yields(f.binary("add", f.out, f.binary("mul", a, b)))
+
+
+def quantized_multiply_and_add(f: Formula, unsigned: bool) -> None:
+    """Write out + (a - zero of a) * (b - zero of b)."""
+    a, b, zero_a, zero_b, out = f.arguments
+    left = f.binary("sub", f.cast(a, out.type), f.cast(zero_a, out.type))
+    right = f.binary("sub", f.cast(b, out.type), f.cast(zero_b, out.type))
+    f.yields(f.binary("add", out, f.binary("mul", left, right)))
+
+
+def pooling(function: str) -> Body:
+    """Return the body that combines elements with the accumulator; the window has no value."""
+
+    def write(f: Formula, unsigned: bool) -> None:
+        element = f.cast(f.arguments[0], f.out.type, function.endswith("unsigned"))
+        f.yields(f.binary(function, f.out, element))
+
+    return write
+
+
+def unary(function: str) -> Body:
+    """Return the body of a function of one float."""
+
+    def write(f: Formula, unsigned: bool) -> None:
+        x = f.cast(f.arguments[0], f.out.type)
+        f.yields(f.op(UNARY[function], (x,), x.type))
+
+    return write
+
+
+def binary(function: str) -> Body:
+    """Return the body of a function of two operands."""
+
+    def write(f: Formula, unsigned: bool) -> None:
+        f.yields(f.binary(function, *f.arguments[:2]))
+
+    return write
+
+
+def copy(f: Formula, unsigned: bool) -> None:
+    """Write the conversion of an element."""
+    f.yields(f.cast(f.arguments[0], f.out.type, unsigned))
+
+
+def square(f: Formula, unsigned: bool) -> None:
+    """Write x * x."""
+    x = f.arguments[0]
+    f.yields(f.op("arith.mulf", (x, x), x.type))
+
+
+def reciprocal(f: Formula, unsigned: bool) -> None:
+    """Write 1 / x."""
+    x = f.arguments[0]
+    assert isinstance(x.type, ty.FloatType)
+    one = f.constant(at.FloatAttr(scalar.from_integer(x.type.format, 1).code, x.type), x.type)
+    f.yields(f.op("arith.divf", (one, x), x.type))
+
+
+def select(f: Formula, unsigned: bool) -> None:
+    """Write the choice between two elements."""
+    f.yields(f.op("arith.select", f.arguments[:3], f.out.type))
+
+
+ELEMENTWISE_KINDS: Mapping[str, Body] = {
+    **{name: unary(name) for name in UNARY},
+    "reciprocal": reciprocal,
+    "square": square,
+    **{name: binary(name) for name in BINARY},
+    "select": select,
+}
+"""The bodies of linalg.elementwise, by its kind."""
