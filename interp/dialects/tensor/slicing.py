@@ -30,10 +30,10 @@ def _verify_type(lists: Written, whole: ty.Type, part: ty.Type) -> str | None:
     sizes = ty.shape_of(part) or ()
     if len(sizes) > len(lists.sizes):
         return Unprefixed("expected rank to be smaller or equal to the other rank. ")
-    if ty.element_type(part) != expected.element:
-        return Unprefixed(f"expected element type to be '{expected.element}'")
     if kept_axes(lists.sizes, sizes) is None:
         return Unprefixed(f"expected type to be '{expected}' or a rank-reduced version. (size mismatch) ")
+    if ty.element_type(part) != expected.element:
+        return Unprefixed(f"expected element type to be '{expected.element}'")
     return None
 
 
