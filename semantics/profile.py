@@ -102,6 +102,14 @@ class Profile(FloatChoices, _Named):
     to_integer_rounding: str = one_of(
         "the rounding of arith.fptosi and arith.fptoui", **_roundings(Rounding.TOWARD_ZERO)
     )
+    reduction_order: str = one_of(
+        "the order in which a reduction of a structured op or of a vector adds floats: a body that ends in the sum of "
+        "the accumulator and a term. Other reductions always go in sequence",
+        sequential="one term after the other, the accumulator first",
+        pairwise="neighbours first, then the sums of neighbours, as in a tree",
+        exact="the exact sum, rounded once",
+        open="any order: the result of `sequential`, marked as unspecified",
+    )
 
     def __init__(self, name: str = "", base: str = "spec", **given: str | None) -> None:
         unknown = given.keys() - PROFILE_FIELDS.keys()

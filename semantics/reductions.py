@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from math import prod
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -29,16 +28,9 @@ from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 from halfulp.semantics.accumulators import Accumulator, Faults, Number, width_of
 from halfulp.semantics.exact_totals import exact_sum, exact_sum_of_products
 from halfulp.semantics.kernel import Fault
-from halfulp.semantics.profile import Profile
+from halfulp.semantics.profile import PROFILE_FIELDS, Profile
 
-ORDERS: Mapping[str, str] = MappingProxyType(
-    {
-        "sequential": "one term after the other, the accumulator first",
-        "pairwise": "neighbours first, then the sums of neighbours, as in a tree",
-        "exact": "the exact sum, rounded once",
-        "open": "any order: the result of `sequential`, marked as unspecified",
-    }
-)
+ORDERS: Mapping[str, str] = PROFILE_FIELDS["reduction_order"].meanings
 """The orders of a reduction, with their meanings."""
 
 AT_ONCE = 1 << 20  # terms at a time: temporaries stay small

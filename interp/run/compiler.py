@@ -10,7 +10,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure
+from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Inline, Pure, evaluator_of
 from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
 from halfulp.interp.run.function_attributes import settings_of
 from halfulp.interp.run.observing import observed, observed_control
@@ -91,7 +91,7 @@ class FunctionCompiler(Compiler):
         """
         last: dict[SSAValue, Operation | None] = {}
         for op in self.function.walk():
-            evaluator = None if op.definition is None else op.definition.evaluate
+            evaluator = evaluator_of(op)
             control = isinstance(evaluator, Control)
             stays = control and (op.regions or not self.one_at_a_time)
             passed_to = {id(argument) for block, _ in op.successors for argument in block.arguments}
@@ -118,7 +118,7 @@ class FunctionCompiler(Compiler):
         cost = begin = 0
         for index, op in enumerate(block.operations):
             cost += 1
-            evaluator = None if op.definition is None else op.definition.evaluate
+            evaluator = evaluator_of(op)
             if isinstance(evaluator, Control):
                 after = self._after = Segment()
                 segment.op, segment.steps, segment.cost = op, tuple(steps), cost
@@ -191,6 +191,8 @@ class FunctionCompiler(Compiler):
             case Pure():
                 make = raw_step if evaluator.raw else general_step
                 step = make(self._function(op, evaluator), op, operands, results)
+            case Inline():
+                step = evaluator.build(op, self)
             case _ if op.definition is None:
                 step = outside_step(op, operands, results)
             case _:
@@ -207,7 +209,7 @@ class FunctionCompiler(Compiler):
     ) -> Step:
         if any(isinstance(value.type, ty.MemRefType) for value in op.operands):
             return unsupported_step(op, "halfulp does not execute it on memrefs")
-        kernel = self._kernel(op, evaluator)
+        kernel = self.kernel(op, evaluator)
         values = (*op.operands, *op.results)
         slow = GeneralPath(op, evaluator, kernel, self.settings, operands, results)
         if any(isinstance(value.type, ty.ShapedType) for value in values):
@@ -215,7 +217,8 @@ class FunctionCompiler(Compiler):
         scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
         return slow if scalar is None else scalar_step(scalar, operands, results, slow)
 
-    def _kernel(self, op: Operation, evaluator: Elementwise) -> Kernel:
+    def kernel(self, op: Operation, evaluator: Elementwise) -> Kernel:
+        """Return the kernel of an elementwise op; each is made once."""
         # Types are compared by identity: equal ones read from one text are one object.
         types = tuple([id(value.type) for value in (*op.operands, *op.results)])
         key = (evaluator, types, tuple(op.properties.items()))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
+from typing import Any
 
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.run.frames import Action, Frame, FunctionCode, Run, Segment, Slots, Step, Yield
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import seen
+from halfulp.semantics.kernel import Kernel
 
 
 class Compiler:
@@ -67,6 +69,10 @@ class Compiler:
             self._fill(block, self.block(block))
         self.on_yield = outer
         return self.block(region.blocks[0])
+
+    def kernel(self, op: Operation, evaluator: Any) -> Kernel:
+        """Return the kernel of an elementwise op."""
+        raise NotImplementedError
 
     def _fill(self, block: Block, segment: Segment) -> None:
         """Compile the ops of a block, beginning with this segment."""

@@ -13,6 +13,7 @@ from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.declare.declarations import Arity
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, spell_place
+from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.evaluators import Elementwise
@@ -26,6 +27,40 @@ from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Fault, FaultKind, Kernel, Open
 from halfulp.semantics.poison import Origin, PoisonIds
+
+
+class Places:
+    """The names of the elements that a step works on, for the origins of poison and the reports of errors.
+
+    ``lead``: 1 if the first axis of the arrays goes over lanes, else 0.
+    """
+
+    __slots__ = ("lanes", "lead")
+
+    def __init__(self, lanes: Lanes | None, lead: int) -> None:
+        self.lanes = lanes
+        self.lead = lead
+
+    def origin(self, where: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the name of the element at ``where`` as the place where poison was born."""
+        if self.lanes is None:
+            return where
+        return (int(self.lanes.numbers[where[0] if self.lead else 0]), *where[self.lead :])
+
+    def text(self, where: tuple[int, ...], offending: Mask) -> tuple[str, str]:
+        """Return the name of the first offending element for an error, and how many there are; of the first lane, if
+        there are any.
+        """
+        lead = self.lead
+        if not where[lead:]:
+            return "", ""
+        count = f" ({np.count_nonzero(offending[where[:lead]])} of {prod(offending.shape[lead:])} elements)"
+        return f" at element {list(where[lead:])}", count
+
+    def complete(self, error: UndefinedBehavior, offending: Mask) -> UndefinedBehavior:
+        """Add the lanes in which it happened to an error."""
+        by_lane = np.asarray(offending.reshape(len(offending), -1).any(axis=1)) if self.lead else None
+        return in_lanes(error, self.lanes, by_lane)
 
 
 class ElementwiseStep:
@@ -42,6 +77,11 @@ class ElementwiseStep:
         self.result_types = tuple(result.type for result in op.results)
         self.narrow_index = settings.index_width == 32
         self.shaped = any(isinstance(type_, ty.ShapedType) for type_ in (*self.operand_types, *self.result_types))
+
+    @property
+    def location(self) -> Location:
+        """The place that poison and errors of the op name."""
+        return self.op.location
 
     def run(self, run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """Return the results for these operands. Raises UndefinedBehavior."""
@@ -63,7 +103,7 @@ class ElementwiseStep:
         codes = self._aligned(operands, codes, shape)
         outcome = self.kernel.array(*codes)
         if outcome.faults:
-            ids = self._with_faults(run, lead, operands, shape, ids, outcome.faults)
+            ids = self.with_faults(run, operands, shape, ids, outcome.faults, Places(lanes, lead))
         open_ = self._open(operands, codes, outcome.results, shape) if self.settings.track_open else None
         return tuple(
             self._result(ranked(type_, shape[lead:]) if lead else type_, bits, ids, open_, run)
@@ -129,15 +169,16 @@ class ElementwiseStep:
             replaced.append(bits)
         return tuple(replaced)
 
-    def _with_faults(
+    def with_faults(
         self,
         run: Run,
-        lead: int,
         operands: tuple[Value, ...],
         shape: tuple[int, ...],
         ids: PoisonIds | None,
         faults: tuple[tuple[Fault, Mask], ...],
+        places: Places,
     ) -> PoisonIds | None:
+        """Return the poison after faults, as ids. Raises UndefinedBehavior."""
         spoiling: list[tuple[str, Mask]] = []
         undefined: list[tuple[Fault, Mask]] = []
         for fault, mask in faults:
@@ -147,62 +188,52 @@ class ElementwiseStep:
                 continue
             undefined.append((fault, mask))
         if undefined:
-            report = self._report(run.lanes, lead, operands, shape, undefined)
+            report = self._report(operands, undefined, places)
             if self.settings.on_ub == "raise":
                 raise report
             for listener in self.settings.listeners:
                 listener.undefined_behavior(self.op, report)
             spoiling += [(f"undefined behaviour: {fault.reason}", mask) for fault, mask in undefined]
-        return self._spoil(run, lead, shape, ids, spoiling)
+        return self._spoil(run, shape, ids, spoiling, places)
 
     def _spoil(
         self,
         run: Run,
-        lead: int,
         shape: tuple[int, ...],
         ids: PoisonIds | None,
         spoiling: Sequence[tuple[str, Mask]],
+        places: Places,
     ) -> PoisonIds | None:
         merged = np.zeros(shape, np.uint16) if ids is None else ids.copy()
         for reason, mask in spoiling:
             fresh = mask & (merged == 0)
             count = int(np.count_nonzero(fresh))
             if count:
-                first = first_place(fresh)
-                if run.lanes is not None:
-                    first = int(run.lanes.numbers[first[0] if lead else 0]), *first[lead:]
-                origin = Origin(self.op.name, spell_place(self.op.location), reason, first)
+                origin = Origin(self.op.name, spell_place(self.location), reason, places.origin(first_place(fresh)))
                 merged[fresh] = run.origins.id_of(origin)
                 for listener in self.settings.listeners:
                     listener.poison_born(self.op, origin, count)
         return merged if merged.any() else None
 
     def _report(
-        self,
-        lanes: Lanes | None,
-        lead: int,
-        operands: tuple[Value, ...],
-        shape: tuple[int, ...],
-        undefined: Sequence[tuple[Fault, Mask]],
+        self, operands: tuple[Value, ...], undefined: Sequence[tuple[Fault, Mask]], places: Places
     ) -> UndefinedBehavior:
         together = np.logical_or.reduce([mask for _, mask in undefined])
         where = first_place(together)
         reason = next(fault.reason for fault, mask in undefined if mask[where])
         values = []
         for value, name in zip(operands, _operand_names(self.op), strict=False):
-            index = where if value.shape == shape else ()
+            # An axis of one element stands for all.
+            index = tuple([min(k, size - 1) for k, size in zip(where, value.shape, strict=False)])
             values.append(f"{name} = {_element_text(value, index)}")
-        at = count = ""
-        if where[lead:]:  # of the first lane, where there are any
-            at = f" at element {list(where[lead:])}"
-            count = f" ({np.count_nonzero(together[where[:lead]])} of {prod(shape[lead:])} elements)"
+        at, count = places.text(where, together)
         report = UndefinedBehavior(
             f"{self.op.name}: undefined behaviour: {reason}{at}: {', '.join(values)}{count}",
-            location=self.op.location,
+            location=self.location,
             op=self.op.name,
             values=values,
         )
-        return in_lanes(report, lanes, together.reshape(len(together), -1).any(axis=1) if lead else None)
+        return places.complete(report, together)
 
     def _open(
         self,

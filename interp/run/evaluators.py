@@ -8,7 +8,7 @@ from typing import Any
 
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.frames import Action, Function
+from halfulp.interp.run.frames import Action, Function, Step
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import Kernel
 
@@ -56,3 +56,23 @@ class Control:
     build: Callable[[Operation, Compiler], Action]
     decides: int | None = None
     in_lanes: Callable[[Operation, Any], Action] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """An op whose regions run inside of one step: ``build`` makes that step."""
+
+    build: Callable[[Operation, Compiler], Step]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An op that is run in one of several ways: ``choose`` returns the evaluator for an op."""
+
+    choose: Callable[[Operation], Inline | Control]
+
+
+def evaluator_of(op: Operation) -> Any:
+    """Return the evaluator of an op; None if there is none."""
+    evaluator = None if op.definition is None else op.definition.evaluate
+    return evaluator.choose(op) if isinstance(evaluator, Choice) else evaluator

@@ -16,6 +16,7 @@ from halfulp.interp.declare.declarations import (
     Trait,
 )
 from halfulp.interp.dialects.linalg import rules
+from halfulp.interp.dialects.linalg.evaluate import STRUCTURED
 from halfulp.interp.dialects.linalg.forms import argument_names
 from halfulp.interp.dialects.linalg.structure import STRUCTURES, Reader
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
@@ -66,4 +67,5 @@ def structured(
         named_arguments=argument_names,
         verify=verify,
         verify_regions=verify_regions,
+        evaluate=STRUCTURED,
     )

@@ -6,6 +6,7 @@ from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Property, Slot, Trait
 from halfulp.interp.dialects.linalg import named_ops, rules
 from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE, ITERATOR_TYPES_ATTR, linalg, structured
+from halfulp.interp.dialects.linalg.evaluate import INDEX, YIELD
 from halfulp.interp.dialects.linalg.forms import generic_form, named_form, yielding
 from halfulp.interp.dialects.linalg.structure import PARALLEL, written_iterators, written_maps
 from halfulp.interp.ir import attributes as at
@@ -53,6 +54,7 @@ linalg.op(
     operands=(Slot("values", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=rules.verify_yield,
+    evaluate=YIELD,
 )
 linalg.op(
     "index",
@@ -60,5 +62,6 @@ linalg.op(
     results={"result": c.INDEX},
     properties=(Property("dim", c.NON_NEGATIVE_ATTR),),
     verify=rules.verify_index,
+    evaluate=INDEX,
 )
 named_ops.declare()

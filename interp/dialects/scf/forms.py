@@ -20,7 +20,7 @@ from halfulp.interp.text.op_printer import OpPrinter
 _UNIT = UnitAttr()
 
 
-def _made(
+def made(
     p: OpParser,
     at: int,
     definition: OpDefinition,
@@ -40,7 +40,8 @@ def _made(
     return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, regions), at)
 
 
-def _arrow_types(p: OpParser) -> tuple[Type, ...]:
+def arrow_types(p: OpParser) -> tuple[Type, ...]:
+    """Read ``-> types``, if it is there."""
     return p.function_results() if p.take("->") else ()
 
 
@@ -69,7 +70,7 @@ def _print_assignments(printer: OpPrinter, keyword: str, block: Block, first: in
     return f" {keyword}({', '.join(f'{printer.name(a)} = {printer.name(value)}' for a, value in pairs)})"
 
 
-def _types(printer: OpPrinter, types: Sequence[Type], bare: bool) -> str:
+def types_text(printer: OpPrinter, types: Sequence[Type], bare: bool) -> str:
     """Print types in parentheses; a single one without them if ``bare`` and it is not a function type."""
     texts = [printer.type(type) for type in types]
     if bare and len(types) == 1 and not isinstance(types[0], FunctionType):
@@ -77,7 +78,8 @@ def _types(printer: OpPrinter, types: Sequence[Type], bare: bool) -> str:
     return f"({', '.join(texts)})"
 
 
-def _dictionary(printer: OpPrinter, operation: Operation, keyword: str = "") -> str:
+def trailing_dictionary(printer: OpPrinter, operation: Operation, keyword: str = "") -> str:
+    """Print the attributes of an op behind a keyword; nothing where it has none."""
     return f"{keyword} {printer.dictionary(operation.attributes)}" if operation.attributes else ""
 
 
@@ -87,11 +89,11 @@ def _dictionary(printer: OpPrinter, operation: Operation, keyword: str = "") -> 
 def _if_parser(definition: OpDefinition) -> CustomParse:
     def parse(p: OpParser, at: int) -> Operation:
         condition = p.use(p.operand_token(), I1)
-        results = _arrow_types(p)
+        results = arrow_types(p)
         regions = [p.terminated(p.region(definition.name), "scf.yield", at), Region()]
         if p.take("else"):
             regions[1] = p.terminated(p.region(definition.name), "scf.yield", at)
-        return _made(p, at, definition, [condition], results, regions)
+        return made(p, at, definition, [condition], results, regions)
 
     return parse
 
@@ -100,7 +102,7 @@ def _print_if(printer: OpPrinter, operation: Operation) -> str:
     types = [result.type for result in operation.results]
     text = f" {printer.name(operation.operands[0])}"
     if types:
-        text += f" -> {_types(printer, types, bare=False)}"
+        text += f" -> {types_text(printer, types, bare=False)}"
     then, otherwise = (
         printer.region(region, operation, entry_arguments=False, terminators=bool(types)) if region.blocks else ""
         for region in operation.regions
@@ -108,7 +110,7 @@ def _print_if(printer: OpPrinter, operation: Operation) -> str:
     text += f" {then}"
     if otherwise:
         text += f" else {otherwise}"
-    return text + _dictionary(printer, operation)
+    return text + trailing_dictionary(printer, operation)
 
 
 # --- for ------------------------------------------------------------------------------------------------------------
@@ -142,7 +144,7 @@ def _for_parser(definition: OpDefinition) -> CustomParse:
         # After the region, so that no value of the body is taken for one that is defined later.
         operands = [p.use(token, type) for token in bounds]
         operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
-        return _made(p, at, definition, operands, results, [region], properties)
+        return made(p, at, definition, operands, results, [region], properties)
 
     return parse
 
@@ -156,12 +158,12 @@ def _print_for(printer: OpPrinter, operation: Operation) -> str:
     initial = operation.operands[3:]
     if initial:
         text += _print_assignments(printer, "iter_args", entry, 1, initial)
-        text += f" -> {_types(printer, [value.type for value in initial], bare=False)}"
+        text += f" -> {types_text(printer, [value.type for value in initial], bare=False)}"
     type = entry.arguments[0].type
     if type != INDEX:
         text += f"  : {printer.type(type)}"
     text += f" {printer.region(region, operation, entry_arguments=False, terminators=bool(initial))}"
-    return text + _dictionary(printer, operation)
+    return text + trailing_dictionary(printer, operation)
 
 
 # --- while ----------------------------------------------------------------------------------------------------------
@@ -190,7 +192,7 @@ def _while_parser(definition: OpDefinition) -> CustomParse:
         before = p.region(definition.name, arguments)
         p.keyword(definition, "do")
         regions = [before, p.region(definition.name)]
-        return _made(p, at, definition, operands, type.results, regions, keyword=True)
+        return made(p, at, definition, operands, type.results, regions, keyword=True)
 
     return parse
 
@@ -199,11 +201,11 @@ def _print_while(printer: OpPrinter, operation: Operation) -> str:
     before, after = operation.regions
     operands = operation.operands
     text = _print_assignments(printer, "", before.blocks[0], 0, operands)
-    inputs = _types(printer, [value.type for value in operands], bare=False)
-    results = _types(printer, [result.type for result in operation.results], bare=True)
+    inputs = types_text(printer, [value.type for value in operands], bare=False)
+    results = types_text(printer, [result.type for result in operation.results], bare=True)
     text += f" : {inputs} -> {results} {printer.region(before, operation, entry_arguments=False)}"
     text += f" do {printer.region(after, operation)}"
-    return text + _dictionary(printer, operation, " attributes")
+    return text + trailing_dictionary(printer, operation, " attributes")
 
 
 # --- execute_region -------------------------------------------------------------------------------------------------
@@ -211,19 +213,19 @@ def _print_while(printer: OpPrinter, operation: Operation) -> str:
 
 def _execute_region_parser(definition: OpDefinition) -> CustomParse:
     def parse(p: OpParser, at: int) -> Operation:
-        results = _arrow_types(p)
+        results = arrow_types(p)
         properties: dict[str, Attribute] = {"no_inline": _UNIT} if p.take("no_inline") else {}
-        return _made(p, at, definition, [], results, [p.region(definition.name)], properties)
+        return made(p, at, definition, [], results, [p.region(definition.name)], properties)
 
     return parse
 
 
 def _print_execute_region(printer: OpPrinter, operation: Operation) -> str:
     types = [result.type for result in operation.results]
-    text = f" -> {_types(printer, types, bare=True)}" if types else ""
+    text = f" -> {types_text(printer, types, bare=True)}" if types else ""
     if "no_inline" in operation.properties:
         text += " no_inline"
-    return f"{text} {printer.region(operation.regions[0], operation)}{_dictionary(printer, operation)}"
+    return f"{text} {printer.region(operation.regions[0], operation)}{trailing_dictionary(printer, operation)}"
 
 
 IF = CustomForm(_if_parser, _print_if)

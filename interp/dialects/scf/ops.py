@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.declare.type_rules import same_type
-from halfulp.interp.dialects.scf import forms
+from halfulp.interp.dialects.regions import alone, counted_loop, yielded
+from halfulp.interp.dialects.scf import forms, parallel, parallel_forms
 from halfulp.interp.dialects.scf import region_rules as regions
 from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
@@ -28,7 +29,6 @@ from halfulp.interp.run.frames import (
     Run,
     Segment,
     Slots,
-    Step,
 )
 from halfulp.interp.run.reports import in_lanes
 from halfulp.interp.run.slots import decided, number, undecided
@@ -58,34 +58,6 @@ def _for(op: Operation, compiler: Compiler) -> Action:
     lower, upper, step, *initial = compiler.slots(op.operands)
     settings, type_ = compiler.settings, op.operands[0].type
     signed = "unsignedCmp" not in op.properties
-    mask = (1 << settings.width(type_)) - 1
-    body = compiler.block(op.regions[0].blocks[0])
-    induction, *carried = body.arguments
-    state = compiler.hidden_slot()
-    # After each trip, and before the first, the carried slots hold what the loop would return.
-    begin_carrying, finish = moves(initial, carried), compiler.resume(op)(carried)
-    carry: tuple[Step, ...] = ()
-    at_end: Action | None = None
-
-    def yielding(sources: Sequence[int]) -> Action:
-        nonlocal carry, at_end
-        carry = moves(sources, carried)
-
-        def again(frame: Frame) -> Segment | None:
-            slots = frame.slots
-            for step in carry:
-                step(slots)
-            return following(frame)
-
-        at_end = again
-        return again
-
-    def following(frame: Frame) -> Segment | None:
-        position = next(frame.slots[state], None)
-        if position is None:
-            return finish(frame)
-        frame.slots[induction] = position & mask
-        return body
 
     def trips(slots: Slots) -> range:
         start, end, stride = (
@@ -98,39 +70,9 @@ def _for(op: Operation, compiler: Compiler) -> Action:
                 location=op.location,
                 op=op.name,
             )
-        for move in begin_carrying:
-            move(slots)
         return range(start, end, stride)
 
-    compiler.region(op.regions[0], yielding)
-    if body.control is not at_end:
-
-        def begin(frame: Frame) -> Segment | None:
-            frame.slots[state] = iter(trips(frame.slots))
-            return following(frame)
-
-        return begin
-    whole_body, cost, last = (*body.steps, *carry), body.cost, body.op
-
-    def loop(frame: Frame) -> Segment | None:
-        """Run all trips at once. It is for bodies that pass no control on, and without listeners."""
-        slots = frame.slots
-        run: Run = slots[0]
-        every = trips(slots)
-        # Without len(), which is limited to 2^63.
-        count = max(0, -((every.start - every.stop) // every.step))
-        affordable = run.steps // cost
-        if whole_body:
-            for position in every[:affordable]:
-                slots[induction] = position & mask
-                for step in whole_body:
-                    step(slots)
-        if count > affordable:
-            raise run.out_of_steps(last)
-        run.steps -= cost * count
-        return finish(frame)
-
-    return loop
+    return counted_loop(op, compiler, initial, trips)
 
 
 def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
@@ -212,11 +154,6 @@ def _execute_region(op: Operation, compiler: Compiler) -> Action:
     return passing((), compiler.region(op.regions[0], compiler.resume(op)))
 
 
-def _yield(op: Operation, compiler: Compiler) -> Action:
-    assert compiler.on_yield is not None
-    return compiler.on_yield(compiler.slots(op.operands))
-
-
 scf.op(
     "if",
     custom=forms.IF,
@@ -270,7 +207,7 @@ scf.op(
     operands=(Slot("condition", c.BOOL), Slot("args", c.ANY, Arity.VARIADIC)),
     traits=(Trait.TERMINATOR,),
     verify=regions.verify_condition,
-    evaluate=Control(_yield, decides=0),
+    evaluate=Control(yielded, decides=0),
 )
 scf.op(
     "yield",
@@ -278,5 +215,37 @@ scf.op(
     operands=(Slot("results", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=regions.verify_yield,
-    evaluate=Control(_yield),
+    evaluate=Control(yielded),
+)
+scf.op(
+    "parallel",
+    custom=parallel_forms.PARALLEL,
+    operands=(
+        *(Slot(name, c.INDEX, Arity.VARIADIC) for name in ("lowerBound", "upperBound", "step")),
+        Slot("initVals", c.ANY, Arity.VARIADIC),
+    ),
+    results=_RESULTS,
+    regions=(RegionSlot("region"),),
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    verify=parallel.verify_parallel,
+    verify_regions=parallel.verify_parallel_regions,
+    implicit_terminator="scf.reduce",
+    evaluate=Control(parallel.parallel, in_lanes=alone),
+)
+scf.op(
+    "reduce",
+    custom=parallel_forms.REDUCE,
+    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    regions=(RegionSlot("reductions", Arity.VARIADIC),),
+    traits=(Trait.TERMINATOR,),
+    verify=parallel.verify_reduce,
+    evaluate=Control(parallel.reduce, in_lanes=alone),
+)
+scf.op(
+    "reduce.return",
+    "$result attr-dict `:` type($result)",
+    operands={"result": c.ANY},
+    traits=(Trait.TERMINATOR,),
+    verify=parallel.verify_reduce_return,
+    evaluate=Control(yielded),
 )

@@ -24,6 +24,7 @@ from halfulp.interp.dialects import slices
 from halfulp.interp.dialects.elements import Function, Operands, picked, repeated, replaced, stacked
 from halfulp.interp.dialects.indices import element_at, numbers, undefined
 from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
+from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.dialects.tensor import gathering, generating, joining, padding, reshaping, slicing
 from halfulp.interp.dialects.tensor.generating import result_shape
 from halfulp.interp.ir import types as ty
@@ -353,7 +354,7 @@ tensor.op(
     operands={"value": c.ANY},
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=_inside_a_region,
-    evaluate=Control(lambda op, compiler: compiler.on_yield(compiler.slots(op.operands))),
+    evaluate=Control(yielded),
 )
 tensor.op(
     "generate",

@@ -114,7 +114,7 @@ class LaneCompiler(FunctionCompiler):
         if not any(isinstance(element, ty.UniformQuantizedType) and element.along_axes for element in elements):
             return super()._elementwise_step(op, evaluator, operands, results)
         # Scales belong to axes of the array of one lane; over lanes the axes have other numbers.
-        whole = ElementwiseStep(op, evaluator, self._kernel(op, evaluator), self.settings)
+        whole = ElementwiseStep(op, evaluator, self.kernel(op, evaluator), self.settings)
         return general_step(self._by_lane(op, whole.run), op, operands, results)
 
     def _function(self, op: Operation, evaluator: Pure) -> Function:

@@ -1,0 +1,406 @@
+"""Structured ops on whole arrays.
+
+The iteration space is divided: reductions are the dimensions that some init does not have, all others are parallel. A
+block of the parallel dimensions is computed at a time, whole; along reductions its accumulators are combined with one
+point after the other, in the order of the loops. What the accumulators do not enter is computed before, for many of
+these points at once. So the memory that is needed is a constant number of arrays of a bounded size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halfulp.interp.dialects.linalg.body import Body, Part, Step, Values
+from halfulp.interp.dialects.linalg.space import Block, Space, View, blocks, sizes_of
+from halfulp.interp.dialects.linalg.structure import Structure
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.affine_expressions import Dimension
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.folding import Fold
+from halfulp.interp.run.folding import part as part_of
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.points import Points
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.lanes import over_lanes
+from halfulp.interp.values.value import Value
+
+WHOLE = 1 << 22  # points up to which a space without reductions is one block
+AT_ONCE = 1 << 20  # points of a block of a space with reductions
+STEP_POINTS = 1 << 10
+"""The points of an op in a body that count as one step of the run."""
+
+
+class Plan(NamedTuple):
+    """The dimensions of a space by their use.
+
+    ``full``: for each init, whether every point writes an element of its own. Else the points along ``reductions``
+    share one.
+    """
+
+    reductions: tuple[int, ...]
+    parallel: tuple[int, ...]
+    full: tuple[bool, ...]
+
+
+def plan_of(structure: Structure) -> Plan | None:
+    """Return the plan for running an op on arrays; None where its inits are written in another way."""
+    rank = len(structure.iterators)
+    missing: set[int] = set()
+    full = []
+    for map_ in structure.maps[len(structure.inputs) :]:
+        dimensions = [expr.position for expr in map_.results if isinstance(expr, Dimension)]
+        if len(set(dimensions)) != len(map_.results):
+            return None
+        absent = set(range(rank)).difference(dimensions)
+        full.append(not absent)
+        if absent and missing and absent != missing:
+            return None
+        missing |= absent
+    return Plan(tuple(sorted(missing)), tuple([d for d in range(rank) if d not in missing]), tuple(full))
+
+
+class OnArrays:
+    """A structured op compiled to run on arrays.
+
+    Raises Unsupported for a body with ops that are not run.
+    """
+
+    def __init__(self, op: Operation, structure: Structure, plan: Plan, compiler: Compiler) -> None:
+        self._op = op
+        self._structure = structure
+        self._plan = plan
+        self._settings: Settings = compiler.settings
+        inputs = len(structure.inputs)
+        self._inits = range(inputs, inputs + len(structure.inits))
+        self._reduced = [number for number, full in zip(self._inits, plan.full, strict=True) if not full]
+        self.body = Body(op, structure, self._reduced, compiler)
+        self._fold = self._simple_fold()
+        self._elements = [argument.type for argument in structure.block.arguments]
+
+    def _simple_fold(self) -> Fold | None:
+        """Return the fold by one op, if that is all that depends on the accumulator."""
+        body = self.body
+        if len(self._reduced) != 1 or len(body.bound) != 1:
+            return None
+        (accumulator,), (step,) = self._reduced, body.bound
+        yielded = body.yields[accumulator - len(self._structure.inputs)]
+        others = [number for number, full in zip(body.yields, self._plan.full, strict=True) if full]
+        if step.pointwise is None or step.results != (yielded,) or yielded in others or len(step.operands) != 2:
+            return None
+        if step.operands.count(accumulator) != 1 or accumulator in others:
+            return None
+        types = {value.type for value in (*step.op.operands, *step.op.results)}
+        if len(types) != 1:
+            return None
+        order = self._settings.profile.reduction_order
+        return Fold(step.pointwise, step.operands[1] == accumulator, order)
+
+    def run(self, run: Run, operands: Sequence[Value], outside: Sequence[Value]) -> list[Value]:
+        """Return the new inits. ``operands``: the operands, a scalar without axes. ``outside``: the values of the body
+        from outside, in the order of `Body.outside`.
+
+        Raises UndefinedBehavior and LimitExceeded.
+        """
+        return _Execution(self, run, operands, outside).results()
+
+
+class _Execution:
+    """One execution of a structured op."""
+
+    def __init__(self, compiled: OnArrays, run: Run, operands: Sequence[Value], outside: Sequence[Value]) -> None:
+        self._compiled = compiled
+        self._run = run
+        self._operands = operands
+        self._body = compiled.body
+        self._plan = compiled._plan
+        structure = compiled._structure
+        self._maps = structure.maps
+        lanes = next((value.shape[0] for value in (*operands, *outside) if over_lanes(value)), 0)
+        shapes = [value.shape[1:] if over_lanes(value) else value.shape for value in operands]
+        sizes = sizes_of(compiled._op, self._maps, shapes)
+        plan = self._plan
+        self._space = Space(sizes, plan.reductions + plan.parallel, lanes)
+        self._parallel = Space(sizes, plan.parallel, lanes)
+        self._inits = compiled._inits
+        self._shapes = shapes
+        steps = len(self._body.free) + len(self._body.bound) + 1
+        cost = steps * (prod(sizes) * max(1, lanes) // STEP_POINTS + 1)
+        run.steps -= cost
+        if run.steps < 0:
+            raise run.out_of_steps(compiled._op)
+        self._views = {
+            number: View(value, map_, self._parallel if number in compiled._reduced else self._space)
+            for number, (value, map_) in enumerate(zip(operands, self._maps, strict=True))
+            if number in self._body.used
+        }
+        self._template: Values = [None] * self._body.size
+        rank = self._space.lead + len(sizes)
+        for number, value in self._body.constants:
+            self._template[number] = value
+        for (_, number, type_), value in zip(self._body.outside, outside, strict=True):
+            scalar = not isinstance(type_, ty.ShapedType)
+            self._template[number] = _over_space(value, rank) if scalar and over_lanes(value) else value
+
+    def results(self) -> list[Value]:
+        """Compute all blocks."""
+        sizes, plan, lanes = self._space.sizes, self._plan, max(1, self._space.lanes)
+        parallel = [sizes[d] for d in plan.parallel]
+        reduced = [sizes[d] for d in plan.reductions]
+        outs = [_Out(self, number) for number in self._inits]
+        fold = self._compiled._fold
+        if not plan.reductions:
+            most, along = WHOLE // lanes, 1
+        elif fold is not None and fold.needs_all:
+            along = max(1, prod(reduced))
+            most = AT_ONCE // along // lanes
+        else:
+            most = AT_ONCE // lanes
+            along = max(1, AT_ONCE // min(max(1, prod(parallel)), max(1, most)) // lanes)
+        for block in blocks(parallel, max(1, most)):
+            if plan.reductions:
+                self._reduce(block, list(blocks(reduced, along)) if 0 not in reduced else [], outs)
+            else:
+                values = self._computed(block)
+                for out, number in zip(outs, self._body.yields, strict=True):
+                    out.put(block, self._value(values, number))
+        return [out.result() for out in outs]
+
+    def _computed(self, block: Block) -> Values:
+        """Run the steps that do not depend on accumulators for a block of the whole space."""
+        part = self._part(self._space, block)
+        values = self._template.copy()
+        for number, view in self._views.items():
+            if number not in self._compiled._reduced:
+                values[number] = view.block(block)
+        self._steps(self._body.free, values, part)
+        return values
+
+    def _steps(self, steps: Sequence[Step], values: Values, part: Part) -> None:
+        run = self._run
+        for step in steps:
+            results = step.compute(run, values, part)
+            for number, value in zip(step.results, results, strict=True):
+                values[number] = value
+            for number in step.dying:
+                values[number] = None
+
+    def _part(self, space: Space, block: Block, fixed: Sequence[tuple[int, int]] = ()) -> Part:
+        axes = [(dimension, range_.start) for dimension, range_ in zip(space.order, block, strict=True)]
+        return Part(space, block, Points(self._run.lanes, space.lead, axes, fixed))
+
+    def _value(self, values: Values, number: int) -> Value:
+        value: Value = values[number]
+        return value
+
+    # --- reductions ---
+
+    def _reduce(self, block: Block, along: Sequence[Block], outs: Sequence[_Out]) -> None:
+        """Compute a block of the parallel dimensions, along the reductions."""
+        compiled, fold = self._compiled, self._compiled._fold
+        inputs = len(compiled._structure.inputs)
+        totals: Values = [None] * self._body.size
+        for number in compiled._reduced:
+            view = self._views.get(number)
+            totals[number] = None if view is None else view.block(block)
+            if not along and view is None:
+                map_ = self._maps[number]
+                totals[number] = View(self._operands[number], map_, self._parallel).block(block)
+        for ranges in along:
+            whole = (*ranges, *block)
+            values = self._computed(whole)
+            if fold is not None:
+                (number,) = compiled._reduced
+                totals[number] = self._folded(fold, totals[number], values, block, ranges)
+                self._put_full(outs, values, whole)
+            else:
+                self._in_steps(totals, values, block, ranges, outs)
+        for number in compiled._reduced:
+            outs[number - inputs].put(block, totals[number])
+
+    def _folded(self, fold: Fold, total: Value, values: Values, block: Block, ranges: Block) -> Value:
+        (step,) = self._body.bound
+        (accumulator,) = self._compiled._reduced
+        (element,) = [number for number in step.operands if number != accumulator]
+        counts = [range_.stop - range_.start for range_ in ranges]
+        lead = self._space.lead
+        shape = tuple([range_.stop - range_.start for range_ in block])
+        lanes = (self._space.lanes,) * lead
+        rows = _as_rows(values[element], counts, lead, lanes + shape)
+        names = self._part(self._space, (*ranges, *block)).points
+        starts = [range_.start for range_ in ranges]
+
+        def named(number: int) -> Points:
+            point = np.unravel_index(number, counts)
+            fixed = [(d, start + int(k)) for d, start, k in zip(self._plan.reductions, starts, point, strict=True)]
+            return names.at(fixed)
+
+        return fold(self._run, _full(total, lanes + shape), rows, named)
+
+    def _put_full(self, outs: Sequence[_Out], values: Values, whole: Block) -> None:
+        for out, number, full in zip(outs, self._body.yields, self._plan.full, strict=True):
+            if full:
+                out.put(whole, self._value(values, number))
+
+    def _in_steps(self, totals: Values, values: Values, block: Block, ranges: Block, outs: Sequence[_Out]) -> None:
+        """Combine the accumulators with one point after the other, by all ops that depend on them."""
+        body, plan, lead = self._body, self._plan, self._space.lead
+        reduced = self._compiled._reduced
+        inputs = len(self._compiled._structure.inputs)
+        wanted = {number for step in body.bound for number in step.operands} | set(body.yields)
+        outside = {number for _, number, _ in body.outside} | {number for number, _ in body.constants}
+        free = [n for n in wanted if n not in body.dependent and n not in outside and values[n] is not None]
+        for point in self._points(ranges):
+            fixed = list(zip(plan.reductions, point, strict=True))
+            index = tuple([k - range_.start for k, range_ in zip(point, ranges, strict=True)])
+            now: Values = self._template.copy()
+            for number in free:
+                now[number] = _at(values[number], index, lead)
+            for number in reduced:
+                now[number] = totals[number]
+            self._steps(body.bound, now, self._part(self._parallel, block, fixed))
+            here = tuple([slice(k, k + 1) for k in point]) + block
+            for out, number, full in zip(outs, body.yields, plan.full, strict=True):
+                if full:
+                    out.put(here, _with_axes(self._value(now, number), len(index), lead))
+            for number in reduced:
+                totals[number] = self._value(now, body.yields[number - inputs])
+
+    def _points(self, ranges: Block) -> Iterator[tuple[int, ...]]:
+        return product(*(range(range_.start, range_.stop) for range_ in ranges))
+
+
+class _Out:
+    """An init that is being written: codes, poison and unspecified elements in the order of the space's axes."""
+
+    def __init__(self, execution: _Execution, number: int) -> None:
+        compiled = execution._compiled
+        self._execution = execution
+        self._init = execution._operands[number]
+        self._run = execution._run
+        self._element = compiled._elements[number]
+        full = compiled._plan.full[number - compiled._inits.start]
+        space = execution._space if full else execution._parallel
+        map_ = execution._maps[number]
+        self._order = [expr.position for expr in map_.results if isinstance(expr, Dimension)]
+        self._space = space
+        self._lanes = (space.lanes,) * space.lead
+        self._shape = self._lanes + tuple([space.sizes[d] for d in space.order])
+        self._type = self._init.type
+        self._value: Value | None = None
+        self._bits: Any = None
+        self._poison: Any = None
+        self._open: Any = None
+
+    def put(self, block: Block, value: Value) -> None:
+        """Write a block, to whose shape the value broadcasts."""
+        lead = self._space.lead
+        shape = self._lanes + tuple([range_.stop - range_.start for range_ in block])
+        value = _full(value, shape)
+        if shape == self._shape:
+            self._value = value
+            return
+        if self._bits is None:
+            check_allocation(self._type, self._shape, self._run.settings)
+            self._bits = np.empty(self._shape + value.bits.shape[len(shape) :], value.bits.dtype)
+        where = (slice(None),) * lead + block
+        self._bits[where] = value.bits
+        self._poison = _put(self._poison, self._shape, where, value.poison, np.uint16)
+        self._open = _put(self._open, self._shape, where, value.open, np.uint8)
+
+    def result(self) -> Value:
+        """Return the new value of the init."""
+        value = self._value
+        if value is None and self._bits is None:
+            return self._init  # there was no point
+        arrays = (self._bits, self._poison, self._open) if value is None else (value.bits, value.poison, value.open)
+        lead, order = self._space.lead, list(self._space.order)
+        axes = [*range(lead), *(lead + order.index(d) for d in self._order)]
+
+        def moved(array: Any) -> Any:
+            return None if array is None else array.transpose(*axes, *range(len(axes), array.ndim))
+
+        bits, poison, open_ = map(moved, arrays)
+        if poison is not None and not poison.any():
+            poison = None
+        return Value(self._type, bits, poison, open_, None if poison is None else self._run.origins)
+
+
+def _put(array: Any, shape: tuple[int, ...], where: tuple[slice, ...], part: Any, dtype: Any) -> Any:
+    if part is None:
+        if array is not None:
+            array[where] = 0
+        return array
+    if array is None:
+        array = np.zeros(shape, dtype)
+    array[where] = part
+    return array
+
+
+def _spread(array: Any, shape: tuple[int, ...], rank: int) -> Any:
+    if array is None or array.shape[:rank] == shape:
+        return array
+    return np.broadcast_to(array, shape + array.shape[rank:])
+
+
+def _full(value: Value, shape: tuple[int, ...]) -> Value:
+    """Return a value repeated to a shape."""
+    own = value.shape
+    if own == shape:
+        return value
+    rank = len(own)
+    return Value(
+        value.type,
+        _spread(value.bits, shape, rank),
+        _spread(value.poison, shape, rank),
+        _spread(value.open, shape, rank),
+        value.origins,
+    )
+
+
+def _over_space(value: Value, rank: int) -> Value:
+    """Return the scalars of all lanes with an axis for each dimension of the space."""
+
+    def shaped(array: Any) -> Any:
+        return None if array is None else array.reshape(len(array), *(1,) * (rank - 1), *array.shape[1:])
+
+    poison = None if value.poison is None else shaped(value.poison)
+    return Value(value.type, shaped(value.bits), poison, shaped(value.open), value.origins)
+
+
+def _as_rows(value: Value, counts: Sequence[int], lead: int, lanes: tuple[int, ...]) -> Value:
+    """Return a value over reductions and parallel dimensions as [n, lanes]."""
+    shape = (*lanes[:lead], *counts, *lanes[lead:])
+    full = _full(value, shape)
+    rows = len(counts)
+
+    def moved(array: Any) -> Any:
+        if array is None:
+            return None
+        if lead:
+            array = np.moveaxis(array, 0, rows)
+        return array.reshape(prod(counts), *array.shape[rows:])
+
+    return Value(value.type, moved(full.bits), moved(full.poison), moved(full.open), value.origins)
+
+
+def _at(value: Value, index: tuple[int, ...], lead: int) -> Value:
+    """Return the elements of a value at one point of the reductions."""
+    if value.ndim == 0:
+        return value
+    place = (slice(None),) * lead + tuple(
+        [min(k, size - 1) for k, size in zip(index, value.shape[lead:], strict=False)]
+    )
+    return part_of(value, place)
+
+
+def _with_axes(value: Value, count: int, lead: int) -> Value:
+    """Return a value over the parallel dimensions with an axis of size 1 for each reduction."""
+    if value.ndim == 0:
+        return value
+    return part_of(value, (slice(None),) * lead + (np.newaxis,) * count)

@@ -1,0 +1,227 @@
+"""The body of a structured op, compiled to run for all points of a block of the iteration space at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halfulp.interp.dialects.indices import undefined
+from halfulp.interp.dialects.linalg.space import Block, Space
+from halfulp.interp.dialects.linalg.structure import Structure
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.evaluators import Constant, Elementwise, evaluator_of
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.points import Points, PointwiseStep
+from halfulp.interp.run.slots import lift
+from halfulp.interp.values.element_layout import spell_shape
+from halfulp.interp.values.lanes import over_lanes
+from halfulp.interp.values.poisoning import first_place
+from halfulp.interp.values.value import Value
+
+Values = list[Any]
+"""The values of a body, by their numbers; None for one that is not computed yet, or not needed any more."""
+
+
+class Part(NamedTuple):
+    """The part of the space for which a body runs: its block, and the names of its points."""
+
+    space: Space
+    block: Block
+    points: Points
+
+
+Compute = Callable[[Run, Values, Part], tuple[Value, ...]]
+
+
+class Step(NamedTuple):
+    """One op of a body: the numbers of its operands and results, and of the values that nothing needs after it."""
+
+    op: Operation
+    compute: Compute
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    dying: tuple[int, ...]
+    pointwise: PointwiseStep | None
+
+
+def runs_on_arrays(structure: Structure) -> bool:
+    """Tell whether every op of a body can run for many points at once."""
+    block = structure.block
+    if any(isinstance(argument.type, ty.ShapedType) for argument in block.arguments):
+        return False
+    return all(_runs(op) for op in block.operations[:-1])
+
+
+def _runs(op: Operation) -> bool:
+    if op.name in _OTHERS:
+        return True
+    evaluator = evaluator_of(op)
+    shaped = any(isinstance(value.type, ty.ShapedType) for value in (*op.operands, *op.results))
+    if isinstance(evaluator, Constant):
+        return True
+    return isinstance(evaluator, Elementwise) and not shaped
+
+
+class Body:
+    """A compiled body. Its values have numbers: first those of the block's arguments.
+
+    ``outside``: the slots, numbers and types of values from outside that the body uses. ``yields``: the numbers of what
+    it yields. ``free``: the steps that do not depend on accumulators. ``bound``: those that do.
+    """
+
+    def __init__(self, op: Operation, structure: Structure, accumulators: Sequence[int], compiler: Compiler) -> None:
+        self._numbers: dict[SSAValue, int] = {}
+        self.outside: list[tuple[int, int, ty.Type]] = []
+        self.constants: list[tuple[int, Value]] = []
+        block = structure.block
+        for argument in block.arguments:
+            self._number(argument)
+        steps = [self._step(op, each, compiler) for each in block.operations[:-1]]
+        self.yields = tuple([self._used(value, compiler) for value in block.operations[-1].operands])
+        self.size = len(self._numbers)
+        dependent = set(accumulators)
+        free: list[Step] = []
+        bound: list[Step] = []
+        for step in steps:
+            if step is None:
+                continue
+            if dependent.intersection(step.operands):
+                dependent.update(step.results)
+                bound.append(step)
+            else:
+                free.append(step)
+        self.dependent = frozenset(dependent)
+        kept = {*self.yields, *(number for number, _ in self.constants), *(number for _, number, _ in self.outside)}
+        needed = {number for step in bound for number in step.operands}
+        self.free = _with_deaths(free, kept | needed)
+        self.bound = _with_deaths(bound, kept)
+        self.used = frozenset(number for step in (*free, *bound) for number in step.operands) | set(self.yields)
+
+    def _number(self, value: SSAValue) -> int:
+        return self._numbers.setdefault(value, len(self._numbers))
+
+    def _used(self, value: SSAValue, compiler: Compiler) -> int:
+        """Return the number of an operand; one that the body does not make comes from outside."""
+        known = self._numbers.get(value)
+        if known is None:
+            known = self._number(value)
+            self.outside.append((compiler.slot(value), known, value.type))
+        return known
+
+    def _step(self, around: Operation, op: Operation, compiler: Compiler) -> Step | None:
+        evaluator = evaluator_of(op)
+        if isinstance(evaluator, Constant):
+            value = lift(evaluator.build(op, compiler), op.results[0].type)
+            self.constants.append((self._number(op.results[0]), value))
+            return None
+        operands = tuple([self._used(value, compiler) for value in op.operands])
+        pointwise = None
+        if op.name in _OTHERS:
+            compute = _OTHERS[op.name](op, operands)
+        else:
+            kernel = compiler.kernel(op, evaluator)
+            pointwise = PointwiseStep(op, evaluator, kernel, compiler.settings, around)
+            compute = _elementwise(pointwise, operands)
+        results = tuple([self._number(value) for value in op.results])
+        return Step(op, compute, operands, results, (), pointwise)
+
+
+def _with_deaths(steps: Sequence[Step], kept: set[int]) -> list[Step]:
+    """Note after which step each value is not needed any more."""
+    seen = set(kept)
+    found = []
+    for step in reversed(steps):
+        dying = [number for number in dict.fromkeys((*step.operands, *step.results)) if number not in seen]
+        seen.update(dying)
+        found.append(step._replace(dying=tuple(dying)))
+    return found[::-1]
+
+
+def _elementwise(step: PointwiseStep, operands: tuple[int, ...]) -> Compute:
+    def compute(run: Run, values: Values, part: Part) -> tuple[Value, ...]:
+        return step.run_at(run, [values[number] for number in operands], part.points)
+
+    return compute
+
+
+# --- other ops --------------------------------------------------------------------------------------------------------
+
+
+def _index(op: Operation, operands: tuple[int, ...]) -> Compute:
+    dim = op.properties["dim"]
+    assert isinstance(dim, at.IntegerAttr)
+    dimension = dim.value
+
+    def compute(run: Run, values: Values, part: Part) -> tuple[Value, ...]:
+        space, block, _ = part
+        axis = space.order.index(dimension)
+        shape = [1] * (space.lead + len(space.order))
+        shape[space.lead + axis] = -1
+        range_ = block[axis]
+        return (Value(ty.INDEX, np.arange(range_.start, range_.stop, dtype=np.uint64).reshape(shape)),)
+
+    return compute
+
+
+def _extract(op: Operation, operands: tuple[int, ...]) -> Compute:
+    """Return the function of tensor.extract at the indices of all points."""
+    whole, *indices = operands
+    type_ = op.results[0].type
+
+    def compute(run: Run, values: Values, part: Part) -> tuple[Value, ...]:
+        source: Value = values[whole]
+        over = over_lanes(source)
+        shape = source.shape[1:] if over else source.shape
+        places: list[Any] = []
+        for axis, number in enumerate(indices):
+            index: Value = values[number]
+            if index.poison is not None:
+                where = first_place(index.poison != 0)
+                at_point, _ = part.points.text(where, index.poisoned)
+                error = undefined(op, f"an index is poison{at_point}: {index.origin(*where)}")
+                raise part.points.complete(error, index.poisoned)
+            outside = index.bits >= np.uint64(shape[axis])
+            if outside.any():
+                where = first_place(outside)
+                point = [_signed_at(values[each], where) for each in indices]
+                raise part.points.complete(
+                    undefined(
+                        op,
+                        f"index {point} is outside the shape {spell_shape(shape)}{part.points.text(where, outside)[0]}",
+                    ),
+                    outside,
+                )
+            places.append(index.bits.astype(np.intp))
+        rank = part.space.lead + len(part.space.order)
+        if over:
+            places.insert(0, np.arange(source.shape[0]).reshape(-1, *(1,) * (rank - 1)))
+
+        def taken(array: Any) -> Any:
+            if array is None:
+                return None
+            found = array[tuple(places)]
+            return found if places else found.reshape((1,) * rank + found.shape)
+
+        poison = taken(source.poison)
+        if poison is not None and not poison.any():
+            poison = None
+        return (Value(type_, taken(source.bits), poison, taken(source.open), source.origins),)
+
+    return compute
+
+
+def _signed_at(value: Value, where: tuple[int, ...]) -> int:
+    place = tuple([min(k, size - 1) for k, size in zip(where, value.shape, strict=False)])
+    code = int(value.bits[place])
+    return code - (1 << 64) if code >> 63 else code
+
+
+_OTHERS: dict[str, Callable[[Operation, tuple[int, ...]], Compute]] = {
+    "linalg.index": _index,
+    "tensor.extract": _extract,
+}

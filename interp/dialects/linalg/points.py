@@ -1,0 +1,280 @@
+"""Structured ops point by point, in the order of the loops: for bodies with control flow, calls or accesses to memory,
+and for operands that share memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from halfulp.interp.dialects.linalg.space import sizes_of
+from halfulp.interp.dialects.linalg.structure import structure_of
+from halfulp.interp.dialects.memref.evaluate import living
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, evaluated
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots
+from halfulp.interp.run.slots import lift, lower
+from halfulp.interp.values.buffers import Buffer, load_at, store_at
+from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.value import Value
+
+Point = tuple[int, ...]
+Locate = Callable[[Point], Point]
+"""Gives the indices of an element at a point."""
+
+
+def _locating(map_: at.AffineMapAttr) -> Locate:
+    """Return the function that a map is."""
+    exprs = map_.results
+    if all(isinstance(expr, Dimension) for expr in exprs):
+        axes = [expr.position for expr in exprs if isinstance(expr, Dimension)]
+        if axes == list(range(map_.dimensions)):
+            return lambda point: point
+        return lambda point: tuple([point[axis] for axis in axes])
+    return lambda point: tuple([_index(expr, point) for expr in exprs])
+
+
+def _index(expr: AffineExpr, point: Point) -> int:
+    return int(evaluated(expr, point))
+
+
+class Cells:
+    """The elements of an operand, which are read and written one at a time."""
+
+    def __init__(self, held: Any, type_: ty.Type) -> None:
+        self._held = held
+        self._type = type_
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the operand; () for a scalar."""
+        return ()
+
+    def read(self, index: Point, run: Run) -> Any:
+        """Return an element in the form of a slot: of a scalar operand, the operand."""
+        return self._held
+
+    def write(self, index: Point, slot: Any, run: Run) -> None:
+        """Replace an element."""
+        raise NotImplementedError
+
+    def value(self, type_: ty.Type, run: Run) -> Value:
+        """Return all elements."""
+        raise NotImplementedError
+
+
+class TensorCells(Cells):
+    """The elements of a tensor. ``written``: they are a copy, which may be changed."""
+
+    def __init__(self, held: Value, type_: ty.Type, written: bool) -> None:
+        super().__init__(held, type_)
+        self._bits = held.bits.copy() if written else held.bits
+        self._poison = held.poison.copy() if written and held.poison is not None else held.poison
+        self._open = held.open.copy() if written and held.open is not None else held.open
+        self._plain = not code_layout(type_)[1]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the tensor."""
+        return self._held.shape  # type: ignore[no-any-return]
+
+    def read(self, index: Point, run: Run) -> Any:
+        """Return an element in the form of a slot."""
+        if self._plain and self._open is None and (self._poison is None or not self._poison[index]):
+            return self._bits.item(index)
+        poison = None if self._poison is None or not self._poison[index] else np.array(self._poison[index])
+        open_ = None if self._open is None else np.array(self._open[index])
+        return lower(Value(self._type, np.array(self._bits[index]), poison, open_, self._held.origins))
+
+    def write(self, index: Point, slot: Any, run: Run) -> None:
+        """Replace an element."""
+        value = lift(slot, self._type)
+        self._bits[index] = value.bits
+        shape = self._held.shape
+        self._poison = _with(self._poison, shape, index, value.poison, np.uint16)
+        self._open = _with(self._open, shape, index, value.open, np.uint8)
+
+    def value(self, type_: ty.Type, run: Run) -> Value:
+        """Return all elements."""
+        poison = None if self._poison is None or not self._poison.any() else self._poison
+        return Value(type_, self._bits, poison, self._open, None if poison is None else run.origins)
+
+
+def _with(array: Any, shape: tuple[int, ...], index: Point, part: Any, dtype: Any) -> Any:
+    if array is None:
+        if part is None:
+            return None
+        array = np.zeros(shape, dtype)
+    array[index] = 0 if part is None else part
+    return array
+
+
+class BufferCells(Cells):
+    """The elements of a buffer."""
+
+    def __init__(self, op: Operation, which: int, held: Buffer, type_: ty.Type) -> None:
+        super().__init__(held, type_)
+        self._op = op
+        self._which = which
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the buffer."""
+        return self._held.shape  # type: ignore[no-any-return]
+
+    def _place(self, index: Point) -> Any:
+        buffer: Buffer = living(self._op, self._held, self._which)
+        return np.array(buffer.offset + sum(k * stride for k, stride in zip(index, buffer.strides, strict=True)))
+
+    def read(self, index: Point, run: Run) -> Any:
+        """Return an element in the form of a slot."""
+        return lower(load_at(self._held.allocation, self._place(index), self._type, run.origins))
+
+    def write(self, index: Point, slot: Any, run: Run) -> None:
+        """Replace an element."""
+        store_at(self._held.allocation, self._place(index), lift(slot, self._type), run.origins)
+
+
+def _cells(op: Operation, which: int, held: Any, element: ty.Type, written: bool) -> Cells:
+    type_ = op.operands[which].type
+    if isinstance(type_, ty.MemRefType):
+        return BufferCells(op, which, living(op, held, which), element)
+    if isinstance(type_, ty.TensorType):
+        return TensorCells(lift(held, type_), element, written)
+    return Cells(held, type_)
+
+
+class _Walk:
+    """The state of a structured op that runs: its points, the one at which it is, and the elements of its operands."""
+
+    __slots__ = ("cells", "point", "points")
+
+    def __init__(self, points: Iterator[Point], cells: list[Cells]) -> None:
+        self.points = points
+        self.cells = cells
+        self.point: Point = ()
+
+
+class PointByPoint:
+    """A structured op compiled to run its body at one point after the other.
+
+    The body is compiled in the function around it. The loop writes its arguments and the results of linalg.index.
+    """
+
+    def __init__(self, op: Operation, compiler: Compiler) -> None:
+        self._op = op
+        self._structure = structure = structure_of(op)
+        self._operands = compiler.slots(op.operands)
+        self._maps = structure.maps
+        self._locate = [_locating(map_) for map_ in structure.maps]
+        block = structure.block
+        self._body = compiler.block(block)
+        self._elements = [argument.type for argument in block.arguments]
+        used = {value for inner in block.operations for each in inner.walk() for value in each.operands}
+        self._read = [
+            (which, slot)
+            for which, (slot, argument) in enumerate(zip(self._body.arguments, block.arguments, strict=True))
+            if argument in used
+        ]
+        self._indices = [
+            (compiler.slot(each.results[0]), each.properties["dim"].value)  # type: ignore[attr-defined]
+            for each in block.operations
+            if each.name == "linalg.index"
+        ]
+        self._results = [
+            (which, value.type)
+            for which, value in enumerate(op.operands)
+            if which >= len(structure.inputs) and isinstance(value.type, ty.TensorType)
+        ]
+        self._state = compiler.hidden_slot()
+        self._produced = tuple([compiler.hidden_slot() for _ in op.results])
+        self._finish = compiler.resume(op)(self._produced)
+        self._at_end: Action | None = None
+        self._yielded: tuple[int, ...] = ()
+
+    def action(self, compiler: Compiler) -> Action:
+        """Compile the body, and return the action of the op."""
+        compiler.region(self._op.regions[0], self._yielding)
+        if self._body.control is self._at_end:
+            return self._all_points
+        return self._begin
+
+    def _yielding(self, sources: Sequence[int]) -> Action:
+        self._yielded = tuple(sources)
+
+        def again(frame: Frame) -> Segment | None:
+            self._write(frame.slots)
+            return self._following(frame)
+
+        self._at_end = again
+        return again
+
+    def _begin(self, frame: Frame) -> Segment | None:
+        self._open(frame.slots)
+        return self._following(frame)
+
+    def _all_points(self, frame: Frame) -> Segment | None:
+        """Run all points at once. It is for bodies that pass no control on, and without listeners."""
+        slots = frame.slots
+        run: Run = slots[0]
+        steps, cost = self._body.steps, self._body.cost
+        walk = self._open(slots)
+        for point in walk.points:
+            run.steps -= cost
+            if run.steps < 0:
+                raise run.out_of_steps(self._body.op)
+            self._enter(slots, walk, point)
+            for step in steps:
+                step(slots)
+            self._write(slots)
+        return self._close(frame)
+
+    def _following(self, frame: Frame) -> Segment | None:
+        walk: _Walk = frame.slots[self._state]
+        point = next(walk.points, None)
+        if point is None:
+            return self._close(frame)
+        self._enter(frame.slots, walk, point)
+        return self._body
+
+    def _open(self, slots: Slots) -> _Walk:
+        """Begin at the first point."""
+        op, inputs = self._op, len(self._structure.inputs)
+        held = [slots[slot] for slot in self._operands]
+        cells = [
+            _cells(op, which, each, element, which >= inputs)
+            for which, (each, element) in enumerate(zip(held, self._elements, strict=True))
+        ]
+        sizes = sizes_of(op, self._maps, [each.shape for each in cells])
+        walk = slots[self._state] = _Walk(product(*map(range, sizes)), cells)
+        return walk
+
+    def _enter(self, slots: Slots, walk: _Walk, point: Point) -> None:
+        """Give the body its arguments at a point."""
+        walk.point = point
+        run: Run = slots[0]
+        for which, slot in self._read:
+            slots[slot] = walk.cells[which].read(self._locate[which](point), run)
+        for slot, dimension in self._indices:
+            slots[slot] = point[dimension]
+
+    def _write(self, slots: Slots) -> None:
+        """Replace the elements of the inits by what the body yielded."""
+        walk: _Walk = slots[self._state]
+        run: Run = slots[0]
+        for which, slot in enumerate(self._yielded, len(self._structure.inputs)):
+            walk.cells[which].write(self._locate[which](walk.point), slots[slot], run)
+
+    def _close(self, frame: Frame) -> Segment | None:
+        slots = frame.slots
+        walk: _Walk = slots[self._state]
+        for slot, (which, type_) in zip(self._produced, self._results, strict=True):
+            slots[slot] = lower(walk.cells[which].value(type_, slots[0]))
+        slots[self._state] = None
+        return self._finish(frame)

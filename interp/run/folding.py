@@ -1,0 +1,185 @@
+"""Folds: an accumulator combined with one element after the other, for many lanes at a time.
+
+The order is the profile's `reduction_order`. It decides how floats are added. All other combinations go in sequence:
+the accumulator with the first element, the result with the second, and so on.
+
+In sequence, quicker ways give the same bits: NumPy's running sums, each of which rounds once; pairs of neighbours
+first, for a combination that is associative; Python integers, for few lanes. Where an element is poison, where results
+are marked as unspecified, or where an op may fail, each element is one step of the op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.paths.fast import is_nan
+from halfulp.interp.ir import types as ty
+from halfulp.interp.run.elementwise import Places
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.points import PointwiseStep
+from halfulp.interp.values.poisoning import zeroed
+from halfulp.interp.values.value import Value
+from halfulp.semantics.accumulators import SCALAR_LANES, Accumulator, Faults
+from halfulp.semantics.exact_totals import exact_sum
+from halfulp.semantics.kernel import Open
+
+_ADDITION = "arith.addf"
+_ASSOCIATIVE = frozenset(
+    f"arith.{name}" for name in ("addi", "andi", "maxsi", "maxui", "minsi", "minui", "muli", "ori", "xori")
+)
+_EXTREMA = frozenset(f"arith.{name}" for name in ("maximumf", "minimumf", "maxnumf", "minnumf"))
+
+Names = Callable[[int], Places]
+"""Gives the names of the lanes when the element of that number is combined."""
+
+
+class Fold:
+    """A fold by one elementwise op with two operands, the accumulator and the element, and one result of their type.
+
+    ``step``: the op. ``element_first``: the element is its first operand. ``order``: the order of additions, one of
+    `halfulp.semantics.reductions.ORDERS`; any other op goes in sequence.
+    """
+
+    __slots__ = ("_associative", "_element_first", "_kernel", "_name", "_number", "_step", "order")
+
+    def __init__(self, step: PointwiseStep, element_first: bool, order: str) -> None:
+        self._step = step
+        self._kernel = step.kernel
+        self._name = step.op.name
+        self._element_first = element_first
+        self._number = ty.element_type(step.op.results[0].type)
+        self.order = order if self._name == _ADDITION else "sequential"
+        plain = not self._kernel.faults
+        exact = self._name in _ASSOCIATIVE
+        extreme = self._name in _EXTREMA and step.settings.profile.extrema == "value"
+        self._associative = plain and (exact or extreme)
+
+    @property
+    def needs_all(self) -> bool:
+        """True if the elements can only be combined all together, because their order is not a sequence."""
+        return self.order in ("pairwise", "exact")
+
+    def __call__(self, run: Run, first: Value, rows: Value, names: Names) -> Value:
+        """Return ``first`` [lanes] combined with ``rows`` [n, lanes], where lanes may be several axes.
+
+        Raises UndefinedBehavior where the op is undefined.
+        """
+        if not rows.shape[0]:
+            return first
+        if self.order == "exact":
+            return self._exactly(run, first, rows, names)
+        if self.order == "pairwise" or (self._associative and not run.settings.track_open):
+            return self._combined(run, first, self._of_pairs(run, rows, names), names(0))
+        clean = rows.poison is None and first.poison is None
+        if clean and not self._kernel.faults and not run.settings.track_open:
+            quick = self._quickly(run, first, rows, names)
+            if quick is not None:
+                return quick
+        return self._in_steps(run, first, rows, names)
+
+    def _combined(self, run: Run, total: Value, element: Value, places: Places) -> Value:
+        pair = (element, total) if self._element_first else (total, element)
+        (result,) = self._step.run_at(run, pair, places)
+        return result
+
+    def _in_steps(self, run: Run, total: Value, rows: Value, names: Names) -> Value:
+        for number in range(rows.shape[0]):
+            total = self._combined(run, total, part(rows, number), names(number))
+        if self.order == "open" and run.settings.track_open and rows.shape[0] > 1:
+            total = _unspecified(total)
+        return total
+
+    def _of_pairs(self, run: Run, rows: Value, names: Names) -> Value:
+        """Return the combination of neighbours, then of neighbours of these, until one is left."""
+        while rows.shape[0] > 1:
+            even = rows.shape[0] // 2 * 2
+            pairs = self._combined(run, part(rows, slice(0, even, 2)), part(rows, slice(1, even, 2)), names(0))
+            rows = pairs if even == rows.shape[0] else joined(run, pairs, part(rows, slice(even, None)))
+        return part(rows, 0)
+
+    def _exactly(self, run: Run, first: Value, rows: Value, names: Names) -> Value:
+        """Return the exact sum, rounded once."""
+        assert isinstance(self._number, ty.FloatType)
+        format_, lanes = self._number.format, first.shape
+        terms = joined(run, part(first, np.newaxis), rows)
+        found = Faults()
+        accumulator = Accumulator(format_, run.settings.profile)
+        codes = exact_sum(accumulator, _flat(terms.bits, 1, len(lanes)), format_, found)
+        ids = None if terms.poison is None else terms.poison.max(axis=0)
+        faults = tuple([(fault, mask.reshape(lanes)) for _, fault, mask in found.found])
+        if faults:
+            ids = self._step.with_faults(run, (first,), lanes, ids, faults, names(0))
+        codes = codes.reshape(first.bits.shape)
+        if ids is None:
+            return Value(first.type, codes)
+        return Value(first.type, zeroed(codes, ids), ids, None, run.origins)
+
+    def _quickly(self, run: Run, first: Value, rows: Value, names: Names) -> Value | None:
+        """Return the result in sequence by a quicker way, where there is one. Nothing is poison, and nothing fails."""
+        lanes = len(first.shape)
+        total, terms = _flat(first.bits, 0, lanes), _flat(rows.bits, 1, lanes)
+        if self._name == _ADDITION and isinstance(self._number, ty.FloatType):
+            format_ = self._number.format
+            accumulator = Accumulator(format_, run.settings.profile)
+            codes = accumulator.in_order(total, terms, Faults())
+            # Running sums keep a NaN as it is, and a NaN depends on the order of the operands.
+            wrong = is_nan(format_, codes) & (self._element_first | is_nan(format_, total))
+            if wrong.any():
+                few = self._in_steps(run, Value(first.type, total[wrong]), Value(first.type, terms[:, wrong]), names)
+                codes = codes.copy()
+                codes[wrong] = few.bits
+        elif len(total) <= SCALAR_LANES and self._kernel.scalar is not None:
+            codes = self._by_scalar(total, terms)
+        else:
+            return None
+        return Value(first.type, codes.reshape(first.bits.shape))
+
+    def _by_scalar(self, total: Codes, terms: Codes) -> Codes:
+        width = ty.width_of(self._number)
+        combine: Callable[..., Any] = self._kernel.scalar
+        results = []
+        for lane, code in enumerate(codes_to_ints(total, width)):
+            for term in codes_to_ints(terms[:, lane], width):
+                code = combine(term, code) if self._element_first else combine(code, term)
+            results.append(code)
+        return ints_to_codes(results, width, (len(results),))
+
+
+def _flat(bits: Codes, lead: int, lanes: int) -> Codes:
+    """Return codes with their lanes as one axis."""
+    shape = bits.shape
+    return bits.reshape(*shape[:lead], prod(shape[lead : lead + lanes]), *shape[lead + lanes :])
+
+
+def part(value: Value, index: Any) -> Value:
+    """Return a part of a value over its first axis, of the same type."""
+    poison = None if value.poison is None else value.poison[index]
+    open_ = None if value.open is None else value.open[index]
+    return Value(value.type, value.bits[index], poison, open_, value.origins)
+
+
+def joined(run: Run, one: Value, other: Value) -> Value:
+    """Return two values one behind the other along their first axis."""
+
+    def both(first: Any, second: Any, dtype: Any) -> Any:
+        if first is None and second is None:
+            return None
+        pair = [
+            np.zeros(value.shape, dtype) if array is None else array for array, value in ((first, one), (second, other))
+        ]
+        return np.concatenate(pair)
+
+    poison = both(one.poison, other.poison, np.uint16)
+    bits = np.concatenate([one.bits, other.bits])
+    origins = None if poison is None else run.origins
+    return Value(one.type, bits, poison, both(one.open, other.open, np.uint8), origins)
+
+
+def _unspecified(value: Value) -> Value:
+    mask = np.full(value.shape, Open.VALUE.value, np.uint8)
+    return Value(value.type, value.bits, value.poison, mask, value.origins)

@@ -1,0 +1,107 @@
+"""Elementwise ops for all points of an iteration space at once.
+
+A value of a body is an array with an axis for each dimension of the space, of size 1 along a dimension that it does not
+depend on. So what is computed from one operand alone is computed once for each of its elements, not for each point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from halfulp.fp_formats.codes import Mask
+from halfulp.interp.ir.locations import Location, UnknownLoc
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.elementwise import ElementwiseStep, Places
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.frames import Lanes, Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.poisoning import merged_ids
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Kernel
+
+
+class Points(Places):
+    """The names of the points of a part of an iteration space: their indices.
+
+    ``axes``: for each axis of the arrays after that over lanes, the dimension of the space and its first index in this
+    part. ``fixed``: the indices in the other dimensions.
+    """
+
+    __slots__ = ("_axes", "_fixed")
+
+    def __init__(
+        self, lanes: Lanes | None, lead: int, axes: Sequence[tuple[int, int]], fixed: Sequence[tuple[int, int]] = ()
+    ) -> None:
+        super().__init__(lanes, lead)
+        self._axes = axes
+        self._fixed = fixed
+
+    def at(self, fixed: Sequence[tuple[int, int]]) -> Points:
+        """Return the names where the axes of some dimensions are gone because their indices are fixed."""
+        gone = {dimension for dimension, _ in fixed}
+        return Points(self.lanes, self.lead, [axis for axis in self._axes if axis[0] not in gone], fixed)
+
+    def _point(self, where: tuple[int, ...]) -> tuple[int, ...]:
+        point = dict(self._fixed)
+        for (dimension, start), index in zip(self._axes, where[self.lead :], strict=True):
+            point[dimension] = start + index
+        return tuple(point[dimension] for dimension in sorted(point))
+
+    def origin(self, where: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the name of a point as the place where poison was born."""
+        point = self._point(where)
+        return point if self.lanes is None else (int(self.lanes.numbers[where[0] if self.lead else 0]), *point)
+
+    def text(self, where: tuple[int, ...], offending: Mask) -> tuple[str, str]:
+        """Return the name of the first offending point for an error."""
+        return f" at iteration {list(self._point(where))}", ""
+
+
+class PointwiseStep(ElementwiseStep):
+    """Runs one elementwise op for the points of a part of an iteration space.
+
+    ``around``: the op whose body it belongs to. Its place stands for that of an op without one.
+    """
+
+    __slots__ = ("around",)
+
+    def __init__(
+        self, op: Operation, evaluator: Elementwise, kernel: Kernel, settings: Settings, around: Operation
+    ) -> None:
+        super().__init__(op, evaluator, kernel, settings)
+        self.around = around
+
+    @property
+    def location(self) -> Location:
+        """The place that poison and errors of the op name."""
+        own = self.op.location
+        return self.around.location if isinstance(own, UnknownLoc) else own
+
+    def run_at(self, run: Run, operands: Sequence[Value], places: Places) -> tuple[Value, ...]:
+        """Return the results for operands whose shapes broadcast. Raises UndefinedBehavior."""
+        shapes = [value.shape for value in operands]
+        shape = np.broadcast_shapes(*shapes)
+        full = tuple(
+            value if len(own) == len(shape) else _of_rank(value, len(shape))
+            for value, own in zip(operands, shapes, strict=True)
+        )
+        ids = merged_ids([value.poison for value in full], shape)
+        codes = tuple([value.bits for value in full])
+        if ids is not None and self.kernel.worst is not None:
+            codes = self._with_worst(full, codes)
+        outcome = self.kernel.array(*codes)
+        if outcome.faults:
+            ids = self.with_faults(run, full, shape, ids, outcome.faults, places)
+        open_ = self._open(full, codes, outcome.results, shape) if self.settings.track_open else None
+        results = zip(self.result_types, outcome.results, strict=True)
+        return tuple([self._result(type_, bits, ids, open_, run) for type_, bits in results])
+
+
+def _of_rank(value: Value, rank: int) -> Value:
+    """Return a value with more leading axes of size 1."""
+    new = (1,) * (rank - value.ndim)
+    poison = None if value.poison is None else value.poison.reshape(new + value.poison.shape)
+    open_ = None if value.open is None else value.open.reshape(new + value.open.shape)
+    return Value(value.type, value.bits.reshape(new + value.bits.shape), poison, open_, value.origins)
