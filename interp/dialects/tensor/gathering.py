@@ -124,7 +124,8 @@ def gather(op: Operation, settings: Settings) -> Function:
         check_allocation(type_, shape, settings)
 
         def move(array: npt.NDArray[Any], trailing: tuple[int, ...]) -> npt.NDArray[Any]:
-            return np.moveaxis(array, dims, range(len(dims)))[places].reshape(shape + trailing)
+            slices: npt.NDArray[Any] = np.moveaxis(array, dims, range(len(dims)))[places]
+            return slices.reshape(shape + trailing)
 
         return (rearranged(source, type_, move),)
 

@@ -54,7 +54,7 @@ def extract(op: Operation, settings: Settings) -> Function:
 
     def take(run: Run, operands: Operands) -> tuple[Any, ...]:
         part = part_of(op, lists, operands[1:], operands[0].shape, settings)
-        found = picked(operands[0], part.index, type_)
+        found = picked(operands[0], part.place, type_)
         shape = tuple([part.sizes[axis] for axis in kept])
         conflict = shape_conflict(type_, shape, settings.vscale)
         if conflict:
@@ -77,6 +77,6 @@ def insert(op: Operation, settings: Settings) -> Function:
             shapes = f"{spell_shape(source.shape)}, but the place in the tensor {spell_shape(wanted)}"
             raise undefined(op, f"the source has the shape {shapes}")
         source = source if len(kept) == len(part.sizes) else reshaped(source, source.type, part.sizes)
-        return (replaced(run, whole, part.index, source),)
+        return (replaced(run, whole, part.place, source),)
 
     return put
