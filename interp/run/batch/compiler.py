@@ -10,7 +10,6 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.frames import LaneCode, LaneFrame, Plan
 from halfulp.interp.run.batch.order import ordered
-from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Control, Elementwise, Pure
@@ -127,7 +126,7 @@ class LaneCompiler(FunctionCompiler):
 
     def _by_lane(self, op: Operation, function: Function) -> Function:
         types = [result.type for result in op.results]
-        return lambda run, operands: LaneRun.each(run, function, operands, types)  # type: ignore[arg-type]
+        return lambda run, operands: run.each(function, operands, types)
 
     def _flow(
         self,
