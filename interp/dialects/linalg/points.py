@@ -16,6 +16,7 @@ from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, evaluated
+from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots
@@ -225,14 +226,18 @@ class PointByPoint:
         run: Run = slots[0]
         steps, cost = self._body.steps, self._body.cost
         walk = self._open(slots)
-        for point in walk.points:
-            run.steps -= cost
-            if run.steps < 0:
-                raise run.out_of_steps(self._body.op)
-            self._enter(slots, walk, point)
-            for step in steps:
-                step(slots)
-            self._write(slots)
+        try:
+            for point in walk.points:
+                run.steps -= cost
+                if run.steps < 0:
+                    raise run.out_of_steps(self._body.op)
+                self._enter(slots, walk, point)
+                for step in steps:
+                    step(slots)
+                self._write(slots)
+        except UndefinedBehavior as error:
+            error.message += f", at iteration {list(walk.point)}"
+            raise
         return self._close(frame)
 
     def _following(self, frame: Frame) -> Segment | None:
