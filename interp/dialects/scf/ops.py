@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.declare.type_rules import same_type
+from halfulp.interp.dialects.counted_loops import counted_loop
 from halfulp.interp.dialects.scf import forms, parallel, parallel_forms
 from halfulp.interp.dialects.scf import region_rules as regions
 from halfulp.interp.ir.errors import UndefinedBehavior
@@ -28,7 +29,6 @@ from halfulp.interp.run.frames import (
     Run,
     Segment,
     Slots,
-    Step,
 )
 from halfulp.interp.run.reports import in_lanes
 from halfulp.interp.run.slots import decided, number, undecided
@@ -58,34 +58,6 @@ def _for(op: Operation, compiler: Compiler) -> Action:
     lower, upper, step, *initial = compiler.slots(op.operands)
     settings, type_ = compiler.settings, op.operands[0].type
     signed = "unsignedCmp" not in op.properties
-    mask = (1 << settings.width(type_)) - 1
-    body = compiler.block(op.regions[0].blocks[0])
-    induction, *carried = body.arguments
-    state = compiler.hidden_slot()
-    # After each trip, and before the first, the carried slots hold what the loop would return.
-    begin_carrying, finish = moves(initial, carried), compiler.resume(op)(carried)
-    carry: tuple[Step, ...] = ()
-    at_end: Action | None = None
-
-    def yielding(sources: Sequence[int]) -> Action:
-        nonlocal carry, at_end
-        carry = moves(sources, carried)
-
-        def again(frame: Frame) -> Segment | None:
-            slots = frame.slots
-            for step in carry:
-                step(slots)
-            return following(frame)
-
-        at_end = again
-        return again
-
-    def following(frame: Frame) -> Segment | None:
-        position = next(frame.slots[state], None)
-        if position is None:
-            return finish(frame)
-        frame.slots[induction] = position & mask
-        return body
 
     def trips(slots: Slots) -> range:
         start, end, stride = (
@@ -98,39 +70,9 @@ def _for(op: Operation, compiler: Compiler) -> Action:
                 location=op.location,
                 op=op.name,
             )
-        for move in begin_carrying:
-            move(slots)
         return range(start, end, stride)
 
-    compiler.region(op.regions[0], yielding)
-    if body.control is not at_end:
-
-        def begin(frame: Frame) -> Segment | None:
-            frame.slots[state] = iter(trips(frame.slots))
-            return following(frame)
-
-        return begin
-    whole_body, cost, last = (*body.steps, *carry), body.cost, body.op
-
-    def loop(frame: Frame) -> Segment | None:
-        """Run all trips at once. It is for bodies that pass no control on, and without listeners."""
-        slots = frame.slots
-        run: Run = slots[0]
-        every = trips(slots)
-        # Without len(), which is limited to 2^63.
-        count = max(0, -((every.start - every.stop) // every.step))
-        affordable = run.steps // cost
-        if whole_body:
-            for position in every[:affordable]:
-                slots[induction] = position & mask
-                for step in whole_body:
-                    step(slots)
-        if count > affordable:
-            raise run.out_of_steps(last)
-        run.steps -= cost * count
-        return finish(frame)
-
-    return loop
+    return counted_loop(op, compiler, initial, trips)
 
 
 def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
