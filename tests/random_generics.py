@@ -142,7 +142,9 @@ def generic(seed: int, memrefs: bool = False, plain: bool = False) -> Case:
         element = g.pick(type_)
         if random.random() < 0.6:
             # The accumulator with something.
-            name = random.choice(("addf", "addf", "maximumf", "mulf") if type_[0] in "fb" else ("addi", "maxsi", "xori"))
+            name = random.choice(
+                ("addf", "addf", "maximumf", "mulf") if type_[0] in "fb" else ("addi", "maxsi", "xori")
+            )
             pair = [f"%b{number}", element]
             if random.random() < 0.3:
                 pair.reverse()
@@ -176,7 +178,9 @@ def argument(rng: np.random.Generator, shape: Sequence[int], type_: str, plain: 
     if type_[0] == "i":
         width = int(type_[1:])
         codes = rng.integers(0, 1 << min(width, 5), size=shape, dtype=np.uint64)
-        codes = np.where(rng.random(shape) < 0.3, np.uint64((1 << width) - 1) - codes, codes) & np.uint64((1 << width) - 1)
+        codes = np.where(rng.random(shape) < 0.3, np.uint64((1 << width) - 1) - codes, codes) & np.uint64(
+            (1 << width) - 1
+        )
         return hu.Value.from_bits(codes, type_)
     numbers = rng.choice([0.0, -0.0, 1.0, -1.0, 1.5, 3.0, 0.1, 2.0**20, -6.0], size=shape)
     numbers = np.where(rng.random(shape) < 0.5, rng.standard_normal(shape), numbers)
