@@ -16,7 +16,6 @@ from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, evaluated
-from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.control import Compiler, moves, passing
@@ -202,14 +201,18 @@ def _cells(op: Operation, which: int, held: Any, element: ty.Type, written: bool
 
 
 class _Walk:
-    """The state of a structured op that runs: its points, the one at which it is, and the elements of its operands."""
+    """The state of a structured op that runs: its points, the one at which it is, and the elements of its operands.
 
-    __slots__ = ("cells", "point", "points")
+    ``around``: the point of the structured op around it.
+    """
 
-    def __init__(self, points: Iterator[Point], cells: list[Cells]) -> None:
+    __slots__ = ("around", "cells", "point", "points")
+
+    def __init__(self, points: Iterator[Point], cells: list[Cells], around: Point) -> None:
         self.points = points
         self.cells = cells
         self.point: Point = ()
+        self.around = around
 
 
 class PointByPoint:
@@ -276,18 +279,14 @@ class PointByPoint:
         run: Run = slots[0]
         steps, cost = self._body.steps, self._body.cost
         walk = self._open(slots)
-        try:
-            for point in walk.points:
-                run.steps -= cost
-                if run.steps < 0:
-                    raise run.out_of_steps(self._body.op)
-                self._enter(slots, walk, point)
-                for step in steps:
-                    step(slots)
-                self._write(slots)
-        except UndefinedBehavior as error:
-            error.message += f", at iteration {list(walk.point)}"
-            raise
+        for point in walk.points:
+            run.steps -= cost
+            if run.steps < 0:
+                raise run.out_of_steps(self._body.op)
+            self._enter(slots, walk, point)
+            for step in steps:
+                step(slots)
+            self._write(slots)
         return self._close(frame)
 
     def _following(self, frame: Frame) -> Segment | None:
@@ -308,13 +307,15 @@ class PointByPoint:
             for which, (each, element) in enumerate(zip(held, self._elements, strict=True))
         ]
         sizes = sizes_of(op, self._maps, [each.shape for each in cells])
-        walk = slots[self._state] = _Walk(product(*map(range, sizes)), cells)
+        walk = slots[self._state] = _Walk(product(*map(range, sizes)), cells, run.origins.place)
         return walk
 
     def _enter(self, slots: Slots, walk: _Walk, point: Point) -> None:
         """Give the body its arguments at a point."""
         walk.point = point
         run: Run = slots[0]
+        if run.lanes is None:
+            run.origins.place = walk.around + point
         for which, slot in self._read:
             slots[slot] = walk.cells[which].read(self._locate[which](point), run)
         for slot, dimension in self._indices:
@@ -373,5 +374,6 @@ class PointByPoint:
         walk: _Walk = slots[self._state]
         for slot, (which, type_) in zip(self._produced, self._results, strict=True):
             slots[slot] = lower(walk.cells[which].value(type_, slots[0]))
+        slots[0].origins.place = walk.around
         slots[self._state] = None
         return self._finish(frame)
