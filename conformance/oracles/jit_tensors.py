@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from halfulp.interp.values.value import Value
 TOGETHER = 64
 """The most programs in one process."""
 
+NAME = "mlir-runner"
 FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
 
 _BEFORE = ("func.func(convert-elementwise-to-linalg)",)
@@ -48,9 +48,8 @@ class TensorRunner:
     Raises Unavailable where the tools of MLIR 22 are missing.
     """
 
-    name: ClassVar[str] = "mlir-runner"
-
     def __init__(self, stage: str = "loops") -> None:
+        self.name = NAME
         self._opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
         self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
         self.version = self._opt.version
@@ -115,7 +114,7 @@ def _refused(program: ClosedProgram) -> str | None:
     function = _function(program)
     for type_ in (*argument_types(function), *result_types(function)):
         if not isinstance(type_, ty.TensorType) or type_.shape is None or None in type_.shape:
-            return f"{TensorRunner.name} runs functions of tensors with static shapes, and this has '{type_}'"
+            return f"{NAME} runs functions of tensors with static shapes, and this has '{type_}'"
     if any(value.poison is not None for value in program.arguments):
         return "an argument cannot be poison"
     for op in function.walk():
@@ -123,7 +122,7 @@ def _refused(program: ClosedProgram) -> str | None:
         values = [*op.results, *(argument for block in blocks for argument in block.arguments)]
         for element in {ty.element_type(value.type) for value in values}:
             if isinstance(element, ty.FloatType) and element.format.name not in FLOATS:
-                return f"{TensorRunner.name} has no {element}"
+                return f"{NAME} has no {element}"
     return None
 
 

@@ -147,7 +147,7 @@ def _generic(
 ) -> None:
     """Append a linalg.generic. Of inputs and outputs the last part is the results of the indexing map."""
     rank = len(sizes)
-    maps = [_map(rank, results) for *_, results in (*inputs, *outputs)]
+    maps = [_map(rank, results) for results in (*(results for _, results in inputs), *(each[-1] for each in outputs))]
     kinds = ", ".join(f'"{"reduction" if axis in reduced else "parallel"}"' for axis in range(rank))
     types = ", ".join(spelled(shape, element) for _, shape, element, _ in outputs)
     ins = ""
