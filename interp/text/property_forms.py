@@ -67,8 +67,7 @@ _SHAPES: Mapping[str, _Shape] = {
 
 
 def _shape_of(kind: AttributeConstraint) -> str:
-    # 0 is not positive.
-    accepts_i64 = any(kind.accepts(IntegerAttr(number, I64)) for number in (0, 1))
+    accepts_i64 = kind.accepts(IntegerAttr(1, I64))
     if kind.accepts(UNIT):
         return "any" if accepts_i64 else "unit"
     if kind.accepts(StringAttr("")) and not accepts_i64:
@@ -122,8 +121,11 @@ def _checked(kind: AttributeConstraint | EnumDefinition, special: Read | None, p
 
 def _enum_reader(name: str, kind: EnumDefinition, prefix: str) -> Read:
     if kind.storage_width is None:
-        # An attribute without keywords is written as any other.
-        return _checked(kind, None, prefix) if "" in kind.cases else lambda p: p.enum_brackets(kind, prefix)
+        whole = _checked(kind, None, prefix)
+        # An attribute without keywords is written as any other, and each may be.
+        if "" in kind.cases:
+            return whole
+        return lambda p: whole(p) if p.tokens[p.pos][:1] == "#" else p.enum_brackets(kind, prefix)
     attributes = {case: kind.attribute(value) for case, value in kind.cases.items()}
 
     def keyword(p: OpParser) -> Attribute:

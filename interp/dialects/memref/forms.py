@@ -30,7 +30,9 @@ def _made(
     properties = {} if properties is None else properties
     attributes = {} if attributes is None else attributes
     move_inherent(definition, properties, attributes)
-    return p.placed(Operation(definition.name, definition, list(operands), results, properties, attributes, regions), at_)
+    return p.placed(
+        Operation(definition.name, definition, list(operands), results, properties, attributes, regions), at_
+    )
 
 
 def _memref_type(p: OpParser, definition: OpDefinition) -> ty.MemRefType:
