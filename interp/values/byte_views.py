@@ -29,6 +29,8 @@ class Bytes(Allocation):
 
     __slots__ = ("_base", "_rows", "first")
 
+    first: int
+
     def __init__(self, base: Allocation, first: int, element: ty.Type, count: int) -> None:
         """See ``count`` elements from the byte ``first`` of ``base``.
 
