@@ -1,19 +1,49 @@
-"""Parts of values: take them, replace them, repeat them, and put scalars together."""
+"""Parts of values: take them, move them, replace them, repeat them, and put scalars together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import spell_place
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.value import Value
+from halfulp.semantics.poison import Origin
 
 Operands = tuple[Value, ...]
 Function = Callable[[Run, Operands], tuple[Any, ...]]
+Move = Callable[[npt.NDArray[Any], tuple[int, ...]], npt.NDArray[Any]]
+"""Moves the elements of an array, of which each has the shape given second in the last axes."""
+
+
+def poison_ids(op: Operation, run: Run, settings: Settings, where: npt.NDArray[np.bool_], reason: str) -> Any:
+    """Return the ids of poison that an op makes of the elements in a mask, and tell the listeners. None for an empty
+    mask.
+    """
+    count = int(np.count_nonzero(where))
+    if not count:
+        return None
+    first = tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
+    origin = Origin(op.name, spell_place(op.location), reason, first)
+    for listener in settings.listeners:
+        listener.poison_born(op, origin, count)
+    return np.where(where, np.uint16(run.origins.id_of(origin)), np.uint16(0))
+
+
+def poisoned(op: Operation, run: Run, settings: Settings, type_: ty.Type, reason: str) -> Value:
+    """Return a value of a static type, every element of which is poison that the op makes."""
+    shape = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
+    check_allocation(type_, shape, settings)
+    dtype, trailing = code_layout(ty.element_type(type_))
+    ids = poison_ids(op, run, settings, np.ones(shape, np.bool_), reason)
+    return Value(type_, np.zeros(shape + trailing, dtype), ids, None, None if ids is None else run.origins)
 
 
 def picked(value: Value, index: tuple[Any, ...], type_: ty.Type) -> Value:
@@ -51,6 +81,9 @@ def repeated(value: Value, shape: tuple[int, ...], type_: ty.Type, axes: int = 0
 
 def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type) -> Value:
     """Return scalars as the elements of an array, in row-major order."""
+    if not elements:
+        dtype, trailing = code_layout(ty.element_type(type_))
+        return Value(type_, np.zeros(shape + trailing, dtype))
     bits = np.stack([value.bits for value in elements])
     bits = bits.reshape(shape + bits.shape[1:])
     poison = open_ = None
@@ -61,13 +94,8 @@ def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type
     return Value(type_, bits, poison, open_, None if poison is None else run.origins)
 
 
-def rearranged(
-    value: Value, type_: ty.Type, move: Callable[[npt.NDArray[Any], tuple[int, ...]], npt.NDArray[Any]]
-) -> Value:
-    """Return a value whose elements were moved.
-
-    ``move``: gets an array and the shape of what one element takes in it, the last axes, and returns the moved array.
-    """
+def rearranged(value: Value, type_: ty.Type, move: Move) -> Value:
+    """Return a value whose elements were moved."""
     trailing = value.bits.shape[len(value.shape) :]
     poison = None if value.poison is None else move(value.poison, ())
     if poison is not None and not poison.any():
@@ -79,3 +107,25 @@ def rearranged(
 def reshaped(value: Value, type_: ty.Type, shape: tuple[int, ...]) -> Value:
     """Return a value with the same elements, in row-major order, in another shape."""
     return rearranged(value, type_, lambda array, trailing: array.reshape(shape + trailing))
+
+
+Join = Callable[[list[npt.NDArray[Any]]], npt.NDArray[Any]]
+"""Makes one array of several. The last axes, those of one element, stay as they are."""
+
+
+def combined(run: Run, values: Sequence[Value], type_: ty.Type, join: Join) -> Value:
+    """Return a value whose elements are those of several values, put together."""
+    poison = _joined([value.poison for value in values], values, np.uint16, join)
+    open_ = _joined([value.open for value in values], values, np.uint8, join)
+    if poison is not None and not poison.any():
+        poison = None
+    bits = join([value.bits for value in values])
+    return Value(type_, bits, poison, open_, None if poison is None else run.origins)
+
+
+def _joined(masks: Sequence[Any], values: Sequence[Value], dtype: type, join: Join) -> Any:
+    if all(mask is None for mask in masks):
+        return None
+    return join(
+        [np.zeros(value.shape, dtype) if mask is None else mask for mask, value in zip(masks, values, strict=True)]
+    )

@@ -34,7 +34,7 @@ class Part(NamedTuple):
     strides: tuple[int, ...]
 
     @property
-    def index(self) -> tuple[slice, ...]:
+    def place(self) -> tuple[slice, ...]:
         """The part as an index of NumPy."""
         return tuple(
             slice(start, start + (count - 1) * step + 1, step) if count else slice(0, 0)

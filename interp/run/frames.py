@@ -153,6 +153,10 @@ class Run:
         """Call a user's function, named ``source`` in errors, and return its results; in a batch once for each lane."""
         return host_values(function(*values), types, source, self.settings)
 
+    def each(self, function: Function, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> tuple[Any, ...]:
+        """Call a function that does not know of lanes; in a batch once for each lane."""
+        return function(self, operands)
+
     def out_of_steps(self, op: Operation) -> LimitExceeded:
         """Make the error of a run that would execute more ops than it may, the first of them just before ``op``."""
         return LimitExceeded(
