@@ -22,7 +22,7 @@ from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.element_layout import numeric
 from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import Value
-from halfulp.run_options import RunKeywords, run_options, takes
+from halfulp.run_options import CallKeywords, run_options, takes
 from halfulp.running import run_with
 from halfulp.semantics import floats
 
@@ -173,8 +173,8 @@ class Comparison:
         }
 
 
-@takes(RunKeywords)
-def compare(f: Callable[..., Any], *args: Any, **options: Unpack[RunKeywords]) -> Comparison:
+@takes(CallKeywords)
+def compare(f: Callable[..., Any], *args: Any, **options: Unpack[CallKeywords]) -> Comparison:
     """Run a function by JAX and by halfulp, and measure the distance of the results in ulp.
 
     ``f``, ``args``: as `from_jax` takes them; ``args`` are arrays. JAX compiles and runs the same lowering that halfulp
@@ -194,7 +194,7 @@ def compare(f: Callable[..., Any], *args: Any, **options: Unpack[RunKeywords]) -
     program = traced(f, args)
     jax: Any = import_module("jax")
     given = [np.asarray(jax.numpy.asarray(leaf)) for leaf in jax.tree.leaves(args)]
-    ours = run_with(program.module, given, run_options("compare", RunKeywords, options))
+    ours = run_with(program.module, given, run_options("compare", CallKeywords, options))
     found = jax.tree_util.tree_leaves_with_path(program.lowered.compile()(*args))
     outputs = [
         OutputDistance(jax.tree_util.keystr(path), value, _beside(value, np.asarray(leaf)))
