@@ -128,7 +128,8 @@ def _no_lanes(type_: ty.Type) -> str | None:
         return "which does not say whether an array has an axis over lanes"
     if isinstance(element, ty.UniformQuantizedType) and element.along_axes:
         return "whose scales go with axes"
-    return "which is carried, not computed with" if element_width(element) is None else None
+    part = element.element if isinstance(element, ty.ComplexType) else element
+    return "which is carried, not computed with" if element_width(part) is None else None
 
 
 def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None) -> Value:
