@@ -98,8 +98,9 @@ STATIC_TENSOR = TypeConstraint(
     _RANKED,
 )
 VECTOR = TypeConstraint("vector of any type values", lambda type_: isinstance(type_, ty.VectorType), _VECTOR)
+# MLIR describes it by nothing.
 PRINTABLE = TypeConstraint(
-    "integer, index, float or vector of them",
+    "",
     lambda type_: isinstance(
         type_.element if isinstance(type_, ty.VectorType) else type_, ty.IntegerType | ty.IndexType | ty.FloatType
     ),

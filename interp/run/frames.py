@@ -120,9 +120,10 @@ class Run:
     """The state of one execution: the frame on top of the stack, the table of poison origins, and the steps left.
 
     ``lanes``: in a batch, those that are running; else None. ``outside``: what runs that the program does not define.
+    ``kept``: what ops keep for the whole run, such as the memory of globals.
     """
 
-    __slots__ = ("frame", "lanes", "origins", "outside", "results", "settings", "steps")
+    __slots__ = ("frame", "kept", "lanes", "origins", "outside", "results", "settings", "steps")
 
     def __init__(self, settings: Settings, lanes: Lanes | None = None, outside: Outside | None = None) -> None:
         self.settings = settings
@@ -132,6 +133,7 @@ class Run:
         self.steps = settings.max_steps
         self.results: tuple[Any, ...] = ()
         self.frame: Frame | None = None
+        self.kept: dict[Any, Any] = {}
 
     def execute(self, frame: Frame | None) -> None:
         """Run until the first frame returns."""
