@@ -44,7 +44,8 @@ def of_parts(real: Codes, imaginary: Codes, fmt: FloatFormat) -> Codes:
 
 def _either(mask: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return what is set for one of the parts of each number."""
-    return np.bitwise_or.reduce(mask, axis=-1)
+    found: npt.NDArray[Any] = np.bitwise_or.reduce(mask, axis=-1)
+    return found
 
 
 def by_parts(kernel: Kernel) -> Kernel:
