@@ -167,7 +167,7 @@ def _verify_types(operation: Operation, definition: OpDefinition) -> None:
         for slot, group in zip(slots, groups, strict=True):
             for value in group:
                 if not slot.constraint.accepts(value.type):
-                    variadic = "" if slot.arity is Arity.ONE else "variadic of "
+                    variadic = "variadic of " if slot.arity is Arity.VARIADIC else ""
                     raise operation.rule_broken(
                         f"{what} #{number} must be {variadic}{slot.constraint.description}, but got '{value.type}'",
                     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,3 +63,19 @@ def type_of_property(name: str, prop: str, message: str) -> TypeRule:
         return bool(types[name] == getattr(properties[prop], "type", None))
 
     return TypeRule(message, solve, holds)
+
+
+class Repeated(Sequence[Type]):
+    """A sequence of one type, however long: a short text may need 2^63 elements."""
+
+    def __init__(self, type_: Type, count: int) -> None:
+        self.type = type_
+        self._size = min(count, sys.maxsize)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index: Any) -> Any:
+        if not -self._size <= index < self._size:
+            raise IndexError(index)
+        return self.type

@@ -1,4 +1,4 @@
-"""Parts of values: take them, replace them, repeat them, and put scalars together."""
+"""Parts of values: take them, move them, replace them, repeat them, and put scalars together."""
 
 from __future__ import annotations
 
@@ -9,11 +9,41 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import spell_place
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.value import Value
+from halfulp.semantics.poison import Origin
 
 Operands = tuple[Value, ...]
 Function = Callable[[Run, Operands], tuple[Any, ...]]
+Move = Callable[[npt.NDArray[Any], tuple[int, ...]], npt.NDArray[Any]]
+"""Moves the elements of an array, of which each has the shape given second in the last axes."""
+
+
+def poison_ids(op: Operation, run: Run, settings: Settings, where: npt.NDArray[np.bool_], reason: str) -> Any:
+    """Return the ids of poison that an op makes of the elements in a mask, and tell the listeners. None for an empty
+    mask.
+    """
+    count = int(np.count_nonzero(where))
+    if not count:
+        return None
+    first = tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
+    origin = Origin(op.name, spell_place(op.location), reason, first)
+    for listener in settings.listeners:
+        listener.poison_born(op, origin, count)
+    return np.where(where, np.uint16(run.origins.id_of(origin)), np.uint16(0))
+
+
+def poisoned(op: Operation, run: Run, settings: Settings, type_: ty.Type, reason: str) -> Value:
+    """Return a value of a static type, every element of which is poison that the op makes."""
+    shape = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
+    check_allocation(type_, shape, settings)
+    dtype, trailing = code_layout(ty.element_type(type_))
+    ids = poison_ids(op, run, settings, np.ones(shape, np.bool_), reason)
+    return Value(type_, np.zeros(shape + trailing, dtype), ids, None, None if ids is None else run.origins)
 
 
 def picked(value: Value, index: tuple[Any, ...], type_: ty.Type) -> Value:
@@ -61,13 +91,8 @@ def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type
     return Value(type_, bits, poison, open_, None if poison is None else run.origins)
 
 
-def rearranged(
-    value: Value, type_: ty.Type, move: Callable[[npt.NDArray[Any], tuple[int, ...]], npt.NDArray[Any]]
-) -> Value:
-    """Return a value whose elements were moved.
-
-    ``move``: gets an array and the shape of what one element takes in it, the last axes, and returns the moved array.
-    """
+def rearranged(value: Value, type_: ty.Type, move: Move) -> Value:
+    """Return a value whose elements were moved."""
     trailing = value.bits.shape[len(value.shape) :]
     poison = None if value.poison is None else move(value.poison, ())
     if poison is not None and not poison.any():

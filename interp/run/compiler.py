@@ -189,8 +189,12 @@ class FunctionCompiler(Compiler):
             case Elementwise():
                 step = self._elementwise_step(op, evaluator, operands, results)
             case Pure():
-                make = raw_step if evaluator.raw else general_step
-                step = make(self._function(op, evaluator), op, operands, results)
+                values, function = evaluator.reads(op), self._function(op, evaluator)
+                read = self.slots(values)
+                if evaluator.raw:
+                    step = raw_step(function, op, read, results)
+                else:
+                    step = general_step(function, op, read, results, values)
             case Inline():
                 step = evaluator.build(op, self)
             case _ if op.definition is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.frames import Action, Function, Step
 from halfulp.interp.run.settings import Settings
@@ -37,12 +37,14 @@ class Pure:
 
     ``raw``: the function gets what the slots hold (integers, unresolved casts) instead of `Value`s, and in a batch
     values over lanes. Any other function is called lane by lane in a batch, unless ``in_lanes`` makes one that gets the
-    `Value`s of all lanes that run the op.
+    `Value`s of all lanes that run the op. ``reads``: the values that the function gets: the operands, or more for an op
+    that also depends on those of the op around it.
     """
 
     build: Callable[[Operation, Settings], Function]
     raw: bool = False
     in_lanes: Callable[[Operation, Settings], Function | None] = lambda op, settings: None
+    reads: Callable[[Operation], Sequence[SSAValue]] = lambda op: op.operands
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ Where a scalar step meets anything but integers, or its kernel reports a fault, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.frames import Action, Frame, Function, Run, Segment, Slots, Step
@@ -111,9 +111,15 @@ class GeneralPath:
         self._step(slots)
 
 
-def general_step(function: Function, op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> Step:
-    """Make a step that gives the function `Value`s."""
-    types = tuple(value.type for value in op.operands)
+def general_step(
+    function: Function,
+    op: Operation,
+    operands: tuple[int, ...],
+    results: tuple[int, ...],
+    values: Sequence[SSAValue] | None = None,
+) -> Step:
+    """Make a step that gives the function `Value`s. ``values``: what it reads, the operands unless given."""
+    types = tuple(value.type for value in (op.operands if values is None else values))
 
     def step(slots: Slots) -> None:
         run: Run = slots[0]

@@ -143,6 +143,8 @@ def _resolve(p: OpParser, op: str, slot: Slot, names: Any, types: Any, only: Typ
     if slot.arity is Arity.ONE:
         return [p.use(names, types)]
     names = names or []
+    if slot.arity is Arity.OPTIONAL and not names:
+        return []
     if types is None:
         types = () if only is None else (only,) * len(names)
     if len(names) != len(types):

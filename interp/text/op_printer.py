@@ -118,7 +118,11 @@ class OpPrinter:
         self._note(location)
         return f" loc({location.inner(self.names)})"
 
-    # Regions.
+    # Operations and regions.
+
+    def unbound(self, operation: Operation) -> str:
+        """Print an operation without the names of its results, as ops do that print the ops inside them in line."""
+        raise NotImplementedError
 
     def region(
         self,

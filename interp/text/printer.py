@@ -126,6 +126,10 @@ class Printer(OpPrinter):
             head = f"{self.values[results[0]]} = "
         else:
             head = self._bindings(operation)
+        return f"{head}{self.unbound(operation)}{location}"
+
+    def unbound(self, operation: Operation) -> str:
+        """Print an operation without its results and location; see `OpPrinter.unbound`."""
         definition = operation.definition
         if definition is not None and not self.generic:
             print_custom = compile_printer(definition)
@@ -133,8 +137,8 @@ class Printer(OpPrinter):
                 prefix = self.default_dialect + "."
                 name = operation.name
                 shown = name[len(prefix) :] if name.startswith(prefix) else name
-                return f"{head}{shown}{print_custom(self, operation)}{location}"
-        return f"{head}{self.generic_form(operation)}{location}"
+                return f"{shown}{print_custom(self, operation)}"
+        return self.generic_form(operation)
 
     def _bindings(self, operation: Operation) -> str:
         results = operation.results

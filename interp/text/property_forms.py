@@ -66,7 +66,7 @@ _SHAPES: Mapping[str, _Shape] = {
 
 
 def _shape_of(kind: AttributeConstraint) -> str:
-    accepts_i64 = kind.accepts(IntegerAttr(0, I64))
+    accepts_i64 = kind.accepts(IntegerAttr(1, I64))
     if kind.accepts(UNIT):
         return "any" if accepts_i64 else "unit"
     if kind.accepts(StringAttr("")) and not accepts_i64:
@@ -107,7 +107,9 @@ def _checked(kind: AttributeConstraint | EnumDefinition, special: Read | None, p
         attribute = special(p) if special is not None else p.attribute()
         # In MLIR a string has a type. The op's own rules report a wrong string, and a wrong type where the op needs a
         # type.
-        if not kind.accepts(attribute) and (special is not None or not isinstance(attribute, left_to_the_op)):
+        # So does it report a number that is of the right type, but not one that the op takes.
+        fits = kind.accepts(attribute) or (isinstance(attribute, IntegerAttr) and attribute.type == I64 and special)
+        if not fits and (special is not None or not isinstance(attribute, left_to_the_op)):
             p.error(f"{prefix}invalid kind of attribute specified", at)
         return attribute
 
@@ -116,8 +118,11 @@ def _checked(kind: AttributeConstraint | EnumDefinition, special: Read | None, p
 
 def _enum_reader(name: str, kind: EnumDefinition, prefix: str) -> Read:
     if kind.storage_width is None:
-        # An attribute without keywords is written as any other.
-        return _checked(kind, None, prefix) if "" in kind.cases else lambda p: p.enum_brackets(kind, prefix)
+        whole = _checked(kind, None, prefix)
+        # An attribute without keywords is written as any other, and each may be.
+        if "" in kind.cases:
+            return whole
+        return lambda p: whole(p) if p.tokens[p.pos][:1] == "#" else p.enum_brackets(kind, prefix)
     attributes = {case: kind.attribute(value) for case, value in kind.cases.items()}
 
     def keyword(p: OpParser) -> Attribute:

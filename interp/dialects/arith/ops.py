@@ -155,8 +155,21 @@ def _binary_integer(
         results={"result": c.INTEGER_LIKE},
         properties={"": (), "overflow": (_OVERFLOW_FLAGS,), "exact": (_EXACT,)}[flags],
         traits=traits,
+        named_results=_multiple_name if mnemonic == "muli" else (),
         evaluate=Elementwise(build),
     )
+
+
+def _multiple_name(op: Operation) -> tuple[str, ...]:
+    """Return MLIR's name for a constant times vector.vscale: ``c4_vscale``."""
+    if not isinstance(op.results[0].type, ty.IndexType):
+        return ()
+    owners = [getattr(value, "owner", None) for value in op.operands]
+    for one, other in (owners, owners[::-1]):
+        if one is not None and other is not None and (one.name, other.name) == ("vector.vscale", "arith.constant"):
+            value = other.properties.get("value")
+            return (f"c{decimal_text(value.value)}_vscale",) if isinstance(value, at.IntegerAttr) else ()
+    return ()
 
 
 def _binary_float(

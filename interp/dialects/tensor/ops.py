@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
-from halfulp.interp.declare.type_rules import TypeRule, derived_type
+from halfulp.interp.declare.type_rules import Repeated, TypeRule, derived_type
 from halfulp.interp.dialects import slices
 from halfulp.interp.dialects.elements import Function, Operands, picked, repeated, replaced, stacked
 from halfulp.interp.dialects.indices import element_at, numbers, undefined
 from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
+from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.dialects.tensor import padding, reshaping, slicing
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import spell_place
@@ -136,28 +136,12 @@ def _element(type_: ty.Type) -> ty.Type:
     return ty.element_type(type_)
 
 
-class _Repeated(Sequence[ty.Type]):
-    """A sequence of one type, however long: a short text may need 2^63 elements."""
-
-    def __init__(self, type_: ty.Type, count: int) -> None:
-        self.type = type_
-        self._size = min(count, sys.maxsize)
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, index: Any) -> Any:
-        if not -self._size <= index < self._size:
-            raise IndexError(index)
-        return self.type
-
-
 def _all_of_element_type() -> TypeRule:
     def solve(types: dict[str, Any], properties: Mapping[str, Any]) -> None:
         result = types.get("result")
         count = None if result is None else ty.element_count(result)
         if result is not None and count is not None:
-            types.setdefault("elements", _Repeated(_element(result), count))
+            types.setdefault("elements", Repeated(_element(result), count))
 
     def holds(types: Mapping[str, Any], properties: Mapping[str, Any]) -> bool:
         return all(type_ == _element(types["result"]) for type_ in types["elements"])
@@ -354,5 +338,5 @@ tensor.op(
     "$value attr-dict `:` type($value)",
     operands={"value": c.ANY},
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    evaluate=Control(lambda op, compiler: compiler.on_yield(compiler.slots(op.operands))),
+    evaluate=Control(yielded),
 )

@@ -1,116 +1,86 @@
-"""The vector dialect (`VectorOps.td`): the ops that make vectors, take them apart and print them."""
+"""The vector dialect (`VectorOps.td`): its ops."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import prod
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Unprefixed
-from halfulp.interp.declare.type_rules import TypeRule
-from halfulp.interp.dialects.elements import Function, Operands, picked, repeated, replaced
-from halfulp.interp.dialects.indices import DYNAMIC, element_at, numbers
+from halfulp.interp.declare.declarations import Arity, Property, RegionSlot, Slot, Trait, TypeConstraint
+from halfulp.interp.declare.type_rules import Repeated, TypeRule, same_type
+from halfulp.interp.dialects.arith.ops import FASTMATH
+from halfulp.interp.dialects.elements import Operands
 from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
 from halfulp.interp.dialects.memref.ops import MEMREF
+from halfulp.interp.dialects.vector import (
+    access,
+    attributes,
+    forms,
+    masking,
+    masks,
+    memory,
+    moves,
+    positions,
+    reduction_rules,
+    reductions,
+    shapes,
+    transfer_rules,
+)
+from halfulp.interp.dialects.vector.attributes import ITERATORS, KIND, PUNCTUATION, RANKED, vector
+from halfulp.interp.dialects.vector.shapes import same_element
+from halfulp.interp.dialects.vector.transfer_forms import TRANSFER
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
-from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.dialect_attributes import EnumAttr
+from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Pure
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.evaluators import Control, Pure
+from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.printing import show
-from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import runtime_shape
-from halfulp.interp.values.memref_layout import strides_and_offset
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.printed import printed
-from halfulp.interp.values.value import Value
 
-vector = Dialect("vector", partial=True)
+_MOST_ELEMENTS = 1 << 20
+"""The most results that a vector.to_elements may have."""
 
-PUNCTUATION = vector.enum(
-    EnumDefinition(
-        "::mlir::vector::PrintPunctuation",
-        {"no_punctuation": 0, "newline": 1, "comma": 2, "open": 3, "close": 4},
-        mnemonic="vector.punctuation",
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def _elements_of(shaped: str, limited: bool = False) -> TypeRule:
+    """Require as many elements as a vector has, of its element type. ``limited``: they are results."""
+
+    def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
+        whole = types.get(shaped)
+        if isinstance(whole, ty.VectorType) and not any(whole.scalable):
+            count = ty.element_count(whole) or 0
+            if limited and count > _MOST_ELEMENTS:
+                raise LimitExceeded(f"an op with {count} results; the limit is {_MOST_ELEMENTS}")
+            types.setdefault("elements", Repeated(whole.element, count))
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:
+        whole, elements = types[shaped], types["elements"]
+        return len(elements) == ty.element_count(whole) and all(type_ == whole.element for type_ in elements)
+
+    return TypeRule(
+        f"failed to verify that shaped type '{shaped}' matches 'elements' element count and types", solve, holds
     )
-)
+
+
+def _same_accumulator() -> TypeRule:
+    def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
+        if "dest" in types:
+            types.setdefault("acc", (types["dest"],))
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:
+        return all(type_ == types["dest"] for type_ in types["acc"])
+
+    return TypeRule("failed to verify that dest and acc have the same type", solve, holds)
+
+
+# --- printing ---------------------------------------------------------------------------------------------------------
+
 _NEWLINE = 1
 _PUNCTUATION_TEXT = ("", "\n", ", ", "( ", " )")
-
-_POSITION = (Property("static_position", c.POSITION_ARRAY_ATTR),)
-_DYNAMIC_POSITION = Slot("dynamic_position", c.INDEX, Arity.VARIADIC)
-
-
-def _position(op: Operation, dynamic: Operands, settings: Settings) -> tuple[int, ...]:
-    """Return the position that an op names: constants, with the operands in place of the dynamic ones."""
-    written = op.properties["static_position"]
-    assert isinstance(written, at.DenseArrayAttr)
-    given = iter(numbers(op, dynamic, settings))
-    return tuple(next(given) if number == DYNAMIC else number for number in written.values)
-
-
-def _inside(op: Operation, whole: Value, position: tuple[int, ...]) -> tuple[int, ...]:
-    return element_at(op, whole.shape[: len(position)], position)
-
-
-def _extract(op: Operation, settings: Settings) -> Function:
-    type_ = op.results[0].type
-    inferred = _part_type(op.operands[0].type, _depth(op.properties))
-
-    def extract(run: Run, operands: Operands) -> tuple[Any, ...]:
-        whole = operands[0]
-        part = picked(whole, _inside(op, whole, _position(op, operands[1:], settings)), inferred)
-        return (part if inferred == type_ else _of_one_element(part, type_, op),)
-
-    return extract
-
-
-def _of_one_element(value: Value, type_: ty.Type, op: Operation) -> Value:
-    """Return the function that turns a scalar into a vector of one element, or back."""
-    shape = ty.shape_of(type_) or ()
-    if any(type_.scalable for type_ in (value.type, type_) if isinstance(type_, ty.VectorType)):
-        raise Unsupported(
-            f"{op.name}: how many elements '{value.type}' gives '{type_}' is not known",
-            location=op.location,
-            op=op.name,
-        )
-    limbs = value.bits.shape[len(value.shape) :]
-    sizes = tuple(size or 0 for size in shape)
-    poison = None if value.poison is None else value.poison.reshape(sizes)
-    open_ = None if value.open is None else value.open.reshape(sizes)
-    return Value(type_, value.bits.reshape(sizes + limbs), poison, open_, value.origins)
-
-
-def _insert(op: Operation, settings: Settings) -> Function:
-    given = op.operands[0].type
-    place = _part_type(op.operands[1].type, _depth(op.properties))
-
-    def insert(run: Run, operands: Operands) -> tuple[Any, ...]:
-        if given != place:
-            # MLIR's verifier compares ranks only.
-            raise Unsupported(
-                f"{op.name}: what '{given}' does in the place of '{place}' is not defined",
-                location=op.location,
-                op=op.name,
-            )
-        part, whole = operands[:2]
-        return (replaced(run, whole, _inside(op, whole, _position(op, operands[2:], settings)), part),)
-
-    return insert
-
-
-def _broadcast(op: Operation, settings: Settings) -> Function:
-    """Return the function that adds leading axes, and repeats axes of one element."""
-    type_ = op.results[0].type
-
-    def broadcast(run: Run, operands: Operands) -> tuple[Any, ...]:
-        shape = tuple(size for size in runtime_shape(type_, settings.vscale) or () if size is not None)
-        check_allocation(type_, shape, settings)
-        return (repeated(operands[0], shape, type_, len(operands[0].shape)),)
-
-    return broadcast
 
 
 def _print(op: Operation, settings: Settings) -> Function:
@@ -128,157 +98,6 @@ def _print(op: Operation, settings: Settings) -> Function:
     return print_
 
 
-# --- declarations -----------------------------------------------------------------------------------------------------
-
-
-def _part_type(whole: ty.Type, depth: int) -> ty.Type:
-    """Return the type at a position of ``depth`` indices: a vector of the other dimensions, or an element."""
-    assert isinstance(whole, ty.VectorType)
-    if depth >= len(whole.shape):
-        return whole.element
-    return ty.VectorType(whole.shape[depth:], whole.element, whole.scalable[depth:] if whole.scalable else ())
-
-
-def _depth(properties: Mapping[str, at.Attribute]) -> int:
-    position = properties.get("static_position")
-    return len(position.codes) if isinstance(position, at.DenseArrayAttr) else 0
-
-
-def _part_of(part: str, whole: str, like: str, message: str) -> TypeRule:
-    """Require of ``part``, unless its type is given, the type at the position in ``whole``. Its element type must be
-    that of ``like``.
-    """
-
-    def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
-        if whole in types and "static_position" in properties:
-            types.setdefault(part, _part_type(types[whole], _depth(properties)))
-
-    def holds(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:
-        return ty.element_type(types[part]) == ty.element_type(types[like])
-
-    return TypeRule(f"failed to verify that {message} have same element type", solve, holds)
-
-
-def _same(name: str, source: str) -> TypeRule:
-    def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
-        if source in types:
-            types.setdefault(name, types[source])
-
-    def holds(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:
-        return bool(types[name] == types[source])
-
-    return TypeRule(f"failed to verify that all of {{{source}, {name}}} have same type", solve, holds)
-
-
-def _broadcastable(op: Operation) -> str | None:
-    source, target = op.operands[0].type, op.results[0].type
-    assert isinstance(target, ty.VectorType)
-    if ty.element_type(source) != target.element:
-        return "failed to verify that source operand and result have same element type"
-    if not isinstance(source, ty.VectorType):
-        return "source type is not a vector" if isinstance(source, ty.ShapedType) else None
-    if len(source.shape) > len(target.shape):
-        return "source rank higher than destination rank"
-    theirs = _dimensions(target)[len(target.shape) - len(source.shape) :]
-    for ours, other in zip(_dimensions(source), theirs, strict=True):
-        if ours not in ("1", other):
-            return f"dimension mismatch ({ours} vs. {other})"
-    return None
-
-
-def _dimensions(type_: ty.VectorType) -> list[str]:
-    """Spell the dimensions: a scalable one in square brackets."""
-    flags = type_.scalable or (False,) * len(type_.shape)
-    return [f"[{size}]" if flag else str(size) for size, flag in zip(type_.shape, flags, strict=True)]
-
-
-def _verify_position(op: Operation) -> str | None:
-    """Check that the position of vector.extract (-1 is poison) and vector.insert lies inside the vector, and that an
-    inserted part has the rank of the replaced one; its shape may differ.
-    """
-    extract = op.name == "vector.extract"
-    part = (op.results if extract else op.operands)[0].type
-    if isinstance(part, ty.VectorType) and not part.shape:
-        what = "result type" if extract else "source operand"
-        return Unprefixed(f"expected a scalar instead of a 0-d vector as the {what}")
-    whole = op.operands[0 if extract else 1].type
-    written = op.properties["static_position"]
-    assert isinstance(whole, ty.VectorType)
-    assert isinstance(written, at.DenseArrayAttr)
-    position = written.values
-    if position.count(DYNAMIC) != len(op.operands) - (1 if extract else 2):
-        return (
-            "mismatch between dynamic and static positions (kDynamic marker but no corresponding dynamic position) "
-            "-- this can only happen due to an incorrect fold/rewrite"
-        )
-    if len(position) > len(whole.shape):
-        which = "vector" if extract else "dest vector"
-        return f"expected position attribute of rank no greater than {which} rank"
-    if not extract and isinstance(part, ty.VectorType) and len(part.shape) + len(position) != len(whole.shape):
-        return "expected position attribute rank + source rank to match dest vector rank"
-    if not extract and not isinstance(part, ty.VectorType) and len(position) != len(whole.shape):
-        return "expected position attribute rank to match the dest vector rank"
-    for number, (index, size) in enumerate(zip(position, whole.shape, strict=False), 1):
-        if index not in (-1, DYNAMIC) and not 0 <= index < size:
-            poison = " or poison (-1)" if extract else ""
-            dest = "" if extract else "dest "
-            return (
-                f"expected position attribute #{number} to be a non-negative integer smaller than the corresponding "
-                f"{dest}vector dimension{poison}"
-            )
-    return None
-
-
-def _verify_extracted(op: Operation) -> str | None:
-    """Check that the result has the type at the position; a vector of one element may stand for a scalar and vice
-    versa.
-    """
-    result = op.results[0].type
-    inferred = _part_type(op.operands[0].type, _depth(op.properties))
-    for one, other in ((result, inferred), (inferred, result)):
-        if isinstance(one, ty.VectorType) and one.shape == (1,) and one.element == other:
-            return None
-    if result == inferred:
-        return None
-    return f"inferred type(s) '{inferred}' are incompatible with return type(s) of operation '{result}'"
-
-
-def _is_of_one_element(type_: ty.VectorType) -> bool:
-    return not any(type_.scalable) and prod(type_.shape) == 1
-
-
-def _verify_access(op: Operation) -> str | None:
-    """Check for vector.load and vector.store that the vector's elements lie one after the other along the last
-    dimension.
-    """
-    loads = op.name == "vector.load"
-    base = op.operands[0 if loads else 1].type
-    given = (op.results if loads else op.operands)[0].type
-    assert isinstance(base, ty.MemRefType)
-    assert isinstance(given, ty.VectorType)
-    shape = base.shape or ()
-    alignment = op.properties.get("alignment")
-    if isinstance(alignment, at.IntegerAttr) and (alignment.value <= 0 or alignment.value.bit_count() != 1):
-        return (
-            "attribute 'alignment' failed to satisfy constraint: 64-bit signless integer attribute whose value is "
-            "positive and whose value is a power of two > 0"
-        )
-    known = strides_and_offset(base)
-    dense = known is not None and known[0][-1:] in ((), (1,))
-    if not dense and not _is_of_one_element(given):
-        return "most minor memref dim must have unit stride"
-    if len(shape) < len(given.shape):
-        memref, vector = ("destination", "result vector") if loads else ("source", "vector to store")
-        return f"{memref} memref has lower rank than the {vector}"
-    held = base.element
-    if isinstance(held, ty.VectorType) and held != given:
-        return f"base memref and {'result' if loads else 'valueToStore'} vector types should match"
-    if given.element != (held.element if isinstance(held, ty.VectorType) else held):
-        return f"base and {'result element types' if loads else 'valueToStore element type'} should match"
-    indices = len(op.operands) - (1 if loads else 2)
-    return None if indices == len(shape) else f"requires {len(shape)} indices"
-
-
 def _verify_print(op: Operation) -> str | None:
     mark = op.properties.get("punctuation")
     marked = isinstance(mark, EnumAttr) and mark.value != _NEWLINE
@@ -287,62 +106,6 @@ def _verify_print(op: Operation) -> str | None:
     return None
 
 
-vector.op(
-    "broadcast",
-    "$source attr-dict `:` type($source) `to` type($vector)",
-    operands={"source": c.ANY},
-    results={"vector": c.VECTOR},
-    verify=_broadcastable,
-    evaluate=Pure(_broadcast),
-)
-vector.op(
-    "extract",
-    "$source `` custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
-    "`:` type($result) `from` type($source)",
-    operands=(Slot("source", c.VECTOR), _DYNAMIC_POSITION),
-    results={"result": c.ANY},
-    properties=_POSITION,
-    type_rules=(_part_of("result", "source", "source", "operand and result"),),
-    verify=_verify_position,
-    verify_regions=_verify_extracted,
-    evaluate=Pure(_extract),
-)
-vector.op(
-    "insert",
-    "$valueToStore `,` $dest custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
-    "`:` type($valueToStore) `into` type($dest)",
-    operands=(Slot("valueToStore", c.ANY), Slot("dest", c.VECTOR), _DYNAMIC_POSITION),
-    results={"result": c.VECTOR},
-    properties=_POSITION,
-    type_rules=(_part_of("valueToStore", "dest", "result", "source operand and result"), _same("result", "dest")),
-    verify=_verify_position,
-    evaluate=Pure(_insert),
-)
-
-
-_INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
-_ACCESS = (
-    Property("alignment", c.INTEGER_64_ATTR, optional=True),
-    Property("nontemporal", c.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)),
-)
-_CLAUSES = "newer(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
-vector.op(
-    "load",
-    f"$base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($result)",
-    operands=(Slot("base", MEMREF), _INDICES),
-    results={"result": c.VECTOR},
-    properties=_ACCESS,
-    verify=_verify_access,
-    evaluate=Pure(load_vector, raw=True),
-)
-vector.op(
-    "store",
-    f"$valueToStore `,` $base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($valueToStore)",
-    operands=(Slot("valueToStore", c.VECTOR), Slot("base", MEMREF), _INDICES),
-    properties=_ACCESS,
-    verify=_verify_access,
-    evaluate=Pure(store_vector, raw=True),
-)
 vector.op(
     "print",
     "($source^ `:` type($source))? oilist(`str` $stringLiteral | `punctuation` $punctuation) attr-dict",
@@ -353,4 +116,395 @@ vector.op(
     ),
     verify=_verify_print,
     evaluate=Pure(_print),
+)
+
+# --- elements and their places ----------------------------------------------------------------------------------------
+
+_POSITION = (Property("static_position", c.POSITION_ARRAY_ATTR),)
+_DYNAMIC_POSITION = Slot("dynamic_position", c.INDEX, Arity.VARIADIC)
+
+vector.op(
+    "extract",
+    "$source `` custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
+    "`:` type($result) `from` type($source)",
+    operands=(Slot("source", c.VECTOR), _DYNAMIC_POSITION),
+    results={"result": c.ANY},
+    properties=_POSITION,
+    type_rules=(positions.part_of("result", "source", "source", "operand and result"),),
+    verify=positions.verify_position,
+    verify_regions=positions.verify_extracted,
+    evaluate=Pure(positions.extract),
+)
+vector.op(
+    "insert",
+    "$valueToStore `,` $dest custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
+    "`:` type($valueToStore) `into` type($dest)",
+    operands=(Slot("valueToStore", c.ANY), Slot("dest", c.VECTOR), _DYNAMIC_POSITION),
+    results={"result": c.VECTOR},
+    properties=_POSITION,
+    type_rules=(
+        positions.part_of("valueToStore", "dest", "result", "source operand and result"),
+        same_type("dest", "result"),
+    ),
+    verify=positions.verify_position,
+    evaluate=Pure(positions.insert),
+)
+vector.op(
+    "from_elements",
+    "$elements attr-dict `:` type($dest)",
+    operands=(Slot("elements", c.ANY, Arity.VARIADIC),),
+    results={"dest": attributes.FIXED},
+    type_rules=(_elements_of("dest"),),
+    evaluate=Pure(moves.from_elements),
+)
+vector.op(
+    "to_elements",
+    "$source attr-dict `:` type($source)",
+    operands={"source": c.VECTOR},
+    results=(Slot("elements", c.ANY, Arity.VARIADIC),),
+    type_rules=(_elements_of("source", limited=True),),
+    evaluate=Pure(moves.to_elements),
+)
+vector.op(
+    "broadcast",
+    "$source attr-dict `:` type($source) `to` type($vector)",
+    operands={"source": c.ANY},
+    results={"vector": c.VECTOR},
+    verify=shapes.verify_broadcast,
+    evaluate=Pure(moves.broadcast),
+)
+vector.op(
+    "shape_cast",
+    "$source attr-dict `:` type($source) `to` type($result)",
+    operands={"source": c.VECTOR},
+    results={"result": c.VECTOR},
+    verify=shapes.verify_shape_cast,
+    evaluate=Pure(moves.shape_cast),
+)
+vector.op(
+    "bitcast",
+    "$source attr-dict `:` type($source) `to` type($result)",
+    operands={"source": c.VECTOR},
+    results={"result": c.VECTOR},
+    type_rules=(shapes.same_rank("source", "result"),),
+    verify=shapes.verify_bitcast,
+    evaluate=Pure(moves.bitcast),
+)
+vector.op(
+    "transpose",
+    "$vector `,` $permutation attr-dict `:` type($vector) `to` type($result)",
+    operands={"vector": c.VECTOR},
+    results={"result": c.VECTOR},
+    properties=(Property("permutation", c.INTEGER_64_ARRAY_ATTR),),
+    type_rules=(same_element("vector", "result", "operand and result"),),
+    verify=shapes.verify_transpose,
+    evaluate=moves.TRANSPOSE,
+)
+vector.op(
+    "shuffle",
+    "$v1 `,` $v2 $mask attr-dict `:` type($v1) `,` type($v2)",
+    operands={"v1": attributes.FIXED, "v2": attributes.FIXED},
+    results={"vector": RANKED},
+    properties=(Property("mask", c.INTEGER_64_ARRAY_ATTR),),
+    type_rules=(shapes.SHUFFLED, same_element("v2", "vector", "second operand v2 and result")),
+    verify=shapes.verify_shuffle,
+    evaluate=Pure(moves.shuffle),
+)
+vector.op(
+    "interleave",
+    "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)",
+    operands={"lhs": c.VECTOR, "rhs": c.VECTOR},
+    results={"result": RANKED},
+    type_rules=(same_type("lhs", "rhs"), shapes.DOUBLED),
+    evaluate=Pure(moves.interleave),
+)
+vector.op(
+    "deinterleave",
+    "$source attr-dict `:` type($source) `->` type($res1)",
+    operands={"source": RANKED},
+    results={"res1": RANKED, "res2": RANKED},
+    type_rules=(shapes.EVEN, shapes.HALVED, same_type("res1", "res2")),
+    named_results=("res1", "res2"),
+    evaluate=Pure(moves.deinterleave),
+)
+vector.op(
+    "extract_strided_slice",
+    "$source attr-dict `:` type($source) `to` type($result)",
+    operands={"source": c.VECTOR},
+    results={"result": c.VECTOR},
+    properties=tuple(Property(name, attributes.INTEGERS) for name in ("offsets", "sizes", "strides")),
+    type_rules=(same_element("source", "result", "operand and result"),),
+    verify=shapes.verify_extract_slice,
+    evaluate=moves.EXTRACT_SLICE,
+)
+vector.op(
+    "insert_strided_slice",
+    "$valueToStore `,` $dest attr-dict `:` type($valueToStore) `into` type($dest)",
+    operands={"valueToStore": c.VECTOR, "dest": c.VECTOR},
+    results={"result": c.VECTOR},
+    properties=tuple(Property(name, attributes.INTEGERS) for name in ("offsets", "strides")),
+    type_rules=(same_element("valueToStore", "result", "operand #0 and result"), same_type("dest", "result")),
+    verify=shapes.verify_insert_slice,
+    evaluate=Pure(moves.insert_slice),
+)
+vector.op(
+    "scalable.extract",
+    "$source `[` $pos `]` attr-dict `:` type($result) `from` type($source)",
+    operands={"source": attributes.SCALABLE_1D},
+    results={"result": attributes.RANK_1},
+    properties=(Property("pos", c.INTEGER_64_ATTR),),
+    type_rules=(
+        same_element("source", "result", "all of {source, result}"),
+        shapes.multiple_of("result", "result length"),
+    ),
+    evaluate=Pure(moves.scalable_extract),
+)
+vector.op(
+    "scalable.insert",
+    "$valueToStore `,` $dest `[` $pos `]` attr-dict `:` type($valueToStore) `into` type($dest)",
+    operands={"valueToStore": attributes.RANK_1, "dest": attributes.SCALABLE_1D},
+    results={"result": attributes.SCALABLE_1D},
+    properties=(Property("pos", c.INTEGER_64_ATTR),),
+    type_rules=(
+        same_element("valueToStore", "dest", "all of {valueToStore, dest}"),
+        shapes.multiple_of("valueToStore", "source length"),
+        same_type("dest", "result"),
+    ),
+    evaluate=Pure(moves.scalable_insert),
+)
+vector.op("step", "attr-dict `:` type($result)", results={"result": attributes.STEPS}, evaluate=Pure(moves.step))
+vector.op("vscale", "attr-dict", results={"res": c.INDEX}, named_results=("vscale",), evaluate=Pure(moves.vscale))
+
+# --- masks ------------------------------------------------------------------------------------------------------------
+
+vector.op(
+    "create_mask",
+    "$operands attr-dict `:` type($result)",
+    operands=(Slot("operands", c.INDEX, Arity.VARIADIC),),
+    results={"result": attributes.MASK},
+    verify=masks.verify_create,
+    evaluate=Pure(masks.create),
+)
+vector.op(
+    "constant_mask",
+    "$mask_dim_sizes attr-dict `:` type($result)",
+    results={"result": attributes.MASK},
+    properties=(Property("mask_dim_sizes", c.INTEGER_64_ARRAY_ATTR),),
+    verify=masks.verify_constant,
+    evaluate=Pure(masks.constant),
+)
+vector.op(
+    "mask",
+    custom=forms.MASK,
+    operands=(Slot("mask", attributes.RANKED_MASK), Slot("passthru", c.ANY, Arity.OPTIONAL)),
+    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    regions=(RegionSlot("maskRegion"),),
+    traits=(Trait.SINGLE_BLOCK,),
+    verify=masking.verify,
+    evaluate=Control(masking.mask),
+)
+vector.op(
+    "yield",
+    "attr-dict ($operands^ `:` type($operands))?",
+    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    evaluate=Control(masking.leave),
+)
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+_INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
+_ALIGNMENT = Property("alignment", attributes.ALIGNMENT, optional=True)
+_ACCESS = (_ALIGNMENT, Property("nontemporal", c.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)))
+_CLAUSES = "newer(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
+
+vector.op(
+    "load",
+    f"$base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($result)",
+    operands=(Slot("base", MEMREF), _INDICES),
+    results={"result": c.VECTOR},
+    properties=_ACCESS,
+    verify=access.verify_access,
+    evaluate=Pure(load_vector, raw=True),
+)
+vector.op(
+    "store",
+    f"$valueToStore `,` $base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($valueToStore)",
+    operands=(Slot("valueToStore", c.VECTOR), Slot("base", MEMREF), _INDICES),
+    properties=_ACCESS,
+    verify=access.verify_access,
+    evaluate=Pure(store_vector, raw=True),
+)
+
+
+def _load(
+    mnemonic: str, mask: TypeConstraint, evaluate: Callable[..., Function], what: str = "result", shapes: str = "dim"
+) -> None:
+    vector.op(
+        mnemonic,
+        "$base `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($mask) `,` "
+        "type($pass_thru) `into` type($result)",
+        operands=(Slot("base", MEMREF), _INDICES, Slot("mask", mask), Slot("pass_thru", RANKED)),
+        results={"result": RANKED},
+        properties=(_ALIGNMENT,),
+        verify=memory.verifier("pass_thru", what, shapes=shapes),
+        evaluate=Pure(evaluate),
+    )
+
+
+def _store(mnemonic: str, mask: TypeConstraint, evaluate: Callable[..., Function], shapes: str = "dim") -> None:
+    vector.op(
+        mnemonic,
+        "$base `[` $indices `]` `,` $mask `,` $valueToStore attr-dict `:` type($base) `,` type($mask) `,` "
+        "type($valueToStore)",
+        operands=(Slot("base", MEMREF), _INDICES, Slot("mask", mask), Slot("valueToStore", RANKED)),
+        properties=(_ALIGNMENT,),
+        verify=memory.verifier("valueToStore", "valueToStore", shapes=shapes),
+        evaluate=Pure(evaluate),
+    )
+
+
+_load("maskedload", attributes.RANKED_MASK, memory.masked_load, shapes="shape")
+_load("expandload", attributes.FIXED_MASK, memory.expand_load)
+_store("maskedstore", attributes.RANKED_MASK, memory.masked_store, shapes="shape")
+_store("compressstore", attributes.FIXED_MASK, memory.compress_store)
+
+_GATHERED = (Slot("offsets", c.INDEX, Arity.VARIADIC), Slot("indices", attributes.INDICES))
+vector.op(
+    "gather",
+    "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($indices) "
+    "`,` type($mask) `,` type($pass_thru) `into` type($result)",
+    operands=(
+        Slot("base", attributes.TENSOR_OR_MEMREF),
+        *_GATHERED,
+        Slot("mask", attributes.MASK),
+        Slot("pass_thru", c.VECTOR),
+    ),
+    results={"result": c.VECTOR},
+    properties=(_ALIGNMENT,),
+    verify=memory.verifier("pass_thru", "result", indexed=True),
+    evaluate=masking.maskable("gather"),
+)
+vector.op(
+    "scatter",
+    "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $valueToStore attr-dict `:` type($base) `,` type($indices) "
+    "`,` type($mask) `,` type($valueToStore) (`->` type($result)^)?",
+    operands=(
+        Slot("base", attributes.TENSOR_OR_MEMREF),
+        *_GATHERED,
+        Slot("mask", attributes.MASK),
+        Slot("valueToStore", c.VECTOR),
+    ),
+    results=(Slot("result", c.TENSOR, Arity.OPTIONAL),),
+    properties=(_ALIGNMENT,),
+    verify=memory.verifier("valueToStore", "valueToStore", indexed=True),
+    evaluate=Pure(memory.scatter),
+)
+
+_TRANSFER: dict[str, Any] = {
+    "custom": TRANSFER,
+    "properties": (
+        Property("in_bounds", attributes.FLAGS),
+        Property("permutation_map", c.AFFINE_MAP_ATTR),
+    ),
+    "traits": (Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    "verify": transfer_rules.verify,
+}
+_MASK_OF_TRANSFER = Slot("mask", attributes.MASK, Arity.OPTIONAL)
+vector.op(
+    "transfer_read",
+    operands=(Slot("base", attributes.SHAPED), _INDICES, Slot("padding", c.ANY), _MASK_OF_TRANSFER),
+    results={"vector": c.VECTOR},
+    evaluate=masking.maskable("transfer_read"),
+    **_TRANSFER,
+)
+vector.op(
+    "transfer_write",
+    operands=(Slot("valueToStore", c.VECTOR), Slot("base", attributes.SHAPED), _INDICES, _MASK_OF_TRANSFER),
+    results=(Slot("result", c.RANKED_TENSOR, Arity.OPTIONAL),),
+    evaluate=masking.maskable("transfer_write"),
+    **_TRANSFER,
+)
+vector.op(
+    "type_cast",
+    "$memref attr-dict `:` type($memref) `to` type($result)",
+    operands={"memref": attributes.STATIC_MEMREF},
+    results={"result": MEMREF},
+    verify=access.verify_type_cast,
+)
+
+# --- combinations of elements -----------------------------------------------------------------------------------------
+
+vector.op(
+    "fma",
+    "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs)",
+    operands=dict.fromkeys(("lhs", "rhs", "acc"), attributes.FLOATS),
+    results={"result": attributes.FLOATS},
+    type_rules=(same_type("lhs", "rhs", "acc", "result"),),
+    evaluate=reductions.FMA,
+)
+vector.op(
+    "reduction",
+    "$kind `,` $vector (`,` $acc^)? (`fastmath` `` $fastmath^)? attr-dict `:` type($vector) `into` type($dest)",
+    operands=(Slot("vector", c.VECTOR), Slot("acc", c.ANY, Arity.OPTIONAL)),
+    results={"dest": c.ANY},
+    properties=(Property("fastmath", FASTMATH, default=0), Property("kind", KIND)),
+    type_rules=(same_element("vector", "dest", "source operand and result"), _same_accumulator()),
+    verify=reduction_rules.verify_reduction,
+    evaluate=masking.maskable("reduction"),
+)
+vector.op(
+    "multi_reduction",
+    "$kind `,` $source `,` $acc attr-dict $reduction_dims `:` type($source) `to` type($dest)",
+    operands={"source": c.VECTOR, "acc": c.ANY},
+    results={"dest": c.ANY},
+    properties=(Property("kind", KIND), Property("reduction_dims", c.INTEGER_64_ARRAY_ATTR)),
+    type_rules=(same_type("dest", "acc"), same_element("source", "dest", "source operand and result")),
+    verify=reduction_rules.verify_multi_reduction,
+    evaluate=masking.maskable("multi_reduction"),
+)
+vector.op(
+    "scan",
+    "$kind `,` $source `,` $initial_value attr-dict `:` type($source) `,` type($initial_value)",
+    operands={"source": RANKED, "initial_value": c.VECTOR},
+    results={"dest": RANKED, "accumulated_value": c.VECTOR},
+    properties=(
+        Property("inclusive", c.BOOL_ATTR),
+        Property("kind", KIND),
+        Property("reduction_dim", c.INTEGER_64_ATTR),
+    ),
+    type_rules=(same_type("source", "dest"), same_type("initial_value", "accumulated_value")),
+    verify=reduction_rules.verify_scan,
+    named_results=("dest", "accumulated_value"),
+    evaluate=Pure(reductions.scan),
+)
+vector.op(
+    "contract",
+    custom=forms.CONTRACT,
+    operands={"lhs": c.VECTOR, "rhs": c.VECTOR, "acc": c.ANY},
+    results={"result": c.ANY},
+    properties=(
+        Property("indexing_maps", attributes.MAPS),
+        Property("iterator_types", ITERATORS),
+        Property("kind", KIND, default=0),
+    ),
+    type_rules=(
+        same_element("lhs", "rhs", "lhs and rhs"),
+        same_element("acc", "result", "third operand acc and result"),
+    ),
+    verify=reduction_rules.verify_contract,
+    evaluate=masking.maskable("contract"),
+)
+vector.op(
+    "outerproduct",
+    custom=forms.OUTER_PRODUCT,
+    operands=(Slot("lhs", RANKED), Slot("rhs", c.ANY), Slot("acc", RANKED, Arity.OPTIONAL)),
+    results={"result": RANKED},
+    properties=(Property("kind", KIND, default=0),),
+    type_rules=(
+        same_element("lhs", "result", "lhs operand and result"),
+        same_element("rhs", "result", "rhs operand and result"),
+    ),
+    verify=reduction_rules.verify_outer,
+    evaluate=masking.maskable("outerproduct"),
 )

@@ -1,0 +1,324 @@
+"""Evaluation of the ops that only move elements. Poison and unspecified elements move along with the bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import LIMB_BITS, Codes
+from halfulp.interp.dialects.elements import (
+    Function,
+    Move,
+    Operands,
+    picked,
+    poison_ids,
+    poisoned,
+    rearranged,
+    repeated,
+    replaced,
+    reshaped,
+    stacked,
+)
+from halfulp.interp.dialects.vector.attributes import integers
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.element_layout import code_layout, runtime_shape
+from halfulp.interp.values.value import Value
+from halfulp.semantics.poison import PoisonIds
+
+
+def static_shape(type_: ty.Type, settings: Settings) -> tuple[int, ...]:
+    """Return the shape of the values of a vector or scalar type. Raises LimitExceeded for one too large to be held."""
+    shape = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
+    check_allocation(type_, shape, settings)
+    return shape
+
+
+def _moving(build: Callable[[Operation, tuple[int, ...]], Move]) -> Pure:
+    """Return the evaluator of an op that moves the elements of its operand. ``build`` takes the shape of the result."""
+
+    def function(op: Operation, settings: Settings) -> Function:
+        type_ = op.results[0].type
+
+        def move(run: Run, operands: Operands) -> tuple[Any, ...]:
+            return (rearranged(operands[0], type_, build(op, static_shape(type_, settings))),)
+
+        return move
+
+    return Pure(function)
+
+
+def _transposition(op: Operation, shape: tuple[int, ...]) -> Move:
+    axes = integers(op.properties["permutation"])
+    return lambda array, trailing: array.transpose(*axes, *range(len(axes), array.ndim)).copy()
+
+
+def _slice(op: Operation, shape: tuple[int, ...]) -> Move:
+    starts = integers(op.properties["offsets"])
+    place = tuple(slice(start, start + size) for start, size in zip(starts, shape, strict=False))
+    return lambda array, trailing: array[place].copy()
+
+
+TRANSPOSE = _moving(_transposition)
+EXTRACT_SLICE = _moving(_slice)
+
+
+def broadcast(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.broadcast: it adds leading axes, and repeats axes of one element."""
+    type_ = op.results[0].type
+
+    def repeat(run: Run, operands: Operands) -> tuple[Any, ...]:
+        return (repeated(operands[0], static_shape(type_, settings), type_, len(operands[0].shape)),)
+
+    return repeat
+
+
+def shape_cast(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.shape_cast: the elements stay in row-major order."""
+    type_ = op.results[0].type
+
+    def cast(run: Run, operands: Operands) -> tuple[Any, ...]:
+        shape = static_shape(type_, settings)
+        if np.prod(shape, dtype=object) != operands[0].size:
+            raise Unsupported(
+                f"{op.name}: '{operands[0].type}' and '{type_}' have different numbers of elements",
+                location=op.location,
+                op=op.name,
+            )
+        return (reshaped(operands[0], type_, shape),)
+
+    return cast
+
+
+def bitcast(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.bitcast: the bits of the last dimension, the lowest of the first element first. An
+    element that has a bit of a poisoned one is poison.
+    """
+    type_ = op.results[0].type
+    source, target = (ty.element_type(value.type) for value in (op.operands[0], op.results[0]))
+
+    def cast(run: Run, operands: Operands) -> tuple[Any, ...]:
+        (value,) = operands
+        before, after = ty.width_of(source), ty.width_of(target)
+        if before == after:
+            return (Value(type_, value.bits, value.poison, value.open, value.origins),)
+        shape = static_shape(type_, settings)
+
+        def spread(mask: Any) -> Any:
+            return None if mask is None else mask.repeat(before, axis=-1).reshape(*shape, after).max(axis=-1)
+
+        bits = _packed(_unpacked(value.bits, before).reshape(*shape, after), target)
+        return (Value(type_, bits, spread(value.poison), spread(value.open), value.origins),)
+
+    return cast
+
+
+def _unpacked(codes: Codes, width: int) -> npt.NDArray[np.uint8]:
+    """Return the bits of codes along a new last axis, the lowest first."""
+    limbs = codes if width > LIMB_BITS else codes[..., np.newaxis]
+    bits = (limbs[..., np.newaxis] >> np.arange(limbs.itemsize * 8, dtype=limbs.dtype)) & limbs.dtype.type(1)
+    flat: npt.NDArray[np.uint8] = bits.astype(np.uint8).reshape(*limbs.shape[:-1], -1)
+    return flat[..., :width]
+
+
+def _packed(bits: npt.NDArray[np.uint8], element: ty.Type) -> Codes:
+    """Return the codes of elements whose bits lie along the last axis, the lowest first."""
+    dtype, trailing = code_layout(element)
+    size = dtype.itemsize * 8
+    whole = np.zeros((*bits.shape[:-1], (trailing[0] if trailing else 1) * size), dtype)
+    whole[..., : bits.shape[-1]] = bits
+    limbs = whole.reshape(*bits.shape[:-1], -1, size) << np.arange(size, dtype=dtype)
+    codes: Codes = np.bitwise_or.reduce(limbs, axis=-1)
+    return codes if trailing else codes[..., 0]
+
+
+def insert_slice(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.insert_strided_slice. The slice lies in the last dimensions."""
+    starts = integers(op.properties["offsets"])
+
+    def insert(run: Run, operands: Operands) -> tuple[Any, ...]:
+        part, whole = operands
+        behind = len(whole.shape) - len(part.shape)
+        place = tuple(slice(at, at + size) for at, size in zip(starts[behind:], part.shape, strict=True))
+        return (replaced(run, whole, (*starts[:behind], *place), part),)
+
+    return insert
+
+
+def _joined(operands: Operands, type_: ty.Type, run: Run, move: Callable[[Any, Any], Any]) -> Value:
+    """Return a value that takes its elements from two others by ``move``, which is called for each kind of array."""
+    one, other = operands
+
+    def masks(first: Any, second: Any, dtype: type) -> Any:
+        if first is None and second is None:
+            return None
+        parts = (
+            np.zeros(value.shape, dtype) if mask is None else mask for value, mask in ((one, first), (other, second))
+        )
+        return move(*parts)
+
+    poison = masks(one.poison, other.poison, np.uint16)
+    if poison is not None and not poison.any():
+        poison = None
+    open_ = masks(one.open, other.open, np.uint8)
+    return Value(type_, move(one.bits, other.bits), poison, open_, None if poison is None else run.origins)
+
+
+def shuffle(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.shuffle. A place of -1 in the mask is poison."""
+    type_ = op.results[0].type
+    mask = np.array(integers(op.properties["mask"]), np.int64)
+    lost = mask < 0
+    ranks = [len(ty.shape_of(value.type) or ()) for value in op.operands]
+
+    def leading(array: Any, rank: int) -> Any:
+        return array if rank else array[np.newaxis]
+
+    def move(one: Any, other: Any) -> Any:
+        return np.concatenate([leading(one, ranks[0]), leading(other, ranks[1])])[np.where(lost, 0, mask)]
+
+    def shuffled(run: Run, operands: Operands) -> tuple[Any, ...]:
+        value = _joined(operands, type_, run, move)
+        if not lost.any():
+            return (value,)
+        where = np.broadcast_to(lost.reshape(-1, *(1,) * (len(value.shape) - 1)), value.shape)
+        ids = poison_ids(op, run, settings, where, "the place in the mask is -1")
+        return (spoiled(value, ids, where, run),)
+
+    return shuffled
+
+
+def spoiled(value: Value, ids: PoisonIds | None, where: npt.NDArray[np.bool_], run: Run) -> Value:
+    """Return a value with new poison at the places of a mask."""
+    if ids is None:
+        return value
+    kept = 0 if value.poison is None else value.poison
+    merged = np.where(where, ids, kept).astype(np.uint16)
+    limbs = value.bits.ndim - where.ndim
+    bits = np.where(where.reshape(where.shape + (1,) * limbs), value.bits.dtype.type(0), value.bits)
+    return Value(value.type, bits, merged, value.open, run.origins)
+
+
+def interleave(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.interleave: the elements of two vectors in turn, along the last dimension."""
+    type_ = op.results[0].type
+
+    def interleaved(run: Run, operands: Operands) -> tuple[Any, ...]:
+        rank = len(operands[0].shape)
+        shape = static_shape(type_, settings)
+
+        def move(one: Any, other: Any) -> Any:
+            return np.stack([one, other], axis=rank).reshape(shape + one.shape[rank:])
+
+        return (_joined(operands, type_, run, move),)
+
+    return interleaved
+
+
+def deinterleave(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.deinterleave: the elements at even places, and those at odd ones."""
+    types = [result.type for result in op.results]
+
+    def parts(run: Run, operands: Operands) -> tuple[Any, ...]:
+        outer = (slice(None),) * (len(operands[0].shape) - 1)
+        return tuple(picked(operands[0], (*outer, slice(start, None, 2)), type_) for start, type_ in enumerate(types))
+
+    return parts
+
+
+def from_elements(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.from_elements."""
+    type_ = op.results[0].type
+
+    def make(run: Run, elements: Operands) -> tuple[Any, ...]:
+        shape = static_shape(type_, settings)
+        if not elements:
+            dtype, trailing = code_layout(ty.element_type(type_))
+            return (Value(type_, np.zeros(shape + trailing, dtype)),)
+        return (stacked(run, elements, shape, type_),)
+
+    return make
+
+
+def to_elements(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.to_elements."""
+
+    def take(run: Run, operands: Operands) -> tuple[Any, ...]:
+        whole = operands[0]
+        element = whole.element_type
+        return tuple(picked(whole, index, element) for index in np.ndindex(whole.shape))
+
+    return take
+
+
+def step(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.step: 0, 1, 2 and so on."""
+    type_ = op.results[0].type
+
+    def count(run: Run, operands: Operands) -> tuple[Any, ...]:
+        return (Value(type_, np.arange(static_shape(type_, settings)[0], dtype=np.uint64)),)
+
+    return count
+
+
+def vscale(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.vscale."""
+
+    def multiple(run: Run, operands: Operands) -> tuple[Any, ...]:
+        if settings.vscale is None:
+            raise Unsupported(
+                f"{op.name}: the multiple of scalable vectors depends on the machine",
+                location=op.location,
+                op=op.name,
+                hint="give vscale=N (--vscale=N)",
+            )
+        return (Value(ty.INDEX, np.array(settings.vscale, np.uint64)),)
+
+    return multiple
+
+
+def _scalable_place(op: Operation, part: tuple[int, ...], fixed: bool, settings: Settings) -> slice:
+    """Return the place of a part of a scalable vector; the position of a scalable part counts in units of vscale."""
+    position = op.properties["pos"]
+    assert isinstance(position, at.IntegerAttr)
+    start = position.value * (1 if fixed else settings.vscale or 1)
+    return slice(start, start + part[0])
+
+
+def _is_fixed(type_: ty.Type) -> bool:
+    return isinstance(type_, ty.VectorType) and not any(type_.scalable)
+
+
+def scalable_extract(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.scalable.extract. What lies behind the end of the vector is poison."""
+    type_ = op.results[0].type
+
+    def take(run: Run, operands: Operands) -> tuple[Any, ...]:
+        shape = static_shape(type_, settings)
+        place = _scalable_place(op, shape, _is_fixed(type_), settings)
+        if place.stop > operands[0].shape[0]:
+            return (poisoned(op, run, settings, type_, "the part leaves the vector"),)
+        return (picked(operands[0], (place,), type_),)
+
+    return take
+
+
+def scalable_insert(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.scalable.insert. A part that leaves the vector makes all of it poison."""
+
+    def put(run: Run, operands: Operands) -> tuple[Any, ...]:
+        part, whole = operands
+        place = _scalable_place(op, part.shape, _is_fixed(part.type), settings)
+        if place.stop > whole.shape[0]:
+            return (poisoned(op, run, settings, whole.type, "the part leaves the vector"),)
+        return (replaced(run, whole, (place,), part),)
+
+    return put

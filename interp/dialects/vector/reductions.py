@@ -1,0 +1,282 @@
+"""Evaluation of the ops that combine elements: reductions, scans, contractions and products.
+
+Elements are combined in the order of the reduced indices, the first dimension outermost, with the accumulator on the
+left. A contraction rounds each product before it is added, as a loop over arith.mulf and arith.addf does; a product
+with an accumulator is a fused multiply-add, as the document of vector.outerproduct says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.dialects.elements import Function, picked, poison_ids, rearranged, repeated, replaced, reshaped
+from halfulp.interp.dialects.elementwise import fastmath_of, format_of
+from halfulp.interp.dialects.vector.attributes import integers, kind_of
+from halfulp.interp.dialects.vector.folding import arith_step, combining, folded
+from halfulp.interp.dialects.vector.memory import Mask, active_lanes
+from halfulp.interp.dialects.vector.moves import spoiled, static_shape
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.affine_expressions import Dimension
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.elementwise import ElementwiseStep
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
+from halfulp.semantics import floats
+from halfulp.semantics.kernel import Kernel
+
+Operands = Sequence[Any]
+
+# --- fused multiply-add -----------------------------------------------------------------------------------------------
+
+
+def _fma(op: Operation, settings: Settings) -> Kernel:
+    return floats.fma(format_of(op.results[0]), Rounding(0), fastmath_of(op), settings.profile)
+
+
+FMA = Elementwise(_fma)
+
+# --- reductions -------------------------------------------------------------------------------------------------------
+
+
+def _along(value: Value, axes: Sequence[int], type_: ty.Type) -> Iterator[Value]:
+    """Yield the parts of a value at each index of some axes, in row-major order, as values of ``type_``."""
+    rank = len(value.shape)
+    order = (*axes, *(axis for axis in range(rank) if axis not in axes))
+    whole = ty.TensorType(tuple(value.shape[axis] for axis in order), value.element_type)
+    turned = rearranged(value, whole, lambda array, trailing: array.transpose(*order, *range(rank, array.ndim)))
+    for index in np.ndindex(turned.shape[: len(axes)]):
+        yield picked(turned, index, type_)
+
+
+def reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
+    """Return the function of vector.reduction. ``masked``: it is inside vector.mask, whose mask is one more operand."""
+    type_, kind = op.results[0].type, kind_of(op.properties["kind"])
+    step = combining(op, kind, type_, settings, _flags(op, type_))
+    given = len(op.operands) > 1
+
+    def reduced(run: Run, operands: Operands) -> tuple[Any, ...]:
+        vector, first = operands[0], operands[1] if given else None
+        if masked:
+            lanes = active_lanes(op, operands[-1])
+            vector = picked(vector, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), type_))
+        elif not vector.shape:
+            vector = reshaped(vector, ty.TensorType((1,), type_), (1,))
+        if first is None and not vector.size:
+            return (_neutral(op, kind, type_),)
+        return (folded(run, step, first, _along(vector, (0,), type_)),)
+
+    return reduced
+
+
+def _flags(op: Operation, type_: ty.Type) -> dict[str, at.Attribute]:
+    flags = op.properties.get("fastmath")
+    return {} if flags is None or not isinstance(type_, ty.FloatType) else {"fastmath": flags}
+
+
+def _neutral(op: Operation, kind: str, type_: ty.Type) -> Value:
+    """Return what a reduction of no elements gives: 0 for a sum, else the element that changes no other."""
+    width = ty.width_of(type_)
+    if isinstance(type_, ty.FloatType):
+        code = _neutral_float(kind, type_.format)
+    else:
+        top = (1 << width) - 1
+        codes = {"and": top, "minui": top, "mul": 1, "minsi": top >> 1, "maxsi": top ^ (top >> 1)}
+        code = codes.get(kind, 0) & top
+    return Value(type_, ints_to_codes([code], width, ()))
+
+
+def _neutral_float(kind: str, fmt: FloatFormat) -> int:
+    if kind in ("add", "mul"):
+        return scalar.from_integer(fmt, int(kind == "mul")).code
+    if kind in ("minnumf", "maxnumf") and fmt.nan_code is not None:
+        return fmt.nan_code
+    largest = fmt.max_code if fmt.infinity_code is None else fmt.infinity_code
+    return scalar.with_sign(fmt, int(kind.startswith("max")), largest) if fmt.signed or kind.startswith("min") else 0
+
+
+def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
+    """Return the function of vector.multi_reduction. ``masked``: as for `reduce`."""
+    type_ = op.results[0].type
+    step = combining(op, kind_of(op.properties["kind"]), type_, settings)
+    axes = integers(op.properties["reduction_dims"])
+
+    def reduced(run: Run, operands: Operands) -> tuple[Any, ...]:
+        source, result = operands[:2]
+        order = sorted(axis for axis in set(axes) if 0 <= axis < len(source.shape))
+        if not masked:
+            return (folded(run, step, result, _along(source, order, type_)),)
+        lanes = Value(ty.TensorType(source.shape, ty.I1), active_lanes(op, operands[-1]).astype(np.uint8))
+        for part, lane in zip(_along(source, order, type_), _along(lanes, order, ty.I1), strict=True):
+            result = chosen(run, lane.bits != 0, step.run(run, (result, part))[0], result)
+        return (result,)
+
+    return reduced
+
+
+def chosen(run: Run, lanes: Mask, one: Value, other: Value) -> Value:
+    """Return the elements of ``one`` in some lanes, and those of ``other`` in the rest."""
+    part = picked(one, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), one.element_type))
+    return replaced(run, other, (lanes,), part)
+
+
+def scan(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.scan, which follows MLIR's lowering: an inclusive scan begins with the first
+    element and does not read the initial value; the second result is the last part of the first.
+    """
+    type_, part_type = op.results[0].type, op.results[1].type
+    step = combining(op, kind_of(op.properties["kind"]), part_type, settings)
+    axis, inclusive = (_integer(op, name) for name in ("reduction_dim", "inclusive"))
+
+    def scanned(run: Run, operands: Operands) -> tuple[Any, ...]:
+        source, initial = operands
+        parts = list(_along(source, (axis,), part_type))
+        if not parts:
+            return reshaped(source, type_, source.shape), initial
+        sums = [parts[0] if inclusive else initial]
+        for part in parts[1:] if inclusive else parts[:-1]:
+            sums.append(step.run(run, (sums[-1], part))[0])
+        whole = source
+        for number, each in enumerate(sums):
+            whole = replaced(run, whole, (*(slice(None),) * axis, number), each)
+        return whole, sums[-1]
+
+    return scanned
+
+
+def _integer(op: Operation, name: str) -> int:
+    attribute = op.properties[name]
+    assert isinstance(attribute, at.IntegerAttr)
+    return attribute.value
+
+
+# --- contraction ------------------------------------------------------------------------------------------------------
+
+
+def _spread(value: Value, dimensions: Sequence[int], order: Sequence[int]) -> Value:
+    """Return a value whose axes are the dimensions ``order``, with size 1 where it has none of ``dimensions``."""
+    rank = len(value.shape)
+    places = [dimensions.index(dimension) for dimension in order if dimension in dimensions]
+    shape = tuple(value.shape[dimensions.index(each)] if each in dimensions else 1 for each in order)
+    whole = ty.TensorType(shape, value.element_type)
+    return rearranged(
+        value,
+        whole,
+        lambda array, trailing: array.transpose(*places, *range(rank, array.ndim)).reshape(shape + trailing),
+    )
+
+
+def _dimensions(map_: at.Attribute) -> list[int]:
+    assert isinstance(map_, at.AffineMapAttr)
+    return [expr.position for expr in map_.results if isinstance(expr, Dimension)]
+
+
+def contract(op: Operation, settings: Settings, masked: bool = False) -> Function:
+    """Return the function of vector.contract. ``masked``: as for `reduce`. Narrower operands are extended first."""
+    type_ = op.results[0].type
+    element = ty.element_type(type_)
+    maps = op.properties["indexing_maps"]
+    assert isinstance(maps, at.ArrayAttr)
+    left, right, target = map(_dimensions, maps.elements)
+    count = len(op.properties["iterator_types"].elements)  # type: ignore[attr-defined]
+    reduced = [dimension for dimension in range(count) if dimension not in target]
+    order = [*reduced, *target]
+    multiply = combining(op, "mul", type_, settings)
+    combine = combining(op, kind_of(op.properties["kind"]), type_, settings)
+
+    def contracted(run: Run, operands: Operands) -> tuple[Any, ...]:
+        factors = [_extended(op, run, value, element, settings) for value in operands[:2]]
+        result: Value = operands[2]
+        sides = [_spread(value, own, order) for value, own in zip(factors, (left, right), strict=True)]
+        sizes = [max(pair) for pair in zip(*(side.shape[: len(reduced)] for side in sides), strict=True)]
+        lanes = None
+        if masked:
+            bits = active_lanes(op, operands[-1]).astype(np.uint8)
+            lanes = _spread(Value(ty.TensorType(bits.shape, ty.I1), bits), list(range(count)), order)
+        for index in np.ndindex(*sizes):
+            parts = [_at(side, index, result.shape, type_) for side in sides]
+            (product,) = multiply.run(run, (parts[0], parts[1]))
+            (combined,) = combine.run(run, (result, product))
+            result = combined if lanes is None else chosen(run, lanes.bits[index] != 0, combined, result)
+        return (result,)
+
+    return contracted
+
+
+def _at(side: Value, index: tuple[int, ...], shape: tuple[int, ...], type_: ty.Type) -> Value:
+    """Return the part of an operand at some reduced indices, repeated over the shape of the result."""
+    own = tuple(min(number, size - 1) for number, size in zip(index, side.shape, strict=False))
+    part = picked(side, own, ty.TensorType(side.shape[len(own) :], side.element_type))
+    return repeated(part, shape, type_, len(shape))
+
+
+def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings: Settings) -> Value:
+    """Return an operand with the element type of the accumulator: integers are extended as signed ones."""
+    given = value.element_type
+    if given == element:
+        return value
+    if isinstance(given, ty.FloatType) != isinstance(element, ty.FloatType) or ty.width_of(given) >= ty.width_of(
+        element
+    ):
+        raise Unsupported(
+            f"{op.name}: what elements of type '{given}' are as '{element}' is not defined",
+            location=op.location,
+            op=op.name,
+        )
+    name = "arith.extf" if isinstance(element, ty.FloatType) else "arith.extsi"
+    target = ty.with_element(value.type, element)
+    return arith_step(op, name, (value.type,), target, settings).run(run, (value,))[0]
+
+
+# --- products ---------------------------------------------------------------------------------------------------------
+
+
+def outer_product(op: Operation, settings: Settings, masked: bool = False) -> Function:
+    """Return the function of vector.outerproduct. ``masked``: as for `reduce`. A lane left out has the accumulator;
+    without one it is poison.
+    """
+    type_, kind = op.results[0].type, kind_of(op.properties["kind"])
+    element = ty.element_type(type_)
+    given = len(op.operands) > 2
+    fused = given and kind == "add" and isinstance(element, ty.FloatType)
+    multiply = combining(op, "mul", type_, settings)
+    combine = combining(op, kind, type_, settings)
+    inner = Operation(op.name, None, [op.results[0]] * 3, [type_])
+    inner.location = op.location
+    together = ElementwiseStep(inner, FMA, _fma(op, settings), settings) if fused else None
+
+    def product(run: Run, operands: Operands) -> tuple[Any, ...]:
+        shape = static_shape(type_, settings)
+        tall = operands[0].shape + (1,) * (len(shape) - 1)
+        column = reshaped(operands[0], ty.TensorType(tall, element), tall)
+        factors = (
+            repeated(column, shape, type_, len(shape)),
+            repeated(operands[1], shape, type_, len(operands[1].shape)),
+        )
+        if together is not None:
+            (result,) = together.run(run, (*factors, operands[2]))
+        else:
+            (result,) = multiply.run(run, factors)
+            if given:
+                (result,) = combine.run(run, (operands[2], result))
+        return (_masked(op, run, settings, result, operands, given) if masked else result,)
+
+    return product
+
+
+def _masked(op: Operation, run: Run, settings: Settings, result: Value, operands: Operands, given: bool) -> Value:
+    lanes = active_lanes(op, operands[-1])
+    if given:
+        return chosen(run, lanes, result, operands[2])
+    where = np.asarray(~lanes)
+    return spoiled(result, poison_ids(op, run, settings, where, "the mask leaves the element out"), where, run)
