@@ -17,7 +17,7 @@ def in_mlir_22(text: str) -> str:
 
     Each becomes the op, or the two ops, that its document named as the replacement. Lines stay where they are.
     """
-    aliases = dict(_ALIAS.findall(text))
+    aliases: dict[str, str] = dict(_ALIAS.findall(text))
 
     def element(type_: str) -> str:
         return aliases.get(type_, type_).removeprefix("vector<").removesuffix(">").rpartition("x")[2]

@@ -110,7 +110,7 @@ def _index(op: Operation, map_: AffineMapAttr, result: AffineExpr, first: int, s
         found = kernel.scalar(*codes)
         if found.__class__ is not int:
             raise undefined(op, f"an index of the map is not a number: {getattr(found, 'reason', found)}")
-        return found  # type: ignore[return-value]
+        return found
 
     return computed
 

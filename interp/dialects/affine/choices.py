@@ -13,6 +13,7 @@ from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.inline_maps import print_lists, read_lists, used
 from halfulp.interp.dialects.affine.loops import results_of
 from halfulp.interp.ir.attributes import AffineMapAttr, IntegerSetAttr
+from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.operations import Operation, Region
 from halfulp.interp.run.control import Compiler, passing
 from halfulp.interp.run.frames import Action, Frame, Segment
@@ -39,7 +40,7 @@ def _parser(definition: OpDefinition) -> CustomParse:
         if p.take("else"):
             regions[1] = p.terminated(p.region(definition.name), "affine.yield", at)
         attributes = p.optional_dictionary()
-        properties = {"condition": condition}
+        properties: dict[str, Attribute] = {"condition": condition}
         return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, regions), at)
 
     return parse

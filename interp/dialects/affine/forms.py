@@ -7,6 +7,7 @@ from collections.abc import Callable
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.dialects.affine.inline_maps import print_lists, read_lists, used
 from halfulp.interp.ir.attributes import AffineMapAttr
+from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import INDEX
 from halfulp.interp.text.op_parser import OpParser
@@ -26,7 +27,8 @@ def _parser(by_map: bool) -> Callable[[OpDefinition], CustomParse]:
             if dimensions != map_.dimensions or len(tokens) - dimensions != map_.symbols:
                 p.error(f"custom op '{definition.name}' dimension or symbol index mismatch", at)
             results = (INDEX,) * (len(map_.results) if by_map else 1)
-            operands, properties = used(p, tokens), {"map": map_}
+            operands = used(p, tokens)
+            properties: dict[str, Attribute] = {"map": map_}
             return p.placed(
                 Operation(definition.name, definition, operands, results, properties, p.optional_dictionary()), at
             )

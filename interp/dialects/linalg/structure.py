@@ -60,7 +60,7 @@ def inputs_and_inits(op: Operation) -> tuple[Sequence[SSAValue], Sequence[SSAVal
     if isinstance(sizes, at.DenseArrayAttr):
         inputs = sizes.values[0]
     else:
-        inputs = len(op.operands) - INITS.get(op.name, lambda op: 1)(op)
+        inputs = len(op.operands) - (INITS[op.name](op) if op.name in INITS else 1)
     return op.operands[:inputs], op.operands[inputs:]
 
 
