@@ -204,7 +204,7 @@ hu.run(program, np.float32(1.5), listeners=[Names()])
     ),
     Task(
         "Run programs in other languages",
-        "[From JAX](from-jax.md) and [From PyTorch](from-pytorch.md) say what to install and what is lowered how.",
+        "[From JAX](from-jax.md) and [From PyTorch](from-pytorch.md) say what to install and what lowering decides.",
         {
             "from_jax": """
 import jax.numpy as jnp

@@ -28,6 +28,8 @@ MODULES: Mapping[str, str] = {
     "iree_codegen": f"{_ROOT}.iree_codegen.ops",
     "iree_cpu": f"{_ROOT}.iree_cpu",
     "iree_gpu": f"{_ROOT}.iree_gpu",
+    "bufferization": f"{_ROOT}.bufferization.ops",
+    "complex": f"{_ROOT}.complex.ops",
     "linalg": f"{_ROOT}.linalg.ops",
     "math": f"{_ROOT}.math.ops",
     "memref": f"{_ROOT}.memref.ops",

@@ -49,16 +49,19 @@ STORED = [("fp8_matmul", "vectors"), ("fp8_matmul", "cf"), ("gather_rows_f32", "
 
 
 class Approximation(NamedTuple):
-    """A function that math-expand-ops replaces by a formula, and the distance of the results from there on, in ulp."""
+    """A function that math-expand-ops replaces by a formula, and the largest distance of each result in ulp.
+
+    Distances are large where terms of the result cancel: everywhere the absolute one is below 2^-19.
+    """
 
     function: str
     ulp: tuple[int, ...]
 
 
 APPROXIMATIONS = {
-    "layernorm_f32": Approximation("rsqrt", (1,)),
-    "rope_f32": Approximation("powf", (1,)),
-    "scan_tanh_f32": Approximation("tanh", (1, 1)),
+    "layernorm_f32": Approximation("rsqrt", (64,)),
+    "rope_f32": Approximation("powf", (192,)),
+    "scan_tanh_f32": Approximation("tanh", (2, 67)),
 }
 """The models whose last stage has other bits. All others have the same."""
 
@@ -117,9 +120,7 @@ IN_FLOAT64: Mapping[str, Callable[[Floats], list[Floats]]] = {"scan_tanh_f32": s
 def test_results_lie_within_the_bound_of_the_program(model: str) -> None:
     """Ours and what the function is in float64 are both in the interval that the program allows."""
     module = hu.load(linalg(model))
-    arguments = [
-        hu.Value.from_bits(data(model)[f"in{k}"], t) for k, t in enumerate(argument_types(find_entry(module)))
-    ]
+    arguments = [hu.Value.from_bits(data(model)[f"in{k}"], t) for k, t in enumerate(argument_types(find_entry(module)))]
     found = bounds(module, arguments)
     if model in IN_FLOAT64:
         expected = IN_FLOAT64[model](np.asarray(arguments[0].numpy(), np.float64))
@@ -160,6 +161,8 @@ def test_each_stage_gives_the_same_bits(model: str, stage: str, mlir_opt: MlirOp
         assert codes(found) == codes(on_tensors(model))
     else:
         assert steps(found, on_tensors(model)) == known.ulp
+        for one, other in zip(found, on_tensors(model), strict=True):
+            assert np.max(np.abs(np.asarray(one.numpy(), np.float64) - np.asarray(other.numpy(), np.float64))) < 2**-19
 
 
 @pytest.mark.parametrize("model", APPROXIMATIONS)
