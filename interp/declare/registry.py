@@ -30,6 +30,7 @@ MODULES: Mapping[str, str] = {
     "iree_gpu": f"{_ROOT}.iree_gpu",
     "bufferization": f"{_ROOT}.bufferization.ops",
     "complex": f"{_ROOT}.complex.ops",
+    "index": f"{_ROOT}.index.ops",
     "linalg": f"{_ROOT}.linalg.ops",
     "math": f"{_ROOT}.math.ops",
     "memref": f"{_ROOT}.memref.ops",
