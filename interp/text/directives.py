@@ -392,8 +392,8 @@ def _group(group: Group, slots: Slots) -> ElementForm:
     written = [e for e in group.elements if not (isinstance(e, Variable) and e.name in units)]
     parts = compile_elements(written, slots)
     otherwise = compile_elements(group.otherwise, slots)
-    # An empty literal is not read.
-    first = next(k for k, element in enumerate(written) if element != Literal(""))
+    # A literal for spaces is not read.
+    first = next(k for k, element in enumerate(written) if element not in (Literal(""), Literal(" ")))
     begins = parts[first].begins
     present = compile_element(group.elements[group.anchor], slots).present
     if begins is None or present is None:
