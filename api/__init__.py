@@ -21,6 +21,11 @@ _EXPORTS: Mapping[str, str] = {
     "read_bytecode": "halfulp.loading",
     "write_bytecode": "halfulp.loading",
     "Module": "halfulp.interp.ir.operations",
+    # Programs in other languages
+    "compare": "halfulp.importing.comparison",
+    "from_jax": "halfulp.importing.jax_functions",
+    "from_onnx": "halfulp.importing.onnx_models",
+    "from_stablehlo": "halfulp.importing.stablehlo",
     # Running
     "run": "halfulp.running",
     "eval": "halfulp.evaluating",

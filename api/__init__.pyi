@@ -24,6 +24,10 @@ from halfulp.fp_formats.formats import FORMATS as float_formats
 from halfulp.fp_formats.formats import FloatFormat as FloatFormat
 from halfulp.fp_formats.formats import NanEncoding as NanEncoding
 from halfulp.fp_formats.reals.expressions import Real as Real
+from halfulp.importing.comparison import compare as compare
+from halfulp.importing.jax_functions import from_jax as from_jax
+from halfulp.importing.onnx_models import from_onnx as from_onnx
+from halfulp.importing.stablehlo import from_stablehlo as from_stablehlo
 from halfulp.interp.declare.declarations import Dialect as Dialect
 from halfulp.interp.declare.declarations import Trait as Trait
 from halfulp.interp.ir.errors import AssertionFailed as AssertionFailed
@@ -100,6 +104,7 @@ __all__ = [
     "Workgroups",
     "accuracy",
     "all_values",
+    "compare",
     "compare_formats",
     "constraints",
     "convert",
@@ -113,6 +118,9 @@ __all__ = [
     "explore",
     "float_format",
     "float_formats",
+    "from_jax",
+    "from_onnx",
+    "from_stablehlo",
     "load",
     "matmul",
     "neighbours",

@@ -7,12 +7,14 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from halfulp.files import read_file
+from halfulp.importing.languages import language_of
 from halfulp.interp import loading
 from halfulp.interp.bytecode.encoding import MAGIC
 from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir.errors import UnknownOp
 from halfulp.interp.ir.operations import Module
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
@@ -25,9 +27,17 @@ def load(source: Source) -> Module:
     A string with a newline, a brace, a parenthesis or a quote is text; any other string is a path. Raises InputError
     when a file cannot be read; ParseError, BytecodeError or VerifyError, with the place, when it is not valid MLIR.
     """
-    if isinstance(source, str) and (any(mark in source for mark in '\n{("') or not source.strip()):
-        return loading.parse_module(source)
-    return _from_bytes(*_opened(source))
+    try:
+        return loading.parse_module(source) if is_text(source) else _from_bytes(*opened(source))
+    except UnknownOp as error:
+        if language := language_of(error.op):
+            error.hint = f"this is {language}: hu.from_stablehlo(…) lowers it to linalg, and so does halfulp run"
+        raise
+
+
+def is_text(source: Source) -> TypeGuard[str]:
+    """Tell whether a source is MLIR text, and not a path or bytes."""
+    return isinstance(source, str) and (any(mark in source for mark in '\n{("') or not source.strip())
 
 
 def read_bytecode(source: Source, *, schema: str | None = None, allow_unregistered: bool = True) -> Module:
@@ -38,11 +48,11 @@ def read_bytecode(source: Source, *, schema: str | None = None, allow_unregister
 
     Raises BytecodeError with the offset of the error in the file, InputError and VerifyError.
     """
-    data, name = _opened(source)
+    data, name = opened(source)
     return loading.read_bytecode(data, name, allow_unregistered, schema=None if schema is None else _schema(schema))
 
 
-def _opened(source: Any) -> tuple[bytes | memoryview, str]:
+def opened(source: Any) -> tuple[bytes | memoryview, str]:
     """Return the bytes of a path, or of an object that holds bytes, and their name; in place where nobody can change
     them.
     """

@@ -29,7 +29,7 @@ class RunOptions(Settings):
 
 
 class CallKeywords(TypedDict, total=False):
-    """The keywords of `workgroups`, for type checkers. A test compares these classes with `RunOptions`."""
+    """The keywords of `workgroups` and `compare`, for type checkers. A test compares the classes with `RunOptions`."""
 
     entry: str | None
     profile: Profile | str | None

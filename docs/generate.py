@@ -20,6 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
@@ -523,16 +524,27 @@ def outputs(programs: list[str]) -> dict[str, str]:
         return dict(zip(programs, process.map(output, programs), strict=True))
 
 
+def runs_here(task: Task) -> bool:
+    """Tell whether the packages are installed that the examples of a task need."""
+    return all(find_spec(package.partition(".")[0]) and find_spec(package) for package in task.needs)
+
+
+def shown(name: str) -> str:
+    """Return what the example of a name prints, as the page has it."""
+    section = (FOLDER / "api.md").read_text(encoding="utf-8").partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+    return section.partition("```text\n")[2].partition("```\n")[0]
+
+
 def api() -> str:
     """Return the sections of all public names, by task."""
-    printed = outputs([program for task in TASKS for program in examples(task).values()])
+    printed = outputs([program for task in TASKS if runs_here(task) for program in examples(task).values()])
     parts, described = [contents()], set[type]()
     for task in TASKS:
         parts.append(f"## {task.title}\n\n{task.intro}\n")
         for name in known(task):
             parts.append(entry(name))
             if program := examples(task).get(name):
-                parts.append(f"```python\n{program}```\n\n```text\n{printed[program]}```\n")
+                parts.append(f"```python\n{program}```\n\n```text\n{printed.get(program, shown(name))}```\n")
             for call, cls in returned(name):
                 if cls not in described:
                     described.add(cls)

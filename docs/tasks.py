@@ -10,12 +10,14 @@ class Task(NamedTuple):
     """What a user wants to do: a heading, a sentence with links, and the public names with their examples.
 
     An example is a program after ``import halfulp as hu`` and ``import numpy as np``. The page shows it with what it
-    prints. A class that calls return, a table and an error need none.
+    prints. A class that calls return, a table and an error need none. ``needs``: Python packages of extras that the
+    examples need. Without them the page keeps what is printed there.
     """
 
     title: str
     intro: str
     names: Mapping[str, str]
+    needs: tuple[str, ...] = ()
 
 
 TASKS = (
@@ -199,6 +201,45 @@ program = "func.func @main(%x: f32) -> f32 { %0 = arith.negf %x : f32  return %0
 hu.run(program, np.float32(1.5), listeners=[Names()])
 """,
         },
+    ),
+    Task(
+        "Run programs in other languages",
+        "[From JAX](from-jax.md) and [From PyTorch](from-pytorch.md) say what to install and what lowering decides.",
+        {
+            "from_jax": """
+import jax.numpy as jnp
+
+x = np.float32([0.5, 1.0, 2.0])
+module = hu.from_jax(lambda x: x / jnp.max(x), x)
+print(hu.run(module, x))
+""",
+            "from_onnx": '''
+import onnx
+
+model = onnx.parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 17]>
+relu (float[4] x) => (float[4] y) { y = Relu(x) }
+""")
+onnx.save(model, "/tmp/relu.onnx")
+module = hu.from_onnx("/tmp/relu.onnx")
+print(hu.run(module, np.float32([-1, 0, 1, 2])))
+''',
+            "from_stablehlo": '''
+module = hu.from_stablehlo("""
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.multiply %x, %x : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}""")
+print(hu.run(module, np.float32([0.5, 3])))
+''',
+            "compare": """
+import jax.numpy as jnp
+
+a = np.linspace(0, 1, 512, dtype=np.float32).reshape(2, 256)
+print(hu.compare(lambda a: jnp.dot(a.astype(jnp.bfloat16), a.T.astype(jnp.bfloat16)), a))
+""",
+        },
+        needs=("iree.compiler", "jax", "onnx"),
     ),
     Task(
         "Choose the rules",

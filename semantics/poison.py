@@ -41,12 +41,15 @@ _OVERFLOW = Origin("other", "unknown", "one of more than 65,534 origins")
 
 
 class Origins:
-    """The table of origins of one run. Ids are per (op, location, reason), so that loops do not make it grow."""
+    """The table of origins of one run. Ids are per (op, location, reason), so that loops do not make it grow.
 
-    __slots__ = ("_ids", "_place", "_table")
+    ``place``: the place in a whole of the array that is computed now. It stands in front of the element of new origins.
+    """
+
+    __slots__ = ("_ids", "_table", "place")
 
     def __init__(self) -> None:
-        self._place: tuple[int, ...] = ()
+        self.place: tuple[int, ...] = ()
         self._table: list[Origin] = []
         self._ids: dict[tuple[str, str, str], int] = {}
 
@@ -57,11 +60,11 @@ class Origins:
     @contextmanager
     def inside(self, place: int) -> Iterator[None]:
         """Record origins of elements of the array at ``place`` of a whole as origins in the whole."""
-        self._place = (place,)
+        self.place = (place,)
         try:
             yield
         finally:
-            self._place = ()
+            self.place = ()
 
     def id_of(self, origin: Origin) -> int:
         """Return the id of ``origin``. A later one of the same op, location and reason keeps the first one's
@@ -73,7 +76,7 @@ class Origins:
             known = len(self._table) + 1
             if known >= OTHER:
                 return OTHER
-            self._table.append(replace(origin, element=(*self._place, *origin.element)) if self._place else origin)
+            self._table.append(replace(origin, element=(*self.place, *origin.element)) if self.place else origin)
             self._ids[key] = known
         return known
 

@@ -81,6 +81,29 @@ def missing_torch() -> str | None:
 
 
 @functools.cache
+def missing_iree() -> str | None:
+    """Say why IREE's compiler cannot lower programs; return None when it can."""
+    from halfulp.conformance.oracles.iree import compiler
+    from halfulp.conformance.oracles.oracle import Unavailable
+
+    try:
+        compiler()
+    except Unavailable as unavailable:
+        return str(unavailable)
+    return None
+
+
+def missing_jax() -> str | None:
+    """Say what this machine lacks to lower functions of JAX; return None when it is there."""
+    return missing_iree() if find_spec("jax") else "jax is not installed (the extra jax has it)"
+
+
+def missing_onnx() -> str | None:
+    """Say what this machine lacks to lower ONNX models; return None when it is there."""
+    return missing_iree() if find_spec("onnx") else "onnx is not installed (the extra onnx has it)"
+
+
+@functools.cache
 def missing_llvm_libc() -> str | None:
     """Say what this machine lacks to call LLVM's C library; return None when it is there."""
     from halfulp.conformance.oracles.llvm_libc import LlvmLibc
@@ -115,6 +138,9 @@ OUTSIDE = {
     "iverilog": Outside("iverilog", "HALFULP_REQUIRE_IVERILOG", missing_iverilog, ("mark.iverilog",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
     "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", missing_torch, ("mark.torch",)),
+    "iree": Outside("IREE's compiler", "HALFULP_REQUIRE_MLIR", missing_iree, ("mark.iree",)),
+    "jax": Outside("JAX", "HALFULP_REQUIRE_JAX", missing_jax, ("mark.jax",)),
+    "onnx": Outside("ONNX", "HALFULP_REQUIRE_ONNX", missing_onnx, ("mark.onnx",)),
     "llvm_libc": Outside("LLVM's C library", "HALFULP_REQUIRE_LLVM_LIBC", missing_llvm_libc, ("mark.llvm_libc",)),
 }
 

@@ -59,7 +59,9 @@ def test_pages_that_are_tested_elsewhere_are() -> None:
 
 # --- examples ---------------------------------------------------------------------------------------------------------
 
-PROGRAMS = [(page.name, k, *program) for page in HERE for k, program in enumerate(programs(page))]
+NEEDS = {"from-jax.md": ("jax",), "from-pytorch.md": ("onnx", "torch")}
+"""Pages that need extras, and the markers of these."""
+PROGRAMS = [(page.name, k, *program) for page in HERE if page.name not in NEEDS for k, program in enumerate(programs(page))]  # fmt: skip
 
 
 @pytest.mark.parametrize(("page", "code", "printed"), [(p, c, t) for p, _, c, t in PROGRAMS], ids=[f"{p}-{k}" for p, k, _, _ in PROGRAMS])  # fmt: skip
@@ -67,12 +69,36 @@ def test_programs_print_what_is_shown(page: str, code: str, printed: str) -> Non
     assert printed_by(code, page) == printed
 
 
+MARKED = [pytest.param(name, id=name, marks=[getattr(pytest.mark, each) for each in NEEDS[name]]) for name in NEEDS]
+
+
+@pytest.mark.parametrize("page", MARKED)
+# The exporter of PyTorch 2.13 uses what PyTorch has declared old.
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_pages_that_need_extras(
+    page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The programs of such a page go on from one another, and its commands read their files."""
+    if "onnx" in NEEDS[page]:
+        pytest.importorskip("onnxscript", reason="torch.onnx.export needs it (the extra onnx has it)")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    found = programs(DOCS / page)
+    for code, _ in found:
+        exec(compile(code, page, "exec"), names)
+    assert capsys.readouterr().out == "".join(printed for _, printed in found)
+    for line, printed in commands(DOCS / page):
+        assert cli.main(shlex.split(line)) == 0
+        captured = capsys.readouterr()
+        assert captured.out + captured.err == printed
+
+
 def test_programs_were_found() -> None:
     assert len(PROGRAMS) >= 12
     assert {"README.md", "index.md", "extending.md"} <= {page for page, *_ in PROGRAMS}
 
 
-WITH_COMMANDS = [page for page in HERE if commands(page)]
+WITH_COMMANDS = [page for page in HERE if commands(page) and page.name not in NEEDS]
 
 
 DIFFERENCES = (" different", ": expected ", ": FAILS: ")

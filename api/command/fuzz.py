@@ -11,6 +11,7 @@ from halfulp.command.programs import known_divergences, oracles_named
 from halfulp.command.progress import progress_bar
 from halfulp.command.reduced import reduced_text
 from halfulp.command.sources import Sources
+from halfulp.command.stage_fuzz import fuzz_stages
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.oracle import ProgramOracle
 from halfulp.conformance.whole_programs.fuzz import MAX_FAILURES, Failure, as_json, fuzz, lines
@@ -22,10 +23,12 @@ from halfulp.semantics.kernel import FaultKind
 
 def execute(arguments: FuzzArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    if (arguments.against is None) == (arguments.pass_pipeline is None):
-        return fail("test what? give --against or --pass-pipeline")
+    if [arguments.against, arguments.pass_pipeline, arguments.stages].count(None) != 2:
+        return fail("test what? give one of --against, --pass-pipeline and --stages")
     if arguments.pass_pipeline is not None:
         return fuzz_passes(arguments.pass_pipeline, arguments)
+    if arguments.stages is not None:
+        return fuzz_stages(arguments.stages, arguments)
     assert arguments.against is not None
     return _fuzz_oracles(arguments.against, arguments)
 

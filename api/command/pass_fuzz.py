@@ -16,10 +16,10 @@ from halfulp.command.reduced import reduced_by_passes
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines, counterexample_record
 from halfulp.conformance.whole_programs.generator.functions import NAME, RandomFunction
+from halfulp.conformance.whole_programs.generator.kinds import MIXED, ProgramKind
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.pass_fuzz import (
     MAX_FINDINGS,
-    MAX_STEPS,
     BrokenPass,
     Finding,
     PassFuzzReport,
@@ -35,8 +35,8 @@ PASS_SECONDS = 6.0
 COLUMNS = ("programs", "changed", "ops_changed", "equal", "known", "undefined", "differing")
 
 
-def fuzz_passes(pipeline_text: str, arguments: FuzzArguments) -> int:
-    """Test the passes, print what was found, and return the exit code. Raise HalfulpError."""
+def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind = MIXED) -> int:
+    """Test the passes with programs of a kind, print what was found, and return the exit code. Raise HalfulpError."""
     pipeline = replace(pass_pipeline(pipeline_text, arguments), seconds=PASS_SECONDS)
     pipeline.apply("builtin.module {}\n")  # a pipeline that mlir-opt cannot read would refuse every program
     folder = None if arguments.emit is None else Path(arguments.emit)
@@ -50,13 +50,14 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments) -> int:
             if after is not None:
                 (folder / f"{stem}.after.mlir").write_text(after, encoding="utf-8")
 
-    known = KnownByPass(pipeline, *known_divergences(arguments), Settings(max_steps=MAX_STEPS))
+    known = KnownByPass(pipeline, *known_divergences(arguments), Settings(max_steps=kind.max_steps))
     with progress_bar("programs") as progress:
         found = fuzz_pass(
             pipeline,
             arguments.n,
             arguments.seed,
             arguments.first,
+            kind=kind,
             seconds=arguments.seconds,
             most_failures=arguments.max_failures or MAX_FINDINGS,
             emit=emit,

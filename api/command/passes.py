@@ -41,7 +41,7 @@ def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
     """
     source = read(path, sources)
     try:
-        return source.module()
+        return source.program()
     except (ParseError, Unsupported) as unknown:
         try:
             pipeline = PassPipeline(find_mlir_opt(arguments.mlir_opt), "")

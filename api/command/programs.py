@@ -49,7 +49,7 @@ def oracles_named(spelling: str) -> tuple[list[ProgramOracle], list[int]]:
 
 def parse(path: str, sources: Sources) -> Module:
     """Read and verify the module of a file."""
-    return read(path, sources).module()
+    return read(path, sources).program()
 
 
 def given_arguments(

@@ -102,7 +102,7 @@ def _program(named: str, arguments: ComputationOptions, profile: Profile, source
     if option is not None:
         raise InputError(f"{option} goes with an op, but '{named}' is a program")
     program = read(named, sources)
-    module = program.module()
+    module = program.program()
     function = find_entry(module, arguments.function)
     text = program.text if program.text is not None else print_module(module)
     name = Path(program.name).name if named != "-" else program.name

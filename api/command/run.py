@@ -22,7 +22,7 @@ def execute(arguments: RunArguments, sources: Sources) -> int:
     codes = []
     for part in parts:
         try:
-            module = program.module(part)
+            module = program.program(part)
             if module.body or len(parts) == 1:
                 given = running.given(module, arguments, sources)
                 results = run(module, *given.values, entry=arguments.function, **keywords)

@@ -6,10 +6,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import halfulp
 from halfulp.command.console import say
 from halfulp.command.diagnostics import as_json
 from halfulp.files import MAX_FILE_BYTES
-from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.importing.languages import language_in, language_of
+from halfulp.interp.ir.errors import HalfulpError, InputError, UnknownOp
 from halfulp.interp.ir.locations import UnknownLoc, file_position
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module, read_bytecode
@@ -71,6 +73,25 @@ class ProgramSource:
             return read_bytecode(self.data, self.name, allow_unregistered)
         part = part or InputPart(self.text)
         return parse_module(part.text, self.name, allow_unregistered=allow_unregistered, start=part.start)
+
+    def program(self, part: InputPart | None = None) -> Module:
+        """Return the module of a part, or of the whole file, to run it. IREE's compiler lowers one in StableHLO; a note
+        says so. Raise HalfulpError.
+        """
+        try:
+            module = self.module(part)
+            language = language_in(module)
+        except UnknownOp as error:
+            language = language_of(error.op)
+            if language is None:
+                raise
+        if language is None:
+            return module
+        say(f"note: {self.name} is {language}: IREE's compiler lowers it to linalg, which may change its numerics")
+        if part is None:
+            return halfulp.from_stablehlo(self.data, name=self.name)
+        # Lines keep their numbers.
+        return halfulp.from_stablehlo("\n" * (part.start[0] - 1) + part.text, name=self.name)
 
 
 def read(path: str, sources: Sources) -> ProgramSource:

@@ -17,7 +17,7 @@ def execute(arguments: TraceArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     keywords = run_keywords(arguments)
     running.check_outputs(arguments)
-    module = read(arguments.file, sources).module()
+    module = read(arguments.file, sources).program()
     given = running.given(module, arguments, sources)
     traced = trace(
         module,

@@ -62,6 +62,12 @@ TRAPS = 256
 """Number of times that the elements of a stopped process are halved, to find those that stopped it."""
 
 
+def compiler() -> Tool:
+    """Return iree-compile. Raise Unavailable with the reason."""
+    program = _binary("iree-compile", "iree.compiler", "_mlir_libs")
+    return find_tool(program, "HALFULP_IREE_COMPILE", VERSION, r"IREE compiler version (\d+(?:\.\d+)*)")
+
+
 class Iree:
     """Ops of the arith dialect on tensors of one dynamic dimension."""
 
@@ -69,8 +75,7 @@ class Iree:
     profile = "iree-3.13"
 
     def __init__(self, seconds: float = SECONDS) -> None:
-        compiler = _binary("iree-compile", "iree.compiler", "_mlir_libs")
-        self._compiler = find_tool(compiler, "HALFULP_IREE_COMPILE", VERSION, r"IREE compiler version (\d+(?:\.\d+)*)")
+        self._compiler = compiler()
         self.version = self._compiler.version
         runner = os.environ.get("HALFULP_IREE_RUN_MODULE") or _binary("iree-run-module", "iree._runtime_libs", "")
         found = Path(runner)

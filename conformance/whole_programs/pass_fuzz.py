@@ -14,7 +14,8 @@ from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs import validation
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
-from halfulp.conformance.whole_programs.generator.functions import NAME, RandomFunction, random_functions
+from halfulp.conformance.whole_programs.generator.functions import NAME, RandomFunction
+from halfulp.conformance.whole_programs.generator.kinds import MIXED, ProgramKind
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.pass_difference import Found, PassDifference, explaining
 from halfulp.conformance.whole_programs.pass_reduction import kind_of
@@ -26,17 +27,8 @@ from halfulp.interp.values.value import Value
 BATCH = 64
 """Number of programs that mlir-opt gets at a time."""
 
-INPUTS = 500
-"""Number of inputs of a program that does not run on all of them."""
-
-MEMORY_INPUTS = 40
-"""The same for a program with memory, which runs on one input after the other."""
-
 MAX_FINDINGS = 20
 """Number of findings, each of another kind, after which the run ends."""
-
-MAX_STEPS = 3_000
-"""Most steps of one run: all loops of random programs are short."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +135,7 @@ def fuzz_pass(
     seed: int = 1,
     first: int = 0,
     *,
+    kind: ProgramKind = MIXED,
     seconds: float | None = None,
     most_failures: int = MAX_FINDINGS,
     emit: Emit = lambda program, before, after: None,
@@ -152,16 +145,16 @@ def fuzz_pass(
 ) -> PassFuzzReport:
     """Run a pass on ``count`` programs of a seed, and compare each program that it changes.
 
-    ``seconds``: the time after which no more programs are made. ``most_failures``: the number of findings, and of
-    programs that break the pass, after which the run ends. ``emit``: is given each program, its text, and the text
-    after the pass if there is one. ``known``: explains differences: all of them, or the first ones each alone, or
-    that of the reduced program. Then there is no finding. ``reduce``: reduces
-    findings; of several whose reduced programs return the result of the same op, the first one counts. If the user
-    interrupts the run, the report has everything up to then.
+    ``kind``: the kind of programs. ``seconds``: the time after which no more programs are made. ``most_failures``: the
+    number of findings, and of programs that break the pass, after which the run ends. ``emit``: is given each program,
+    its text, and the text after the pass if there is one. ``known``: explains differences: all of them, or the first
+    ones each alone, or that of the reduced program. Then there is no finding. ``reduce``: reduces findings; of several
+    whose reduced programs return the result of the same op, the first one counts. If the user interrupts the run, the
+    report has everything up to then.
     """
-    run = _Run(PassFuzzReport(pipeline.pipeline, pipeline.version, seed, first), pipeline, emit, known, reduce)
+    run = _Run(PassFuzzReport(pipeline.pipeline, pipeline.version, seed, first), pipeline, kind, emit, known, reduce)
     deadline = None if seconds is None else time.monotonic() + seconds
-    programs = random_functions(seed, count, first)
+    programs = kind.functions(seed, count, first)
     try:
         while batch := run.next_batch(programs):
             run.take(batch, deadline, most_failures)
@@ -178,12 +171,14 @@ class _Run:
         self,
         report: PassFuzzReport,
         pipeline: PassPipeline,
+        kind: ProgramKind,
         emit: Emit,
         known: KnownByPass | None,
         reduce: Reduce | None,
     ) -> None:
         self.report = report
         self._pipeline = pipeline
+        self._kind = kind
         self._emit = emit
         self._known = known
         self._reduce = reduce
@@ -228,7 +223,7 @@ class _Run:
                 report.refused[_without_numbers(after.message.removeprefix(f"{report.version}: "))] += 1
             else:
                 report.crashed += 1
-                arguments = inputs_of(program.module, report.seed).of(program.main).row(0)
+                arguments = inputs_of(program.module, report.seed, self._kind).of(program.main).row(0)
                 broken = BrokenPass(program, before, after, arguments)
                 small = self._reduced(broken)
                 if self._is_new(small):
@@ -249,7 +244,7 @@ class _Run:
             counts.changed += 1
             counts.ops_changed += left[name] != names[name]
         with self._timed("comparing"):
-            found = compare(program.module, changed, report.seed, self._known)
+            found = compare(program.module, changed, report.seed, self._known, self._kind)
         if found.problem is not None:
             report.skipped[_without_numbers(found.problem.message)] += 1
             return
@@ -313,18 +308,20 @@ class _Run:
             setattr(counts, column, getattr(counts, column) + 1)
 
 
-def compare(before: Module, after: Module, seed: int, known: KnownByPass | None = None) -> ValidationReport:
+def compare(
+    before: Module, after: Module, seed: int, known: KnownByPass | None = None, kind: ProgramKind = MIXED
+) -> ValidationReport:
     """Compare ``@f`` of two versions. A pair that cannot be compared has its `ValidationReport.problem`."""
     one, two = before.lookup(NAME), after.lookup(NAME)
     assert one is not None
     explain = explaining(known, before, NAME)
-    return validation.compare(before, after, (one, two), inputs_of(before, seed), explain=explain)
+    return validation.compare(before, after, (one, two), inputs_of(before, seed, kind), explain=explain)
 
 
-def inputs_of(module: Module, seed: int) -> Inputs:
+def inputs_of(module: Module, seed: int, kind: ProgramKind) -> Inputs:
     """Return the inputs with which a program runs: all if there are few, else corners and random values."""
     memory = any(name.startswith("memref.") for name in _ops(module))
-    return Inputs(MEMORY_INPUTS if memory else INPUTS, seed, max_steps=MAX_STEPS)
+    return Inputs(kind.memory_inputs if memory else kind.inputs, seed, max_steps=kind.max_steps)
 
 
 def _ops(module: Module) -> Counter[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,9 @@ def repeated(value: Value, shape: tuple[int, ...], type_: ty.Type, axes: int = 0
 
 def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type) -> Value:
     """Return scalars as the elements of an array, in row-major order."""
+    if not elements:
+        dtype, trailing = code_layout(ty.element_type(type_))
+        return Value(type_, np.zeros(shape + trailing, dtype))
     bits = np.stack([value.bits for value in elements])
     bits = bits.reshape(shape + bits.shape[1:])
     poison = open_ = None
@@ -104,3 +107,25 @@ def rearranged(value: Value, type_: ty.Type, move: Move) -> Value:
 def reshaped(value: Value, type_: ty.Type, shape: tuple[int, ...]) -> Value:
     """Return a value with the same elements, in row-major order, in another shape."""
     return rearranged(value, type_, lambda array, trailing: array.reshape(shape + trailing))
+
+
+Join = Callable[[list[npt.NDArray[Any]]], npt.NDArray[Any]]
+"""Makes one array of several. The last axes, those of one element, stay as they are."""
+
+
+def combined(run: Run, values: Sequence[Value], type_: ty.Type, join: Join) -> Value:
+    """Return a value whose elements are those of several values, put together."""
+    poison = _joined([value.poison for value in values], values, np.uint16, join)
+    open_ = _joined([value.open for value in values], values, np.uint8, join)
+    if poison is not None and not poison.any():
+        poison = None
+    bits = join([value.bits for value in values])
+    return Value(type_, bits, poison, open_, None if poison is None else run.origins)
+
+
+def _joined(masks: Sequence[Any], values: Sequence[Value], dtype: type, join: Join) -> Any:
+    if all(mask is None for mask in masks):
+        return None
+    return join(
+        [np.zeros(value.shape, dtype) if mask is None else mask for mask, value in zip(masks, values, strict=True)]
+    )

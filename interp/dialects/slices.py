@@ -34,7 +34,7 @@ class Part(NamedTuple):
     strides: tuple[int, ...]
 
     @property
-    def index(self) -> tuple[slice, ...]:
+    def place(self) -> tuple[slice, ...]:
         """The part as an index of NumPy."""
         return tuple(
             slice(start, start + (count - 1) * step + 1, step) if count else slice(0, 0)
@@ -70,23 +70,39 @@ def written(op: Operation) -> Written:
     return Written(*(static_numbers(op, name) for name in LISTS))
 
 
-def verify_written(lists: Written, rank: int, given: Sequence[int]) -> str | None:
-    """Say why the lists do not fit a rank and the numbers of operands for each list, in the words of MLIR, or None."""
-    for word, each, count in zip(("offset", "size", "stride"), lists, given, strict=True):
-        if len(each) != rank:
-            return f"expected {rank} {word} values, got {len(each)}"
+def verify_written(lists: Written, rank: int, given: Sequence[int], one_offset: bool = False) -> str | None:
+    """Say why the lists do not fit a rank and the numbers of operands for each list, in the words of MLIR, or None.
+
+    ``one_offset``: the op has one offset, whatever the rank (memref.reinterpret_cast).
+    """
+    offsets, sizes, strides = map(len, lists)
+    if offsets != sizes and not (one_offset and offsets == 1):
+        return _unequal("offsets", offsets, "sizes", sizes)
+    if sizes != strides:
+        return _unequal("sizes", sizes, "strides", strides)
+    ranks = (1 if one_offset else rank, rank, rank)
+    for word, each, count, wanted in zip(("offset", "size", "stride"), lists, given, ranks, strict=True):
+        if len(each) != wanted:
+            return Unprefixed(f"expected {wanted} {word} values, got {len(each)}")
         if count != each.count(None):
-            return f"expected {each.count(None)} dynamic {word} values"
+            return Unprefixed(f"expected {each.count(None)} dynamic {word} values")
+    for word, each in (("offsets", lists.offsets), ("sizes", lists.sizes)):
+        negative = next((number for number in each if number is not None and number < 0), None)
+        if negative is not None:
+            return Unprefixed(f"expected {word} to be non-negative, but got {negative}")
     return None
+
+
+def _unequal(one: str, first: int, other: str, second: int) -> str:
+    return Unprefixed(
+        f"expected mixed {one} rank to match mixed {other} rank ({first} vs {second}) so the rank of the result type "
+        "is well-formed."
+    )
 
 
 def verify_inside(lists: Written, shape: Sequence[int | None]) -> str | None:
     """Say why a part cannot lie inside a shape, in the words of MLIR, or None."""
     for axis, (size, start, count, step) in enumerate(zip(shape, *lists, strict=True)):
-        if start is not None and start < 0:
-            return f"expected offsets to be non-negative, but got {start}"
-        if count is not None and count < 0:
-            return f"expected sizes to be non-negative, but got {count}"
         if size is None or start is None:
             continue
         if start >= size and count != 0:

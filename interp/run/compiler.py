@@ -206,7 +206,7 @@ class FunctionCompiler(Compiler):
         return step
 
     def _function(self, op: Operation, evaluator: Pure) -> Function:
-        return evaluator.build(op, self.settings)
+        return evaluator.build(op, self if evaluator.of_module else self.settings)
 
     def _elementwise_step(
         self, op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...]

@@ -35,14 +35,16 @@ class Elementwise:
 class Pure:
     """An op on whole values: ``build`` makes a function from operands to a tuple of results.
 
+    ``of_module``: ``build`` gets the compiler, which knows the module, instead of the settings.
     ``raw``: the function gets what the slots hold (integers, unresolved casts) instead of `Value`s, and in a batch
     values over lanes. Any other function is called lane by lane in a batch, unless ``in_lanes`` makes one that gets the
     `Value`s of all lanes that run the op. ``reads``: the values that the function gets: the operands, or more for an op
     that also depends on those of the op around it.
     """
 
-    build: Callable[[Operation, Settings], Function]
+    build: Callable[[Operation, Any], Function]
     raw: bool = False
+    of_module: bool = False
     in_lanes: Callable[[Operation, Settings], Function | None] = lambda op, settings: None
     reads: Callable[[Operation], Sequence[SSAValue]] = lambda op: op.operands
 

@@ -120,9 +120,10 @@ class Run:
     """The state of one execution: the frame on top of the stack, the table of poison origins, and the steps left.
 
     ``lanes``: in a batch, those that are running; else None. ``outside``: what runs that the program does not define.
+    ``kept``: what ops keep for the whole run, such as the memory of globals.
     """
 
-    __slots__ = ("frame", "lanes", "origins", "outside", "results", "settings", "steps")
+    __slots__ = ("frame", "kept", "lanes", "origins", "outside", "results", "settings", "steps")
 
     def __init__(self, settings: Settings, lanes: Lanes | None = None, outside: Outside | None = None) -> None:
         self.settings = settings
@@ -132,6 +133,7 @@ class Run:
         self.steps = settings.max_steps
         self.results: tuple[Any, ...] = ()
         self.frame: Frame | None = None
+        self.kept: dict[Any, Any] = {}
 
     def execute(self, frame: Frame | None) -> None:
         """Run until the first frame returns."""
@@ -152,6 +154,10 @@ class Run:
     ) -> tuple[Any, ...]:
         """Call a user's function, named ``source`` in errors, and return its results; in a batch once for each lane."""
         return host_values(function(*values), types, source, self.settings)
+
+    def each(self, function: Function, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> tuple[Any, ...]:
+        """Call a function that does not know of lanes; in a batch once for each lane."""
+        return function(self, operands)
 
     def out_of_steps(self, op: Operation) -> LimitExceeded:
         """Make the error of a run that would execute more ops than it may, the first of them just before ``op``."""

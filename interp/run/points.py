@@ -7,6 +7,7 @@ depend on. So what is computed from one operand alone is computed once for each 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -97,6 +98,22 @@ class PointwiseStep(ElementwiseStep):
         open_ = self._open(full, codes, outcome.results, shape) if self.settings.track_open else None
         results = zip(self.result_types, outcome.results, strict=True)
         return tuple([self._result(type_, bits, ids, open_, run) for type_, bits in results])
+
+
+def broadcast(value: Value, shape: tuple[int, ...]) -> Value:
+    """Return a value repeated to a shape, without a copy."""
+    own = value.shape
+    if own == shape:
+        return value
+    rank = len(own)
+
+    def spread(array: Any) -> Any:
+        if array is None:
+            return None
+        trailing = array.shape[rank:]
+        return np.broadcast_to(array.reshape((1,) * (len(shape) - rank) + array.shape), shape + trailing)
+
+    return Value(value.type, spread(value.bits), spread(value.poison), spread(value.open), value.origins)
 
 
 def _of_rank(value: Value, rank: int) -> Value:

@@ -12,7 +12,7 @@ import numpy as np
 from halfulp.fp_formats.paths import cpu
 from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import LimitExceeded
+from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
@@ -73,6 +73,10 @@ class CompiledModule:
             listener.run_will_start(op, arguments)
         try:
             run.execute(frame)
+        except UndefinedBehavior as error:
+            if run.origins.place:
+                error.message += f", at iteration {list(run.origins.place)}"
+            raise
         except MemoryError as error:
             raise LimitExceeded("the machine has not enough memory for this program") from error
         return tuple(

@@ -33,11 +33,12 @@ class Cursor:
         notes: Sequence[tuple[Location | None, str]] = (),
         hint: str | None = None,
         kind: type[ParseError] = ParseError,
+        op: str | None = None,
     ) -> NoReturn:
         """Raise a ParseError, or one of that kind, at a token (default: the current one)."""
         index = self.pos if token is None else token
         self.check_lexical(index)
-        raise kind(message, location=self.source.at_token(index), notes=notes, hint=hint)
+        raise kind(message, location=self.source.at_token(index), op=op, notes=notes, hint=hint)
 
     def similar(self, name: str, known: Iterable[str]) -> str | None:
         """Return a hint with the known names nearest to ``name``."""

@@ -204,7 +204,7 @@ class Parser(OpParser):
             near = None if is_upstream(token) else did_you_mean(dialect, dialects)
             kind = ParseError if near else UnknownOp
             missing = f"Dialect `{dialect}' not found for custom op '{token}'"
-            self.error(missing, at, hint=near or unknown_dialect(dialect, dialects), kind=kind)
+            self.error(missing, at, hint=near or unknown_dialect(dialect, dialects), kind=kind, op=token)
         tried = "" if "." in token else f" (tried '{name}' as well)"
         known = dialects.get(name.partition(".")[0])
         if "." in token:
@@ -217,7 +217,7 @@ class Parser(OpParser):
             kind = UnknownOp
             part = f"halfulp knows only some ops of '{known.name}'"
             hint = f"{part}; it reads every op in generic form (--mlir-print-op-generic)"
-        self.error(f"custom op '{token}' is unknown{tried}", at, hint=hint, kind=kind)
+        self.error(f"custom op '{token}' is unknown{tried}", at, hint=hint, kind=kind, op=name)
 
     # The generic form.
 

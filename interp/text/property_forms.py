@@ -60,6 +60,7 @@ _SHAPES: Mapping[str, _Shape] = {
     "symbol": _Shape(lambda p: p.symbol_reference(), lambda printer, attribute: str(attribute), "@"),
     "array": _Shape(lambda p: p.array_values(I32), lambda printer, attribute: f"[{attribute.values_text()}]", "["),
     "i64 array": _Shape(lambda p: p.array_values(I64), lambda printer, attribute: f"[{attribute.values_text()}]", "["),
+    "i32": _Shape(lambda p: p.attribute(I32), lambda printer, attribute: str(attribute.value)),
     "i64": _Shape(lambda p: p.attribute(I64), lambda printer, attribute: str(attribute.value)),
     "index": _Shape(lambda p: p.attribute(INDEX), lambda printer, attribute: str(attribute.value)),
 }
@@ -79,6 +80,8 @@ def _shape_of(kind: AttributeConstraint) -> str:
         return "i64 array"
     if kind.accepts(IntegerAttr(0, I32)):
         return "any"
+    if kind.accepts(IntegerAttr(1, I32)):
+        return "i32"
     return "i64" if accepts_i64 else "index" if kind.accepts(IntegerAttr(0, INDEX)) else "any"
 
 
@@ -100,16 +103,16 @@ def property_form(prop: Property, prefix: str) -> PropertyForm:
 
 
 def _checked(kind: AttributeConstraint | EnumDefinition, special: Read | None, prefix: str) -> Read:
-    left_to_the_op = (StringAttr, TypeAttr) if kind.accepts(_TYPE) else StringAttr
+    # In MLIR a string has a type. The op's own rules report a wrong string, a wrong type where the op needs a type, and
+    # a wrong number.
+    left_to_the_op: tuple[type, ...] = (IntegerAttr,) if special is not None else (StringAttr,)
+    if special is None and kind.accepts(_TYPE):
+        left_to_the_op = (StringAttr, TypeAttr)
 
     def read(p: OpParser) -> Attribute:
         at = p.pos
         attribute = special(p) if special is not None else p.attribute()
-        # In MLIR a string has a type. The op's own rules report a wrong string, and a wrong type where the op needs a
-        # type.
-        # So does it report a number that is of the right type, but not one that the op takes.
-        fits = kind.accepts(attribute) or (isinstance(attribute, IntegerAttr) and attribute.type == I64 and special)
-        if not fits and (special is not None or not isinstance(attribute, left_to_the_op)):
+        if not kind.accepts(attribute) and not isinstance(attribute, left_to_the_op):
             p.error(f"{prefix}invalid kind of attribute specified", at)
         return attribute
 

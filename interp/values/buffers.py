@@ -37,11 +37,11 @@ class Allocation:
 
     bits: the codes of all elements, writable; one-dimensional, except for the axes of one element. poison: None, or the
     ids of the origins in the table ``origins``. open: None, or the mask of unspecified elements. source: the op that
-    made it. freed: the place where it was freed; None while it can be used. There is at least one element, so that the
-    base of an empty buffer lies inside.
+    made it. freed: the op that freed it and its place; None while it can be used. constant: True if it must not be
+    written. There is at least one element, so that the base of an empty buffer lies inside.
     """
 
-    __slots__ = ("bits", "freed", "open", "origins", "poison", "source")
+    __slots__ = ("bits", "constant", "freed", "open", "origins", "poison", "source")
 
     def __init__(self, element: ty.Type, size: int, source: str = CALLER) -> None:
         if element_width(element.element if isinstance(element, ty.ComplexType) else element) is None:
@@ -53,9 +53,20 @@ class Allocation:
         self.origins: Origins | None = None
         self.source = source
         self.freed: str | None = None
+        self.constant = False
 
     def __len__(self) -> int:
         return len(self.bits)
+
+    @property
+    def root(self) -> Allocation:
+        """The memory itself; for a view of bytes, that of the bytes."""
+        return self
+
+    def freeze(self) -> None:
+        """Forbid to write from now on."""
+        self.constant = True
+        self.bits.flags.writeable = False
 
     def spoil(self, origin: Origin, origins: Origins) -> None:
         """Make every element poison."""
@@ -220,7 +231,8 @@ class Buffer:
     def poisoned(self) -> int:
         """Count the elements that are poison."""
         poison = self._alive().poison
-        return 0 if poison is None else int(np.count_nonzero(self._strided(poison)))
+        found = _masked(poison, self._strided)
+        return 0 if found is None else int(np.count_nonzero(found))
 
     def numpy(self, *, poison: float | str = "raise", signed: bool | None = None) -> npt.NDArray[Any]:
         """Return a copy of the elements as the natural NumPy or ml_dtypes array.
@@ -274,7 +286,7 @@ class Buffer:
     def _alive(self) -> Allocation:
         memory = self.allocation
         if memory.freed is not None:
-            raise UndefinedBehavior(f"the memory was freed by memref.dealloc{memory.freed}")
+            raise UndefinedBehavior(f"the memory was freed by {memory.freed}")
         return memory
 
     def __repr__(self) -> str:
@@ -290,11 +302,17 @@ def _loaded(given: Any) -> Any:
 
 
 def _masked(mask: Any, taken: Any) -> Any:
-    """Copy part of a mask; None where nothing in it is set."""
+    """Copy part of a mask; None where nothing in it is set. Where a mask has a row of bytes for each element, they are
+    joined.
+    """
     if mask is None:
         return None
     part = taken(mask)
-    return part.copy() if part.any() else None
+    if not part.any():
+        return None
+    if mask.ndim == 1:
+        return part.copy()
+    return np.asarray(part.max(-1) if mask.dtype == np.uint16 else np.bitwise_or.reduce(part, -1))
 
 
 def load_at(memory: Allocation, places: npt.NDArray[np.int64], type_: ty.Type, origins: Origins) -> Value:
@@ -324,7 +342,11 @@ def store_at(memory: Allocation, places: npt.NDArray[np.int64], value: Value, or
 def _write(
     memory: Allocation, value: Value, put: Callable[[npt.NDArray[Any], Any], None], origins: Origins | None
 ) -> None:
-    """Write the codes, the poison and the open mask of a value, each by ``put`` into an array of the memory."""
+    """Write the codes, the poison and the open mask of a value, each by ``put`` into an array of the memory. Raises
+    UndefinedBehavior for constant memory.
+    """
+    if memory.constant:
+        raise UndefinedBehavior(f"undefined behaviour: the memory of {memory.source} is constant, but is written")
     if origins is not None and memory.origins is not origins:
         memory.adopted(origins)
     put(memory.bits, value.bits)
@@ -336,7 +358,7 @@ def _with_mask(memory: Allocation, mask: Any, part: Any, dtype: type, put: Calla
     if part is None and mask is None:
         return None
     mask = np.zeros(len(memory), dtype) if mask is None else mask
-    put(mask, 0 if part is None else part)
+    put(mask, 0 if part is None else part if mask.ndim == 1 else part[..., np.newaxis])
     return mask
 
 

@@ -6,12 +6,17 @@ from dataclasses import dataclass
 
 from halfulp.command.option import CommandHelp, option, positive
 from halfulp.command.options.programs import COMPARISON_CODES, KnownOption, PassOptions
+from halfulp.conformance.whole_programs.stages import RUNNERS, STAGES
+
+STAGE_NAMES = (*STAGES, *(f"runner:{stage}" for stage in RUNNERS))
+"""The stages by their names on the command line."""
 
 _FUZZ = """\
 Compare random programs with other implementations, or test a pass of mlir-opt with them:
 
   halfulp fuzz --against mlir-fold,mlir-native -n 20000 --seed 1
   halfulp fuzz --pass-pipeline "builtin.module(canonicalize)" --seconds 600
+  halfulp fuzz --stages all -n 1000
 
 With --against, the programs have arith, quant and func ops, without undefined behaviour and without poison. Every
 result of every op is compared, for the operands that the op had. Results that an implementation does not give are
@@ -21,7 +26,11 @@ With --pass-pipeline, the programs are functions of arguments with control flow,
 runs each program as it is and as the passes leave it. If the arguments have few bits, it runs on every input, else on
 corner cases and random values. A crash of mlir-opt is a finding too.
 
-A program with an unexplained difference is reduced.
+With --stages, the programs are functions of tensors with linalg ops, slices, reshapes and loops. mlir-opt lowers each
+program to the stages, and halfulp runs it there. `runner:STAGE` stands for mlir-runner, which runs what is lowered from
+that stage to machine code. All results must have the bits of the program on tensors.
+
+A program with an unexplained difference is reduced, unless it was run by mlir-runner.
 """
 
 
@@ -36,6 +45,11 @@ class FuzzArguments(KnownOption, PassOptions):
     )
     pass_pipeline: str | None = option(
         "--pass-pipeline", metavar="PIPELINE", help="test these passes of mlir-opt with the programs"
+    )
+    stages: str | None = option(
+        "--stages",
+        metavar="STAGE[,STAGE...]",
+        help=f"lower programs on tensors to these stages: {', '.join(STAGE_NAMES)}, or all",
     )
     n: int = option("-n", type=positive, default=1000, metavar="N", help="the number of programs (default: 1000)")
     seconds: float | None = option(

@@ -21,24 +21,27 @@ from halfulp.interp.values.value import Value
 
 
 def constant_value(op: Operation, compiler: Compiler) -> Value:
-    """Return the value of a constant.
+    """Return the value of a constant. Raises what `attribute_value` raises."""
+    return attribute_value(op.properties["value"], op.results[0].type, op, compiler)
+
+
+def attribute_value(attribute: at.Attribute, type_: ty.Type, op: Operation, compiler: Compiler) -> Value:
+    """Return the value of type ``type_`` that an attribute of an op stands for.
 
     Raises TypeMismatch for an index that does not fit 32 bits where the settings ask for these, LimitExceeded for a
     splat too large to hold, and InputError for a resource that is missing or of the wrong size.
     """
-    attribute = op.properties["value"]
-    type_ = op.results[0].type
     settings = compiler.settings
     match attribute:
         case at.IntegerAttr() | at.FloatAttr():
             width = element_width(attribute.type)
             assert width is not None
-            return Value(type_, _narrowed(op, ints_to_codes([attribute.code], width, ()), settings))
+            return Value(type_, _narrowed(type_, ints_to_codes([attribute.code], width, ()), settings))
         case at.DenseElementsAttr():
-            return Value(type_, _dense(op, attribute.codes, attribute.splat, settings))
+            return Value(type_, _dense(type_, attribute.codes, attribute.splat, settings))
         case at.DenseResourceAttr():
             check_allocation(type_, tuple([size or 0 for size in attribute.type.shape or ()]), settings)
-            return Value(type_, _dense(op, _resource(op, attribute, compiler), False, settings))
+            return Value(type_, _dense(type_, _resource(op, attribute, compiler), False, settings))
         case at.DenseStringAttr():
             texts = np.array(attribute.values, object)
             texts.flags.writeable = False
@@ -47,19 +50,18 @@ def constant_value(op: Operation, compiler: Compiler) -> Value:
     raise Unsupported(f"constants such as {attribute} are not executed", location=op.location, op=op.name)
 
 
-def _dense(op: Operation, codes: Any, splat: bool, settings: Settings) -> Any:
-    type_ = op.results[0].type
+def _dense(type_: ty.Type, codes: Any, splat: bool, settings: Settings) -> Any:
     shape = runtime_shape(type_, settings.vscale)
     assert shape is not None
     sizes = tuple(size for size in shape if size is not None)
     check_allocation(type_, sizes, settings)
-    codes = _narrowed(op, codes, settings)
+    codes = _narrowed(type_, codes, settings)
     return np.broadcast_to(codes, sizes + codes.shape) if splat else codes.view()
 
 
-def _narrowed(op: Operation, codes: Any, settings: Settings) -> Any:
+def _narrowed(type_: ty.Type, codes: Any, settings: Settings) -> Any:
     """Return index codes as 32-bit ones, where the settings ask for these."""
-    narrow = settings.index_width == 32 and isinstance(ty.element_type(op.results[0].type), ty.IndexType)
+    narrow = settings.index_width == 32 and isinstance(ty.element_type(type_), ty.IndexType)
     return at.constant_codes(narrowed_index(codes, "an index constant")) if narrow else codes
 
 

@@ -33,7 +33,7 @@ from halfulp.interp.dialects.iree_codegen.forms import COUNT_HINT, INNER_TILED, 
 from halfulp.interp.dialects.iree_codegen.inner_tiled import inner_tiled, inner_tiled_in_lanes
 from halfulp.interp.dialects.iree_codegen.tiled_rules import TYPES_OF_OUTPUTS, one_tile, verify_tiled
 from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE
-from halfulp.interp.dialects.memref.ops import is_strided
+from halfulp.interp.dialects.memref.layouts import is_strided
 from halfulp.interp.dialects.smt.ops import SMT_BOOL, SMT_INT
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

@@ -25,7 +25,7 @@ from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.folding import Fold
 from halfulp.interp.run.folding import part as part_of
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.points import Points
+from halfulp.interp.run.points import Points, broadcast
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
@@ -217,7 +217,7 @@ class _Execution:
             if fold is not None:
                 (number,) = compiled._reduced
                 totals[number] = self._folded(fold, totals[number], values, block, ranges)
-                self._put_full(outs, values, whole)
+                self._putbroadcast(outs, values, whole)
             else:
                 self._in_steps(totals, values, block, ranges, outs)
         for number in compiled._reduced:
@@ -240,9 +240,9 @@ class _Execution:
             fixed = [(d, start + int(k)) for d, start, k in zip(self._plan.reductions, starts, point, strict=True)]
             return names.at(fixed)
 
-        return fold(self._run, _full(total, lanes + shape), rows, named)
+        return fold(self._run, broadcast(total, lanes + shape), rows, named)
 
-    def _put_full(self, outs: Sequence[_Out], values: Values, whole: Block) -> None:
+    def _putbroadcast(self, outs: Sequence[_Out], values: Values, whole: Block) -> None:
         for out, number, full in zip(outs, self._body.yields, self._plan.full, strict=True):
             if full:
                 out.put(whole, self._value(values, number))
@@ -301,7 +301,7 @@ class _Out:
         """Write a block, to whose shape the value broadcasts."""
         lead = self._space.lead
         shape = self._lanes + tuple([range_.stop - range_.start for range_ in block])
-        value = _full(value, shape)
+        value = broadcast(value, shape)
         if shape == self._shape:
             self._value = value
             return
@@ -342,27 +342,6 @@ def _put(array: Any, shape: tuple[int, ...], where: tuple[slice, ...], part: Any
     return array
 
 
-def _spread(array: Any, shape: tuple[int, ...], rank: int) -> Any:
-    if array is None or array.shape[:rank] == shape:
-        return array
-    return np.broadcast_to(array, shape + array.shape[rank:])
-
-
-def _full(value: Value, shape: tuple[int, ...]) -> Value:
-    """Return a value repeated to a shape."""
-    own = value.shape
-    if own == shape:
-        return value
-    rank = len(own)
-    return Value(
-        value.type,
-        _spread(value.bits, shape, rank),
-        _spread(value.poison, shape, rank),
-        _spread(value.open, shape, rank),
-        value.origins,
-    )
-
-
 def _over_space(value: Value, rank: int) -> Value:
     """Return the scalars of all lanes with an axis for each dimension of the space."""
 
@@ -376,7 +355,7 @@ def _over_space(value: Value, rank: int) -> Value:
 def _as_rows(value: Value, counts: Sequence[int], lead: int, lanes: tuple[int, ...]) -> Value:
     """Return a value over reductions and parallel dimensions as [n, lanes]."""
     shape = (*lanes[:lead], *counts, *lanes[lead:])
-    full = _full(value, shape)
+    full = broadcast(value, shape)
     rows = len(counts)
 
     def moved(array: Any) -> Any:

@@ -16,7 +16,8 @@ from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.evaluators import Constant, Elementwise, evaluator_of
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.points import Points, PointwiseStep
+from halfulp.interp.run.points import Points, PointwiseStep, broadcast
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import lift
 from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import over_lanes
@@ -58,13 +59,11 @@ def runs_on_arrays(structure: Structure) -> bool:
 
 
 def _runs(op: Operation) -> bool:
-    if op.name in _OTHERS:
-        return True
     evaluator = evaluator_of(op)
-    shaped = any(isinstance(value.type, ty.ShapedType) for value in (*op.operands, *op.results))
-    if isinstance(evaluator, Constant):
+    if op.name == "tensor.extract" or isinstance(evaluator, Constant):
         return True
-    return isinstance(evaluator, Elementwise) and not shaped
+    shaped = any(isinstance(value.type, ty.ShapedType) for value in (*op.operands, *op.results))
+    return not shaped and (op.name in _OTHERS or isinstance(evaluator, Elementwise))
 
 
 class Body:
@@ -122,7 +121,7 @@ class Body:
         operands = tuple([self._used(value, compiler) for value in op.operands])
         pointwise = None
         if op.name in _OTHERS:
-            compute = _OTHERS[op.name](op, operands)
+            compute = _OTHERS[op.name](op, operands, compiler.settings)
         else:
             kernel = compiler.kernel(op, evaluator)
             pointwise = PointwiseStep(op, evaluator, kernel, compiler.settings, around)
@@ -152,7 +151,7 @@ def _elementwise(step: PointwiseStep, operands: tuple[int, ...]) -> Compute:
 # --- other ops --------------------------------------------------------------------------------------------------------
 
 
-def _index(op: Operation, operands: tuple[int, ...]) -> Compute:
+def _index(op: Operation, operands: tuple[int, ...], settings: Settings) -> Compute:
     dim = op.properties["dim"]
     assert isinstance(dim, at.IntegerAttr)
     dimension = dim.value
@@ -168,7 +167,7 @@ def _index(op: Operation, operands: tuple[int, ...]) -> Compute:
     return compute
 
 
-def _extract(op: Operation, operands: tuple[int, ...]) -> Compute:
+def _extract(op: Operation, operands: tuple[int, ...], settings: Settings) -> Compute:
     """Return the function of tensor.extract at the indices of all points."""
     whole, *indices = operands
     type_ = op.results[0].type
@@ -221,7 +220,22 @@ def _signed_at(value: Value, where: tuple[int, ...]) -> int:
     return code - (1 << 64) if code >> 63 else code
 
 
-_OTHERS: dict[str, Callable[[Operation, tuple[int, ...]], Compute]] = {
+def _whole(op: Operation, operands: tuple[int, ...], settings: Settings) -> Compute:
+    """Return the function of an op that is not a kernel, on operands of one shape."""
+    function = evaluator_of(op).build(op, settings)
+
+    def compute(run: Run, values: Values, part: Part) -> tuple[Value, ...]:
+        given: list[Value] = [values[number] for number in operands]
+        shape = np.broadcast_shapes(*[value.shape for value in given])
+        results: tuple[Value, ...] = function(run, tuple([broadcast(value, shape) for value in given]))
+        return results
+
+    return compute
+
+
+_OTHERS: dict[str, Callable[[Operation, tuple[int, ...], Settings], Compute]] = {
+    "arith.select": _whole,
     "linalg.index": _index,
     "tensor.extract": _extract,
+    "ub.poison": _whole,
 }

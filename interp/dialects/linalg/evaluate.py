@@ -11,6 +11,7 @@ from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.evaluators import Choice, Control, Inline
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
@@ -83,10 +84,14 @@ def _by_points(op: Operation, compiler: Compiler) -> Action:
     return PointByPoint(op, compiler).action(compiler)
 
 
+def _by_points_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
+    return PointByPoint(op, compiler).action_in_lanes(compiler)
+
+
 def _choose(op: Operation) -> Inline | Control:
     structure = structure_of(op)
     if plan_of(structure) is None or not runs_on_arrays(structure):
-        return Control(_by_points)
+        return Control(_by_points, in_lanes=_by_points_in_lanes)
     buffers = any(isinstance(value.type, ty.MemRefType) for value in op.operands)
     return Control(_on_buffers) if buffers else Inline(_on_tensors)
 

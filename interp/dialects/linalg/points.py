@@ -17,11 +17,13 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, evaluated
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.batch.compiler import LaneCompiler
+from halfulp.interp.run.control import Compiler, moves, passing
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots
 from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value
 
 Point = tuple[int, ...]
@@ -141,24 +143,76 @@ class BufferCells(Cells):
         store_at(self._held.allocation, self._place(index), lift(slot, self._type), run.origins)
 
 
-def _cells(op: Operation, which: int, held: Any, element: ty.Type, written: bool) -> Cells:
+class LaneCells(Cells):
+    """The elements of a tensor over lanes, each in all lanes at once. ``written``: they are a copy."""
+
+    def __init__(self, held: Value, type_: ty.Type, lanes: int, written: bool) -> None:
+        super().__init__(held, type_)
+        whole = held if over_lanes(held) or not written else repeated(held, lanes)
+        self._over = over_lanes(whole)
+        self._shape = whole.shape[1:] if self._over else whole.shape
+        arrays = (whole.bits, whole.poison, whole.open)
+        self._arrays: list[Any] = [array.copy() if written and array is not None else array for array in arrays]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the tensor of one lane."""
+        return self._shape
+
+    def _place(self, index: Point) -> tuple[Any, ...]:
+        return (slice(None), *index) if self._over else index
+
+    def read(self, index: Point, run: Run) -> Any:
+        """Return an element of all lanes in the form of a slot."""
+        place = self._place(index)
+        bits, poison, open_ = (None if array is None else np.array(array[place]) for array in self._arrays)
+        assert bits is not None
+        if poison is not None and not poison.any():
+            poison = None
+        return lower(Value(self._type, bits, poison, open_, None if poison is None else run.origins))
+
+    def write(self, index: Point, slot: Any, run: Run) -> None:
+        """Replace an element in all lanes."""
+        value = lift(slot, self._type)
+        place = self._place(index)
+        bits, poison, open_ = self._arrays
+        shape = bits.shape[: 1 + len(self._shape)]
+        bits[place] = value.bits
+        self._arrays[1] = _with(poison, shape, place, value.poison, np.uint16)
+        self._arrays[2] = _with(open_, shape, place, value.open, np.uint8)
+
+    def value(self, type_: ty.Type, run: Run) -> Value:
+        """Return all elements."""
+        bits, poison, open_ = self._arrays
+        if poison is not None and not poison.any():
+            poison = None
+        return Value(type_, bits, poison, open_, None if poison is None else run.origins)
+
+
+def _cells(op: Operation, which: int, held: Any, element: ty.Type, written: bool, run: Run) -> Cells:
     type_ = op.operands[which].type
     if isinstance(type_, ty.MemRefType):
         return BufferCells(op, which, living(op, held, which), element)
+    if isinstance(type_, ty.TensorType) and run.lanes is not None:
+        return LaneCells(lift(held, type_), element, len(run.lanes), written)
     if isinstance(type_, ty.TensorType):
         return TensorCells(lift(held, type_), element, written)
     return Cells(held, type_)
 
 
 class _Walk:
-    """The state of a structured op that runs: its points, the one at which it is, and the elements of its operands."""
+    """The state of a structured op that runs: its points, the one at which it is, and the elements of its operands.
 
-    __slots__ = ("cells", "point", "points")
+    ``around``: the point of the structured op around it.
+    """
 
-    def __init__(self, points: Iterator[Point], cells: list[Cells]) -> None:
+    __slots__ = ("around", "cells", "point", "points")
+
+    def __init__(self, points: Iterator[Point], cells: list[Cells], around: Point) -> None:
         self.points = points
         self.cells = cells
         self.point: Point = ()
+        self.around = around
 
 
 class PointByPoint:
@@ -247,18 +301,21 @@ class PointByPoint:
         """Begin at the first point."""
         op, inputs = self._op, len(self._structure.inputs)
         held = [slots[slot] for slot in self._operands]
+        run: Run = slots[0]
         cells = [
-            _cells(op, which, each, element, which >= inputs)
+            _cells(op, which, each, element, which >= inputs, run)
             for which, (each, element) in enumerate(zip(held, self._elements, strict=True))
         ]
         sizes = sizes_of(op, self._maps, [each.shape for each in cells])
-        walk = slots[self._state] = _Walk(product(*map(range, sizes)), cells)
+        walk = slots[self._state] = _Walk(product(*map(range, sizes)), cells, run.origins.place)
         return walk
 
     def _enter(self, slots: Slots, walk: _Walk, point: Point) -> None:
         """Give the body its arguments at a point."""
         walk.point = point
         run: Run = slots[0]
+        if run.lanes is None:
+            run.origins.place = walk.around + point
         for which, slot in self._read:
             slots[slot] = walk.cells[which].read(self._locate[which](point), run)
         for slot, dimension in self._indices:
@@ -271,10 +328,52 @@ class PointByPoint:
         for which, slot in enumerate(self._yielded, len(self._structure.inputs)):
             walk.cells[which].write(self._locate[which](walk.point), slots[slot], run)
 
+    # --- in a batch ---
+
+    def action_in_lanes(self, compiler: LaneCompiler) -> Action:
+        """Compile the body for a batch, and return the action of the op. All lanes have the same points."""
+        op = self._op
+        more, state = compiler.typed_slot(ty.I1), compiler.typed_slot(ty.INDEX)
+        yielded = tuple([compiler.typed_slot(element) for element in self._elements[len(self._structure.inputs) :]])
+        self._state, self._yielded = state, yielded
+        head, latch = Segment(), Segment()
+        compiler.loop(op, head, latch, more, (state, *yielded, *self._operands), ())
+
+        def begin(frame: Frame) -> Segment:
+            slots = frame.slots
+            walk = self._open(slots)
+            slots[state] = walk
+            return advance(slots)
+
+        def advance(slots: Slots) -> Segment:
+            walk: _Walk = slots[state]
+            point = next(walk.points, None)
+            slots[more] = int(point is not None)
+            walk.point = () if point is None else point
+            return head
+
+        def choose(frame: Frame) -> Segment | None:
+            slots = frame.slots
+            if not slots[more]:
+                return self._close(frame)
+            walk: _Walk = slots[state]
+            self._enter(slots, walk, walk.point)
+            return self._body
+
+        def after_trip(frame: Frame) -> Segment:
+            self._write(frame.slots)
+            return advance(frame.slots)
+
+        head.steps, head.control = (), choose
+        latch.steps, latch.control = (), after_trip
+        compiler.region(op.regions[0], lambda sources: passing(moves(sources, yielded), latch))
+        return begin
+
     def _close(self, frame: Frame) -> Segment | None:
         slots = frame.slots
         walk: _Walk = slots[self._state]
         for slot, (which, type_) in zip(self._produced, self._results, strict=True):
             slots[slot] = lower(walk.cells[which].value(type_, slots[0]))
+        slots[0].origins.place = walk.around
         slots[self._state] = None
         return self._finish(frame)

@@ -45,6 +45,10 @@ STRUCTURES: dict[str, Reader] = {}
 """The functions that give the maps and the iterators of an op, by its name."""
 
 
+INITS: dict[str, Callable[[Operation], int]] = {}
+"""The functions that count the inits of an op without a property that does, by its name; others have one."""
+
+
 def is_structured(op: Operation | None) -> bool:
     """Tell whether an op is a structured one."""
     return op is not None and op.name in STRUCTURES
@@ -52,9 +56,11 @@ def is_structured(op: Operation | None) -> bool:
 
 def inputs_and_inits(op: Operation) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
     """Return the operands that are only read, and those that are also written."""
-    sizes = op.properties[SEGMENTS]
-    assert isinstance(sizes, at.DenseArrayAttr)
-    inputs = sizes.values[0]
+    sizes = op.properties.get(SEGMENTS)
+    if isinstance(sizes, at.DenseArrayAttr):
+        inputs = sizes.values[0]
+    else:
+        inputs = len(op.operands) - (INITS[op.name](op) if op.name in INITS else 1)
     return op.operands[:inputs], op.operands[inputs:]
 
 

@@ -7,25 +7,20 @@ leaves the memref. A view of freed memory is allowed, since views touch no memor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
-from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.dialects.indices import numbers, undefined
-from halfulp.interp.dialects.slices import part_of, written
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch, UndefinedBehavior, spell_place
+from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Function, Run
-from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import code_layout, runtime_shape, spell_shape
-from halfulp.interp.values.memref_layout import chosen_layout, layout_conflict, spanned
-from halfulp.semantics.poison import Origin
 from halfulp.semantics.swizzle import places
 
 Slots = Sequence[Any]
@@ -49,7 +44,7 @@ def living(op: Operation, slot: Any, which: int) -> Buffer:
     """
     buffer = buffer_in(op, slot, which)
     if buffer.allocation.freed is not None:
-        raise undefined(op, f"the memory of operand {which} was freed by memref.dealloc{buffer.allocation.freed}")
+        raise undefined(op, f"the memory of operand {which} was freed by {buffer.allocation.freed}")
     return buffer
 
 
@@ -65,9 +60,9 @@ def _is_swizzled(op: Operation, which: int, settings: Settings) -> bool:
     return settings.swizzle == "physical" and hint is not None and hint.name == "iree_codegen.swizzle_hint"
 
 
-def _place(op: Operation, slots: Slots, which: int, swizzled: bool, settings: Settings) -> int:
-    """Return a function that finds the place in memory of the element of a load or store. The memref is operand
-    ``which``, the last before the indices.
+def element_place(op: Operation, slots: Slots, which: int, swizzled: bool, settings: Settings) -> int:
+    """Return the place in memory of the element that an op reads or writes. The memref is operand ``which``, the last
+    before the indices. Raises UndefinedBehavior for an element outside of the memref.
     """
     buffer = slots[which]
     if buffer.__class__ is not Buffer or buffer.allocation.freed is not None:
@@ -121,7 +116,7 @@ def load(op: Operation, settings: Settings) -> Function:
     swizzled = _is_swizzled(op, 0, settings)
 
     def load_element(run: Run, slots: Slots) -> tuple[Any, ...]:
-        place = _place(op, slots, 0, swizzled, settings)
+        place = element_place(op, slots, 0, swizzled, settings)
         memory = slots[0].allocation
         if plain and memory.open is None and (memory.poison is None or not memory.poison[place]):
             return (memory.bits.item(place),)
@@ -137,10 +132,13 @@ def store(op: Operation, settings: Settings) -> Function:
     swizzled = _is_swizzled(op, 1, settings)
 
     def store_element(run: Run, slots: Slots) -> tuple[Any, ...]:
-        place = _place(op, slots, 1, swizzled, settings)
+        place = element_place(op, slots, 1, swizzled, settings)
         memory, element = slots[1].allocation, slots[0]
         if plain and element.__class__ is int:
-            memory.bits[place] = element
+            try:
+                memory.bits[place] = element
+            except ValueError:
+                raise undefined(op, f"the memory of {memory.source} is constant, but is written") from None
             if memory.poison is not None:
                 memory.poison[place] = 0
             if memory.open is not None:
@@ -150,6 +148,26 @@ def store(op: Operation, settings: Settings) -> Function:
         return ()
 
     return store_element
+
+
+def prefetch(op: Operation, settings: Settings) -> Function:
+    """Return the function of memref.prefetch, a hint: it reads nothing, whatever its indices."""
+    return lambda run, slots: ()
+
+
+def copy(op: Operation, settings: Settings) -> Function:
+    """Return the function of memref.copy: all elements, between memrefs of one shape that share no element."""
+
+    def copy_elements(run: Run, slots: Slots) -> tuple[Any, ...]:
+        source, target = living(op, slots[0], 0), living(op, slots[1], 1)
+        if source.shape != target.shape:
+            raise undefined(op, f"the shapes are {spell_shape(source.shape)} and {spell_shape(target.shape)}")
+        if 0 in source.shape:
+            return ()
+        target.store(source.load(origins=run.origins), run.origins)
+        return ()
+
+    return copy_elements
 
 
 # --- vectors ----------------------------------------------------------------------------------------------------------
@@ -198,128 +216,3 @@ def store_vector(op: Operation, settings: Settings) -> Function:
         return ()
 
     return store_part
-
-
-# --- memory -----------------------------------------------------------------------------------------------------------
-
-
-def allocate(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.alloc and memref.alloca. Every element of new memory is poison until it is written.
-
-    The memory of memref.alloca lives on after its function has returned, as long as something refers to it.
-    """
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.MemRefType)
-    assert type_.shape is not None
-    dynamic = type_.shape.count(None)
-    shape_of_type = type_.shape
-
-    def make(run: Run, slots: Slots) -> tuple[Any, ...]:
-        given = numbers(op, slots, settings)
-        sizes = iter(given)
-        shape = tuple(next(sizes) if size is None else size for size in shape_of_type)
-        if any(size < 0 for size in shape):
-            raise undefined(op, f"the shape {list(shape)} has a negative size")
-        check_allocation(type_, shape, settings)
-        symbols = given[dynamic:]
-        try:
-            strides, offset = chosen_layout(type_, shape, symbols)
-        except TypeMismatch as error:
-            raise undefined(op, error.message) from None
-        check_allocation(type_, (spanned(shape, strides, offset)[1],), settings)
-        buffer = Buffer.allocate(type_, shape, op.name, symbols)
-        reason = f"an element of {op.name} was never written"
-        origin = Origin(op.name, spell_place(op.location), reason, (0,) * len(shape))
-        buffer.allocation.spoil(origin, run.origins)
-        for listener in settings.listeners if 0 not in shape else ():
-            listener.poison_born(op, origin, prod(shape))
-        return (buffer,)
-
-    return make
-
-
-def free(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.dealloc, for what memref.alloc returned, perhaps cast, once."""
-
-    def release(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = living(op, slots[0], 0)
-        memory = buffer.allocation
-        if memory.source != "memref.alloc":
-            raise undefined(op, f"the memory is from {memory.source}, not from memref.alloc")
-        if buffer.is_view:
-            raise undefined(op, "the memref is a part of what memref.alloc returned")
-        place = spell_place(op.location)
-        memory.freed = f" at {place}" if place else ""
-        return ()
-
-    return release
-
-
-def dimension(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.dim."""
-
-    def dim(run: Run, slots: Slots) -> tuple[Any, ...]:
-        shape = buffer_in(op, slots[0], 0).shape
-        (axis,) = numbers(op, slots[1:], settings)
-        if not 0 <= axis < len(shape):
-            raise undefined(op, f"dimension {axis} of a memref of rank {len(shape)}")
-        return (shape[axis],)
-
-    return dim
-
-
-# --- views ------------------------------------------------------------------------------------------------------------
-
-
-def cast(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.cast: sizes, strides and offset must be what the type says. A swizzle ends here."""
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.MemRefType)
-
-    def recast(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = buffer_in(op, slots[0], 0)
-        conflict = layout_conflict(type_, buffer.shape, buffer.layout)
-        if conflict:
-            raise undefined(op, conflict)
-        return (buffer.part(type_, buffer.offset, buffer.shape, buffer.strides, buffer.is_view),)
-
-    return recast
-
-
-def subview(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.subview: a part of a buffer, which must lie inside it. A swizzle ends here."""
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.MemRefType)
-    assert op.definition is not None
-    lists = written(op)
-    rank = len(type_.shape or ())
-
-    def view(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = buffer_in(op, slots[0], 0)
-        offsets, sizes, steps = part_of(op, lists, slots[1:], buffer.shape, settings)
-        start = buffer.offset + sum(a * b for a, b in zip(offsets, buffer.strides, strict=True))
-        strides = tuple([a * b for a, b in zip(steps, buffer.strides, strict=True)])
-        if rank < len(sizes):
-            ones = [axis for axis, size in enumerate(lists.sizes) if size == 1]
-            sizes, strides = _reduced(type_, ones, sizes, strides, start)
-        conflict = layout_conflict(type_, sizes, (strides, start))
-        if conflict:
-            raise undefined(op, conflict)
-        return (buffer.part(type_, start, sizes, strides),)
-
-    return view
-
-
-def _reduced(
-    type_: ty.MemRefType, ones: Sequence[int], sizes: tuple[int, ...], strides: tuple[int, ...], start: int
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return sizes and strides without some of the dimensions that are 1 in the text: the first ones whose removal
-    gives the type.
-    """
-    fewer = sizes, strides
-    for dropped in combinations(ones, len(sizes) - len(type_.shape or ())):
-        kept = [axis for axis in range(len(sizes)) if axis not in dropped]
-        fewer = tuple([sizes[axis] for axis in kept]), tuple([strides[axis] for axis in kept])
-        if layout_conflict(type_, fewer[0], (fewer[1], start)) is None:
-            break
-    return fewer

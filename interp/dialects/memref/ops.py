@@ -2,103 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import combinations
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import (
     Arity,
+    AttributeConstraint,
     Dialect,
     OpDefinition,
     Property,
+    RegionSlot,
     Schema,
     Slot,
     Trait,
     TypeConstraint,
-    Unprefixed,
 )
-from halfulp.interp.declare.operands import operand_sizes
-from halfulp.interp.declare.type_rules import TypeRule
+from halfulp.interp.declare.type_rules import TypeRule, derived_type, same_type
+from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND
+from halfulp.interp.dialects.memref import atomics, forms, global_memory, memory, rules, views
 from halfulp.interp.dialects.memref import evaluate as ops
-from halfulp.interp.dialects.slices import FORM, OPERANDS, PROPERTIES, verify_inside, verify_written, written
+from halfulp.interp.dialects.memref.layouts import is_strided
+from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
+from halfulp.interp.dialects.regions import yielded
+from halfulp.interp.dialects.slices import FORM, OPERANDS, PROPERTIES
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import known_product, known_sum
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Pure
-from halfulp.interp.values.memref_layout import Strides, strides_and_offset
+from halfulp.interp.run.evaluators import Control, Pure
 
-memref = Dialect("memref", partial=True)
+memref = Dialect("memref")
 
-MEMREF = TypeConstraint(
-    "memref of any type values",
-    lambda type_: isinstance(type_, ty.MemRefType) and type_.shape is not None,
-    c.MEMREF_KIND,
+# --- constraints ------------------------------------------------------------------------------------------------------
+
+
+def _ranked(description: str, accepts: Callable[[ty.MemRefType], bool]) -> TypeConstraint:
+    """Return the constraint of ranked memrefs for which ``accepts`` holds."""
+    return TypeConstraint(
+        description,
+        lambda type_: isinstance(type_, ty.MemRefType) and type_.shape is not None and accepts(type_),
+        c.MEMREF_KIND,
+    )
+
+
+def _is_number(type_: ty.Type) -> bool:
+    return isinstance(type_, ty.FloatType) or (isinstance(type_, ty.IntegerType) and type_.signedness == "signless")
+
+
+def _is_shape(type_: ty.Type) -> bool:
+    return isinstance(type_, ty.IndexType) or (isinstance(type_, ty.IntegerType) and type_.signedness == "signless")
+
+
+MEMREF = _ranked("memref of any type values", lambda type_: True)
+_STRIDED = _ranked("strided memref of any type values", is_strided)
+_BASE = _ranked("strided memref of any type values of rank 0", lambda type_: type_.shape == ())
+_LIST = _ranked("1D memref of any type values", lambda type_: len(type_.shape or ()) == 1)
+_SHAPE = _ranked(
+    "1D memref of signless integer or index values",
+    lambda type_: len(type_.shape or ()) == 1 and _is_shape(type_.element),
 )
+_BYTES = _ranked(
+    "1D memref of 8-bit signless integer values",
+    lambda type_: len(type_.shape or ()) == 1 and type_.element == ty.IntegerType(8),
+)
+_NUMBERS = _ranked("memref of signless integer or floating-point values", lambda type_: _is_number(type_.element))
+_NUMBER = TypeConstraint("signless integer or floating-point", _is_number)
 _WITH_DIMENSIONS = TypeConstraint(
     "unranked.memref of any type values or non-0-ranked.memref of any type values",
     lambda type_: isinstance(type_, ty.MemRefType) and type_.shape != (),
 )
 ANY_MEMREF = TypeConstraint("ranked or unranked memref of any type values", lambda t: isinstance(t, ty.MemRefType))
 
-_INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
-
-# --- layouts ----------------------------------------------------------------------------------------------------------
-
-
-def is_strided(type_: ty.Type) -> bool:
-    """Tell whether a type is a ranked memref whose elements lie at a sum of strides."""
-    return isinstance(type_, ty.MemRefType) and type_.shape is not None and strides_and_offset(type_) is not None
+_MEMREF_TYPE_ATTR = AttributeConstraint(
+    "memref type attribute",
+    lambda attribute: isinstance(attribute, at.TypeAttr) and c.MEMREF_KIND.accepts(attribute.type),
+)
 
 
-def with_layout(
-    type_: ty.MemRefType, shape: tuple[int | None, ...], strides: tuple[int | None, ...], offset: int | None
-) -> ty.MemRefType:
-    """Return a memref type of these strides, with the element type and memory space of ``type_``."""
-    return ty.MemRefType(shape, type_.element, at.StridedLayoutAttr(strides, offset), type_.memory_space)
-
-
-def viewed_type(
-    type_: ty.MemRefType,
-    offsets: tuple[int | None, ...],
-    sizes: tuple[int | None, ...],
-    steps: tuple[int | None, ...],
-) -> ty.MemRefType | None:
-    """Return the type of the view that a subview takes, with all dimensions; None where the source is not strided."""
-    known = strides_and_offset(type_)
-    if known is None:
-        return None
-    strides, offset = known
-    for start, stride in zip(offsets, strides, strict=True):
-        offset = known_sum(offset, known_product(start, stride))
-    stepped = tuple(map(known_product, steps, strides))
-    return with_layout(type_, sizes, stepped, offset)
-
-
-def _reduced(type_: ty.MemRefType, rank: int) -> Iterator[ty.MemRefType]:
-    """Yield the types that remain where dimensions of size 1 are dropped until there are ``rank``."""
-    shape = type_.shape or ()
-    layout = type_.layout
-    assert isinstance(layout, at.StridedLayoutAttr)
-    ones = [axis for axis, size in enumerate(shape) if size == 1]
-    for dropped in combinations(ones, len(shape) - rank):
-        kept = [axis for axis in range(len(shape)) if axis not in dropped]
-        yield with_layout(
-            type_, tuple(shape[axis] for axis in kept), tuple(layout.strides[axis] for axis in kept), layout.offset
-        )
-
-
-def _same_place(one: ty.MemRefType, other: ty.MemRefType) -> bool:
-    return (one.shape, one.element, one.memory_space, strides_and_offset(one)) == (
-        other.shape,
-        other.element,
-        other.memory_space,
-        strides_and_offset(other),
+def _numbers(description: str, type_: ty.Type, accepts: Callable[[int], bool]) -> AttributeConstraint:
+    return AttributeConstraint(
+        description,
+        lambda attribute: (
+            isinstance(attribute, at.IntegerAttr) and attribute.type == type_ and accepts(attribute.value)
+        ),
     )
 
 
-# --- rules ------------------------------------------------------------------------------------------------------------
+_ALIGNMENT_ATTR = _numbers(
+    "64-bit signless integer attribute whose value is positive and whose value is a power of two > 0",
+    ty.I64,
+    lambda number: number > 0 and not number & (number - 1),
+)
+_POSITIVE_ATTR = _numbers(
+    "32-bit signless integer attribute whose value is positive", ty.I32, lambda number: number > 0
+)
+_LOCALITY_ATTR = _numbers(
+    "32-bit signless integer attribute whose minimum value is 0 whose maximum value is 3",
+    ty.I32,
+    lambda number: 0 <= number <= 3,
+)
+
+_INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
+_RESULTS = Slot("results", c.ANY, Arity.VARIADIC)
+_ALIGNMENT = Property("alignment", _ALIGNMENT_ATTR, optional=True)
 
 
 def _element_of(name: str, source: str) -> TypeRule:
@@ -113,91 +118,10 @@ def _element_of(name: str, source: str) -> TypeRule:
     return TypeRule(f"failed to verify that {what} matches element type of '{source}'", solve, holds)
 
 
-def _verify_alloc(op: Operation) -> str | None:
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.MemRefType)
-    assert op.definition is not None
-    dynamic, symbols = operand_sizes(op, op.definition) or (0, 0)
-    if dynamic != sum(size is None for size in type_.shape or ()):
-        wanted = sum(size is None for size in type_.shape or ())
-        return f"incorrect number of dynamic sizes, has {dynamic}, expected {wanted}"
-    wanted = _symbols_of(type_)
-    if symbols != wanted:
-        return f"symbol operand count does not equal memref symbol count: expected {wanted}, got {symbols}"
-    return None
+# --- memory -----------------------------------------------------------------------------------------------------------
 
 
-def _symbols_of(type_: ty.MemRefType) -> int:
-    """Count the numbers that a layout leaves dynamic."""
-    if isinstance(type_.layout, at.StridedLayoutAttr):
-        return (type_.layout.offset, *type_.layout.strides).count(None)
-    return type_.layout.symbols if isinstance(type_.layout, at.AffineMapAttr) else 0
-
-
-def _verify_indices(which: int) -> Any:
-    def verify(op: Operation) -> str | None:
-        rank = len(ty.shape_of(op.operands[which].type) or ())
-        given = len(op.operands) - which - 1
-        problem = f"invalid number of indices for accessed memref, expected {rank} but got {given}"
-        return None if given == rank else problem
-
-    return verify
-
-
-def _compatible_strides(one: Strides | None, other: Strides | None) -> bool:
-    if one is None or other is None:
-        return one == other
-    pairs = zip((*one[0], one[1]), (*other[0], other[1]), strict=True)
-    return all(a is None or b is None or a == b for a, b in pairs)
-
-
-def are_cast_compatible(one: ty.Type, other: ty.Type) -> bool:
-    """Tell whether `memref.cast` may convert one memref type to another."""
-    assert isinstance(one, ty.MemRefType)
-    assert isinstance(other, ty.MemRefType)
-    if one.element != other.element or one.memory_space != other.memory_space:
-        return False
-    if one.shape is None or other.shape is None:
-        return one.shape is not None or other.shape is not None
-    if len(one.shape) != len(other.shape):
-        return False
-    fits = all(a is None or b is None or a == b for a, b in zip(one.shape, other.shape, strict=True))
-    return fits and _compatible_strides(strides_and_offset(one), strides_and_offset(other))
-
-
-def _verify_cast(op: Operation) -> str | None:
-    one, other = op.operands[0].type, op.results[0].type
-    if are_cast_compatible(one, other):
-        return None
-    return f"operand type '{one}' and result type '{other}' are cast incompatible"
-
-
-def _verify_subview(op: Operation) -> str | None:
-    source, result = op.operands[0].type, op.results[0].type
-    assert isinstance(source, ty.MemRefType)
-    assert isinstance(result, ty.MemRefType)
-    assert op.definition is not None
-    rank = len(source.shape or ())
-    given = operand_sizes(op, op.definition) or [1, 0, 0, 0]
-    lists = written(op)
-    problem = verify_written(lists, rank, given[1:]) or verify_inside(lists, source.shape or ())
-    if problem:
-        return problem
-    expected = viewed_type(source, *lists)
-    if expected is None:
-        return f"base type '{source}' is not strided"
-    fitting = (
-        [expected, *_reduced(expected, len(result.shape or ()))] if len(result.shape or ()) <= rank else [expected]
-    )
-    if any(_same_place(result, type_) for type_ in fitting):
-        return None
-    return Unprefixed(f"expected result type to be '{expected}' or a rank-reduced version, but got '{result}'")
-
-
-# --- declarations -----------------------------------------------------------------------------------------------------
-
-
-def _alloc(mnemonic: str) -> OpDefinition:
+def _alloc(mnemonic: str, verify: Callable[[Any], str | None]) -> OpDefinition:
     return memref.op(
         mnemonic,
         "`(` $dynamicSizes `)` (`` `[` $symbolOperands^ `]`)? newer(`alignment` `=` $alignment) attr-dict "
@@ -207,17 +131,98 @@ def _alloc(mnemonic: str) -> OpDefinition:
             Slot("symbolOperands", c.INDEX, Arity.VARIADIC),
         ),
         results={"memref": MEMREF},
-        properties=(Property("alignment", c.INTEGER_64_ATTR, optional=True),),
+        properties=(_ALIGNMENT,),
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
-        verify=_verify_alloc,
+        verify=verify,
         named_results=(mnemonic,),
-        evaluate=Pure(ops.allocate, raw=True),
+        evaluate=Pure(memory.allocate, raw=True),
     )
 
 
+_alloc("alloc", rules.verify_alloc)
+_alloc("alloca", rules.verify_alloca)
+memref.op(
+    "alloca_scope",
+    custom=forms.ALLOCA_SCOPE,
+    results=(_RESULTS,),
+    regions=(RegionSlot("bodyRegion"),),
+    traits=(Trait.SINGLE_BLOCK,),
+    implicit_terminator="memref.alloca_scope.return",
+    verify=rules.verify_alloca_scope,
+    verify_regions=rules.verify_alloca_scope_regions,
+    evaluate=Control(memory.scope),
+)
+memref.op(
+    "alloca_scope.return",
+    "attr-dict ($results^ `:` type($results))?",
+    operands=(_RESULTS,),
+    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    verify=rules.verify_alloca_scope_return,
+    evaluate=Control(yielded),
+)
+memref.op(
+    "realloc",
+    "$source (`(` $dynamicResultSize^ `)`)? attr-dict `:` type($source) `to` type($result)",
+    operands=(Slot("source", _LIST), Slot("dynamicResultSize", c.INDEX, Arity.OPTIONAL)),
+    results={"result": _LIST},
+    properties=(_ALIGNMENT,),
+    verify=rules.verify_realloc,
+    evaluate=Pure(memory.reallocate, raw=True),
+)
+memref.op(
+    "dealloc",
+    "$memref attr-dict `:` type($memref)",
+    operands={"memref": ANY_MEMREF},
+    evaluate=Pure(memory.free, raw=True),
+)
+memref.op(
+    "global",
+    custom=forms.GLOBAL,
+    properties=(
+        _ALIGNMENT,
+        Property("constant", c.UNIT_ATTR, optional=True),
+        Property("initial_value", c.ANY_ATTR, optional=True),
+        Property("sym_name", c.STRING_ATTR),
+        Property("sym_visibility", c.STRING_ATTR, optional=True),
+        Property("type", _MEMREF_TYPE_ATTR),
+    ),
+    traits=(Trait.SYMBOL,),
+    verify=rules.verify_global,
+)
+memref.op(
+    "get_global",
+    "$name `:` type($result) attr-dict",
+    results={"result": MEMREF},
+    properties=(Property("name", c.FLAT_SYMBOL_REF_ATTR),),
+    verify_symbols=rules.verify_get_global,
+    evaluate=Pure(global_memory.get, raw=True, of_module=True),
+)
+memref.op(
+    "assume_alignment",
+    "$memref `,` $alignment attr-dict `:` type($memref)",
+    operands={"memref": MEMREF},
+    results={"result": MEMREF},
+    properties=(Property("alignment", _POSITIVE_ATTR),),
+    type_rules=(same_type("memref", "result"),),
+    verify=rules.verify_assume_alignment,
+    named_results=("assume_align",),
+    evaluate=Pure(memory.assume_alignment, raw=True),
+)
+memref.op(
+    "distinct_objects",
+    "$operands attr-dict `:` type($operands)",
+    operands=(Slot("operands", MEMREF, Arity.VARIADIC),),
+    results=(Slot("results", MEMREF, Arity.VARIADIC),),
+    type_rules=(same_type("operands", "results", message="operand types and result types must match"),),
+    verify=rules.verify_distinct_objects,
+    evaluate=Pure(memory.distinct, raw=True),
+)
+
+# --- elements ---------------------------------------------------------------------------------------------------------
+
 _FALSE = at.IntegerAttr(0, ty.I1)
 _ACCESS_PROPERTIES = (
-    Property("alignment", c.INTEGER_64_ATTR, optional=True),
+    _ALIGNMENT,
     Property("nontemporal", c.BOOL_ATTR, optional=True, elided=_FALSE),
 )
 _LOAD_PROPERTIES = (
@@ -230,14 +235,6 @@ def _clauses(properties: tuple[Property, ...]) -> str:
     return f"newer({' | '.join(f'`{prop.name}` `(` ${prop.name} `)`' for prop in properties)})"
 
 
-_alloc("alloc")
-_alloc("alloca")
-memref.op(
-    "dealloc",
-    "$memref attr-dict `:` type($memref)",
-    operands={"memref": ANY_MEMREF},
-    evaluate=Pure(ops.free, raw=True),
-)
 memref.op(
     "load",
     f"$memref `[` $indices `]` {_clauses(_LOAD_PROPERTIES)} attr-dict `:` type($memref)",
@@ -245,7 +242,7 @@ memref.op(
     results={"result": c.ANY},
     properties=_LOAD_PROPERTIES,
     type_rules=(_element_of("result", "memref"),),
-    verify=_verify_indices(0),
+    verify=rules.verify_indices(0, "incorrect number of indices for load"),
     evaluate=Pure(ops.load, raw=True),
 )
 memref.op(
@@ -254,25 +251,140 @@ memref.op(
     operands=(Slot("value", c.ANY), Slot("memref", MEMREF), _INDICES),
     properties=_ACCESS_PROPERTIES,
     type_rules=(_element_of("value", "memref"),),
-    verify=_verify_indices(1),
+    verify=rules.verify_indices(1, "store index operand count not equal to memref rank"),
     evaluate=Pure(ops.store, raw=True),
 )
+memref.op(
+    "prefetch",
+    custom=forms.PREFETCH,
+    operands=(Slot("memref", MEMREF), _INDICES),
+    properties=(
+        Property("isDataCache", c.BOOL_ATTR),
+        Property("isWrite", c.BOOL_ATTR),
+        Property("localityHint", _LOCALITY_ATTR),
+    ),
+    verify=rules.verify_prefetch,
+    evaluate=Pure(ops.prefetch, raw=True),
+)
+memref.op(
+    "atomic_rmw",
+    "$kind $value `,` $memref `[` $indices `]` attr-dict `:` `(` type($value) `,` type($memref) `)` `->` type($result)",
+    operands=(Slot("value", _NUMBER), Slot("memref", _NUMBERS), _INDICES),
+    results={"result": _NUMBER},
+    properties=(Property("kind", ATOMIC_KIND),),
+    type_rules=(
+        same_type("value", "result"),
+        derived_type(
+            "value", "memref", ty.element_type, "failed to verify that value type matches element type of memref"
+        ),
+    ),
+    verify=rules.verify_atomic,
+    evaluate=Pure(atomics.combine, raw=True),
+)
+memref.op(
+    "generic_atomic_rmw",
+    custom=forms.GENERIC_ATOMIC_RMW,
+    operands=(Slot("memref", _NUMBERS), _INDICES),
+    results={"result": _NUMBER},
+    regions=(RegionSlot("atomic_body"),),
+    type_rules=(
+        derived_type(
+            "result", "memref", ty.element_type, "failed to verify that result type matches element type of memref"
+        ),
+    ),
+    verify_regions=rules.verify_generic_atomic,
+    evaluate=Control(atomics.apply),
+)
+memref.op(
+    "atomic_yield",
+    "$result attr-dict `:` type($result)",
+    operands={"result": c.ANY},
+    traits=(Trait.TERMINATOR,),
+    verify=rules.verify_atomic_yield,
+    evaluate=Control(yielded),
+)
+
+# --- copies -----------------------------------------------------------------------------------------------------------
+
+memref.op(
+    "copy",
+    "$source `,` $target attr-dict `:` type($source) `to` type($target)",
+    operands={"source": ANY_MEMREF, "target": ANY_MEMREF},
+    verify=rules.verify_copy,
+    evaluate=Pure(ops.copy, raw=True),
+)
+memref.op(
+    "dma_start",
+    custom=forms.DMA_START,
+    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    verify=rules.verify_dma_start,
+)
+memref.op(
+    "dma_wait",
+    "$tagMemRef `[` $tagIndices `]` `,` $numElements attr-dict `:` type($tagMemRef)",
+    operands=(Slot("tagMemRef", MEMREF), Slot("tagIndices", c.INDEX, Arity.VARIADIC), Slot("numElements", c.INDEX)),
+    verify=rules.verify_dma_wait,
+)
+
+# --- shapes and addresses ---------------------------------------------------------------------------------------------
+
 memref.op(
     "dim",
     "attr-dict $source `,` $index `:` type($source)",
     operands=(Slot("source", _WITH_DIMENSIONS), Slot("index", c.INDEX)),
     results={"result": c.INDEX},
     named_results=("dim",),
-    evaluate=Pure(ops.dimension, raw=True),
+    evaluate=Pure(views.dimension, raw=True),
 )
+memref.op(
+    "rank",
+    "$memref attr-dict `:` type($memref)",
+    operands={"memref": ANY_MEMREF},
+    results={"result": c.INDEX},
+    evaluate=Pure(views.rank, raw=True),
+)
+memref.op(
+    "extract_aligned_pointer_as_index",
+    "$source `:` type($source) `->` type($aligned_pointer) attr-dict",
+    operands={"source": ANY_MEMREF},
+    results={"aligned_pointer": c.INDEX},
+    named_results=("intptr",),
+    evaluate=Pure(memory.address, raw=True),
+)
+memref.op(
+    "extract_strided_metadata",
+    "$source `:` type($source) `->` type(results) attr-dict",
+    operands={"source": _STRIDED},
+    results=(
+        Slot("base_buffer", _BASE),
+        Slot("offset", c.INDEX),
+        Slot("sizes", c.INDEX, Arity.VARIADIC),
+        Slot("strides", c.INDEX, Arity.VARIADIC),
+    ),
+    verify=rules.verify_metadata,
+    named_results=views.names_of_metadata,
+    evaluate=Pure(views.metadata, raw=True),
+)
+
+# --- views ------------------------------------------------------------------------------------------------------------
+
 memref.op(
     "cast",
     "$source attr-dict `:` type($source) `to` type($dest)",
     operands={"source": ANY_MEMREF},
     results={"dest": ANY_MEMREF},
-    verify=_verify_cast,
+    verify=rules.verify_cast,
     named_results=("cast",),
-    evaluate=Pure(ops.cast, raw=True),
+    evaluate=Pure(views.cast, raw=True),
+)
+memref.op(
+    "memory_space_cast",
+    "$source attr-dict `:` type($source) `to` type($dest)",
+    operands={"source": ANY_MEMREF},
+    results={"dest": ANY_MEMREF},
+    verify=rules.verify_space_cast,
+    named_results=("memspacecast",),
+    evaluate=Pure(views.cast, raw=True),
 )
 memref.op(
     "subview",
@@ -281,7 +393,72 @@ memref.op(
     results={"result": MEMREF},
     properties=PROPERTIES,
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
-    verify=_verify_subview,
+    verify=rules.verify_subview,
     named_results=("subview",),
-    evaluate=Pure(ops.subview, raw=True),
+    evaluate=Pure(views.subview, raw=True),
+)
+memref.op(
+    "reinterpret_cast",
+    "$source `to` `offset` `` `:` custom<DynamicIndexList>($offsets, $static_offsets) `` `,` `sizes` `` `:` "
+    "custom<DynamicIndexList>($sizes, $static_sizes) `` `,` `strides` `` `:` "
+    "custom<DynamicIndexList>($strides, $static_strides) attr-dict `:` type($source) `to` type($result)",
+    operands=(Slot("source", ANY_MEMREF), *OPERANDS),
+    results={"result": MEMREF},
+    properties=PROPERTIES,
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    verify=rules.verify_reinterpret_cast,
+    named_results=("reinterpret_cast",),
+    evaluate=Pure(views.reinterpret, raw=True),
+)
+memref.op(
+    "reshape",
+    "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)",
+    operands={"source": ANY_MEMREF, "shape": _SHAPE},
+    results={"result": ANY_MEMREF},
+    verify=rules.verify_reshape,
+    named_results=("reshape",),
+    evaluate=Pure(views.reshape, raw=True),
+)
+memref.op(
+    "expand_shape",
+    "$src $reassociation `output_shape` custom<DynamicIndexList>($output_shape, $static_output_shape) attr-dict "
+    "`:` type($src) `into` type($result)",
+    operands=(Slot("src", _STRIDED), Slot("output_shape", c.INDEX, Arity.VARIADIC)),
+    results={"result": _STRIDED},
+    properties=(
+        Property("reassociation", REASSOCIATION_ATTR),
+        Property("static_output_shape", c.INTEGER_64_ARRAY_ATTR),
+    ),
+    verify=rules.verify_expand,
+    named_results=("expand_shape",),
+    evaluate=Pure(views.expand, raw=True),
+)
+memref.op(
+    "collapse_shape",
+    "$src $reassociation attr-dict `:` type($src) `into` type($result)",
+    operands={"src": _STRIDED},
+    results={"result": _STRIDED},
+    properties=(Property("reassociation", REASSOCIATION_ATTR),),
+    verify=rules.verify_collapse,
+    named_results=("collapse_shape",),
+    evaluate=Pure(views.collapse, raw=True),
+)
+memref.op(
+    "transpose",
+    custom=forms.TRANSPOSE,
+    operands={"in": _STRIDED},
+    results={"result": _STRIDED},
+    properties=(Property("permutation", c.AFFINE_MAP_ATTR),),
+    verify=rules.verify_transpose,
+    named_results=("transpose",),
+    evaluate=Pure(views.transpose, raw=True),
+)
+memref.op(
+    "view",
+    "$source `[` $byte_shift `]` `` `[` $sizes `]` attr-dict `:` type($source) `to` type($result)",
+    operands=(Slot("source", _BYTES), Slot("byte_shift", c.INDEX), Slot("sizes", c.INDEX, Arity.VARIADIC)),
+    results={"result": MEMREF},
+    verify=rules.verify_view,
+    named_results=("view",),
+    evaluate=Pure(views.view, raw=True),
 )

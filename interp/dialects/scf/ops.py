@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.declare.type_rules import same_type
-from halfulp.interp.dialects.counted_loops import counted_loop
+from halfulp.interp.dialects.regions import alone, counted_loop, yielded
 from halfulp.interp.dialects.scf import forms, parallel, parallel_forms
 from halfulp.interp.dialects.scf import region_rules as regions
 from halfulp.interp.ir.errors import UndefinedBehavior
@@ -154,11 +154,6 @@ def _execute_region(op: Operation, compiler: Compiler) -> Action:
     return passing((), compiler.region(op.regions[0], compiler.resume(op)))
 
 
-def _yield(op: Operation, compiler: Compiler) -> Action:
-    assert compiler.on_yield is not None
-    return compiler.on_yield(compiler.slots(op.operands))
-
-
 scf.op(
     "if",
     custom=forms.IF,
@@ -212,7 +207,7 @@ scf.op(
     operands=(Slot("condition", c.BOOL), Slot("args", c.ANY, Arity.VARIADIC)),
     traits=(Trait.TERMINATOR,),
     verify=regions.verify_condition,
-    evaluate=Control(_yield, decides=0),
+    evaluate=Control(yielded, decides=0),
 )
 scf.op(
     "yield",
@@ -220,7 +215,7 @@ scf.op(
     operands=(Slot("results", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=regions.verify_yield,
-    evaluate=Control(_yield),
+    evaluate=Control(yielded),
 )
 scf.op(
     "parallel",
@@ -235,7 +230,7 @@ scf.op(
     verify=parallel.verify_parallel,
     verify_regions=parallel.verify_parallel_regions,
     implicit_terminator="scf.reduce",
-    evaluate=Control(parallel.parallel, in_lanes=parallel.alone),
+    evaluate=Control(parallel.parallel, in_lanes=alone),
 )
 scf.op(
     "reduce",
@@ -244,7 +239,7 @@ scf.op(
     regions=(RegionSlot("reductions", Arity.VARIADIC),),
     traits=(Trait.TERMINATOR,),
     verify=parallel.verify_reduce,
-    evaluate=Control(parallel.reduce, in_lanes=parallel.alone),
+    evaluate=Control(parallel.reduce, in_lanes=alone),
 )
 scf.op(
     "reduce.return",
@@ -252,5 +247,5 @@ scf.op(
     operands={"result": c.ANY},
     traits=(Trait.TERMINATOR,),
     verify=parallel.verify_reduce_return,
-    evaluate=Control(_yield),
+    evaluate=Control(yielded),
 )

@@ -11,7 +11,6 @@ from itertools import product
 
 from halfulp.interp.dialects.indices import numbers, undefined
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, Region
 from halfulp.interp.run.control import Compiler, moves
 from halfulp.interp.run.frames import Action, Frame, Segment, Slots
@@ -191,13 +190,3 @@ def _reduction(
         return entry
 
     return begin
-
-
-def alone(op: Operation, compiler: Compiler) -> Action:
-    """Return an action that refuses the op in a batch."""
-    message = f"halfulp does not run '{op.name}' in a batch"
-
-    def refuse(frame: Frame) -> Segment | None:
-        raise Unsupported(message, location=op.location, op=op.name)
-
-    return refuse

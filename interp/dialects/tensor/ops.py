@@ -8,37 +8,46 @@ from typing import Any
 import numpy as np
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.declare.declarations import (
+    Arity,
+    Dialect,
+    Property,
+    RegionSlot,
+    Slot,
+    Trait,
+    TypeConstraint,
+    Unprefixed,
+)
 from halfulp.interp.declare.type_rules import Repeated, TypeRule, derived_type
 from halfulp.interp.dialects import slices
 from halfulp.interp.dialects.elements import Function, Operands, picked, repeated, replaced, stacked
 from halfulp.interp.dialects.indices import element_at, numbers, undefined
 from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
-from halfulp.interp.dialects.tensor import padding, reshaping, slicing
+from halfulp.interp.dialects.regions import yielded
+from halfulp.interp.dialects.tensor import gathering, generating, joining, padding, reshaping, slicing
+from halfulp.interp.dialects.tensor.generating import result_shape
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Control, Pure
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import code_layout, shape_conflict
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 
-tensor = Dialect("tensor", partial=True)
+tensor = Dialect("tensor")
 
+_WITH_REGIONS = ("tensor.generate", "tensor.pad")
+_PARALLEL = ("scf.forall.in_parallel",)
 _INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
 _DYNAMIC_SIZES = Slot("dynamicSizes", c.INDEX, Arity.VARIADIC)
-
-
-def result_shape(op: Operation, type_: ty.Type, sizes: tuple[int, ...], settings: Settings) -> tuple[int, ...]:
-    """Return the shape of a result whose dynamic dimensions are operands. Raises UndefinedBehavior, LimitExceeded."""
-    given = iter(sizes)
-    shape = tuple(next(given) if size is None else size for size in ty.shape_of(type_) or ())
-    if any(size < 0 for size in shape):
-        raise undefined(op, f"the shape {list(shape)} has a negative size")
-    check_allocation(type_, shape, settings)
-    return shape
+_BITS = TypeConstraint(
+    "tensor of signless integer or unsigned integer or signed integer or floating-point values",
+    lambda type_: isinstance(type_, ty.TensorType) and isinstance(type_.element, ty.IntegerType | ty.FloatType),
+    c.TENSOR.kind,
+)
+_SIZES = TypeConstraint("1D tensor of signless integer or index values", joining.is_list_of_sizes, c.TENSOR.kind)
 
 
 def _empty(op: Operation, settings: Settings) -> Function:
@@ -74,9 +83,6 @@ def _from_elements(op: Operation, settings: Settings) -> Function:
     shape = tuple(size for size in ty.shape_of(type_) or () if size is not None)
 
     def make(run: Run, elements: Operands) -> tuple[Any, ...]:
-        if not elements:
-            dtype, trailing = code_layout(ty.element_type(type_))
-            return (Value(type_, np.zeros(shape + trailing, dtype)),)
         return (stacked(run, elements, shape, type_),)
 
     return make
@@ -115,17 +121,9 @@ def _dim(op: Operation, settings: Settings) -> Function:
     return dim
 
 
-def _cast(op: Operation, settings: Settings) -> Function:
+def _rank(op: Operation, settings: Settings) -> Function:
     type_ = op.results[0].type
-
-    def cast(run: Run, operands: Operands) -> tuple[Any, ...]:
-        (value,) = operands
-        conflict = shape_conflict(type_, value.shape, settings.vscale)
-        if conflict:
-            raise undefined(op, conflict)
-        return (Value(type_, value.bits, value.poison, value.open, value.origins),)
-
-    return cast
+    return lambda run, operands: (Value(type_, np.array(len(operands[0].shape), np.uint64)),)
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------
@@ -172,17 +170,17 @@ def _as_many_elements(op: Operation) -> str | None:
     )
 
 
-def _compatible(op: Operation) -> str | None:
-    source, target = op.operands[0].type, op.results[0].type
-    one, two = ty.shape_of(source), ty.shape_of(target)
-    fits = (
-        one is None
-        or two is None
-        or (len(one) == len(two) and all(a is None or b is None or a == b for a, b in zip(one, two, strict=True)))
-    )
-    if fits and _element(source) == _element(target):
-        return None
-    return f"operand type '{source}' and result type '{target}' are cast incompatible"
+def _inside_a_region(op: Operation) -> str | None:
+    parent = op.parent_op
+    inside = parent is not None and parent.name in _WITH_REGIONS
+    return None if inside else f"expects parent op to be one of '{', '.join(_WITH_REGIONS)}'"
+
+
+def _inside_parallel(op: Operation) -> str | None:
+    parent = op.parent_op
+    if parent is None or parent.name not in _PARALLEL:
+        return Unprefixed(f"expected InParallelOpInterface parent, got:{parent.name if parent else ''}")
+    return slicing.verify_insert(op)
 
 
 tensor.op(
@@ -255,9 +253,9 @@ tensor.op(
     "$source attr-dict `:` type($source) `to` type($dest)",
     operands={"source": c.TENSOR},
     results={"dest": c.TENSOR},
-    verify=_compatible,
+    verify=joining.verify_cast,
     named_results=("cast",),
-    evaluate=Pure(_cast),
+    evaluate=Pure(joining.cast),
 )
 tensor.op(
     "expand_shape",
@@ -326,7 +324,8 @@ tensor.op(
         Property("static_low", c.INTEGER_64_ARRAY_ATTR),
     ),
     regions=(RegionSlot("region"),),
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS, Trait.SINGLE_BLOCK),
+    implicit_terminator="tensor.yield",
     verify=padding.verify,
     verify_regions=padding.verify_body,
     named_results=("padded",),
@@ -337,5 +336,91 @@ tensor.op(
     "$value attr-dict `:` type($value)",
     operands={"value": c.ANY},
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    evaluate=Control(lambda op, compiler: compiler.on_yield(compiler.slots(op.operands))),
+    verify=_inside_a_region,
+    evaluate=Control(yielded),
+)
+tensor.op(
+    "generate",
+    "$dynamicExtents $body attr-dict `:` type($result)",
+    operands=(Slot("dynamicExtents", c.INDEX, Arity.VARIADIC),),
+    results={"result": c.RANKED_TENSOR},
+    regions=(RegionSlot("body"),),
+    traits=(Trait.SINGLE_BLOCK,),
+    implicit_terminator="tensor.yield",
+    verify=_dynamic_sizes_fit,
+    verify_regions=generating.verify_body,
+    named_results=("generated",),
+    evaluate=Control(generating.generate),
+)
+tensor.op(
+    "bitcast",
+    "$source attr-dict `:` type($source) `to` type($dest)",
+    operands={"source": _BITS},
+    results={"dest": _BITS},
+    verify=joining.verify_bitcast,
+    evaluate=Pure(joining.cast),
+)
+tensor.op(
+    "concat",
+    "`dim` `(` $dim `)` $inputs attr-dict `:` functional-type(operands, results)",
+    operands=(Slot("inputs", c.RANKED_TENSOR, Arity.VARIADIC),),
+    results={"result": c.RANKED_TENSOR},
+    properties=(Property("dim", c.INTEGER_64_ATTR),),
+    verify=joining.verify_concat,
+    named_results=("concat",),
+    evaluate=Pure(joining.concat),
+)
+tensor.op(
+    "gather",
+    "$source `[` $indices `]` `gather_dims` `(` $gather_dims `)` (`unique` $unique^)? attr-dict "
+    "`:` functional-type(operands, results)",
+    operands={"source": c.RANKED_TENSOR, "indices": gathering.INDICES},
+    results={"result": c.RANKED_TENSOR},
+    properties=(
+        Property("gather_dims", c.INTEGER_64_ARRAY_ATTR),
+        Property("unique", c.UNIT_ATTR, optional=True),
+    ),
+    verify=gathering.verify_gather,
+    named_results=("gather",),
+    evaluate=Pure(gathering.gather),
+)
+tensor.op(
+    "scatter",
+    "$source `into` $dest `[` $indices `]` `scatter_dims` `(` $scatter_dims `)` (`unique` $unique^)? attr-dict "
+    "`:` functional-type(operands, results)",
+    operands={"source": c.RANKED_TENSOR, "dest": c.RANKED_TENSOR, "indices": gathering.INDICES},
+    results={"result": c.RANKED_TENSOR},
+    properties=(
+        Property("scatter_dims", c.INTEGER_64_ARRAY_ATTR),
+        Property("unique", c.UNIT_ATTR, optional=True),
+    ),
+    verify=gathering.verify_scatter,
+    named_results=("scatter",),
+    evaluate=Pure(gathering.scatter),
+)
+tensor.op(
+    "rank",
+    "$tensor attr-dict `:` type($tensor)",
+    operands={"tensor": c.TENSOR},
+    results={"result": c.INDEX},
+    named_results=("rank",),
+    evaluate=Pure(_rank),
+)
+tensor.op(
+    "reshape",
+    "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)",
+    operands={"source": c.TENSOR, "shape": _SIZES},
+    results={"result": c.TENSOR},
+    verify=joining.verify_reshape,
+    named_results=("reshape",),
+    evaluate=Pure(joining.reshape),
+)
+# It has no result of its own: scf.forall runs it (`slicing.insert`).
+tensor.op(
+    "parallel_insert_slice",
+    f"$source `into` $dest `` {slices.FORM} attr-dict `:` type($source) `into` type($dest)",
+    operands=(Slot("source", c.RANKED_TENSOR), Slot("dest", c.RANKED_TENSOR), *slices.OPERANDS),
+    properties=slices.PROPERTIES,
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    verify=_inside_parallel,
 )

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
+from typing import Any
 
+import numpy as np
+
+from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.declare.operands import operand_sizes
-from halfulp.interp.dialects.elements import repeated, replaced
-from halfulp.interp.dialects.indices import numbers, undefined
+from halfulp.interp.dialects.elements import rearranged, replaced
+from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.slices import static_numbers
+from halfulp.interp.dialects.tensor.bodies import Body, shape_operands, spread, together
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, OpResult
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Constant
-from halfulp.interp.run.frames import Action, Frame, Segment
+from halfulp.interp.run.frames import Action, Frame, Run, Segment
 from halfulp.interp.run.settings import check_allocation
 from halfulp.interp.run.slots import lift
 from halfulp.interp.values.element_layout import shape_conflict
+from halfulp.interp.values.lanes import over_lanes
+from halfulp.interp.values.value import Value
 
 LISTS = ("low", "high")
 
@@ -37,7 +43,7 @@ def verify(op: Operation) -> str | None:
     pairs = zip(given_sizes, sizes, strict=False)
     if len(given_sizes) != len(sizes) or any(a is not None and b is not None and a != b for a, b in pairs):
         expected = ty.TensorType(sizes, ty.element_type(source))
-        return f"specified type '{result}' does not match the inferred type '{expected}"
+        return Unprefixed(f"specified type '{result}' does not match the inferred type '{expected}'")
     return None
 
 
@@ -49,7 +55,10 @@ def verify_body(op: Operation) -> str | None:
         return f"expected the block to have {len(shape)} arguments"
     for number, argument in enumerate(block.arguments, 1):
         if not isinstance(argument.type, ty.IndexType):
-            return f"op expected block argument {number} to be an index"
+            return f"expected block argument {number} to be an index"
+    last = block.operations[-1]
+    if last.name != "tensor.yield" or last.operands[0].type != ty.element_type(op.results[0].type):
+        return "expected yield type to match shape element type"
     return None
 
 
@@ -63,34 +72,66 @@ def _sizes(
 
 
 def pad(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of tensor.pad, for a region that yields a constant or a value from outside."""
-    block = op.regions[0].blocks[0]
-    (value,) = block.operations[-1].operands
-    inside = isinstance(value, OpResult) and value.owner.parent is block
-    evaluator = value.owner.definition and value.owner.definition.evaluate if isinstance(value, OpResult) else None
-    if value in block.arguments or (inside and not isinstance(evaluator, Constant)):
-        raise Unsupported("tensor.pad is run only where its region yields a constant or a value from outside")
-    resume = compiler.resume(op)
-    compiler.region(op.regions[0], resume)
-    source, *sizes = compiler.slots(op.operands)
-    padding, result = compiler.slot(value), compiler.hidden_slot()
-    written = [static_numbers(op, name) for name in LISTS]
+    """Return the action of tensor.pad. The region runs at the indices of the new elements alone."""
     type_, settings = op.results[0].type, compiler.settings
-    finish = resume([result])
+    written = [static_numbers(op, name) for name in LISTS]
+    source, *sizes = compiler.slots(op.operands)
+    result = compiler.hidden_slot()
+    finish = compiler.resume(op)([result])
 
-    def run(frame: Frame) -> Segment | None:
-        slots = frame.slots
-        whole = lift(slots[source], op.operands[0].type)
-        given = iter(numbers(op, [slots[slot] for slot in sizes], settings))
+    def place_of(shape: Sequence[int], operands: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the shape of the result, and the indices of its first element from the source."""
+        given = iter(shape_operands(op, operands, settings))
         low, high = (tuple([next(given) if number is None else number for number in each]) for each in written)
-        shape = tuple([size + a + b for size, a, b in zip(whole.shape, low, high, strict=True)])
-        conflict = shape_conflict(type_, shape, settings.vscale)
-        if conflict or min((*low, *high, *shape), default=0) < 0:
+        padded = tuple([size + a + b for size, a, b in zip(shape, low, high, strict=True)])
+        conflict = shape_conflict(type_, padded, settings.vscale)
+        if conflict or min((*low, *high), default=0) < 0:
             raise undefined(op, conflict or f"the padding is negative: low {list(low)}, high {list(high)}")
-        check_allocation(type_, shape, settings)
-        around = repeated(lift(slots[padding], ty.element_type(type_)), shape, type_)
+        check_allocation(type_, padded, settings)
+        return padded, low
+
+    def made(run: Run, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        whole, operands, elements = values[0], values[1 : 1 + len(sizes)], values[1 + len(sizes) :]
+        padded, low = place_of(whole.shape, operands)
         place = tuple([slice(a, a + size) for a, size in zip(low, whole.shape, strict=True)])
-        slots[result] = replaced(slots[0], around, place, whole)
+        if not elements:
+            return (Value(type_, whole.bits, whole.poison, whole.open, whole.origins),)
+        if body.constant:
+            around = spread(elements[0], padded, type_)
+        else:
+            # What stands at the place of the source is replaced.
+            outside = np.ones(padded, bool)
+            outside[place] = False
+            numbers = np.zeros(padded, np.intp)
+            numbers[outside] = np.arange(len(elements))
+            line = together(run, elements, (len(elements),), ty.TensorType((len(elements),), ty.element_type(type_)))
+            around = rearranged(line, type_, lambda array, trailing: array[numbers])
+        return (replaced(run, around, place, whole),)
+
+    def done(frame: Frame, elements: list[Any]) -> Segment | None:
+        slots = frame.slots
+        run: Run = slots[0]
+        operands = (lift(slots[source], op.operands[0].type), *(slots[slot] for slot in sizes), *elements)
+        (slots[result],) = run.each(made, operands, [type_])
         return finish(frame)
 
-    return run
+    body = Body(op, compiler, done)
+
+    def begin(frame: Frame) -> Segment | None:
+        slots = frame.slots
+        if body.constant:
+            return body.begin(frame, iter([(0,) * len(written[0])]))
+        whole: Value = slots[source]
+        shape = whole.shape[1:] if over_lanes(whole) else whole.shape
+        padded, low = place_of(shape, [slots[slot] for slot in sizes])
+        inside = [range(a, a + size) for a, size in zip(low, shape, strict=True)]
+        return body.begin(
+            frame,
+            (
+                point
+                for point in product(*map(range, padded))
+                if not all(k in range_ for k, range_ in zip(point, inside, strict=True))
+            ),
+        )
+
+    return begin

@@ -30,10 +30,10 @@ def _verify_type(lists: Written, whole: ty.Type, part: ty.Type) -> str | None:
     sizes = ty.shape_of(part) or ()
     if len(sizes) > len(lists.sizes):
         return Unprefixed("expected rank to be smaller or equal to the other rank. ")
-    if ty.element_type(part) != expected.element:
-        return Unprefixed(f"expected element type to be '{expected.element}'")
     if kept_axes(lists.sizes, sizes) is None:
         return Unprefixed(f"expected type to be '{expected}' or a rank-reduced version. (size mismatch) ")
+    if ty.element_type(part) != expected.element:
+        return Unprefixed(f"expected element type to be '{expected.element}'")
     return None
 
 
@@ -54,7 +54,7 @@ def extract(op: Operation, settings: Settings) -> Function:
 
     def take(run: Run, operands: Operands) -> tuple[Any, ...]:
         part = part_of(op, lists, operands[1:], operands[0].shape, settings)
-        found = picked(operands[0], part.index, type_)
+        found = picked(operands[0], part.place, type_)
         shape = tuple([part.sizes[axis] for axis in kept])
         conflict = shape_conflict(type_, shape, settings.vscale)
         if conflict:
@@ -77,6 +77,6 @@ def insert(op: Operation, settings: Settings) -> Function:
             shapes = f"{spell_shape(source.shape)}, but the place in the tensor {spell_shape(wanted)}"
             raise undefined(op, f"the source has the shape {shapes}")
         source = source if len(kept) == len(part.sizes) else reshaped(source, source.type, part.sizes)
-        return (replaced(run, whole, part.index, source),)
+        return (replaced(run, whole, part.place, source),)
 
     return put

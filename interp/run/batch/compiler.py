@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.batch.frames import LaneCode, LaneFrame, Plan
 from halfulp.interp.run.batch.order import ordered
-from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Control, Elementwise, Pure
@@ -127,7 +126,7 @@ class LaneCompiler(FunctionCompiler):
 
     def _by_lane(self, op: Operation, function: Function) -> Function:
         types = [result.type for result in op.results]
-        return lambda run, operands: LaneRun.each(run, function, operands, types)  # type: ignore[arg-type]
+        return lambda run, operands: run.each(function, operands, types)
 
     def _flow(
         self,
@@ -141,7 +140,8 @@ class LaneCompiler(FunctionCompiler):
         written = 0
         reads: dict[int, None] = {}
         for op in (*before, control):
-            reads.update((slot, None) for slot in self.slots(op.operands) if not written >> slot & 1)
+            inside = () if op is control else values_from_outside(op)
+            reads.update((slot, None) for slot in self.slots([*op.operands, *inside]) if not written >> slot & 1)
             if op is not control:
                 written |= _bits(self.slots(op.results))
         passed = [value for _, values in control.successors for value in values]
@@ -177,6 +177,21 @@ class LaneCompiler(FunctionCompiler):
         blocks = [region.blocks[0] for region in op.regions if region.blocks]
         regions = [(self.block(block), _bits(self.slots(block.arguments))) for block in blocks]
         return regions + [(segment, 0) for segment in self._inner.get(op, ((), 0))[0]]
+
+
+def values_from_outside(op: Operation) -> list[SSAValue]:
+    """Return the values from outside of an op that the ops in its regions use."""
+    made: set[SSAValue] = set()
+    used: dict[SSAValue, None] = {}
+    for region in op.regions:
+        for block in region.blocks:
+            made.update(block.arguments)
+            for inner in block.operations:
+                for each in inner.walk():
+                    made.update(each.results)
+                    used.update(dict.fromkeys(each.operands))
+                    made.update(argument for r in each.regions for b in r.blocks for argument in b.arguments)
+    return [value for value in used if value not in made]
 
 
 def _bits(slots: Iterable[int]) -> int:

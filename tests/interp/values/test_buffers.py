@@ -207,7 +207,7 @@ def test_a_part_without_elements_may_lie_anywhere() -> None:
 
 def test_freed_memory_is_not_read() -> None:
     memory = Buffer.from_numpy(np.zeros(2, np.int8))
-    memory.allocation.freed = " at f.mlir:1:2"
+    memory.allocation.freed = "memref.dealloc at f.mlir:1:2"
     with pytest.raises(UndefinedBehavior, match=r"the memory was freed by memref\.dealloc at f\.mlir:1:2"):
         memory.load()
     with pytest.raises(UndefinedBehavior, match="freed"):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.interp.dialects.affine.ops import DIVISION, REMAINDER, Formula, apply_kernel
+from halfulp.interp.dialects.affine.formulas import DIVISION, REMAINDER, Formula, apply_kernel
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.text.parser import parse_attribute
 from halfulp.interp.text.printer import print_module

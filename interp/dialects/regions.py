@@ -1,9 +1,10 @@
-"""The action of a loop whose induction variable counts, as scf.for and affine.for have it."""
+"""Actions that ops with regions share: of a loop whose induction variable counts, and of terminators."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler, moves
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
@@ -79,3 +80,19 @@ def counted_loop(op: Operation, compiler: Compiler, initial: Sequence[int], trip
         return finish(frame)
 
     return loop
+
+
+def alone(op: Operation, compiler: Compiler) -> Action:
+    """Return an action that refuses the op in a batch."""
+    message = f"halfulp does not run '{op.name}' in a batch"
+
+    def refuse(frame: Frame) -> Segment | None:
+        raise Unsupported(message, location=op.location, op=op.name)
+
+    return refuse
+
+
+def yielded(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of a terminator whose meaning the op around its region defines."""
+    assert compiler.on_yield is not None
+    return compiler.on_yield(compiler.slots(op.operands))

@@ -1,0 +1,210 @@
+"""The results of a JAX function beside those of halfulp: `compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from importlib import import_module
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.conformance.comparing.error_bounds import distances
+from halfulp.explanations.texts import table_lines
+from halfulp.fp_formats.display import fragment, table, title
+from halfulp.importing.jax_functions import traced
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.values.element_layout import numeric
+from halfulp.interp.values.spelling import spell_element
+from halfulp.interp.values.value import Value
+from halfulp.run_options import CallKeywords, run_options, takes
+from halfulp.running import run_with
+from halfulp.semantics import floats
+
+_HEAD = ("output", "type", "elements", "different", "max ulp", "mean ulp", "NaN in one", "poison", "farthest")
+
+
+@dataclass(frozen=True, repr=False)
+class OutputDistance:
+    """One output of a function: ``ours`` and ``jax``, both `Value`, and their distance.
+
+    ``name``: the place of the output in the result, such as ``['loss']``; empty for the only one.
+    """
+
+    name: str
+    ours: Value
+    jax: Value
+
+    @cached_property
+    def ulp(self) -> npt.NDArray[np.float64]:
+        """The distance of each element: the steps from one code to the other along the values of the type; for
+        integers, the difference. Two NaNs have distance 0. An element that is poison, or a NaN in one result alone, has
+        NaN.
+        """
+        stored = numeric(self.ours.element_type)
+        ours, jax = self.ours.bits, self.jax.bits
+        if isinstance(stored, ty.FloatType):
+            steps = distances(stored.format, ours.reshape(-1), jax.reshape(-1)).reshape(ours.shape)
+            steps[floats.is_nan(stored.format, ours) & floats.is_nan(stored.format, jax)] = 0
+        else:
+            mask = ours.dtype.type((1 << ty.width_of(stored)) - 1)
+            steps = np.minimum((ours - jax) & mask, (jax - ours) & mask).astype(np.float64)
+        steps[np.asarray(self.ours.poisoned)] = np.nan
+        return steps
+
+    @property
+    def different(self) -> int:
+        """The count of elements that differ: in value, in the sign of a zero, or as poison. NaNs do not differ."""
+        return int(np.count_nonzero(self._differs))
+
+    @property
+    def max_ulp(self) -> float:
+        """The largest distance of elements that are measured."""
+        return self._over(np.max)
+
+    @property
+    def mean_ulp(self) -> float:
+        """The mean distance of elements that are measured."""
+        return self._over(np.mean)
+
+    @property
+    def nan_in_one(self) -> int:
+        """The count of elements that are NaN in one of the results."""
+        return int(np.count_nonzero(np.isnan(self.ulp))) - self.poison
+
+    @property
+    def poison(self) -> int:
+        """The count of our elements that are poison."""
+        return int(np.count_nonzero(self.ours.poisoned))
+
+    @property
+    def farthest(self) -> tuple[int, ...] | None:
+        """The index of the element with the largest distance, one that is NaN in one result first; None without a
+        difference.
+        """
+        if not self.different:
+            return None
+        order = np.where(self._differs, np.nan_to_num(self.ulp, nan=np.inf), -1.0)
+        return tuple(int(k) for k in np.unravel_index(int(np.argmax(order)), order.shape))
+
+    @cached_property
+    def _differs(self) -> npt.NDArray[np.bool_]:
+        # Two zeros are 0 ulp apart.
+        both_nan = (self.ulp == 0) & self._is_nan
+        return np.asarray((self.ours.bits != self.jax.bits) & ~both_nan | np.asarray(self.ours.poisoned))
+
+    @property
+    def _is_nan(self) -> npt.NDArray[np.bool_]:
+        stored = numeric(self.ours.element_type)
+        if isinstance(stored, ty.FloatType):
+            return np.asarray(floats.is_nan(stored.format, self.ours.bits))
+        return np.zeros(self.ours.bits.shape, np.bool_)
+
+    def _over(self, summary: Callable[[npt.NDArray[np.float64]], Any]) -> float:
+        measured = self.ulp[~np.isnan(self.ulp)]
+        return float(summary(measured)) if measured.size else 0.0
+
+    def farthest_text(self) -> str:
+        """Return the element with the largest distance in words; ``none`` without a difference."""
+        at = self.farthest
+        if at is None:
+            return "none"
+        element = self.ours.element_type
+        ours, jax = (spell_element(element, int(value.bits[at])) for value in (self.ours, self.jax))
+        return f"{list(at) if at else ''} {'poison' if self.ours.poisoned[at] else ours}, JAX {jax}".strip()
+
+    def row(self) -> tuple[str, ...]:
+        """Return the figures as texts."""
+        figures = (f"{self.different:,}", f"{self.max_ulp:.6g}", f"{self.mean_ulp:.3g}")
+        counts = (f"{self.nan_in_one:,}", f"{self.poison:,}")
+        return (
+            self.name or "result",
+            str(self.ours.type),
+            f"{self.ulp.size:,}",
+            *figures,
+            *counts,
+            self.farthest_text(),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """The results of a function by JAX and by halfulp: ``outputs``, one `OutputDistance` for each output; ``module``,
+    what halfulp ran; ``name``, the function.
+    """
+
+    name: str
+    module: Module
+    outputs: tuple[OutputDistance, ...]
+
+    @property
+    def different(self) -> int:
+        """The count of elements that differ."""
+        return sum(output.different for output in self.outputs)
+
+    @property
+    def max_ulp(self) -> float:
+        """The largest distance of all outputs."""
+        return max((output.max_ulp for output in self.outputs), default=0.0)
+
+    @property
+    def _title(self) -> str:
+        return f"{self.name}: halfulp beside JAX"
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title, *table_lines([_HEAD, *(output.row() for output in self.outputs)])])
+
+    def _repr_html_(self) -> str:
+        return fragment(title(self._title), table([tuple(map(escape, out.row())) for out in self.outputs], _HEAD))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures for JSON."""
+        names = ("name", "different", "max_ulp", "mean_ulp", "nan_in_one", "poison", "farthest")
+        return {
+            "function": self.name,
+            "outputs": [
+                {"type": str(out.ours.type), **{name: getattr(out, name) for name in names}} for out in self.outputs
+            ],
+        }
+
+
+@takes(CallKeywords)
+def compare(f: Callable[..., Any], *args: Any, **options: Unpack[CallKeywords]) -> Comparison:
+    """Run a function by JAX and by halfulp, and measure the distance of the results in ulp.
+
+    ``f``, ``args``: as `from_jax` takes them; ``args`` are arrays. JAX compiles and runs the same lowering that halfulp
+    runs.
+
+    {options}
+
+    The result has ``outputs``, and for each of them ``ours``, ``jax``, ``ulp`` (one distance for each element),
+    ``different``, ``max_ulp``, ``mean_ulp`` and ``farthest``. A distance is not an error: neither result is the exact
+    one. XLA fuses ops, contracts a product and a sum, keeps sums of bf16 in f32, adds in another order, has its own
+    elementary functions, and flushes subnormal numbers; halfulp rounds each op of the module once.
+
+        >>> hu.compare(jnp.tanh, np.linspace(-3, 3, 1000, dtype=np.float32))
+
+    Raises what `from_jax` and `run` raise.
+    """
+    program = traced(f, args)
+    jax: Any = import_module("jax")
+    given = [np.asarray(jax.numpy.asarray(leaf)) for leaf in jax.tree.leaves(args)]
+    ours = run_with(program.module, given, run_options("compare", CallKeywords, options))
+    found = jax.tree_util.tree_leaves_with_path(program.lowered.compile()(*args))
+    outputs = [
+        OutputDistance(jax.tree_util.keystr(path), value, _beside(value, np.asarray(leaf)))
+        for value, (path, leaf) in zip(ours, found, strict=True)
+    ]
+    return Comparison(program.name, program.module, tuple(outputs))
+
+
+def _beside(ours: Value, array: npt.NDArray[Any]) -> Value:
+    """Return JAX's result as a value of the type of ours."""
+    if isinstance(ours.element_type, ty.ComplexType):
+        raise Unsupported(f"hu.compare measures numbers, but a result is of type '{ours.type}'")
+    return Value.from_numpy(array, ours.type)

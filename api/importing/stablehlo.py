@@ -1,0 +1,24 @@
+"""Modules from StableHLO, and from the other languages that IREE's compiler reads."""
+
+from __future__ import annotations
+
+from halfulp.importing.lowering import lower
+from halfulp.interp.ir.operations import Module
+from halfulp.loading import Source, decode_text, is_text, opened
+
+
+def from_stablehlo(source: Source, *, name: str | None = None) -> Module:
+    """Return a program in StableHLO as a module of linalg on tensors.
+
+    ``source``: a path, text or bytes, as `load` takes them: StableHLO, as text or bytecode, or what
+    ``iree-import-onnx`` prints. IREE's compiler lowers it (``iree-compile --compile-to=input``), and IREE's wrappers
+    are taken off. The lowering is IREE's: it decides the order of additions and the type of each sum, and it replaces
+    some functions by polynomials. ``name``: the file name in locations and errors.
+
+    Raises Unsupported if the compiler is not installed, with the command that installs it, or if it cannot lower an op;
+    InputError if it rejects the program; LimitExceeded if it takes too long.
+    """
+    if is_text(source):
+        return lower(source, name or "<string>")
+    data, path = opened(source)
+    return lower(decode_text(data), name or path)

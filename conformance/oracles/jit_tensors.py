@@ -1,0 +1,218 @@
+"""Run functions of tensors with mlir-runner: lowered through a stage of `halfulp.conformance.whole_programs.stages`.
+
+Many programs share one process. The arguments are constants that functions return, so that no pass folds them. A driver
+for each program calls it and prints the codes of the results as decimal numbers, one a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from halfulp.conformance.oracles.jit import SECONDS, UTILITIES, JitOracle, library
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Unanswered
+from halfulp.conformance.oracles.tool import find_tool
+from halfulp.conformance.whole_programs.rewrite import module_with
+from halfulp.conformance.whole_programs.stages import pipeline
+from halfulp.fp_formats.codes import code_shape, storage_dtype
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Block, Module, Operation, Region
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.text.printer import print_module
+from halfulp.interp.values.value import Value
+
+TOGETHER = 64
+"""The most programs in one process."""
+
+NAME = "mlir-runner"
+FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
+
+_BEFORE = ("func.func(convert-elementwise-to-linalg)",)
+_AFTER = (
+    "func.func(convert-linalg-to-loops)",
+    "expand-strided-metadata,lower-affine",
+    "convert-vector-to-scf{full-unroll=true},convert-scf-to-cf,convert-vector-to-llvm,expand-strided-metadata",
+    "lower-affine,convert-arith-to-llvm,convert-math-to-llvm,convert-math-to-libm,finalize-memref-to-llvm",
+    "convert-func-to-llvm,convert-cf-to-llvm,convert-to-llvm,reconcile-unrealized-casts",
+)
+_PRINTERS = "  func.func private @printU64(i64)\n  func.func private @printNewline()\n"
+
+
+class TensorRunner:
+    """mlir-runner on functions of tensors with static shapes. ``stage``: the stage through which they are lowered.
+
+    Raises Unavailable where the tools of MLIR 22 are missing.
+    """
+
+    def __init__(self, stage: str = "loops") -> None:
+        self.name = NAME
+        self._opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
+        self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
+        self.version = self._opt.version
+        self._library = library(self._runner, UTILITIES)
+        self._pipeline = pipeline(stage, _BEFORE, _AFTER)
+
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
+        """Return the results of each program, in order."""
+        found: dict[int, Reply] = {}
+        left = []
+        for index, program in enumerate(programs):
+            refused = _refused(program)
+            if refused is None:
+                left.append((index, program))
+            else:
+                found[index] = Unanswered(refused)
+        for start in range(0, len(left), TOGETHER):
+            self._run(left[start : start + TOGETHER], found)
+        return [found[index] for index in range(len(programs))]
+
+    def _run(self, part: Sequence[tuple[int, ClosedProgram]], found: dict[int, Reply]) -> None:
+        """Run these programs together. Where that fails, try each half, down to the programs that fail alone."""
+        try:
+            numbers = self._numbers(_together([program for _, program in part]))
+            sizes = [sum(map(_size, _results(program))) for _, program in part]
+            if len(numbers) != sum(sizes):
+                raise OracleError("garbage", f"{sum(sizes)} numbers are expected, {len(numbers)} came")
+        except OracleError as error:
+            if len(part) == 1:
+                found[part[0][0]] = Unanswered(str(error)) if error.kind == "refusal" else error
+            else:
+                half = len(part) // 2
+                self._run(part[:half], found)
+                self._run(part[half:], found)
+            return
+        for (index, program), size in zip(part, sizes, strict=True):
+            found[index] = _answers(_results(program), numbers[:size])
+            numbers = numbers[size:]
+
+    def _numbers(self, text: str) -> list[int]:
+        lowered = self._opt.run([f"--pass-pipeline={self._pipeline}"], text, SECONDS)
+        options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={self._library}"]
+        printed = self._runner.run([*options, f"--mattr={JitOracle.machine}"], lowered, SECONDS)
+        try:
+            return [int(line) for line in printed.split()]
+        except ValueError:
+            raise OracleError("garbage", f"the programs printed {printed[:60]!r}") from None
+
+
+def _function(program: ClosedProgram) -> Operation:
+    function = program.module.lookup(program.function)
+    assert function is not None
+    return function
+
+
+def _results(program: ClosedProgram) -> Sequence[ty.Type]:
+    return result_types(_function(program))
+
+
+def _refused(program: ClosedProgram) -> str | None:
+    """Say why a program cannot be lowered, or None."""
+    function = _function(program)
+    for type_ in (*argument_types(function), *result_types(function)):
+        if not isinstance(type_, ty.TensorType) or type_.shape is None or None in type_.shape:
+            return f"{NAME} runs functions of tensors with static shapes, and this has '{type_}'"
+    if any(value.poison is not None for value in program.arguments):
+        return "an argument cannot be poison"
+    for op in function.walk():
+        blocks = [block for region in op.regions for block in region.blocks]
+        values = [*op.results, *(argument for block in blocks for argument in block.arguments)]
+        for element in {ty.element_type(value.type) for value in values}:
+            if isinstance(element, ty.FloatType) and element.format.name not in FLOATS:
+                return f"{NAME} has no {element}"
+    return None
+
+
+def _size(type_: ty.Type) -> int:
+    return prod(size or 0 for size in ty.shape_of(type_) or ())
+
+
+def _together(programs: Sequence[ClosedProgram]) -> str:
+    """Return one module with all programs, their arguments, their drivers, and an entry that calls these."""
+    top = Block()
+    drivers = []
+    for number, program in enumerate(programs):
+        copy = module_with(program.module.body, program.module)
+        for op in copy.walk():
+            for key, symbol in op.properties.items():
+                if key == "sym_name" and isinstance(symbol, at.StringAttr):
+                    op.properties[key] = at.StringAttr(f"p{number}.{symbol.value}")
+                elif isinstance(symbol, at.SymbolRefAttr):
+                    op.properties[key] = at.SymbolRefAttr(f"p{number}.{symbol.root}", symbol.nested)
+        for function in list(copy.body):
+            function.properties["sym_visibility"] = at.StringAttr("private")
+            top.append(function)
+        drivers.append(_driver(number, program))
+    module = Module(Operation("builtin.module", programs[0].module.operation.definition, regions=[Region([top])]))
+    head, opening, body = print_module(module).partition("module {\n")
+    calls = "".join(f"    func.call @run{number}() : () -> ()\n" for number in range(len(programs)))
+    return f"{head}{opening}{_PRINTERS}{''.join(drivers)}  func.func @entry() {{\n{calls}    return\n  }}\n{body}"
+
+
+def _driver(number: int, program: ClosedProgram) -> str:
+    """Return the functions of a program's arguments, and the one that runs it."""
+    inputs, results = argument_types(_function(program)), _results(program)
+    lines, names, body = [], [], []
+    for k, (type_, value) in enumerate(zip(inputs, program.arguments, strict=True)):
+        lines += _argument(f"argument{number}.{k}", type_, value)
+        body.append(f"%a{k} = func.call @argument{number}.{k}() : () -> {type_}")
+        names.append(f"%a{k}")
+    types = f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, results))})"
+    body.append(f"%r:{len(results)} = func.call @p{number}.{program.function}({', '.join(names)}) : {types}")
+    body += ["%zero = arith.constant 0 : index", "%one = arith.constant 1 : index"]
+    for k, type_ in enumerate(results):
+        body += _printing(k, type_)
+    lines += [f"  func.func private @run{number}() {{", *(f"    {line}" for line in body), "    return", "  }"]
+    return "\n".join(lines) + "\n"
+
+
+def _argument(name: str, type_: ty.Type, value: Value) -> list[str]:
+    """Return a function that returns the codes of an argument in memory of their own."""
+    element = ty.element_type(type_)
+    width = width_of(element)
+    carrier = ty.with_element(type_, ty.IntegerType(width))
+    data = value.bits.astype(value.bits.dtype.newbyteorder("<")).tobytes().hex().upper()
+    codes = f'dense<"0x{data}">' if width >= 8 else f"dense<{value.bits.tolist()}>"
+    cast = "" if element == ty.IntegerType(width) else f"    %1 = arith.bitcast %0 : {carrier} to {type_}\n"
+    return [
+        f"  func.func private @{name}() -> {type_} {{",
+        f"    %0 = arith.constant {codes} : {carrier}",
+        f"{cast}    %2 = tensor.empty() : {type_}",
+        f"    %3 = linalg.copy ins({'%1' if cast else '%0'} : {type_}) outs(%2 : {type_}) -> {type_}",
+        f"    return %3 : {type_}",
+        "  }",
+    ]
+
+
+def _printing(number: int, type_: ty.Type) -> list[str]:
+    """Return lines that print the codes of result ``number``."""
+    shape, element = ty.shape_of(type_) or (), ty.element_type(type_)
+    width = width_of(element)
+    name, lines = f"%r#{number}", []
+    if element != ty.IntegerType(width):
+        carrier = ty.with_element(type_, ty.IntegerType(width))
+        lines.append(f"%b{number} = arith.bitcast {name} : {type_} to {carrier}")
+        name, type_ = f"%b{number}", carrier
+    indices = [f"%i{number}_{axis}" for axis in range(len(shape))]
+    for axis, size in enumerate(shape):
+        lines.append(f"%n{number}_{axis} = arith.constant {size} : index")
+        lines.append(f"scf.for {indices[axis]} = %zero to %n{number}_{axis} step %one {{")
+    lines.append(f"%e{number} = tensor.extract {name}[{', '.join(indices)}] : {type_}")
+    if width < 64:
+        lines.append(f"%w{number} = arith.extui %e{number} : i{width} to i64")
+    lines.append(f"func.call @printU64(%{'w' if width < 64 else 'e'}{number}) : (i64) -> ()")
+    return [*lines, "func.call @printNewline() : () -> ()", *("}" for _ in shape)]
+
+
+def _answers(types: Sequence[ty.Type], numbers: Sequence[int]) -> tuple[Answer, ...]:
+    """Return the results from the numbers that the program printed."""
+    answers, start = [], 0
+    for type_ in types:
+        width, shape = width_of(ty.element_type(type_)), tuple(size or 0 for size in ty.shape_of(type_) or ())
+        codes = np.array(numbers[start : start + _size(type_)], np.uint64).reshape(code_shape(shape, width))
+        answers.append(Answer(codes.astype(storage_dtype(width))))
+        start += _size(type_)
+    return tuple(answers)

@@ -1,0 +1,112 @@
+"""Compare random programs with a tool that runs them whole: every element of every result counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+
+from halfulp.conformance.comparing.compare import Verdict
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply, Runner, Unanswered
+from halfulp.conformance.whole_programs.counterexamples import Counterexample
+from halfulp.conformance.whole_programs.generator.functions import NAME, RandomFunction
+from halfulp.conformance.whole_programs.generator.kinds import ProgramKind
+from halfulp.conformance.whole_programs.outcomes import ask, element_mismatch, judge, run_here
+from halfulp.conformance.whole_programs.pass_fuzz import inputs_of
+from halfulp.interp.ir.errors import HalfulpError
+
+BATCH = 256
+"""Number of programs that a tool gets at a time."""
+
+RUNS = 2
+"""Number of inputs of each program."""
+
+
+@dataclass(frozen=True)
+class RunnerFinding:
+    """A program of which the tool gives another result, and the arguments that show it."""
+
+    program: RandomFunction
+    example: Counterexample
+
+
+@dataclass
+class RunnerReport:
+    """The result of a run. ``programs`` were made, with ``steps`` ops; ``runs``: those that were compared, program and
+    input; ``elements``: by their verdict. ``undefined``: runs of undefined programs. ``unanswered``, ``failed``,
+    ``skipped``: the reasons of the tool, its failures, and our own reasons.
+    """
+
+    tool: str
+    seed: int
+    programs: int = 0
+    steps: int = 0
+    runs: int = 0
+    undefined: int = 0
+    elements: Counter[str] = field(default_factory=Counter)
+    unanswered: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    findings: list[RunnerFinding] = field(default_factory=list)
+
+
+def fuzz_runner(
+    runner: Runner,
+    kind: ProgramKind,
+    count: int,
+    seed: int = 1,
+    first: int = 0,
+    most_failures: int = 20,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> RunnerReport:
+    """Compare ``count`` programs of a kind with a tool, each on `RUNS` inputs, until there are ``most_failures``."""
+    report = RunnerReport(f"{runner.name} {runner.version}", seed)
+    programs = kind.functions(seed, count, first)
+    while (batch := list(islice(programs, BATCH))) and len(report.findings) < most_failures:
+        asked = []
+        for program in batch:
+            arguments = inputs_of(program.module, seed, kind).of(program.main)
+            rows = [arguments.row(k) for k in _chosen(arguments.count, program.index)]
+            asked += [(program, ClosedProgram(program.module, NAME, row)) for row in rows]
+            report.steps += sum(1 for _ in program.module.walk()) - 1
+        report.programs += len(batch)
+        for (program, closed), reply in zip(asked, ask(runner, [closed for _, closed in asked]), strict=True):
+            _count(report, program, closed, reply)
+        progress(report.programs, count)
+    return report
+
+
+def _chosen(count: int, index: int) -> Sequence[int]:
+    """Choose inputs: other ones for each program."""
+    return sorted({(index + k * max(1, count // RUNS)) % count for k in range(RUNS)}) if count else ()
+
+
+def _count(report: RunnerReport, program: RandomFunction, closed: ClosedProgram, reply: Reply) -> None:
+    if isinstance(reply, Unanswered):
+        report.unanswered[reply.why[:100]] += 1
+        return
+    if isinstance(reply, OracleError):
+        report.failed[str(reply)[:100]] += 1
+        return
+    try:
+        expected = run_here(closed)
+    except HalfulpError as error:
+        report.skipped[error.message[:100]] += 1
+        return
+    if not isinstance(expected, tuple):
+        report.undefined += 1
+        return
+    report.runs += 1
+    for index, (value, answer, verdict) in enumerate(zip(expected, reply, judge(expected, reply), strict=True)):
+        for each in Verdict:
+            report.elements[each.name.lower()] += int(np.count_nonzero(verdict == each))
+        places = np.argwhere(verdict == Verdict.MISMATCH)
+        if len(places):
+            mismatch = element_mismatch(value, answer, index, tuple(int(k) for k in places[0]))
+            names = tuple(f"result {k}" for k in range(len(expected)))
+            found = Counterexample(closed.arguments, mismatch, value.element_type, outputs=names, expected=expected)
+            report.findings.append(RunnerFinding(program, found))
+            return

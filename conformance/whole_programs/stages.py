@@ -1,0 +1,41 @@
+"""The stages through which programs on tensors are lowered: the passes of mlir-opt that lead to each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+_NAMED = "func.func(linalg-generalize-named-ops)"
+_BUFFERS = (
+    "one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map},"
+    "canonicalize,cse"
+)
+_LOOPS = "func.func(convert-linalg-to-loops)"
+_BRANCHES = (
+    "buffer-deallocation-pipeline,expand-strided-metadata,lower-affine,func.func(arith-expand),convert-scf-to-cf"
+)
+
+STAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "generalized": (_NAMED,),
+        "fused": (_NAMED, "linalg-fuse-elementwise-ops", "canonicalize", "cse"),
+        "bufferized": (_BUFFERS,),
+        "loops": (_BUFFERS, _LOOPS),
+        "parallel-loops": (_BUFFERS, "func.func(convert-linalg-to-parallel-loops)"),
+        "affine": (_BUFFERS, "func.func(convert-linalg-to-affine-loops)"),
+        "vectorized": (
+            _BUFFERS,
+            "func.func(convert-linalg-to-affine-loops,affine-super-vectorize{virtual-vector-size=8})",
+        ),
+        "branches": (_BUFFERS, _LOOPS, _BRANCHES),
+    }
+)
+"""The passes of each stage, by its name, from tensors down to branches. Each begins with the program on tensors."""
+
+RUNNERS = ("loops", "parallel-loops", "vectorized")
+"""The stages from which mlir-runner runs programs."""
+
+
+def pipeline(stage: str, before: Sequence[str] = (), after: Sequence[str] = ()) -> str:
+    """Return the pipeline of a stage, with passes that run before and after those of the stage."""
+    return f"builtin.module({','.join((*before, *STAGES[stage], *after))})"

@@ -1,0 +1,201 @@
+"""Affine expressions as kernels on indices.
+
+A sum or product that does not fit the width of an index is poison, and so is all that is computed from it. In MLIR's
+lowering the product is (``overflow<nsw>``), and its simplifications of maps assume that no step wraps. A division or
+remainder by a number that is not positive is undefined: the lowering refuses such a constant, and folder and lowering
+differ for other numbers. Division by poison is undefined too.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, Symbol
+from halfulp.interp.ir.attributes import AffineMapAttr
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.element_layout import narrowed_index
+from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, poison, undefined
+
+DIVISION = undefined("division by a number that is not positive")
+REMAINDER = undefined("remainder by a number that is not positive")
+OVERFLOW = poison("overflow of affine arithmetic on index")
+
+Numbers = npt.NDArray[np.int64]
+
+
+_SMALLEST = np.int64(-(1 << 63))
+
+
+def _sum_overflows(a: Numbers, b: Numbers, wrapped: Numbers) -> Mask:
+    mask: Mask = ((a ^ wrapped) & (b ^ wrapped)) < 0
+    return mask
+
+
+def _product_overflows(a: Numbers, b: Numbers, wrapped: Numbers) -> Mask:
+    # A product that has wrapped, divided by one factor, is never the other one. NumPy cannot divide by 0, nor the
+    # smallest number by -1.
+    divisors = np.where((b == 0) | (b == -1), np.int64(1), b)
+    mask: Mask = np.where(b == -1, a == _SMALLEST, (b != 0) & (wrapped // divisors != a))
+    return mask
+
+
+def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
+    # The usual -(-a // b) is wrong for the smallest number, whose negative is itself.
+    rounded_up = np.remainder(dividends, divisors) != 0
+    return np.asarray(np.floor_divide(dividends, divisors) + rounded_up, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Operator:
+    """An operator on Python integers and on arrays, which wraps at 64 bits. ``fault``: the fault of a divisor that is
+    not positive. ``overflows``: from the operands and the wrapped result, where it wrapped; None if it never does.
+    """
+
+    scalar: Callable[[int, int], int]
+    array: Callable[[Numbers, Numbers], Any]
+    fault: Fault | None = None
+    overflows: Callable[[Numbers, Numbers, Numbers], Mask] | None = None
+
+
+_OPERATORS = {
+    "+": _Operator(operator.add, np.add, overflows=_sum_overflows),
+    "*": _Operator(operator.mul, np.multiply, overflows=_product_overflows),
+    "floordiv": _Operator(operator.floordiv, np.floor_divide, DIVISION),
+    "ceildiv": _Operator(lambda a, b: -(-a // b), _ceiling, DIVISION),
+    "mod": _Operator(operator.mod, np.remainder, REMAINDER),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An affine expression as a list of numbers: its operands, then ``constants``, then one number per step, computed
+    from two numbers before it. ``result``: the index of the value.
+    """
+
+    operands: int
+    constants: tuple[int, ...]
+    steps: tuple[tuple[_Operator, int, int], ...]
+    result: int
+
+    @staticmethod
+    def of(expr: AffineExpr, dimensions: int, symbols: int) -> Formula:
+        """Return the formula of an expression, in which equal parts are one step."""
+        places: dict[AffineExpr, int] = {Dimension(k): k for k in range(dimensions)}
+        places |= {Symbol(k): dimensions + k for k in range(symbols)}
+        parts = _parts(expr)
+        constants = [part for part in parts if isinstance(part, AffineConstant)]
+        binary = [part for part in parts if isinstance(part, Binary)]
+        for part in (*constants, *binary):
+            places[part] = len(places)
+        steps = [(_OPERATORS[part.operator], places[part.lhs], places[part.rhs]) for part in binary]
+        return Formula(dimensions + symbols, tuple([part.value for part in constants]), tuple(steps), places[expr])
+
+    def divides_by(self) -> frozenset[int]:
+        """Return the operands on which a divisor depends."""
+        depends = [{k} for k in range(self.operands)] + [set[int]() for _ in self.constants]
+        found: set[int] = set()
+        for function, left, right in self.steps:
+            depends.append(depends[left] | depends[right])
+            found |= depends[right] if function.fault is not None else set()
+        return frozenset(found)
+
+
+def _parts(expr: AffineExpr) -> list[AffineExpr]:
+    """Return an expression and its parts, each once, operands before the parts that use them."""
+    found: dict[AffineExpr, None] = {}
+    stack = [(expr, False)]
+    while stack:
+        part, operands_done = stack.pop()
+        if part in found:
+            continue
+        if isinstance(part, Binary) and not operands_done:
+            stack += [(part, True), (part.rhs, False), (part.lhs, False)]
+        else:
+            found[part] = None
+    return list(found)
+
+
+def apply_kernel(formula: Formula, width: int) -> Kernel:
+    """Return the kernel of an expression on indices of ``width`` bits, 32 or 64, stored in 64.
+
+    Poison may be any number. As a divisor, the smallest number is the worst case, so that a divisor that overflowed
+    becomes that number.
+    """
+    mask, sign = (1 << width) - 1, 1 << (width - 1)
+    spare = np.int64(64 - width)
+    constants = [((value & mask) ^ sign) - sign for value in formula.constants]
+    divisions = tuple(dict.fromkeys(function.fault for function, _, _ in formula.steps if function.fault is not None))
+    overflows = any(function.overflows is not None for function, _, _ in formula.steps)
+    in_divisors = formula.divides_by()
+
+    def scalar(*codes: int) -> Scalar:
+        # None stands for poison.
+        numbers: list[int | None] = [(code ^ sign) - sign for code in codes]
+        numbers += constants
+        for function, left, right in formula.steps:
+            number, by = numbers[left], numbers[right]
+            if function.fault is not None and (by is None or by <= 0):
+                return function.fault
+            exact = None if number is None or by is None else function.scalar(number, by)
+            numbers.append(exact if exact is not None and -sign <= exact < sign else None)
+        result = numbers[formula.result]
+        return OVERFLOW if result is None else result & mask
+
+    def array(*codes: Codes) -> Outcome:
+        shape = np.broadcast_shapes(*(operand.shape for operand in codes))
+        # NumPy warns of overflow in arrays of rank 0, not in others.
+        numbers = [_signed(np.atleast_1d(operand), spare) for operand in codes]
+        numbers += [np.array([value], np.int64) for value in constants]
+        lost: list[Mask | None] = [None] * len(numbers)
+        found: list[tuple[Fault, Mask]] = []
+        for function, left, right in formula.steps:
+            number, by = numbers[left], numbers[right]
+            if function.fault is not None:
+                wrong = _either(by <= 0, lost[right])
+                if wrong is not None and wrong.any():
+                    found.append((function.fault, wrong))
+                    by = np.where(wrong, np.int64(1), by)
+            wrapped = function.array(number, by)
+            result = _signed(wrapped.view(np.uint64), spare)
+            spoiled = _either(lost[left], lost[right])
+            if function.overflows is not None:
+                spoiled = _either(function.overflows(number, by, wrapped) | (result != wrapped), spoiled)
+            numbers.append(result)
+            lost.append(spoiled)
+        final = numbers[formula.result].view(np.uint64) & np.uint64(mask)
+        whole = shape or (1,)
+        spoiled = lost[formula.result]
+        if spoiled is not None:
+            found.append((OVERFLOW, spoiled))
+        masks = [(fault, np.broadcast_to(wrong, whole).reshape(shape)) for fault, wrong in found]
+        return Outcome((np.broadcast_to(final, whole).reshape(shape),), faults_of(masks))
+
+    worst = tuple([sign if k in in_divisors else 0 for k in range(formula.operands)])
+    faults = (*divisions, OVERFLOW) if overflows else divisions
+    return Kernel(scalar, array, worst if in_divisors else None, faults=faults)
+
+
+def _either(one: Mask | None, other: Mask | None) -> Mask | None:
+    return other if one is None else one if other is None else one | other
+
+
+def _signed(codes: Codes, spare: np.int64) -> Numbers:
+    """Return codes of 64 - ``spare`` bits as signed numbers. The bits above are ignored."""
+    numbers = codes.astype(np.uint64, copy=False).view(np.int64)
+    return (numbers << spare) >> spare if spare else numbers
+
+
+def formula_of(map_: AffineMapAttr, result: AffineExpr, settings: Settings) -> Formula:
+    """Return the formula of a result of a map. Raises for a constant that an index cannot hold."""
+    formula = Formula.of(result, map_.dimensions, map_.symbols)
+    if settings.index_width == 32:
+        codes = np.array([value & ((1 << 64) - 1) for value in formula.constants], np.uint64)
+        narrowed_index(codes, "a constant of the affine map")
+    return formula

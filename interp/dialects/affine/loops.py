@@ -1,0 +1,209 @@
+"""affine.for: a loop whose bounds are the largest and the smallest results of maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.operands import SEGMENTS, operand_sizes
+from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
+from halfulp.interp.dialects.affine.inline_maps import print_lists, read_lists, used
+from halfulp.interp.dialects.indices import numbers, undefined
+from halfulp.interp.dialects.regions import counted_loop
+from halfulp.interp.ir.affine_expressions import AffineConstant, Symbol
+from halfulp.interp.ir.attributes import AffineMapAttr, DenseArrayAttr, IntegerAttr
+from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.types import I32, INDEX
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.frames import Action, Slots
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.text.op_parser import Argument, OpParser
+from halfulp.interp.text.op_printer import OpPrinter
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+
+
+def _read_bound(p: OpParser, definition: OpDefinition, word: str) -> tuple[AffineMapAttr, list[int]]:
+    """Read a bound: a value, a number, or a map over values, with ``max`` or ``min`` in front of several results."""
+    several = p.take(word)
+    at = p.pos
+    if p.tokens[at][:1] == "%":
+        return AffineMapAttr(0, 1, (Symbol(0),)), [p.operand_token()]
+    bound = p.attribute(INDEX)
+    if isinstance(bound, IntegerAttr):
+        return AffineMapAttr(0, 0, (AffineConstant(bound.value),)), []
+    if not isinstance(bound, AffineMapAttr):
+        p.error(f"custom op '{definition.name}' expected valid affine map representation for loop bounds", at)
+    tokens, dimensions = read_lists(p)
+    if dimensions != bound.dimensions:
+        p.error("dim operand count and affine map dim count must match", at)
+    if len(tokens) - dimensions != bound.symbols:
+        p.error("symbol operand count and affine map symbol count must match", at)
+    if len(bound.results) > 1 and not several:
+        which = "lower" if word == "max" else "upper"
+        p.error(f"{which} loop bound affine map with multiple results requires '{word}' prefix", at)
+    return bound, tokens
+
+
+def _parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int) -> Operation:
+        variable = p.operand_token()
+        p.expect("=")
+        lower, lower_tokens = _read_bound(p, definition, "max")
+        p.keyword(definition, "to")
+        upper, upper_tokens = _read_bound(p, definition, "min")
+        step = 1
+        if p.take("step"):
+            at_step = p.pos
+            step = p.integer()
+            if step <= 0:
+                p.error(
+                    f"custom op '{definition.name}' expected step to be representable as a positive signed integer",
+                    at_step,
+                )
+        names: list[int] = []
+        initial: list[int] = []
+        results: Sequence[Type] = ()
+        if p.take("iter_args"):
+            p.expect("(")
+            while p.tokens[p.pos] != ")":
+                names.append(p.operand_token())
+                p.expect("=")
+                initial.append(p.operand_token())
+                if not p.take(","):
+                    break
+            p.expect(")")
+            p.expect("->")
+            results = p.function_results()
+        if len(names) != len(results):
+            p.error(f"custom op '{definition.name}' mismatch between the number of loop-carried values and results", at)
+        arguments = [
+            Argument(token, kind, None) for token, kind in zip((variable, *names), (INDEX, *results), strict=True)
+        ]
+        region = p.terminated(p.region(definition.name, arguments), "affine.yield", at)
+        operands = [*used(p, lower_tokens), *used(p, upper_tokens)]
+        operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
+        properties: dict[str, Attribute] = {
+            "lowerBoundMap": lower,
+            SEGMENTS: DenseArrayAttr(I32, (len(lower_tokens), len(upper_tokens), len(initial))),
+            "step": IntegerAttr(step, INDEX),
+            "upperBoundMap": upper,
+        }
+        attributes = p.optional_dictionary()
+        return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, [region]), at)
+
+    return parse
+
+
+def _bound_text(printer: OpPrinter, map_: AffineMapAttr, operands: Sequence[SSAValue], word: str) -> str:
+    if len(map_.results) == 1:
+        (result,) = map_.results
+        if not operands and isinstance(result, AffineConstant):
+            return str(result.value)
+        if not map_.dimensions and map_.symbols == 1 and isinstance(result, Symbol):
+            return printer.name(operands[0])
+        word = ""
+    prefix = f"{word} " if word else ""
+    return f"{prefix}{printer.attribute(map_)}{print_lists(printer, map_.dimensions, operands)}"
+
+
+def _print(printer: OpPrinter, op: Operation) -> str:
+    lower, upper, initial = _operands(op)
+    maps = [op.properties[name] for name in ("lowerBoundMap", "upperBoundMap")]
+    first, last = (map_ for map_ in maps if isinstance(map_, AffineMapAttr))
+    region = op.regions[0]
+    entry = region.blocks[0]
+    text = f" {printer.name(entry.arguments[0])} = {_bound_text(printer, first, lower, 'max')}"
+    text += f" to {_bound_text(printer, last, upper, 'min')}"
+    step = _step(op)
+    text += f" step {step}" if step != 1 else ""
+    if initial:
+        pairs = zip(entry.arguments[1:], initial, strict=True)
+        text += f" iter_args({', '.join(f'{printer.name(a)} = {printer.name(value)}' for a, value in pairs)})"
+        text += f" -> ({', '.join(printer.type(value.type) for value in initial)})"
+    text += f" {printer.region(region, op, entry_arguments=False, terminators=bool(op.results))}"
+    return text + (f" {printer.dictionary(op.attributes)}" if op.attributes else "")
+
+
+FORM = CustomForm(_parser, _print)
+
+
+def _operands(op: Operation) -> tuple[list[SSAValue], list[SSAValue], list[SSAValue]]:
+    """Return the operands of the lower bound, those of the upper bound, and the initial values."""
+    assert op.definition is not None
+    lower, upper, _ = operand_sizes(op, op.definition) or (0, 0, 0)
+    return op.operands[:lower], op.operands[lower : lower + upper], op.operands[lower + upper :]
+
+
+def _step(op: Operation) -> int:
+    step = op.properties["step"]
+    assert isinstance(step, IntegerAttr)
+    return step.value
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def verify(op: Operation) -> str | None:
+    """Check the bounds, the body and the carried values."""
+    lower, upper, initial = _operands(op)
+    for name, operands in (("lowerBoundMap", lower), ("upperBoundMap", upper)):
+        map_ = op.properties[name]
+        assert isinstance(map_, AffineMapAttr)
+        if len(operands) != map_.dimensions + map_.symbols:
+            return "operand count must match with affine map dimension and symbol count"
+        if not map_.results:
+            which = "lower" if name == "lowerBoundMap" else "upper"
+            return f"expected {which} bound map to have at least one result"
+    if len(initial) != len(op.results):
+        return "mismatch between the number of loop-carried values and results"
+    return None
+
+
+def verify_body(op: Operation) -> str | None:
+    """Check the arguments of the body, and what it yields."""
+    block = op.regions[0].blocks[0]
+    if not block.arguments or block.arguments[0].type != INDEX:
+        return "expected body to have a single index argument for the induction variable"
+    if len(block.arguments) != 1 + len(op.results):
+        return "mismatch between the number of basic block args and results"
+    return None
+
+
+# --- evaluation -------------------------------------------------------------------------------------------------------
+
+
+def results_of(
+    op: Operation, map_: AffineMapAttr, slots: Sequence[int], settings: Settings, what: str
+) -> Callable[[Slots], list[int]]:
+    """Return the function from slots to the results of a map, as signed numbers.
+
+    Raises UndefinedBehavior where one is poison: ``what`` depends on it.
+    """
+    kernels = [apply_kernel(formula_of(map_, result, settings), settings.index_width) for result in map_.results]
+    half = 1 << (settings.index_width - 1)
+
+    def computed(values: Slots) -> list[int]:
+        codes = [number & (2 * half - 1) for number in numbers(op, [values[slot] for slot in slots], settings)]
+        found = []
+        for kernel in kernels:
+            code: Any = kernel.scalar(*codes)
+            if code.__class__ is not int:
+                raise undefined(op, f"{what} is not a number: {code.reason}")
+            found.append((code ^ half) - half)
+        return found
+
+    return computed
+
+
+def evaluate(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of affine.for: from the largest lower bound to below the smallest upper bound."""
+    lower, upper, initial = (compiler.slots(values) for values in _operands(op))
+    maps = [op.properties[name] for name in ("lowerBoundMap", "upperBoundMap")]
+    first, last = (map_ for map_ in maps if isinstance(map_, AffineMapAttr))
+    lows = results_of(op, first, lower, compiler.settings, "the lower bound")
+    highs = results_of(op, last, upper, compiler.settings, "the upper bound")
+    step = _step(op)
+    return counted_loop(op, compiler, initial, lambda slots: range(max(lows(slots)), min(highs(slots)), step))

@@ -1,0 +1,180 @@
+"""The ops of the memref dialect that make memory, free it, and say something about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from halfulp.interp.dialects.indices import numbers, undefined
+from halfulp.interp.dialects.memref.evaluate import buffer_in, living
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import TypeMismatch, spell_place
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.control import Compiler, passing
+from halfulp.interp.run.frames import Action, Function, Run
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.buffers import Allocation, Buffer
+from halfulp.interp.values.byte_views import Bytes, bytes_of
+from halfulp.interp.values.memref_layout import chosen_layout, spanned
+from halfulp.semantics.poison import Origin
+
+Slots = Sequence[Any]
+
+_FREED_BY_DEALLOC = ("memref.alloc", "memref.realloc")
+_PAGE = 4096
+
+
+def fresh(
+    op: Operation,
+    type_: ty.MemRefType,
+    shape: tuple[int, ...],
+    symbols: Sequence[int],
+    run: Run,
+    settings: Settings,
+) -> Buffer:
+    """Return a buffer over new memory, in which every element is poison until it is written."""
+    if any(size < 0 for size in shape):
+        raise undefined(op, f"the shape {list(shape)} has a negative size")
+    check_allocation(type_, shape, settings)
+    try:
+        strides, offset = chosen_layout(type_, shape, symbols)
+    except TypeMismatch as error:
+        raise undefined(op, error.message) from None
+    check_allocation(type_, (spanned(shape, strides, offset)[1],), settings)
+    buffer = Buffer.allocate(type_, shape, op.name, symbols)
+    reason = f"an element of {op.name} was never written"
+    origin = Origin(op.name, spell_place(op.location), reason, (0,) * len(shape))
+    buffer.allocation.spoil(origin, run.origins)
+    for listener in settings.listeners if 0 not in shape else ():
+        listener.poison_born(op, origin, prod(shape))
+    return buffer
+
+
+def allocate(op: Operation, settings: Settings) -> Function:
+    """Return the function of memref.alloc and memref.alloca. Every element of new memory is poison until it is written.
+
+    The memory of memref.alloca lives on after its function has returned, as long as something refers to it.
+    """
+    type_ = op.results[0].type
+    assert isinstance(type_, ty.MemRefType)
+    assert type_.shape is not None
+    dynamic = type_.shape.count(None)
+    shape_of_type = type_.shape
+
+    def make(run: Run, slots: Slots) -> tuple[Any, ...]:
+        given = numbers(op, slots, settings)
+        sizes = iter(given)
+        shape = tuple(next(sizes) if size is None else size for size in shape_of_type)
+        return (fresh(op, type_, shape, given[dynamic:], run, settings),)
+
+    return make
+
+
+def scope(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of memref.alloca_scope: its region runs once."""
+    return passing((), compiler.region(op.regions[0], compiler.resume(op)))
+
+
+def _release(op: Operation, buffer: Buffer) -> None:
+    """Free the memory of a buffer. Raises UndefinedBehavior unless memref.alloc made it."""
+    memory = buffer.allocation
+    if memory.source not in _FREED_BY_DEALLOC:
+        raise undefined(op, f"the memory is from {memory.source}, not from memref.alloc")
+    if buffer.is_view:
+        raise undefined(op, f"the memref is a part of what {memory.source} returned")
+    place = spell_place(op.location)
+    memory.freed = f"{op.name}{f' at {place}' if place else ''}"
+
+
+def free(op: Operation, settings: Settings) -> Function:
+    """Return the function of memref.dealloc, for what memref.alloc returned, perhaps cast, once."""
+
+    def release(run: Run, slots: Slots) -> tuple[Any, ...]:
+        _release(op, living(op, slots[0], 0))
+        return ()
+
+    return release
+
+
+def reallocate(op: Operation, settings: Settings) -> Function:
+    """Return the function of memref.realloc: new memory with a copy of the elements. The old memory is freed."""
+    type_ = op.results[0].type
+    assert isinstance(type_, ty.MemRefType)
+    (known,) = type_.shape or ()
+
+    def move(run: Run, slots: Slots) -> tuple[Any, ...]:
+        (size,) = (known,) if known is not None else numbers(op, slots[1:], settings)
+        old = living(op, slots[0], 0)
+        made = fresh(op, type_, (size,), (), run, settings)
+        kept = (min(size, old.shape[0]),)
+        part = ty.MemRefType(kept, type_.element)
+        elements = old.part(part, old.offset, kept, old.strides).load(origins=run.origins)
+        _release(op, old)
+        made.part(part, 0, kept, (1,)).store(elements, run.origins)
+        return (made,)
+
+    return move
+
+
+def assume_alignment(op: Operation, settings: Settings) -> Function:
+    """Return the function of memref.assume_alignment. All memory begins at an aligned address, so that only the offset
+    decides.
+    """
+    written = op.properties["alignment"]
+    assert isinstance(written, at.IntegerAttr)
+    alignment = written.value
+
+    def check(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffer = buffer_in(op, slots[0], 0)
+        start = buffer.offset * bytes_of(buffer.type.element)
+        if start % alignment:
+            raise undefined(op, f"the memref begins {start} bytes after its memory, not at a multiple of {alignment}")
+        return (buffer,)
+
+    return check
+
+
+def distinct(op: Operation, settings: Settings) -> Function:
+    """Return the function of memref.distinct_objects. Two operands that share memory are undefined behaviour."""
+
+    def check(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffers = [buffer_in(op, slot, which) for which, slot in enumerate(slots)]
+        seen: dict[int, int] = {}
+        for which, buffer in enumerate(buffers):
+            other = seen.setdefault(id(buffer.allocation.root), which)
+            if other != which:
+                raise undefined(op, f"operands {other} and {which} are parts of the same memory")
+        return tuple(buffers)
+
+    return check
+
+
+# --- addresses --------------------------------------------------------------------------------------------------------
+
+
+def address_of(run: Run, memory: Allocation) -> int:
+    """Return the made-up address of memory: a new page for each piece whose address a run asks for."""
+    if isinstance(memory, Bytes):
+        return address_of(run, memory.root) + memory.first
+    table = run.kept.setdefault("addresses", {})
+    known = table.get(memory)
+    if known is None:
+        last, size = run.kept.get("last address", (0, _PAGE))
+        known = table[memory] = last + max(-(-size // _PAGE), 1) * _PAGE
+        run.kept["last address"] = known, memory.bits.nbytes
+    return int(known)
+
+
+def address(op: Operation, settings: Settings) -> Function:
+    """Return the function of memref.extract_aligned_pointer_as_index: the address of the memory, without the offset.
+
+    halfulp makes addresses up. They are the same in each run.
+    """
+    mask = (1 << settings.index_width) - 1
+
+    def extract(run: Run, slots: Slots) -> tuple[Any, ...]:
+        return (address_of(run, buffer_in(op, slots[0], 0).allocation) & mask,)
+
+    return extract

@@ -1,0 +1,577 @@
+"""The rules of the memref ops, in MLIR's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from halfulp.interp.declare.declarations import Trait, Unprefixed
+from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.declare.upstream import is_upstream
+from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND, COMBINING
+from halfulp.interp.dialects.memref import layouts
+from halfulp.interp.dialects.reassociation import Groups, groups_of
+from halfulp.interp.dialects.slices import static_numbers, verify_inside, verify_written, written
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.affine_expressions import Dimension
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.values.memref_layout import strides_and_offset
+
+_ALLOCATION_SCOPES = {
+    "affine.for",
+    "affine.parallel",
+    "func.func",
+    "memref.alloca_scope",
+    "scf.for",
+    "scf.forall",
+    "scf.parallel",
+}
+
+
+def _memref(type_: ty.Type) -> ty.MemRefType:
+    assert isinstance(type_, ty.MemRefType)
+    return type_
+
+
+def _rank(op: Operation, which: int) -> int:
+    return len(ty.shape_of(op.operands[which].type) or ())
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def _dynamic_sizes(type_: ty.MemRefType, given: int) -> str | None:
+    wanted = (type_.shape or ()).count(None)
+    return None if given == wanted else f"incorrect number of dynamic sizes, has {given}, expected {wanted}"
+
+
+def verify_alloc(op: Operation) -> str | None:
+    """Check the numbers of sizes and symbols of memref.alloc."""
+    type_ = _memref(op.results[0].type)
+    assert op.definition is not None
+    dynamic, symbols = operand_sizes(op, op.definition) or (0, 0)
+    problem = _dynamic_sizes(type_, dynamic)
+    wanted = _symbols_of(type_)
+    if problem is None and symbols != wanted:
+        return f"symbol operand count does not equal memref symbol count: expected {wanted}, got {symbols}"
+    return problem
+
+
+def _symbols_of(type_: ty.MemRefType) -> int:
+    """Count the numbers that a layout leaves dynamic."""
+    if isinstance(type_.layout, at.StridedLayoutAttr):
+        return (type_.layout.offset, *type_.layout.strides).count(None)
+    return type_.layout.symbols if isinstance(type_.layout, at.AffineMapAttr) else 0
+
+
+def verify_alloca(op: Operation) -> str | None:
+    """Check memref.alloca: as memref.alloc, inside an op at whose end the memory is freed."""
+    problem = verify_alloc(op)
+    around = op.parent_op
+    while problem is None and (around is None or around.name not in _ALLOCATION_SCOPES):
+        if around is None:
+            return "requires an ancestor op with AutomaticAllocationScope trait"
+        if around.definition is None and is_upstream(around.name):
+            # What traits an op of another dialect has is not known.
+            break
+        around = around.parent_op
+    return problem
+
+
+def verify_realloc(op: Operation) -> str | None:
+    """Check the types of memref.realloc."""
+    source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
+    for word, type_ in (("source", source), ("result", result)):
+        if not layouts.is_identity(type_):
+            return Unprefixed(f"unsupported layout for {word} memref type '{type_}'")
+    between = f"specified for source memref type '{source}' and result memref type '{result}'"
+    if source.memory_space != result.memory_space:
+        return Unprefixed(f"different memory spaces {between}")
+    if source.element != result.element:
+        return Unprefixed(f"different element types {between}")
+    if result.shape == (None,) and len(op.operands) == 1:
+        return Unprefixed(f"missing dimension operand for result type '{result}'")
+    if result.shape != (None,) and len(op.operands) == 2:
+        return Unprefixed(f"unnecessary dimension operand for result type '{result}'")
+    return None
+
+
+def verify_global(op: Operation) -> str | None:
+    """Check the type and the initial value of a global, and where it stands."""
+    parent = op.parent_op
+    if parent is not None and parent.definition is not None and Trait.SYMBOL_TABLE not in parent.definition.traits:
+        return "symbol's parent must have the SymbolTable trait"
+    written_type = op.properties["type"]
+    assert isinstance(written_type, at.TypeAttr)
+    type_ = written_type.type
+    if not isinstance(type_, ty.MemRefType) or type_.shape is None or None in type_.shape:
+        return f"type should be static shaped memref, but got '{type_}'"
+    value = op.properties.get("initial_value")
+    if value is None or isinstance(value, at.UnitAttr):
+        return None
+    if not isinstance(value, at.DenseElementsAttr | at.DenseResourceAttr | at.SparseElementsAttr):
+        return f"initial value should be a unit or elements attribute, but got {value}"
+    held = value.type
+    if ty.element_type(held) != type_.element:
+        return f"initial value element expected to be of type '{type_.element}', but was of type '{held.element}'"
+    if ty.shape_of(held) != type_.shape:
+        wanted, given = (", ".join(map(str, shape)) for shape in (type_.shape, ty.shape_of(held) or ()))
+        return f"initial value shape expected to be {wanted} but was {given}"
+    return None
+
+
+def verify_get_global(op: Operation, symbols: Mapping[str, Operation]) -> None:
+    """Raise VerifyError unless memref.get_global names a global of its type."""
+    name = op.properties.get("name")
+    if not isinstance(name, at.SymbolRefAttr):
+        return
+    target = symbols.get(name.root)
+    if target is None or target.name != "memref.global":
+        raise op.rule_broken(f"'{name.root}' does not reference a valid global memref")
+    type_ = target.properties.get("type")
+    result = op.results[0].type
+    if isinstance(type_, at.TypeAttr) and type_.type != result:
+        raise op.rule_broken(
+            f"result type '{result}' does not match type '{type_.type}' of the global memref @{name.root}"
+        )
+
+
+def verify_assume_alignment(op: Operation) -> str | None:
+    """Check that the alignment is a power of two."""
+    alignment = op.properties["alignment"]
+    assert isinstance(alignment, at.IntegerAttr)
+    return "alignment must be power of 2" if alignment.value & (alignment.value - 1) else None
+
+
+def verify_distinct_objects(op: Operation) -> str | None:
+    """Check that the results have the types of the operands."""
+    if [value.type for value in op.operands] != [result.type for result in op.results]:
+        return "operand types and result types must match"
+    return None if op.operands else "expected at least one operand"
+
+
+# --- elements ---------------------------------------------------------------------------------------------------------
+
+
+def verify_indices(which: int, what: str) -> Callable[[Operation], str | None]:
+    """Return a check that there is an index for each dimension of operand ``which``, the last before the indices."""
+
+    def verify(op: Operation) -> str | None:
+        rank, given = _rank(op, which), len(op.operands) - which - 1
+        problem = f"{what}, expected {rank} but got {given}"
+        return None if given == rank else problem
+
+    return verify
+
+
+def verify_prefetch(op: Operation) -> str | None:
+    """Check the number of indices of memref.prefetch."""
+    return None if len(op.operands) - 1 == _rank(op, 0) else "too few indices"
+
+
+def verify_atomic(op: Operation) -> str | None:
+    """Check the number of indices of memref.atomic_rmw, and that its kind fits the elements."""
+    if len(op.operands) - 2 != _rank(op, 1):
+        return "expects the number of subscripts to be equal to memref rank"
+    kind = op.properties["kind"]
+    assert isinstance(kind, at.IntegerAttr)
+    name = ATOMIC_KIND.names[kind.value]
+    wanted = COMBINING[name].elements if name in COMBINING else ""
+    if wanted == "f" and not isinstance(op.operands[0].type, ty.FloatType):
+        return f"with kind '{name}' expects a floating-point type"
+    if wanted == "i" and not isinstance(op.operands[0].type, ty.IntegerType):
+        return f"with kind '{name}' expects an integer type"
+    return None
+
+
+_EFFECTS = ("memref.", "func.call", "cf.assert", "vector.store", "vector.print", "affine.store", "linalg.")
+_NO_EFFECTS = (
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.dim",
+    "memref.expand_shape",
+    "memref.extract_aligned_pointer_as_index",
+    "memref.extract_strided_metadata",
+    "memref.get_global",
+    "memref.memory_space_cast",
+    "memref.rank",
+    "memref.reinterpret_cast",
+    "memref.subview",
+    "memref.transpose",
+    "memref.view",
+    "memref.atomic_yield",
+)
+
+
+def verify_generic_atomic(op: Operation) -> str | None:
+    """Check the argument and the ops of the body of memref.generic_atomic_rmw."""
+    block = op.regions[0].blocks[0]
+    if len(block.arguments) != 1:
+        return "expected single number of entry block arguments"
+    if block.arguments[0].type != op.results[0].type:
+        return "expected block argument of the same type result type"
+    for inner in block.operations:
+        if inner.name.startswith(_EFFECTS) and inner.name not in _NO_EFFECTS:
+            raise inner.rule_broken(
+                Unprefixed("body of 'memref.generic_atomic_rmw' should contain only operations with no side effects")
+            )
+    return None
+
+
+def verify_atomic_yield(op: Operation) -> str | None:
+    """Check that memref.atomic_yield ends the body of memref.generic_atomic_rmw, and gives its type."""
+    parent = op.parent_op
+    if parent is None or parent.name != "memref.generic_atomic_rmw":
+        return "expects parent op 'memref.generic_atomic_rmw'"
+    wanted, given = parent.results[0].type, op.operands[0].type
+    return None if given == wanted else f"types mismatch between yield op: '{given}' and its parent: '{wanted}'"
+
+
+# --- regions ----------------------------------------------------------------------------------------------------------
+
+
+def verify_alloca_scope(op: Operation) -> str | None:
+    """Check that the region has no arguments."""
+    blocks = op.regions[0].blocks
+    return "region should have no arguments" if any(block.arguments for block in blocks) else None
+
+
+def verify_alloca_scope_regions(op: Operation) -> str | None:
+    """Check that the region gives the results."""
+    last = op.regions[0].blocks[0].operations[-1]
+    where = f"along control flow edge from Operation {last.name} to parent"
+    given, wanted = [value.type for value in last.operands], [result.type for result in op.results]
+    if len(given) != len(wanted):
+        return (
+            f"{where}: region branch point has {len(given)} operands, but region successor needs {len(wanted)} inputs"
+        )
+    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
+        if one != other:
+            return (
+                f"{where}: successor operand type #{number} '{one}' should match successor input type #{number} "
+                f"'{other}'"
+            )
+    return None
+
+
+def verify_alloca_scope_return(op: Operation) -> str | None:
+    """Check that memref.alloca_scope.return stands inside memref.alloca_scope."""
+    parent = op.parent_op
+    return (
+        None
+        if parent is not None and parent.name == "memref.alloca_scope"
+        else ("expects parent op 'memref.alloca_scope'")
+    )
+
+
+# --- copies -----------------------------------------------------------------------------------------------------------
+
+
+def verify_copy(op: Operation) -> str | None:
+    """Check that source and target of memref.copy have the same elements and fitting shapes."""
+    one, other = (_memref(value.type) for value in op.operands)
+    if one.element != other.element:
+        return "requires the same element type for all operands"
+    fits = one.shape is None or other.shape is None or len(one.shape) == len(other.shape)
+    for a, b in zip(one.shape or (), other.shape or (), strict=False):
+        fits = fits and (a is None or b is None or a == b)
+    return None if fits else "requires the same shape for all operands"
+
+
+def verify_dma_start(op: Operation) -> str | None:
+    """Check the operands of memref.dma_start, which are one list."""
+    operands = op.operands
+    if len(operands) < 4:
+        return "expected at least 4 operands"
+    at_ = 0
+    least = 4
+    for word in ("source", "destination", "tag"):
+        type_ = operands[at_].type
+        if not isinstance(type_, ty.MemRefType) or type_.shape is None:
+            return f"expected {word} to be of memref type"
+        rank = len(type_.shape)
+        least += rank
+        if len(operands) < least:
+            return f"expected at least {least} operands"
+        indices = operands[at_ + 1 : at_ + 1 + rank]
+        if rank and any(value.type != ty.INDEX for value in indices):
+            return f"expected {word} indices to be of index type"
+        at_ += 1 + rank
+        if word == "destination":
+            if operands[at_].type != ty.INDEX:
+                return "expected num elements to be of index type"
+            at_ += 1
+    extra = len(operands) - at_
+    if extra not in (0, 2):
+        return "incorrect number of operands"
+    if extra and any(value.type != ty.INDEX for value in operands[at_:]):
+        return "expected stride and num elements per stride to be of type index"
+    return None
+
+
+def verify_dma_wait(op: Operation) -> str | None:
+    """Check the number of indices of memref.dma_wait."""
+    rank, given = _rank(op, 0), len(op.operands) - 2
+    problem = "expected tagIndices to have the same number of elements as the tagMemRef rank"
+    return None if given == rank else f"{problem}, expected {rank}, but got {given}"
+
+
+# --- views ------------------------------------------------------------------------------------------------------------
+
+
+def are_cast_compatible(one: ty.Type, other: ty.Type) -> bool:
+    """Tell whether `memref.cast` may convert one memref type to another."""
+    one, other = _memref(one), _memref(other)
+    if one.element != other.element or one.memory_space != other.memory_space:
+        return False
+    if one.shape is None or other.shape is None:
+        return one.shape is not None or other.shape is not None
+    if len(one.shape) != len(other.shape):
+        return False
+    fits = all(a is None or b is None or a == b for a, b in zip(one.shape, other.shape, strict=True))
+    return fits and layouts.compatible_strides(strides_and_offset(one), strides_and_offset(other))
+
+
+def _differ_in_space_only(one: ty.Type, other: ty.Type) -> bool:
+    one, other = _memref(one), _memref(other)
+    return (one.shape, one.element, one.layout) == (other.shape, other.element, other.layout)
+
+
+def _verify_cast(compatible: Callable[[ty.Type, ty.Type], bool]) -> Callable[[Operation], str | None]:
+    def verify(op: Operation) -> str | None:
+        one, other = op.operands[0].type, op.results[0].type
+        if compatible(one, other):
+            return None
+        return f"operand type '{one}' and result type '{other}' are cast incompatible"
+
+    return verify
+
+
+verify_cast = _verify_cast(are_cast_compatible)
+verify_space_cast = _verify_cast(_differ_in_space_only)
+
+
+def verify_subview(op: Operation) -> str | None:
+    """Check the lists of memref.subview, and its result."""
+    source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
+    assert op.definition is not None
+    rank = len(source.shape or ())
+    given = operand_sizes(op, op.definition) or [1, 0, 0, 0]
+    lists = written(op)
+    problem = verify_written(lists, rank, given[1:])
+    if problem:
+        return problem
+    if source.memory_space != result.memory_space:
+        return Unprefixed(
+            f"different memory spaces specified for base memref type '{source}' and subview memref type '{result}'"
+        )
+    expected = layouts.viewed_type(source, lists)
+    if expected is None:
+        return Unprefixed(f"base type '{source}' is not strided")
+    return _verify_reduced(expected, result) or verify_inside(lists, source.shape or ())
+
+
+def _verify_reduced(expected: ty.MemRefType, result: ty.MemRefType) -> str | None:
+    """Say why a result is not the expected type, perhaps with fewer dimensions of size 1."""
+    shape, wanted = result.shape or (), expected.shape or ()
+    if len(shape) > len(wanted):
+        return Unprefixed(f"expected result rank to be smaller or equal to the source rank, but got '{result}'")
+    if result.element != expected.element:
+        return Unprefixed(f"expected result element type to be '{expected.element}', but got '{result}'")
+    fitting = [expected, *layouts.reduced_types(expected, len(shape))]
+    if any(layouts.same_place(result, type_) for type_ in fitting):
+        return None
+    what = "layout" if any(type_.shape == shape for type_ in fitting) else "sizes"
+    return Unprefixed(
+        f"expected result type to be '{expected}' or a rank-reduced version. (mismatch of result {what}), but got "
+        f"'{result}'"
+    )
+
+
+def verify_reinterpret_cast(op: Operation) -> str | None:
+    """Check the lists of memref.reinterpret_cast, and that the result has them."""
+    source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
+    assert op.definition is not None
+    lists = written(op)
+    given = operand_sizes(op, op.definition) or [1, 0, 0, 0]
+    problem = verify_written(lists, len(result.shape or ()), given[1:], one_offset=True)
+    if problem:
+        return problem
+    between = f"specified for source type '{source}' and result memref type '{result}'"
+    if source.memory_space != result.memory_space:
+        return Unprefixed(f"different memory spaces {between}")
+    if source.element != result.element:
+        return Unprefixed(f"different element types {between}")
+    known = strides_and_offset(result)
+    for axis, (size, wanted) in enumerate(zip(result.shape or (), lists.sizes, strict=True)):
+        if size is not None and size != wanted:
+            return Unprefixed(_instead("size", wanted, size, axis))
+    if known is None:
+        return Unprefixed(f"expected result type to have strided layout but found '{result}'")
+    if known[1] is not None and known[1] != lists.offsets[0]:
+        return Unprefixed(_instead("offset", lists.offsets[0], known[1]))
+    for axis, (stride, wanted) in enumerate(zip(known[0], lists.strides, strict=True)):
+        if stride is not None and stride != wanted:
+            return Unprefixed(_instead("stride", wanted, stride, axis))
+    return None
+
+
+def _instead(what: str, wanted: int | None, given: int, axis: int | None = None) -> str:
+    where = "" if axis is None else f" in dim = {axis}"
+    return f"expected result type with {what} = {'dynamic' if wanted is None else wanted} instead of {given}{where}"
+
+
+def verify_view(op: Operation) -> str | None:
+    """Check the types of memref.view."""
+    source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
+    for word, type_ in (("base", source), ("result", result)):
+        if not layouts.is_identity(type_):
+            return Unprefixed(f"unsupported map for {word} memref type '{type_}'")
+    if source.memory_space != result.memory_space:
+        return Unprefixed(
+            f"different memory spaces specified for base memref type '{source}' and view memref type '{result}'"
+        )
+    return _dynamic_sizes(result, len(op.operands) - 2)
+
+
+def verify_reshape(op: Operation) -> str | None:
+    """Check the types of memref.reshape."""
+    source, shape, result = (_memref(value.type) for value in (*op.operands, *op.results))
+    if source.element != result.element:
+        return "element types of source and destination memref types should be the same"
+    if source.shape is not None and not layouts.is_identity(source):
+        return "source memref type should have identity affine map"
+    if result.shape is None:
+        return None
+    if not layouts.is_identity(result):
+        return "result memref type should have identity affine map"
+    assert shape.shape is not None
+    if shape.shape[0] is None:
+        return "cannot use shape operand with dynamic length to reshape to statically-ranked memref type"
+    if shape.shape[0] != len(result.shape):
+        return "length of shape operand differs from the result's memref rank"
+    return None
+
+
+def verify_transpose(op: Operation) -> str | None:
+    """Check that the map of memref.transpose is a permutation, and that the result has the permuted layout."""
+    source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
+    map_ = op.properties["permutation"]
+    assert isinstance(map_, at.AffineMapAttr)
+    axes = permutation_of(map_)
+    if axes is None:
+        return "expected a permutation map"
+    shape = source.shape or ()
+    if len(axes) != len(shape):
+        return "expected a permutation map of same rank as the input"
+    known = strides_and_offset(source)
+    if known is None:
+        return f"base type '{source}' is not strided"
+    strides, offset = known
+    expected = layouts.with_layout(
+        source, tuple([shape[axis] for axis in axes]), tuple([strides[axis] for axis in axes]), offset
+    )
+    if layouts.same_place(expected, result):
+        return None
+    return f"result type '{result}' is not equivalent to the canonical transposed input type '{expected}'"
+
+
+def permutation_of(map_: at.AffineMapAttr) -> tuple[int, ...] | None:
+    """Return the dimensions that a map returns, each once; None for another map."""
+    axes = tuple([result.position for result in map_.results if isinstance(result, Dimension)])
+    return axes if sorted(axes) == list(range(map_.dimensions)) and len(axes) == len(map_.results) else None
+
+
+# --- groups of dimensions ---------------------------------------------------------------------------------------------
+
+
+def _verify_groups(collapsed: Sequence[int | None], expanded: Sequence[int | None], groups: Groups) -> str | None:
+    if len(collapsed) != len(groups):
+        return f"invalid number of reassociation groups: found {len(groups)}, expected {len(collapsed)}"
+    following = 0
+    for number, group in enumerate(groups):
+        dynamic, size = False, 1
+        for axis in group:
+            if axis != following:
+                return "reassociation indices must be contiguous"
+            following += 1
+            if axis >= len(expanded):
+                return f"reassociation index {axis} is out of bounds"
+            each = expanded[axis]
+            dynamic = dynamic or each is None
+            size *= each or 0
+        if (collapsed[number] is None) != dynamic:
+            return f"collapsed dim ({number}) must be dynamic if and only if reassociation group is dynamic"
+        if not dynamic and size != collapsed[number]:
+            return f"collapsed dim size ({collapsed[number]}) must equal reassociation group size ({size})"
+    if not collapsed and any(size != 1 for size in expanded):
+        return "rank 0 memrefs can only be extended/collapsed with/from ones"
+    if collapsed and following != len(expanded):
+        return f"expanded rank ({len(expanded)}) inconsistent with number of reassociation indices ({following})"
+    return None
+
+
+def verify_expand(op: Operation) -> str | None:
+    """Check the groups of memref.expand_shape, its result and the output shape."""
+    source, result, groups = _memref(op.operands[0].type), _memref(op.results[0].type), groups_of(op)
+    shape, target = source.shape or (), result.shape or ()
+    if len(shape) > len(target):
+        ranks = f"has source rank {len(shape)} and result rank {len(target)}"
+        return f"{ranks}. This is not an expansion ({len(shape)} > {len(target)})."
+    problem = _verify_groups(shape, target, groups)
+    if problem:
+        return problem
+    expected = layouts.expanded_type(source, target, groups)
+    if expected is None:
+        return "invalid source layout map"
+    if expected != result:
+        return f"expected expanded type to be '{expected}' but found '{result}'"
+    sizes, given = static_numbers(op, "output_shape"), len(op.operands) - 1
+    if len(sizes) != len(target):
+        return (
+            f"expected number of static shape bounds to be equal to the output rank ({len(target)}) but found "
+            f"{len(sizes)} inputs instead"
+        )
+    if given != sizes.count(None):
+        return (
+            "mismatch in dynamic dims in output_shape and static_output_shape: static_output_shape has "
+            f"{sizes.count(None)} dynamic dims while output_shape has {given} values"
+        )
+    problem = _dynamic_sizes(result, given)
+    for axis, (size, wanted) in enumerate(zip(target, sizes, strict=True)):
+        if problem is None and size is not None and size != wanted:
+            return f"invalid output shape provided at pos {axis}"
+    return problem
+
+
+def verify_collapse(op: Operation) -> str | None:
+    """Check the groups of memref.collapse_shape, and its result."""
+    source, result, groups = _memref(op.operands[0].type), _memref(op.results[0].type), groups_of(op)
+    shape, target = source.shape or (), result.shape or ()
+    if len(shape) < len(target):
+        ranks = f"has source rank {len(shape)} and result rank {len(target)}"
+        return f"{ranks}. This is not a collapse ({len(shape)} < {len(target)})."
+    problem = _verify_groups(target, shape, groups)
+    if problem:
+        return problem
+    expected = layouts.collapsed_type(source, target, groups)
+    if expected is None:
+        return "invalid source layout map or collapsing non-contiguous dims"
+    if expected != result:
+        return f"expected collapsed type to be '{expected}' but found '{result}'"
+    return None
+
+
+# --- metadata ---------------------------------------------------------------------------------------------------------
+
+
+def verify_metadata(op: Operation) -> str | None:
+    """Check that the results of memref.extract_strided_metadata fit its operand."""
+    source = _memref(op.operands[0].type)
+    rank = len(source.shape or ())
+    expected = [layouts.without_layout(source, ()), *[ty.INDEX] * (1 + 2 * rank)]
+    given = [result.type for result in op.results]
+    if given == expected:
+        return None
+    wanted, found = (", ".join(f"'{type_}'" for type_ in types) for types in (expected, given))
+    return f"inferred type(s) {wanted} are incompatible with return type(s) of operation {found}"

@@ -1,0 +1,55 @@
+"""Random functions on tensors: always the same, of every kind, and equal at every stage of their lowering."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from halfulp.conformance.oracles.closed_programs import text_of
+from halfulp.conformance.oracles.jit_tensors import TensorRunner
+from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.conformance.whole_programs.generator.kinds import KINDS
+from halfulp.conformance.whole_programs.generator.structured import WAYS, structured_functions, structured_text
+from halfulp.conformance.whole_programs.pass_fuzz import compare, fuzz_pass
+from halfulp.conformance.whole_programs.runner_fuzz import fuzz_runner
+from halfulp.conformance.whole_programs.stages import STAGES, pipeline
+
+STRUCTURED = KINDS["structured"]
+
+
+def test_a_program_depends_on_its_seed_and_number_alone() -> None:
+    alone = structured_text(5, 40)
+    assert text_of(next(structured_functions(5, 1, 40)).module) == text_of(
+        list(structured_functions(5, 3, 38))[2].module
+    )
+    assert alone == structured_text(5, 40) != structured_text(6, 40)
+
+
+def test_programs_have_every_op_and_run_as_they_are() -> None:
+    seen = Counter(op.name for program in structured_functions(1, 60) for op in program.module.walk())
+    assert {"linalg.generic", "linalg.matmul", "linalg.reduce", "tensor.pad", "tensor.insert_slice"} <= set(seen)
+    assert len(WAYS) <= len([name for name in seen if not name.startswith(("arith.", "math."))])
+    found = [compare(p.module, p.module, 1, kind=STRUCTURED) for p in structured_functions(2, 3)]
+    assert all(one.compared and not one.differing and one.problem is None for one in found)
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_has_the_same_bits(stage: str) -> None:
+    lowering = PassPipeline(find_mlir_opt(None), pipeline(stage))
+    report = fuzz_pass(lowering, 12, seed=3, kind=STRUCTURED)
+    assert not report.findings
+    assert not report.broken
+    assert not report.skipped
+    assert report.equal >= 8
+
+
+@pytest.mark.mlir
+def test_mlir_runner_has_the_same_bits() -> None:
+    report = fuzz_runner(TensorRunner("loops"), STRUCTURED, 40, seed=3)
+    assert not report.findings
+    assert not report.failed
+    assert not report.skipped
+    assert report.runs >= 40
+    assert report.elements["equal"] > 500

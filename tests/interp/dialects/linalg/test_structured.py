@@ -1,0 +1,356 @@
+"""Structured ops: whole arrays and single points give the same, which is what the loops of real MLIR give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from batches import agree
+from loop_runner import run_loops
+from random_generics import Case, argument, generic
+
+import halfulp as hu
+from halfulp.interp.dialects.linalg import arrays, evaluate
+from halfulp.interp.ir import types as ty
+
+
+@pytest.fixture(params=["arrays", "points"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The two ways to run a structured op."""
+    name: str = request.param
+    if name == "points":
+        monkeypatch.setattr(evaluate, "plan_of", lambda structure: None)
+    return name
+
+
+def outcome(case: Case, memrefs: bool, **options: Any) -> tuple[hu.Value, ...] | None:
+    """Run a program anew; None for undefined behaviour."""
+    given = [hu.Buffer.from_numpy(each) if memrefs else each for each in case.arguments]
+    try:
+        results = hu.run(hu.parse(case.text), *given, **options)
+    except hu.UndefinedBehavior:
+        return None
+    return tuple(each.load() for each in given if isinstance(each, hu.Buffer)) if memrefs else results
+
+
+def unspecified(value: hu.Value) -> list[int]:
+    """Return the mask of unspecified elements."""
+    return np.zeros(value.size, np.uint8).tolist() if value.open is None else value.open.ravel().tolist()
+
+
+def check_both_ways(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Assert that a random program gives the same both ways, with blocks of a few points."""
+    memrefs = seed % 3 == 0
+    case = generic(seed, memrefs)
+    options: dict[str, Any] = {"track_open": seed % 5 == 1, "on_ub": ("raise", "poison")[seed % 2]}
+    options["profile"] = "mlir22-fold" if seed % 7 == 3 else "spec"
+    with monkeypatch.context() as patch:
+        patch.setattr(arrays, "AT_ONCE", seed % 11 + 1)
+        patch.setattr(arrays, "WHOLE", seed % 11 + 1)
+        by_arrays = outcome(case, memrefs, **options)
+        patch.setattr(evaluate, "plan_of", lambda structure: None)
+        by_points = outcome(case, memrefs, **options)
+    assert by_arrays == by_points, case.text
+    for one, other in zip(by_arrays or (), by_points or (), strict=True):
+        assert unspecified(one) == unspecified(other), case.text
+
+
+@pytest.mark.parametrize("first", range(0, 120, 20))
+def test_both_ways_agree(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random bodies, maps and types."""
+    for seed in range(first, first + 20):
+        check_both_ways(seed, monkeypatch)
+
+
+@pytest.mark.exhaustive
+def test_both_ways_agree_on_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More of them."""
+    for seed in range(120, 10_000):
+        check_both_ways(seed, monkeypatch)
+
+
+def columns_of(case: Case, seed: int, lanes: int) -> Iterator[hu.Value]:
+    """Make arguments for several lanes."""
+    rng = np.random.default_rng(seed)
+    for one in case.arguments:
+        type_ = str(one.element_type)
+        rows = [argument(rng, one.shape, type_, False).bits for _ in range(lanes)]
+        yield hu.Value.from_bits(np.stack(rows), type_)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_batches_agree_with_their_lanes(seed: int, way: str) -> None:
+    """A lane of a batch gets what it gets alone."""
+    case = generic(seed)
+    agree(case.text, *columns_of(case, seed, 3), track_open=seed % 3 == 1, on_ub=("raise", "poison")[seed % 2])
+
+
+def same_numbers(mine: hu.Value, theirs: np.ndarray[Any, Any], text: str) -> bool:
+    """Compare bits; any NaN is any other, and maxnumf leaves the sign of zero open."""
+    equal = mine.bits.ravel().astype(np.uint64) == theirs
+    if isinstance(mine.element_type, ty.FloatType):
+        own = mine.numpy().ravel()
+        other = hu.Value.from_bits(theirs.astype(mine.bits.dtype), str(mine.element_type)).numpy()
+        equal |= np.isnan(own) & np.isnan(other)
+        equal |= (own == 0) & (other == 0) & ("num" in text)
+    return bool(equal.all())
+
+
+@pytest.mark.mlir
+def test_loops_of_mlir_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random programs on memrefs, beside mlir-runner after --convert-linalg-to-loops."""
+    cases = [generic(seed, memrefs=True, plain=True) for seed in range(200)]
+    for case, rows in zip(cases, run_loops([(case.text, case.arguments) for case in cases]), strict=True):
+        results = outcome(case, True)
+        assert results is not None
+        for value, row in zip(results, rows, strict=True):
+            assert same_numbers(value, row, case.text), case.text
+
+
+# --- orders -----------------------------------------------------------------------------------------------------------
+
+
+def reduction(combine: str, type_: str, element_first: bool = False, seed: int = 0) -> str:
+    """Write a reduction along the middle of three dimensions."""
+    pair = "%x, %acc" if element_first else "%acc, %x"
+    return f"""
+#in = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#out = affine_map<(d0, d1, d2) -> (d0, d2)>
+func.func @f(%a: tensor<?x?x?x{type_}>, %c: tensor<?x?x{type_}>) -> tensor<?x?x{type_}> {{
+  %0 = linalg.generic {{indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction", "parallel"]}}
+    ins(%a : tensor<?x?x?x{type_}>) outs(%c : tensor<?x?x{type_}>) {{
+  ^bb0(%x: {type_}, %acc: {type_}):
+    %s = {combine} {pair} : {type_}
+    linalg.yield %s : {type_}
+  }} -> tensor<?x?x{type_}>
+  return %0 : tensor<?x?x{type_}>
+}}
+"""
+
+
+def folded(name: str, first: hu.Value, rows: hu.Value, element_first: bool) -> hu.Value:
+    """Combine element by element with hu.eval."""
+    total = first
+    for row in range(rows.shape[1]):
+        pair = (rows[:, row], total) if element_first else (total, rows[:, row])
+        total = hu.eval(name, *pair)
+    return total
+
+
+SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1.0, -1.5], np.float32)
+
+
+@pytest.mark.parametrize("element_first", [False, True])
+@pytest.mark.parametrize("name", ["addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf", "subf"])
+def test_fold_in_sequence(name: str, element_first: bool) -> None:
+    """Each combination is rounded once, in order, with NaNs, infinities and zeros of both signs."""
+    rng = np.random.default_rng(1)
+    numbers = np.where(rng.random((3, 40, 7)) < 0.1, rng.choice(SPECIAL, (3, 40, 7)), rng.standard_normal((3, 40, 7)))
+    # Signalling NaNs too.
+    bits = numbers.astype(np.float32).view(np.uint32)
+    bits = np.where(rng.random(bits.shape) < 0.005, np.uint32(0x7F800123), bits)
+    rows, first = hu.Value.from_bits(bits, "f32"), hu.Value.from_bits(bits[:, 0] ^ np.uint32(1 << 31), "f32")
+    (found,) = hu.run(reduction(f"arith.{name}", "f32", element_first), rows, first)
+    assert found == folded(f"arith.{name}", first, rows, element_first)
+
+
+@pytest.mark.parametrize("name", ["addi", "muli", "andi", "xori", "maxsi", "minui", "subi"])
+def test_fold_of_integers(name: str) -> None:
+    """Wrapping integers of 8 bits."""
+    rng = np.random.default_rng(2)
+    rows = hu.Value.from_bits(rng.integers(0, 256, (2, 33, 5)).astype(np.uint8), "i8")
+    first = hu.Value.from_bits(rng.integers(0, 256, (2, 5)).astype(np.uint8), "i8")
+    (found,) = hu.run(reduction(f"arith.{name}", "i8"), rows, first)
+    assert found == folded(f"arith.{name}", first, rows, False)
+
+
+@pytest.mark.parametrize("order", ["sequential", "pairwise", "exact", "open"])
+@pytest.mark.parametrize("type_", ["f32", "bf16", "f8E5M2"])
+def test_reduction_order_of_a_profile(order: str, type_: str) -> None:
+    """The field `reduction_order` gives what `halfulp.sum` gives in that order."""
+    rng = np.random.default_rng(3)
+    rows = hu.convert(rng.standard_normal((2, 37, 3)) * 4, type_)
+    first = hu.convert(np.zeros((2, 3)), type_)
+    (found,) = hu.run(reduction("arith.addf", type_), rows, first, profile=hu.Profile(reduction_order=order))
+    expected = hu.sum(rows, axis=1, acc=type_, order=order)
+    assert np.array_equal(found.bits, expected.bits)
+
+
+def test_open_order_marks_what_depends_on_it() -> None:
+    """With `track_open`, sums of several terms in any order are unspecified."""
+    rows, first = hu.convert(np.ones((1, 3, 2)), "f32"), hu.convert(np.zeros((1, 2)), "f32")
+    profile = hu.Profile(reduction_order="open")
+    text = reduction("arith.addf", "f32")
+    (found,) = hu.run(text, rows, first, profile=profile, track_open=True)
+    assert unspecified(found) == [4, 4]
+    (found,) = hu.run(text, rows[:, :1], first, profile=profile, track_open=True)
+    assert unspecified(found) == [0, 0]
+
+
+# --- errors and corners -----------------------------------------------------------------------------------------------
+
+
+def test_division_by_zero_names_the_iteration(way: str) -> None:
+    """The report has the indices of the point and the operands."""
+    text = reduction("arith.divsi", "i32")
+    rows = np.array([[[1, 1], [2, 0]]], np.int32)
+    with pytest.raises(hu.UndefinedBehavior) as caught:
+        hu.run(text, rows, np.array([[8, 8]], np.int32))
+    assert "division by zero" in caught.value.message
+    assert "at iteration [0, 1, 1]" in caught.value.message
+    assert "lhs = 8, rhs = 0" in caught.value.message
+
+
+def test_shapes_that_do_not_fit(way: str) -> None:
+    """The report names both operands and both sizes."""
+    with pytest.raises(hu.UndefinedBehavior) as caught:
+        hu.run(reduction("arith.addf", "f32"), np.zeros((2, 3, 4), np.float32), np.zeros((2, 5), np.float32))
+    assert "dimension 2 of operand #0 has 4 elements, and dimension 1 of operand #1 has 5" in caught.value.message
+
+
+GATHER = """
+func.func @f(%t: tensor<?xf32>, %i: tensor<?xindex>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %i, %c0 : tensor<?xindex>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%i : tensor<?xindex>) outs(%e : tensor<?xf32>) {
+  ^bb0(%k: index, %o: f32):
+    %x = tensor.extract %t[%k] : tensor<?xf32>
+    linalg.yield %x : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+"""
+
+
+def test_gather(way: str) -> None:
+    """tensor.extract in a body takes another element at each point."""
+    table = np.arange(5, dtype=np.float32) * 10
+    (found,) = hu.run(GATHER, table, np.array([4, 0, 2]))
+    assert found.tolist() == [40, 0, 20]
+    with pytest.raises(hu.UndefinedBehavior, match=r"index \[-1\] is outside the shape 5.*at iteration \[1\]"):
+        hu.run(GATHER, table, np.array([4, -1, 9]))
+
+
+def on_memref(maps: tuple[str, str], body: str, sizes: tuple[int, int]) -> str:
+    """Write a generic on two parts of one memref, shifted by an element."""
+    one, other = maps
+    return f"""
+func.func @f(%m: memref<5xi32>) {{
+  %a = memref.subview %m[{sizes[0]}] [4] [1] : memref<5xi32> to memref<4xi32, strided<[1], offset: {sizes[0]}>>
+  %b = memref.subview %m[{sizes[1]}] [4] [1] : memref<5xi32> to memref<4xi32, strided<[1], offset: {sizes[1]}>>
+  linalg.generic {{indexing_maps = [affine_map<{one}>, affine_map<{other}>], iterator_types = ["parallel"]}}
+    ins(%a : memref<4xi32, strided<[1], offset: {sizes[0]}>>) outs(%b : memref<4xi32, strided<[1], offset: {sizes[1]}>>) {{
+  ^bb0(%x: i32, %o: i32):
+    {body}
+  }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("maps", "offsets", "expected"),
+    [
+        (("(i) -> (i)", "(i) -> (i)"), (0, 1), [1, 3, 6, 10, 15]),  # each sum is read by the next point
+        (("(i) -> (i)", "(i) -> (i)"), (1, 0), [3, 5, 7, 9, 5]),
+        (("(i) -> (i)", "(i) -> (i)"), (0, 0), [2, 4, 6, 8, 5]),
+        (("(i) -> (-i + 3)", "(i) -> (i)"), (0, 0), [5, 5, 8, 9, 5]),
+    ],
+)
+def test_operands_that_share_memory(
+    maps: tuple[str, str], offsets: tuple[int, int], expected: list[int], way: str
+) -> None:
+    """Elements are read and written in the order of the loops."""
+    buffer = hu.Buffer.from_numpy(np.arange(1, 6, dtype=np.int32))
+    body = "%s = arith.addi %x, %o : i32\n    linalg.yield %s : i32"
+    hu.run(on_memref(maps, body, offsets), buffer)
+    assert buffer.numpy().tolist() == expected
+
+
+def test_last_write_stays() -> None:
+    """Several points write one element: the last one in the order of the loops stays."""
+    text = """
+func.func @f(%a: tensor<2x3xi32>, %c: tensor<4xi32>, %d: tensor<2xi32>) -> (tensor<4xi32>, tensor<2xi32>) {
+  %0:2 = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i + j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "parallel"]}
+    ins(%a : tensor<2x3xi32>) outs(%c, %d : tensor<4xi32>, tensor<2xi32>) {
+  ^bb0(%x: i32, %o: i32, %p: i32):
+    linalg.yield %x, %x : i32, i32
+  } -> (tensor<4xi32>, tensor<2xi32>)
+  return %0#0, %0#1 : tensor<4xi32>, tensor<2xi32>
+}
+"""
+    given = np.array([[1, 2, 3], [4, 5, 6]], np.int32)
+    one, other = hu.run(text, given, np.zeros(4, np.int32), np.zeros(2, np.int32))
+    assert (one.tolist(), other.tolist()) == ([1, 4, 5, 6], [3, 6])
+
+
+def test_poison_stays_at_its_point(way: str) -> None:
+    """An element that was never written spoils the sum that it enters, and no other."""
+    text = """
+func.func @f(%x: tensor<2x3xf32>, %i: tensor<3xi32>) -> (tensor<3xi32>, tensor<2xf32>) {
+  %e = tensor.empty() : tensor<3xi32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%i : tensor<3xi32>) outs(%e : tensor<3xi32>) {
+  ^bb0(%k: i32, %o: i32):
+    %c = arith.constant 1 : i32
+    %s = arith.shli %c, %k : i32
+    linalg.yield %s : i32
+  } -> tensor<3xi32>
+  %f = tensor.empty() : tensor<2xf32>
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %g = tensor.insert %one into %f[%c1] : tensor<2xf32>
+  %1 = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<2x3xf32>) outs(%g : tensor<2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<2xf32>
+  return %0, %1 : tensor<3xi32>, tensor<2xf32>
+}
+"""
+    shifted, sums = hu.run(text, np.ones((2, 3), np.float32), np.array([3, 40, 4], np.int32))
+    assert shifted.poisoned.tolist() == [False, True, False]
+    assert sums.poisoned.tolist() == [True, False]
+    origin = shifted.origin(1)
+    assert origin is not None
+    assert (origin.op, origin.element) == ("arith.shli", (1,))
+    assert sums[1].item() == 4.0
+
+
+def test_no_points() -> None:
+    """A reduction of nothing gives the init; a parallel dimension without points gives nothing."""
+    text = reduction("arith.addf", "f32")
+    (found,) = hu.run(text, np.zeros((2, 0, 2), np.float32), np.full((2, 2), 3, np.float32))
+    assert found.tolist() == [[3, 3], [3, 3]]
+    (found,) = hu.run(text, np.zeros((0, 4, 2), np.float32), np.zeros((0, 2), np.float32))
+    assert found.shape == (0, 2)
+
+
+def test_too_many_points() -> None:
+    """A space too large to walk is refused at once."""
+    text = """
+func.func @f(%a: tensor<100000xi8>, %b: tensor<100000xi8>, %c: tensor<100000xi8>, %o: tensor<i8>) -> tensor<i8> {
+  %0 = linalg.generic {
+      indexing_maps = [affine_map<(i, j, k) -> (i)>, affine_map<(i, j, k) -> (j)>, affine_map<(i, j, k) -> (k)>,
+                       affine_map<(i, j, k) -> ()>],
+      iterator_types = ["reduction", "reduction", "reduction"]}
+    ins(%a, %b, %c : tensor<100000xi8>, tensor<100000xi8>, tensor<100000xi8>) outs(%o : tensor<i8>) {
+  ^bb0(%x: i8, %y: i8, %z: i8, %p: i8):
+    %s = arith.addi %p, %x : i8
+    linalg.yield %s : i8
+  } -> tensor<i8>
+  return %0 : tensor<i8>
+}
+"""
+    columns = [np.zeros(100_000, np.int8)] * 3
+    with pytest.raises(hu.LimitExceeded, match="ran more than"):
+        hu.run(text, *columns, np.zeros((), np.int8))
