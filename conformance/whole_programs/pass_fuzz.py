@@ -321,7 +321,7 @@ def compare(
 def inputs_of(module: Module, seed: int, kind: ProgramKind) -> Inputs:
     """Return the inputs with which a program runs: all if there are few, else corners and random values."""
     memory = any(name.startswith("memref.") for name in _ops(module))
-    return Inputs(kind.memory_inputs if memory else kind.inputs, seed, max_steps=kind.max_steps)
+    return Inputs(kind.memory_inputs if memory else kind.inputs, seed, max_steps=kind.max_steps, samples=kind.samples)
 
 
 def _ops(module: Module) -> Counter[str]:

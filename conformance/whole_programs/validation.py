@@ -115,7 +115,7 @@ class Inputs:
 
     ``given``: these; None to generate ``count`` of them, or all if there are few. ``vscale``: the factor of the size of
     scalable vectors. ``assumptions``: ranges of arguments, with those in the function's attribute. ``unknown``: makes
-    the unknown functions that stand for ops that no dialect has and for declarations.
+    the unknown functions that stand for ops that no dialect has and for declarations. ``samples``: never all inputs.
     """
 
     count: int = 1000
@@ -125,6 +125,7 @@ class Inputs:
     given: Arguments | None = None
     max_steps: int = MAX_STEPS
     unknown: UnknownFunctions | None = None
+    samples: bool = False
 
     def of(self, function: Operation, samples: bool = False) -> Arguments:
         """Return the inputs of a function; ``samples``: never all. Raises HalfulpError if there are none."""
@@ -135,7 +136,7 @@ class Inputs:
         domains = {k: trip_counts(ty.element_type(types[k])) for k in bounds if not isinstance(types[k], ty.ShapedType)}
         assumptions = (*assumptions_of(function), *self.assumptions)
         domains |= assumed_domains(function, types, assumptions)
-        bits = None if samples else EXHAUSTIVE_BITS
+        bits = None if samples or self.samples else EXHAUSTIVE_BITS
         choices = (*CHOICES, *sizes_within(function))
         scaled = scaled_sizes(function)
         made = generated(

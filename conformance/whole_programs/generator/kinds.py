@@ -16,19 +16,20 @@ class ProgramKind:
 
     ``functions``: yields some of a seed, from a number on. ``inputs``: the number of inputs of a program that does not
     run on all of them; ``memory_inputs``: the same for a program with memory, which runs on one input after the other.
-    ``max_steps``: most steps of one run.
+    ``max_steps``: most steps of one run. ``samples``: no program runs on all of its inputs.
     """
 
     functions: Callable[[int, int, int], Iterator[RandomFunction]]
     inputs: int
     memory_inputs: int
     max_steps: int
+    samples: bool = False
 
 
 KINDS: Mapping[str, ProgramKind] = MappingProxyType(
     {
         "mixed": ProgramKind(random_functions, inputs=500, memory_inputs=40, max_steps=3_000),
-        "structured": ProgramKind(structured_functions, inputs=6, memory_inputs=6, max_steps=100_000),
+        "structured": ProgramKind(structured_functions, inputs=4, memory_inputs=4, max_steps=100_000, samples=True),
     }
 )
 """Kinds by name: ``mixed`` has scalars with control flow, memory, vectors and tensors; all its loops are short.
