@@ -132,7 +132,7 @@ func.func @main() -> i8 {
     assert alloc.results[0].origins[0].op == "memref.alloc"
     assert alloc.births[0].count == 20
     assert free.operands[0].text == f"20xi8={' '.join(['poison'] * 8)} ..."
-    assert load.operands[0].text == "(freed at <string>:4:3)"
+    assert load.operands[0].text == "(freed by memref.dealloc at <string>:4:3)"
     assert isinstance(traced.error, hu.UndefinedBehavior)
     assert "html" in traced.html()
 
