@@ -91,8 +91,8 @@ def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], se
         reason = _no_lanes(type_)
         if reason is not None:
             raise Unsupported(
-                f"a batch runs functions on scalars, tensors, vectors and memrefs, but {name} has an argument or result "
-                f"of type '{type_}', {reason}",
+                f"a batch runs functions on scalars, tensors, vectors and memrefs, but {name} has an argument or "
+                f"result of type '{type_}', {reason}",
                 location=function.location,
                 hint="leave out batch=True (--batch)",
             )

@@ -169,7 +169,8 @@ class LanePart(Allocation):
         return self.heap.text(number) if number else None
 
     @freed.setter
-    def freed(self, text: str) -> None:
+    def freed(self, text: str | None) -> None:
+        assert text is not None
         self.heap.free(self.begin, text)
 
 

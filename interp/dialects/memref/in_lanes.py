@@ -69,9 +69,7 @@ def _numbers(op: Operation, run: Run, slots: Slots, settings: Settings) -> list[
     return found
 
 
-def _places(
-    op: Operation, run: Run, buffer: LaneBuffer | Buffer, indices: Sequence[Any]
-) -> npt.NDArray[np.int64] | np.int64 | int:
+def _places(op: Operation, run: Run, buffer: LaneBuffer | Buffer, indices: Sequence[Any]) -> npt.NDArray[np.int64]:
     """Return the place of an element in each lane. Raises UndefinedBehavior for one outside of the memref."""
     lanes = len(run.lanes or ())
     for axis, (index, size) in enumerate(zip(indices, buffer.shape, strict=True)):
@@ -85,7 +83,8 @@ def _places(
             raise _failed(op, run, f"index {first} is outside the shape {spell_shape(buffer.shape)}", outside)
     if isinstance(buffer, LaneBuffer):
         return buffer.places(indices)
-    return buffer.offset + sum(index * stride for index, stride in zip(indices, buffer.strides, strict=True))
+    place = buffer.offset + sum(index * stride for index, stride in zip(indices, buffer.strides, strict=True))
+    return np.asarray(place, np.int64)
 
 
 # --- elements ---------------------------------------------------------------------------------------------------------
@@ -97,7 +96,7 @@ def load(op: Operation, settings: Settings) -> Function:
 
     def load_elements(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = _memref(op, run, slots[0], 0)
-        places = np.asarray(_places(op, run, buffer, _numbers(op, run, slots[1:], settings)), np.int64)
+        places = _places(op, run, buffer, _numbers(op, run, slots[1:], settings))
         memory = buffer.memory if isinstance(buffer, LaneBuffer) else buffer.allocation
         return (load_at(memory, places, type_, run.origins),)
 
@@ -110,7 +109,7 @@ def store(op: Operation, settings: Settings) -> Function:
 
     def store_elements(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = _memref(op, run, slots[1], 1)
-        places = np.asarray(_places(op, run, buffer, _numbers(op, run, slots[2:], settings)), np.int64)
+        places = _places(op, run, buffer, _numbers(op, run, slots[2:], settings))
         memory = buffer.memory if isinstance(buffer, LaneBuffer) else buffer.allocation
         value = lift(slots[0], type_)
         if places.ndim and not over_lanes(value):
@@ -128,9 +127,9 @@ def _each(op: Operation, function: Function) -> Function:
     """Return the function that calls another one for each lane."""
     types = [result.type for result in op.results]
 
-    def one_by_one(run: Run, slots: Slots) -> tuple[Any, ...]:
+    def one_by_one(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
         assert isinstance(run, LaneRun)
-        return run.each(function, tuple(slots), types)
+        return run.each(function, slots, types)
 
     return one_by_one
 
@@ -143,7 +142,7 @@ def allocate(op: Operation, settings: Settings) -> Function:
     def make(run: Run, slots: Slots) -> tuple[Any, ...]:
         assert run.lanes is not None
         if any(slot.__class__ is not int for slot in slots):
-            return each(run, slots)
+            return each(run, tuple(slots))
         try:
             plan = plan_of(op, type_, _numbers(op, run, slots, settings), settings)
             check_allocation(type_, (len(run.lanes), plan.size), settings)
@@ -172,7 +171,7 @@ def free(op: Operation, settings: Settings) -> Function:
             if (made == made[0]).all() and buffer.memory.text(int(made[0])) in FREED_BY_DEALLOC:
                 buffer.memory.free(buffer.begins, text)
                 return ()
-        return each(run, slots)
+        return each(run, tuple(slots))
 
     return release
 
@@ -215,7 +214,7 @@ def view(build: Build) -> Build:
         def view_memory(run: Run, slots: Slots) -> tuple[Any, ...]:
             buffer, *rest = slots
             if not isinstance(buffer, LaneBuffer) or any(map(over_lanes, rest)) or not buffer.is_alike:
-                return each(run, slots)
+                return each(run, tuple(slots))
             first = buffer.of_lane(0)
             try:
                 results = function(run, (first, *rest))
