@@ -25,6 +25,7 @@ MODULES: Mapping[str, str] = {
     "ub": f"{_ROOT}.ub",
     "vector": f"{_ROOT}.vector.ops",
     "affine": f"{_ROOT}.affine.ops",
+    "gpu": f"{_ROOT}.gpu",
     "iree_codegen": f"{_ROOT}.iree_codegen.ops",
     "iree_cpu": f"{_ROOT}.iree_cpu",
     "iree_gpu": f"{_ROOT}.iree_gpu",
