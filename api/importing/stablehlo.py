@@ -12,8 +12,8 @@ def from_stablehlo(source: Source, *, name: str | None = None) -> Module:
     """Return a program in StableHLO as a module of linalg on tensors.
 
     ``source``: a path, text or bytes, as `load` takes them: StableHLO as text, or what ``iree-import-onnx`` prints. A
-    portable artifact is bytecode: ``jax.export.deserialize(data).mlir_module()`` is its text. ``name``: the file name in
-    locations and errors.
+    portable artifact is bytecode: ``jax.export.deserialize(data).mlir_module()`` is its text. ``name``: the name of the
+    file in locations and errors.
 
     IREE's compiler lowers it (``iree-compile --compile-to=input``), and IREE's wrappers are taken off. The lowering is
     IREE's: it decides the order of additions and the type of each sum, and it replaces some functions by polynomials.
