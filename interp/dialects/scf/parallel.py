@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from halfulp.interp.dialects.indices import numbers, undefined
+from halfulp.interp.dialects.regions import points_loop
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, Region
 from halfulp.interp.run.control import Compiler, moves
@@ -102,58 +103,14 @@ def points(op: Operation, slots: Slots, bounds: Sequence[int], compiler: Compile
 
 def parallel(op: Operation, compiler: Compiler) -> Action:
     """Return the action of scf.parallel."""
-    body = compiler.block(op.regions[0].blocks[0])
-    variables = body.arguments
-    bounds = compiler.slots(op.operands[: 3 * len(variables)])
-    results = compiler.slots(op.results)
-    begin_carrying = moves(compiler.slots(op.operands[3 * len(variables) :]), results)
-    finish = compiler.resume(op)(results)
-    state = compiler.hidden_slot()
-    mask = (1 << compiler.settings.index_width) - 1
-    at_end: Action | None = None
+    rank = len(op.regions[0].blocks[0].arguments)
+    bounds, results = compiler.slots(op.operands[: 3 * rank]), compiler.slots(op.results)
+    begin_carrying = moves(compiler.slots(op.operands[3 * rank :]), results)
 
-    def yielding(sources: Sequence[int]) -> Action:
-        nonlocal at_end
-        at_end = following
-        return following
+    def within(slots: Slots) -> Iterator[tuple[int, ...]]:
+        return points(op, slots, bounds, compiler)
 
-    def following(frame: Frame) -> Segment | None:
-        slots = frame.slots
-        point = next(slots[state], None)
-        if point is None:
-            return finish(frame)
-        for variable, position in zip(variables, point, strict=True):
-            slots[variable] = position & mask
-        return body
-
-    compiler.region(op.regions[0], yielding)
-
-    def begin(frame: Frame) -> Segment | None:
-        slots = frame.slots
-        slots[state] = points(op, slots, bounds, compiler)
-        for move in begin_carrying:
-            move(slots)
-        return following(frame)
-
-    if body.control is not at_end:
-        return begin
-    steps, cost, last = body.steps, body.cost, body.op
-
-    def loop(frame: Frame) -> Segment | None:
-        """Run all points at once. It is for bodies that pass no control on, and without listeners."""
-        slots = frame.slots
-        run = slots[0]
-        for point in points(op, slots, bounds, compiler):
-            run.steps -= cost
-            if run.steps < 0:
-                raise run.out_of_steps(last)
-            for variable, position in zip(variables, point, strict=True):
-                slots[variable] = position & mask
-            for step in steps:
-                step(slots)
-        return finish(frame)
-
-    return loop
+    return points_loop(op, compiler, within, begin_carrying, lambda sources: (), results)
 
 
 def reduce(op: Operation, compiler: Compiler) -> Action:
