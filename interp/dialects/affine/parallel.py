@@ -186,7 +186,7 @@ def verify(op: Operation) -> str | None:
             return "invalid reduction attribute"
         if not _combines(ATOMIC_KIND.names[kind], result.type):
             return "result type cannot match reduction attribute"
-    if len(op.operands) != _inputs(_map(op, "lower")) + _inputs(_map(op, "upper")):
+    if len(op.operands) < _inputs(_map(op, "lower")) + _inputs(_map(op, "upper")):
         return "operand count must match with affine map dimension and symbol count"
     return None
 
