@@ -51,7 +51,7 @@ def _on_buffers(op: Operation, compiler: Compiler) -> Action:
     slots_of = compiler.slots(op.operands)
     outside = [(slot, type_) for slot, _, type_ in compiled.body.outside]
     inputs = len(structure.inputs)
-    after = compiler.after()
+    finish = compiler.resume(op)(())
     otherwise = _by_points(op, compiler)
 
     def action(frame: Frame) -> Segment | None:
@@ -75,7 +75,7 @@ def _on_buffers(op: Operation, compiler: Compiler) -> Action:
         for buffer, value in zip(buffers[inputs:], produced, strict=True):
             assert buffer is not None
             buffer.store(value, run.origins)
-        return after
+        return finish(frame)
 
     return action
 
