@@ -21,6 +21,7 @@ from halfulp.interp.values.value import Value
 Block = tuple[slice, ...]
 """A part of the space: a range of indices for each dimension, in the order of the arrays' axes."""
 
+AT_ONCE = 1 << 18  # indices that are checked together
 MANY = 1 << 62
 """A bound on indices: what may lie beyond it is computed on Python integers."""
 
@@ -62,25 +63,35 @@ def _check_range(op: Operation, operand: int, axis: int, expr: AffineExpr, sizes
         point = [count - 1 if (end < 0) == (low < 0) and end else 0 for end, count in zip(ends, sizes, strict=True)]
         index = low if low < 0 else high
     else:
-        used = sorted(dimensions_of(expr))
-        grids = np.meshgrid(*(np.arange(sizes[d]) for d in used), indexing="ij", sparse=True)
         try:
-            found = np.asarray(_values(expr, dict(zip(used, grids, strict=True)), sizes))
+            found = _outside(expr, sizes, size)
         except ZeroDivisionError:
             raise undefined(op, f"the map of operand #{operand} divides by zero") from None
-        wrong = np.broadcast_to((found < 0) | (found >= size), tuple(sizes[d] for d in used))
-        if not wrong.any():
+        if found is None:
             return
-        place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-        point = [0] * len(sizes)
-        for dimension, at_ in zip(used, place, strict=True):
-            point[dimension] = int(at_)
-        index = int(np.broadcast_to(found, wrong.shape)[place])
+        index, point = found
     raise undefined(
         op,
         f"index {index} is outside dimension {axis} of operand #{operand}, which has {size} elements, at iteration "
         f"{point}",
     )
+
+
+def _outside(expr: AffineExpr, sizes: tuple[int, ...], size: int) -> tuple[int, list[int]] | None:
+    """Return the first index that is not below a size, and its point; None if there is none."""
+    used = sorted(dimensions_of(expr))
+    for block in blocks([sizes[d] for d in used], AT_ONCE):
+        grids = np.meshgrid(*(np.arange(part.start, part.stop) for part in block), indexing="ij", sparse=True)
+        shape = tuple([part.stop - part.start for part in block])
+        found = np.broadcast_to(_values(expr, dict(zip(used, grids, strict=True)), sizes), shape)
+        wrong = (found < 0) | (found >= size)
+        if wrong.any():
+            place = np.unravel_index(int(np.argmax(wrong)), shape)
+            point = [0] * len(sizes)
+            for dimension, part, index in zip(used, block, place, strict=True):
+                point[dimension] = part.start + int(index)
+            return int(found[place]), point
+    return None
 
 
 def dimensions_of(expr: AffineExpr) -> set[int]:
@@ -203,9 +214,10 @@ def _strided(array: npt.NDArray[Any], over: int, terms: Sequence[Any], space: Sp
     trailing = array.shape[over + rank :]
     used = [any(factors[d] for factors, _ in terms) for d in space.order]
     shape = [space.sizes[d] if use else 1 for d, use in zip(space.order, used, strict=True)]
+    own = array.strides[over : over + rank]
     strides = [
-        sum(factors[d] * stride for (factors, _), stride in zip(terms, array.strides[over : over + rank], strict=True))
-        for d in space.order
+        sum(factors[d] * stride for (factors, _), stride in zip(terms, own, strict=True)) if size > 1 else 0
+        for d, size in zip(space.order, shape, strict=True)
     ]
     lanes = array.shape[:over] or (1,) * space.lead
     lane_strides = array.strides[:over] or (0,) * space.lead
