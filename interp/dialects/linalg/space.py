@@ -14,7 +14,7 @@ from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.linalg.rules import loop_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, evaluated, linear
+from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, evaluated, linear
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.values.value import Value
 
@@ -64,6 +64,9 @@ def _check_range(op: Operation, operand: int, axis: int, expr: AffineExpr, sizes
         index = low if low < 0 else high
     else:
         try:
+            low, high = _range(expr, sizes)
+            if low >= 0 and high < size:
+                return
             found = _outside(expr, sizes, size)
         except ZeroDivisionError:
             raise undefined(op, f"the map of operand #{operand} divides by zero") from None
@@ -75,6 +78,20 @@ def _check_range(op: Operation, operand: int, axis: int, expr: AffineExpr, sizes
         f"index {index} is outside dimension {axis} of operand #{operand}, which has {size} elements, at iteration "
         f"{point}",
     )
+
+
+def _range(expr: AffineExpr, sizes: tuple[int, ...]) -> tuple[int, int]:
+    """Return bounds on the values of an expression, which it need not reach. Raises ZeroDivisionError."""
+    if isinstance(expr, Dimension):
+        return 0, sizes[expr.position] - 1
+    if not isinstance(expr, Binary):
+        value = evaluated(expr, ())
+        return value, value
+    one, other = _range(expr.lhs, sizes), _range(expr.rhs, sizes)
+    if expr.operator == "mod" and other[0] > 0:
+        return (0, other[1] - 1) if one[0] < 0 or one[1] >= other[0] else one
+    ends = [evaluated(Binary(expr.operator, AffineConstant(a), AffineConstant(b)), ()) for a in one for b in other]
+    return min(ends), max(ends)
 
 
 def _outside(expr: AffineExpr, sizes: tuple[int, ...], size: int) -> tuple[int, list[int]] | None:
@@ -96,14 +113,9 @@ def _outside(expr: AffineExpr, sizes: tuple[int, ...], size: int) -> tuple[int, 
 
 def dimensions_of(expr: AffineExpr) -> set[int]:
     """Return the dimensions that an expression depends on."""
-    if isinstance(expr, Dimension):
-        return {expr.position}
-    return {
-        dimension
-        for part in (getattr(expr, "lhs", None), getattr(expr, "rhs", None))
-        if part is not None
-        for dimension in dimensions_of(part)
-    }
+    if isinstance(expr, Binary):
+        return dimensions_of(expr.lhs) | dimensions_of(expr.rhs)
+    return {expr.position} if isinstance(expr, Dimension) else set()
 
 
 def _values(expr: AffineExpr, grids: dict[int, Any], sizes: tuple[int, ...]) -> Any:
@@ -119,14 +131,12 @@ def _largest(expr: AffineExpr, sizes: tuple[int, ...]) -> int:
     """Return a bound on the magnitude of an expression and of all its parts. Raises ZeroDivisionError."""
     if isinstance(expr, Dimension):
         return sizes[expr.position]
-    left, right = getattr(expr, "lhs", None), getattr(expr, "rhs", None)
-    if left is None or right is None:
-        return abs(int(getattr(expr, "value", 0)))
-    one, other = _largest(left, sizes), _largest(right, sizes)
-    operator = getattr(expr, "operator", "")
-    if operator in ("floordiv", "ceildiv", "mod") and not other:
+    if not isinstance(expr, Binary):
+        return abs(int(evaluated(expr, ())))
+    one, other = _largest(expr.lhs, sizes), _largest(expr.rhs, sizes)
+    if expr.operator not in ("+", "*") and not other:
         raise ZeroDivisionError
-    return one * other if operator == "*" else one + other + 1
+    return one * other if expr.operator == "*" else one + other + 1
 
 
 class Space(NamedTuple):
