@@ -22,7 +22,7 @@ from halfulp.semantics.poison import Origin
 
 Slots = Sequence[Any]
 
-_FREED_BY_DEALLOC = ("memref.alloc", "memref.realloc")
+_FREED_BY_DEALLOC = ("memref.alloc", "memref.realloc", "bufferization.clone", "bufferization.to_buffer")
 _PAGE = 4096
 
 
@@ -77,7 +77,7 @@ def scope(op: Operation, compiler: Compiler) -> Action:
     return passing((), compiler.region(op.regions[0], compiler.resume(op)))
 
 
-def _release(op: Operation, buffer: Buffer) -> None:
+def give_back(op: Operation, buffer: Buffer) -> None:
     """Free the memory of a buffer. Raises UndefinedBehavior unless memref.alloc made it."""
     memory = buffer.allocation
     if memory.source not in _FREED_BY_DEALLOC:
@@ -92,7 +92,7 @@ def free(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.dealloc, for what memref.alloc returned, perhaps cast, once."""
 
     def release(run: Run, slots: Slots) -> tuple[Any, ...]:
-        _release(op, living(op, slots[0], 0))
+        give_back(op, living(op, slots[0], 0))
         return ()
 
     return release
@@ -111,7 +111,7 @@ def reallocate(op: Operation, settings: Settings) -> Function:
         kept = (min(size, old.shape[0]),)
         part = ty.MemRefType(kept, type_.element)
         elements = old.part(part, old.offset, kept, old.strides).load(origins=run.origins)
-        _release(op, old)
+        give_back(op, old)
         made.part(part, 0, kept, (1,)).store(elements, run.origins)
         return (made,)
 
