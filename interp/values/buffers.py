@@ -29,7 +29,8 @@ MOST_BYTES = 1 << 28
 CALLER = "the caller"
 """The source of memory that comes from outside the program."""
 
-_GAP = Origin("memory", "", "an element of memory between those of a buffer was never written")
+GAP = Origin("memory", "", "an element of memory between those of a buffer was never written")
+"""The origin of poison in memory from outside."""
 
 
 class Allocation:
@@ -417,7 +418,7 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
         )
     memory = Allocation(type_.element, high)
     if len(memory) > prod(value.shape):
-        memory.spoil(_GAP, Origins())
+        memory.spoil(GAP, Origins())
     buffer = Buffer(type_, memory, offset, value.shape, strides)
     buffer.store(value)
     if not is_injective(value.shape, strides) and buffer.load(value.type) != value:
