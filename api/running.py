@@ -128,7 +128,8 @@ def _no_lanes(type_: ty.Type) -> str | None:
         return "which does not say whether an array has an axis over lanes"
     if isinstance(element, ty.UniformQuantizedType) and element.along_axes:
         return "whose scales go with axes"
-    return "which is carried, not computed with" if element_width(element) is None else None
+    part = element.element if isinstance(element, ty.ComplexType) else element
+    return "which is carried, not computed with" if element_width(part) is None else None
 
 
 def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None) -> Value | Buffer:
@@ -152,11 +153,12 @@ def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None)
     element = ty.element_type(type_)
     if isinstance(argument, Value):
         rank = len(argument.shape)
-    elif isinstance(argument, bool | int | float):
+    elif isinstance(argument, bool | int | float | complex):
         rank = 0
     else:
         argument = as_array(argument, what)
-        rank = argument.ndim - (0 if argument.dtype == object else len(code_layout(element)[1]))
+        whole = argument.dtype == object or argument.dtype.kind == "c"
+        rank = argument.ndim - (0 if whole else len(code_layout(element)[1]))
     if rank == len(shape):
         return to_value(argument, type_, what, vscale)
     value = to_value(argument, ty.TensorType((None, *shape), element), what)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
+from halfulp.conformance.corpora.answers import Answers
 from halfulp.conformance.oracles.jit import library
 from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import Tool, find_tool, run_bounded
@@ -35,22 +33,22 @@ _DUMPS = ("--mlir-print-ir-after-all", "--mlir-print-ir-module-scope", "--mlir-d
 
 @dataclass(frozen=True)
 class LitTools:
-    """mlir-opt, mlir-runner and FileCheck, and the folder ``cache`` for what they answer."""
+    """mlir-opt, mlir-runner and FileCheck, and what they have answered."""
 
     opt: Tool
     runner: Tool
     check: Tool
-    cache: Path
+    answers: Answers
 
     def substitutions(self, test: Path) -> dict[str, str]:
         """Return the words that lit replaces in the RUN lines of a test."""
         libraries = {word: library(self.runner, name) for word, name in LIBRARIES.items()}
-        return {**libraries, "%s": str(test), "%S": str(test.parent), "%t": str(self.cache / "output.tmp")}
+        return {**libraries, "%s": str(test), "%S": str(test.parent), "%t": str(self.answers.folder / "output.tmp")}
 
     def passes(self, line: str, test: Path) -> bool:
         """Tell whether the real tools pass a RUN line."""
         check = f'{shlex.quote(self.check.path)} "$@"'
-        return bool(self._kept(["line", line, test.read_text()], lambda: self._shell(line, check)[0] == 0))
+        return bool(self.answers.kept(["line", line, test.read_text()], lambda: self._shell(line, check)[0] == 0))
 
     def printed(self, line: str) -> str:
         """Return what a RUN line gives to FileCheck."""
@@ -64,7 +62,7 @@ class LitTools:
         """
         found: list[tuple[str, str]] = []
         for flags in commands:
-            dumps = self._kept(["dumps", list(flags), text], partial(self._dumps, flags, text))
+            dumps = self.answers.kept(["dumps", list(flags), text], partial(self._dumps, flags, text))
             for name, group in groupby(dumps, lambda pair: pair[0]):
                 *_, (_, dump) = group
                 if _LLVM.search(dump):
@@ -105,21 +103,9 @@ class LitTools:
         _, *parts = _DUMP.split(said)
         return list(zip(parts[::2], parts[1::2], strict=True))
 
-    def _kept(self, question: Any, ask: Callable[[], Any]) -> Any:
-        """Return an answer from the folder, or ask and keep it."""
-        key = hashlib.sha256(json.dumps([self.opt.version, question]).encode()).hexdigest()
-        path = self.cache / key
-        if not path.exists():
-            path.write_text(json.dumps(ask()))
-        return json.loads(path.read_text())
-
 
 def find_lit_tools(cache: Path) -> LitTools:
-    """Find the tools. Raises Unavailable with the reason."""
-    cache.mkdir(parents=True, exist_ok=True)
-    return LitTools(
-        find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22"),
-        find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22"),
-        find_tool("FileCheck", "HALFULP_FILECHECK", ""),
-        cache,
-    )
+    """Find the tools. ``cache``: the folder for their answers. Raises Unavailable with the reason."""
+    opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
+    runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
+    return LitTools(opt, runner, find_tool("FileCheck", "HALFULP_FILECHECK", ""), Answers(cache, opt.version))

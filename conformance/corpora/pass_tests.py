@@ -10,7 +10,6 @@ through one command. So a test with 10 functions and the line ``mlir-opt %s | ml
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import re
 import sys
@@ -26,6 +25,7 @@ from pathlib import Path
 
 from halfulp.conformance.comparing.compare import Verdict
 from halfulp.conformance.comparing.divergences import cancellations, divergences
+from halfulp.conformance.corpora.answers import Answers
 from halfulp.conformance.corpora.fuzz_text import OutOfTime, stopped_after
 from halfulp.conformance.corpora.pass_results import RECORDED, summarised, write_record
 from halfulp.conformance.corpora.run_lines import Stage, run_lines
@@ -91,22 +91,18 @@ class Cached:
 
     def __init__(self, tool: Tool, folder: Path) -> None:
         self.tool = tool
-        self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        self._answers = Answers(folder, tool.version)
 
     def run(self, flags: Sequence[str], text: str) -> tuple[str, str]:
         """Return what it prints, and the error if it fails."""
-        key = hashlib.sha256(json.dumps([self.tool.version, list(flags), text]).encode()).hexdigest()
-        path = self.folder / key
-        if path.exists():
-            printed, failed = json.loads(path.read_text())
-            return printed, failed
-        try:
-            printed, failed = self.tool.run(list(flags), text, SECONDS), ""
-        except OracleError as error:
-            printed, failed = "", f"{error.kind}: {error}"
-        path.write_text(json.dumps([printed, failed]))
+        printed, failed = self._answers.kept([list(flags), text], partial(self._run, flags, text))
         return printed, failed
+
+    def _run(self, flags: Sequence[str], text: str) -> tuple[str, str]:
+        try:
+            return self.tool.run(list(flags), text, SECONDS), ""
+        except OracleError as error:
+            return "", f"{error.kind}: {error}"
 
     def pipeline(self, stage: Stage) -> PassPipeline:
         """Return the passes of a command as a pipeline."""

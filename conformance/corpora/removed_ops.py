@@ -29,7 +29,7 @@ def in_mlir_22(text: str) -> str:
         """Return what makes an index of the position, and the index."""
         if match["index"] is None or match["kind"] == "index":
             return "", match["index"] or ""
-        made = f"{match['result']}_place"
+        made = f"%place_{match['result'][1:]}"
         return f"{made} = arith.index_cast {match['index']} : {match['kind']} to index ", made
 
     def insert(match: re.Match[str]) -> str:

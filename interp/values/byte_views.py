@@ -46,6 +46,7 @@ class Bytes(Allocation):
         base = base.root
         self._base: Allocation = base
         self.first = first
+        self.log = None
         self._rows = (count, size)
         dtype, trailing = code_layout(element)
         self.bits = self._part(base.bits).view(dtype).reshape(count, *trailing)

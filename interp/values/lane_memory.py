@@ -117,6 +117,7 @@ class LanePart(Allocation):
     def __init__(self, heap: LaneHeap, begin: int, end: int, blocks: tuple[Block, ...]) -> None:
         self.heap = heap
         self.blocks = blocks
+        self.log = None
         self.begin = begin
         self.end = end
         self.bits = heap.bits[begin:end]

@@ -1,7 +1,8 @@
 """The functions of mlir-runner's libraries that programs declare and call: printMemrefF32, printNewline and others.
 
 They print what the libraries ``libmlir_runner_utils`` and ``libmlir_c_runner_utils`` of MLIR 22 print, except for
-addresses: halfulp has none, and prints `ADDRESS` for each. A memref may also be a tensor, as before bufferization.
+addresses: halfulp has none, and prints `ADDRESS` for each. A memref may also be a tensor, as before bufferization. The
+functions that tell the time return 0, so that a program has the same results in each run.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ _SCALARS = {
     "printF64": (ty.F("f64"), ty.F("f64")),
 }
 """The types of the arguments, and as which they are printed."""
+_CLOCKS: Mapping[str, float | int] = {"rtclock": 0.0, "nanoTime": 0}
+"""Functions that tell the time, and what they return here."""
 _TOLERANCES: Mapping[str, tuple[type[np.floating[Any]], float]] = {
     "F32": (np.float32, 1e-6),
     "F64": (np.float64, 1e-12),
@@ -192,6 +195,10 @@ def _print_scalar(type_: ty.Type, call: Operation, settings: Settings) -> Extern
     return print_
 
 
+def _tell_time(now: float | int, call: Operation, settings: Settings) -> External:
+    return lambda: now
+
+
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
@@ -209,6 +216,8 @@ def _functions() -> Iterable[tuple[str, tuple[tuple[Accepts, ...], Make]]]:
         yield name, ((), partial(_print_text, text))
     for name, (taken, shown) in _SCALARS.items():
         yield name, ((taken.__eq__,), partial(_print_scalar, shown))
+    for name, now in _CLOCKS.items():
+        yield name, ((), partial(_tell_time, now))
     for element in _ELEMENTS:
         memref = _memref_of(element)
         yield f"printMemref{element}", ((memref,), partial(_print_memref, "Unranked Memref"))

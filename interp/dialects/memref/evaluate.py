@@ -137,7 +137,7 @@ def store(op: Operation, settings: Settings) -> Function:
     def store_element(run: Run, slots: Slots) -> tuple[Any, ...]:
         place = element_place(op, slots, 1, swizzled, settings)
         memory, element = slots[1].allocation, slots[0]
-        if plain and element.__class__ is int:
+        if plain and element.__class__ is int and memory.log is None:
             try:
                 memory.bits[place] = element
             except ValueError:

@@ -183,7 +183,7 @@ def global_memory(op: Operation, compiler: Compiler) -> Function:
 
     def get_memory(run: Run, slots: Slots) -> tuple[Any, ...]:
         assert isinstance(run, LaneRun)
-        (initial,) = shared(run, slots)
+        (initial,) = shared(run, ())
         if initial.allocation.constant:
             return (initial,)
         key = "global", initial.allocation

@@ -22,7 +22,7 @@ from halfulp.semantics.poison import Origin
 
 Slots = Sequence[Any]
 
-FREED_BY_DEALLOC = ("memref.alloc", "memref.realloc")
+FREED_BY_DEALLOC = ("memref.alloc", "memref.realloc", "bufferization.clone", "bufferization.to_buffer")
 """What makes memory that memref.dealloc frees."""
 _PAGE = 4096
 
@@ -102,7 +102,7 @@ def freeing(op: Operation) -> str:
     return f"{op.name}{f' at {place}' if place else ''}"
 
 
-def _release(op: Operation, buffer: Buffer) -> None:
+def give_back(op: Operation, buffer: Buffer) -> None:
     """Free the memory of a buffer. Raises UndefinedBehavior unless memref.alloc made it."""
     memory = buffer.allocation
     if memory.source not in FREED_BY_DEALLOC:
@@ -116,7 +116,7 @@ def free(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.dealloc, for what memref.alloc returned, perhaps cast, once."""
 
     def release(run: Run, slots: Slots) -> tuple[Any, ...]:
-        _release(op, living(op, slots[0], 0))
+        give_back(op, living(op, slots[0], 0))
         return ()
 
     return release
@@ -134,7 +134,7 @@ def reallocate(op: Operation, settings: Settings) -> Function:
         kept = (min(size, old.shape[0]),)
         part = ty.MemRefType(kept, type_.element)
         elements = old.part(part, old.offset, kept, old.strides).load(origins=run.origins)
-        _release(op, old)
+        give_back(op, old)
         made.part(part, 0, kept, (1,)).store(elements, run.origins)
         return (made,)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from halfulp.conformance.corpora.answers import Answers
 from halfulp.conformance.corpora.integration_tests import output, results
 from halfulp.conformance.corpora.lit_tools import LitTools
 from halfulp.conformance.oracles.tool import Tool, find_tool
@@ -45,7 +45,7 @@ def test_a_line_passes_by_the_real_tools_and_here(tmp_path: Path) -> None:
     check.write_text('#!/bin/sh\nfor flag; do [ "$flag" != --fail ] || exit 1; done\ngrep -q "^( 1, 2, 3 )$"\n')
     check.chmod(0o755)
     opt, runner = (find_tool(f"mlir-{name}-22", f"HALFULP_MLIR_{name.upper()}", "22.") for name in ("opt", "runner"))
-    tools = LitTools(opt, runner, Tool(str(check), ""), tmp_path)
+    tools = LitTools(opt, runner, Tool(str(check), ""), Answers(tmp_path, opt.version))
     test = tmp_path / "a.mlir"
 
     def outcomes(text: str) -> list[tuple[int, bool, str, str]]:
@@ -57,4 +57,4 @@ def test_a_line_passes_by_the_real_tools_and_here(tmp_path: Path) -> None:
     stages = tools.stages(PROGRAM, [["--convert-vector-to-scf", "--convert-scf-to-cf", "--convert-func-to-llvm"]])
     assert [name for name, _ in stages] == ["convert-vector-to-scf", "convert-scf-to-cf"]
     assert all("llvm." not in text for _, text in stages)
-    assert replace(tools, cache=tmp_path / "other").disagreement(["--fail"], "( 1, 2, 3 )\n") == "FileCheck failed"
+    assert tools.disagreement(["--fail"], "( 1, 2, 3 )\n") == "FileCheck failed"

@@ -23,7 +23,7 @@ def test_removed_ops_are_replaced() -> None:
     lines = [line.strip() for line in in_mlir_22(TEXT).splitlines()[2:6]]
     assert lines == [
         "%0 = vector.broadcast %a : f32 to !t",
-        "%1_place = arith.index_cast %i : i32 to index %1 = vector.insert %a, %v [%1_place] : f32 into vector<8xf32>",
+        "%place_1 = arith.index_cast %i : i32 to index %1 = vector.insert %a, %v [%place_1] : f32 into vector<8xf32>",
         "%2 = vector.extract %w[] : f32 from vector<f32>",
         "%3 = vector.extract %v[%k] : f32 from vector<8xf32>",
     ]

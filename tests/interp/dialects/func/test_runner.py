@@ -68,6 +68,15 @@ def test_everything_prints_as_recorded() -> None:
     assert RECORDED.count(b"Memref base@ = 0x1000 rank = ") == 17
 
 
+def test_time_stands_still() -> None:
+    program = (
+        "func.func private @rtclock() -> f64\nfunc.func private @nanoTime() -> i64\n"
+        "func.func @main() -> (f64, i64) {\n  %a = call @rtclock() : () -> f64\n  %b = call @nanoTime() : () -> i64\n"
+        "  return %a, %b : f64, i64\n}"
+    )
+    assert [value.numpy() for value in hu.run(program)] == [0.0, 0]
+
+
 @pytest.mark.mlir
 def test_mlir_runner_prints_what_is_recorded() -> None:
     assert by_mlir_runner(PROGRAM) == RECORDED
