@@ -458,6 +458,9 @@ def productions(modules: list[Facts]) -> dict[tuple[str, str], int]:
 NOT_COUNTED: dict[tuple[str, str, bool], str] = {
     ("ub.poison", "value", True): "the attribute has one value only, which is never printed",
     ("builtin.unrealized_conversion_cast", "outputs", False): "a conversion to nothing is rejected",
+    ("vector.from_elements", "elements", False): "a vector has at least one element",
+    ("vector.to_elements", "elements", False): "a vector has at least one element",
+    ("vector.create_mask", "operands", False): "a vector of rank zero takes one operand too",
 }
 
 

@@ -121,7 +121,7 @@ class OpPrinter:
     # Operations and regions.
 
     def unbound(self, operation: Operation) -> str:
-        """Print an operation without the names of its results, as ops do that print the ops inside them in line."""
+        """Print an operation without its results and location, as ops do that print the ops inside them in line."""
         raise NotImplementedError
 
     def region(

@@ -126,10 +126,16 @@ class Printer(OpPrinter):
             head = f"{self.values[results[0]]} = "
         else:
             head = self._bindings(operation)
-        return f"{head}{self.unbound(operation)}{location}"
+        return f"{head}{self._without_results(operation)}{location}"
 
     def unbound(self, operation: Operation) -> str:
-        """Print an operation without its results and location; see `OpPrinter.unbound`."""
+        """Print an operation in line; see `OpPrinter.unbound`. As in MLIR, the alias of its location is counted and
+        defined, but not used.
+        """
+        self.location(operation.location)
+        return self._without_results(operation)
+
+    def _without_results(self, operation: Operation) -> str:
         definition = operation.definition
         if definition is not None and not self.generic:
             print_custom = compile_printer(definition)

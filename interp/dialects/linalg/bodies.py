@@ -6,6 +6,7 @@ MLIR writes the same ops for integers, floats, booleans and complex numbers: the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 from halfulp.fp_formats import scalar
 from halfulp.interp.declare.operands import add_defaults
@@ -192,6 +193,39 @@ def reciprocal(f: Formula, unsigned: bool) -> None:
 def select(f: Formula, unsigned: bool) -> None:
     """Write the choice between two elements."""
     f.yields(f.op("arith.select", f.arguments[:3], f.out.type))
+
+
+_GENERATOR = 1103515245, 12345
+_SCALE = Fraction("2.3283064e-10")  # about 2^-32
+
+
+def random_number(f: Formula, unsigned: bool) -> None:
+    """Write a number between the first two inputs, from a seed and the place (`fill_rng_2d`).
+
+    A linear congruential generator makes a state of the seed and the row, and of that and the column.
+    """
+    least, most, seed, out = f.arguments
+    f64 = ty.F("f64")
+
+    def integer(value: int) -> SSAValue:
+        return f.constant(at.IntegerAttr(value, ty.I64), ty.I64)
+
+    def place(dimension: int) -> SSAValue:
+        return f.cast(f.op("linalg.index", (), ty.INDEX, {"dim": at.IntegerAttr(dimension, ty.I64)}), ty.I32)
+
+    def next_state(state: SSAValue) -> SSAValue:
+        factor, increment = _GENERATOR
+        product = f.binary("mul", state, f.cast(integer(factor), ty.I32))
+        return f.binary("add", product, f.cast(integer(increment), ty.I32))
+
+    half = f.cast(integer((1 << 31) - 1), f64)
+    column, row = place(1), place(0)
+    state = next_state(f.binary("add", column, next_state(f.binary("add", row, seed))))
+    shifted = f.binary("add", half, f.cast(state, f64))
+    width = f.binary("sub", most, least)
+    scale = f.constant(at.FloatAttr(scalar.from_fraction(f64.format, _SCALE).code, f64), f64)
+    scaled = f.binary("mul", shifted, f.binary("mul", width, scale))
+    f.yields(f.cast(f.binary("add", scaled, least), out.type))
 
 
 ELEMENTWISE_KINDS: Mapping[str, Body] = {

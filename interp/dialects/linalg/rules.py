@@ -58,10 +58,17 @@ def verify_blocks(op: Operation) -> str | None:
 def verify_structured(op: Operation) -> str | None:
     """Check operands, results, maps and the body of a structured op."""
     _, inits = inputs_and_inits(op)
-    return _destinations(op, inits) or _pure_semantics(op, inits) or _maps_fit(op) or _loops_fit(op) or _body_fits(op)
+    return (
+        verify_destinations(op, inits)
+        or _pure_semantics(op, inits)
+        or _maps_fit(op)
+        or _loops_fit(op)
+        or _body_fits(op)
+    )
 
 
-def _destinations(op: Operation, inits: Sequence[SSAValue]) -> str | None:
+def verify_destinations(op: Operation, inits: Sequence[SSAValue]) -> str | None:
+    """Check that the op has a result of the same type for each init that is a tensor."""
     first = len(op.operands) - len(inits)
     tensors = []
     for number, value in enumerate(inits, first):

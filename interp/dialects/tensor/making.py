@@ -32,10 +32,12 @@ def unwritten(op: Operation, run: Run, type_: ty.Type, shape: tuple[int, ...], s
     """Return a tensor whose elements are all poison, because they were never written."""
     dtype, trailing = code_layout(ty.element_type(type_))
     origin = Origin(op.name, spell_place(op.location), f"an element of {op.name} was never written", (0,) * len(shape))
-    ids = np.full(shape, run.origins.id_of(origin), np.uint16)
+    # One element stands for all: most of these tensors are written as a whole, and never read.
+    ids = np.broadcast_to(np.array(run.origins.id_of(origin), np.uint16), shape)
+    codes = np.broadcast_to(np.zeros(trailing, dtype), shape + trailing)
     for listener in settings.listeners if ids.size else ():
         listener.poison_born(op, origin, ids.size)
-    return Value(type_, np.zeros(shape + trailing, dtype), ids if ids.size else None, None, run.origins)
+    return Value(type_, codes, ids if ids.size else None, None, run.origins)
 
 
 def empty(op: Operation, settings: Settings) -> Function:

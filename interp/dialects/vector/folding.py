@@ -1,8 +1,8 @@
-"""Combine elements one after the other by an op of arith, on behalf of an op of vector."""
+"""Combine elements by an op of arith, on behalf of an op of vector."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from halfulp.interp.declare.operands import add_defaults
 from halfulp.interp.declare.registry import default_registry
@@ -10,12 +10,15 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.run.elementwise import ElementwiseStep
+from halfulp.interp.run.elementwise import Places
 from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.folding import Fold, part
 from halfulp.interp.run.frames import Run
+from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 
+_PLACES = Places(None, 0)
 # The op of arith on integers, and that on floats, of each combining kind.
 _OPS: Mapping[str, tuple[str | None, str | None]] = {
     "add": ("addi", "addf"),
@@ -38,18 +41,48 @@ def _name(kind: str, element: ty.Type) -> str | None:
     return integers if isinstance(element, ty.IntegerType | ty.IndexType) else None
 
 
-def combining(
-    op: Operation, kind: str, type_: ty.Type, settings: Settings, properties: Mapping[str, Attribute] | None = None
-) -> ElementwiseStep:
-    """Return the step of a kind on two values of a type. ``properties``: those of the op of arith."""
-    name = _name(kind, ty.element_type(type_))
-    if name is None:
-        raise Unsupported(
-            f"{op.name}: elements of type '{ty.element_type(type_)}' have no '{kind}'",
-            location=op.location,
-            op=op.name,
-        )
-    return arith_step(op, f"arith.{name}", (type_, type_), type_, settings, properties)
+class Combination:
+    """The combination of two elements by a kind, on behalf of an op of vector.
+
+    ``type_``: the type of the accumulator. ``order``: the order of additions of floats, as in `Fold`. ``properties``:
+    those of the op of arith.
+    """
+
+    __slots__ = ("_fold", "_step")
+
+    def __init__(
+        self,
+        op: Operation,
+        kind: str,
+        type_: ty.Type,
+        settings: Settings,
+        order: str = "sequential",
+        properties: Mapping[str, Attribute] | None = None,
+    ) -> None:
+        name = _name(kind, ty.element_type(type_))
+        if name is None:
+            raise Unsupported(
+                f"{op.name}: elements of type '{ty.element_type(type_)}' have no '{kind}'",
+                location=op.location,
+                op=op.name,
+            )
+        self._step = arith_step(op, f"arith.{name}", (type_, type_), type_, settings, properties)
+        self._fold = Fold(self._step, False, order)
+
+    @property
+    def needs_all(self) -> bool:
+        """True if elements can only be combined all together."""
+        return self._fold.needs_all
+
+    def pair(self, run: Run, one: Value, other: Value) -> Value:
+        """Combine two values whose shapes broadcast."""
+        return self._step.run_at(run, (one, other), _PLACES)[0]
+
+    def fold(self, run: Run, first: Value | None, rows: Value) -> Value:
+        """Combine values along the first axis of ``rows``, of which there is at least one, beginning with ``first``."""
+        if first is None:
+            first, rows = part(rows, 0), part(rows, slice(1, None))
+        return self._fold(run, first, rows, lambda number: _PLACES)
 
 
 def arith_step(
@@ -59,25 +92,11 @@ def arith_step(
     result: ty.Type,
     settings: Settings,
     properties: Mapping[str, Attribute] | None = None,
-) -> ElementwiseStep:
-    """Return the step of an op of arith, which reports faults and poison in the name of ``op``."""
+) -> PointwiseStep:
+    """Return the step of an op of arith. Poison and errors name the place of ``op``."""
     definition = default_registry().find(name)
     assert definition is not None
     assert isinstance(definition.evaluate, Elementwise)
     inner = Operation(name, definition, [SSAValue(type_) for type_ in operands], [result], dict(properties or {}))
     add_defaults(definition, inner.properties)
-    inner.location = op.location
-    kernel = definition.evaluate.build(inner, settings)
-    inner.name, inner.definition = op.name, None
-    return ElementwiseStep(inner, definition.evaluate, kernel, settings)
-
-
-def folded(run: Run, step: ElementwiseStep, first: Value | None, parts: Iterable[Value]) -> Value:
-    """Combine values one after the other, beginning with ``first`` if there is one, each time the result so far on the
-    left. There is at least one value.
-    """
-    result = first
-    for part in parts:
-        result = part if result is None else step.run(run, (result, part))[0]
-    assert result is not None
-    return result
+    return PointwiseStep(inner, definition.evaluate, definition.evaluate.build(inner, settings), settings, op)

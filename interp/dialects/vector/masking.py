@@ -15,7 +15,7 @@ from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.control import Compiler, passing
 from halfulp.interp.run.evaluators import Pure
-from halfulp.interp.run.frames import Action, Run
+from halfulp.interp.run.frames import Action, Frame, Run, Segment
 from halfulp.interp.run.steps import general_step
 from halfulp.interp.values.lanes import alike
 from halfulp.interp.values.value import Value
@@ -126,12 +126,18 @@ def mask(op: Operation, compiler: Compiler) -> Action:
     if len(op.operands) < 2 or len(region.blocks[0].operations) > 1:
         return passing((), compiler.region(region, compiler.resume(op)))
 
+    finish = compiler.resume(op)(results)
+
     def choosing(sources: Sequence[int]) -> Action:
         lanes, other = op.operands
-        values = [lanes, op.results[0], other]
         read = compiler.slots([lanes]) + tuple(sources) + compiler.slots([other])
-        step = general_step(_choose, op, read, results, values)
-        return passing((step,), compiler.after())
+        step = general_step(_choose, op, read, results, [lanes, op.results[0], other])
+
+        def choose(frame: Frame) -> Segment | None:
+            step(frame.slots)
+            return finish(frame)
+
+        return choose
 
     return passing((), compiler.region(region, choosing))
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.vector.attributes import integers, scalable_dimensions
 from halfulp.interp.dialects.vector.moves import static_shape
@@ -34,8 +35,8 @@ def verify_constant(op: Operation) -> str | None:
     sizes = integers(op.properties["mask_dim_sizes"])
     if not type_.shape:
         if len(sizes) != 1:
-            return "array attr must have length 1 for 0-D vectors"
-        return None if sizes[0] in (0, 1) else "mask dim size must be either 0 or 1 for 0-D vectors"
+            return Unprefixed("array attr must have length 1 for 0-D vectors")
+        return None if sizes[0] in (0, 1) else Unprefixed("mask dim size must be either 0 or 1 for 0-D vectors")
     if len(sizes) != len(type_.shape):
         return "must specify array attr of size equal vector result rank"
     for size, extent, scalable in zip(sizes, type_.shape, scalable_dimensions(type_), strict=True):

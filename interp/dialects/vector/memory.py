@@ -146,7 +146,7 @@ Locate = Callable[[Operation, tuple[int, ...], Operands, Mask], Sequence[Numbers
 def _gathered(op: Operation, start: tuple[int, ...], vectors: Operands, active: Mask) -> Sequence[Numbers]:
     lanes = _signed(op, vectors[0], active)
     outer = [np.full(lanes.shape, index, np.int64) for index in start[:-1]]
-    return [*outer, lanes + start[-1]] if start else []
+    return [*outer, lanes + start[-1]]
 
 
 def _block(op: Operation, start: tuple[int, ...], vectors: Operands, active: Mask) -> Sequence[Numbers]:
@@ -160,7 +160,7 @@ def _packed(op: Operation, start: tuple[int, ...], vectors: Operands, active: Ma
     """Lay the active lanes one after the other."""
     count = int(np.count_nonzero(active))
     outer = [np.full(count, index, np.int64) for index in start[:-1]]
-    return [*outer, np.arange(count, dtype=np.int64) + start[-1]] if start else []
+    return [*outer, np.arange(count, dtype=np.int64) + start[-1]]
 
 
 def _evaluator(locate: Locate, vectors: int, loads: bool) -> Callable[..., Function]:
@@ -172,6 +172,12 @@ def _evaluator(locate: Locate, vectors: int, loads: bool) -> Callable[..., Funct
         rank = len(ty.shape_of(op.operands[0].type) or ())
 
         def access(run: Run, operands: Operands) -> tuple[Any, ...]:
+            if rank < len(operands[-1].shape):
+                raise Unsupported(
+                    f"{op.name}: '{op.operands[0].type}' has fewer dimensions than the vector",
+                    location=op.location,
+                    op=op.name,
+                )
             start = numbers(op, operands[1 : 1 + rank], settings)
             indices = operands[1 + rank : 1 + rank + vectors]
             mask, data = operands[1 + rank + vectors : 3 + rank + vectors]

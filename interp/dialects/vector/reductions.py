@@ -1,13 +1,15 @@
 """Evaluation of the ops that combine elements: reductions, scans, contractions and products.
 
 Elements are combined in the order of the reduced indices, the first dimension outermost, with the accumulator on the
-left. A contraction rounds each product before it is added, as a loop over arith.mulf and arith.addf does; a product
-with an accumulator is a fused multiply-add, as the document of vector.outerproduct says.
+left, unless the profile gives another order to the ops that do not fix it. A contraction rounds each product before it
+is added, as a loop over arith.mulf and arith.addf does. A product with an accumulator is a fused multiply-add, as the
+document of vector.outerproduct says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.elements import Function, picked, poison_ids, rearranged, repeated, replaced, reshaped
 from halfulp.interp.dialects.elementwise import fastmath_of, format_of
 from halfulp.interp.dialects.vector.attributes import integers, kind_of
-from halfulp.interp.dialects.vector.folding import arith_step, combining, folded
+from halfulp.interp.dialects.vector.folding import Combination, arith_step
 from halfulp.interp.dialects.vector.memory import Mask, active_lanes
 from halfulp.interp.dialects.vector.moves import spoiled, static_shape
 from halfulp.interp.ir import attributes as at
@@ -29,6 +31,7 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.folding import part
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
@@ -36,6 +39,10 @@ from halfulp.semantics import floats
 from halfulp.semantics.kernel import Kernel
 
 Operands = Sequence[Any]
+
+_REASSOC = 1
+_CHUNK = 1 << 16
+"""The number of products of a contraction that are made together."""
 
 # --- fused multiply-add -----------------------------------------------------------------------------------------------
 
@@ -49,32 +56,38 @@ FMA = Elementwise(_fma)
 # --- reductions -------------------------------------------------------------------------------------------------------
 
 
-def _along(value: Value, axes: Sequence[int], type_: ty.Type) -> Iterator[Value]:
-    """Yield the parts of a value at each index of some axes, in row-major order, as values of ``type_``."""
+def _rows(value: Value, axes: Sequence[int]) -> Value:
+    """Return a value with some axes, in row-major order, as one axis in front of the others."""
     rank = len(value.shape)
-    order = (*axes, *(axis for axis in range(rank) if axis not in axes))
-    whole = ty.TensorType(tuple(value.shape[axis] for axis in order), value.element_type)
-    turned = rearranged(value, whole, lambda array, trailing: array.transpose(*order, *range(rank, array.ndim)))
-    for index in np.ndindex(turned.shape[: len(axes)]):
-        yield picked(turned, index, type_)
+    kept = [axis for axis in range(rank) if axis not in axes]
+    shape = (prod(value.shape[axis] for axis in axes), *(value.shape[axis] for axis in kept))
+    return rearranged(
+        value,
+        ty.TensorType(shape, value.element_type),
+        lambda array, trailing: array.transpose(*axes, *kept, *range(rank, array.ndim)).reshape(shape + trailing),
+    )
+
+
+def _of_type(value: Value, type_: ty.Type) -> Value:
+    return Value(type_, value.bits, value.poison, value.open, value.origins)
 
 
 def reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
-    """Return the function of vector.reduction. ``masked``: it is inside vector.mask, whose mask is one more operand."""
+    """Return the function of vector.reduction. ``masked``: it is inside vector.mask, whose mask is one more operand.
+    Only the flag ``reassoc`` permits another order than the sequence.
+    """
     type_, kind = op.results[0].type, kind_of(op.properties["kind"])
-    step = combining(op, kind, type_, settings, _flags(op, type_))
+    order = settings.profile.reduction_order if fastmath_of(op) & _REASSOC else "sequential"
+    combination = Combination(op, kind, type_, settings, order, _flags(op, type_))
     given = len(op.operands) > 1
 
     def reduced(run: Run, operands: Operands) -> tuple[Any, ...]:
         vector, first = operands[0], operands[1] if given else None
-        if masked:
-            lanes = active_lanes(op, operands[-1])
-            vector = picked(vector, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), type_))
-        elif not vector.shape:
-            vector = reshaped(vector, ty.TensorType((1,), type_), (1,))
-        if first is None and not vector.size:
+        lanes = active_lanes(op, operands[-1]) if masked else np.ones(vector.shape, np.bool_)
+        rows = picked(vector, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), type_))
+        if first is None and not rows.size:
             return (_neutral(op, kind, type_),)
-        return (folded(run, step, first, _along(vector, (0,), type_)),)
+        return (_of_type(combination.fold(run, first, rows), type_),)
 
     return reduced
 
@@ -108,18 +121,22 @@ def _neutral_float(kind: str, fmt: FloatFormat) -> int:
 def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
     """Return the function of vector.multi_reduction. ``masked``: as for `reduce`."""
     type_ = op.results[0].type
-    step = combining(op, kind_of(op.properties["kind"]), type_, settings)
+    order = settings.profile.reduction_order
+    combination = Combination(op, kind_of(op.properties["kind"]), type_, settings, order)
     axes = integers(op.properties["reduction_dims"])
 
     def reduced(run: Run, operands: Operands) -> tuple[Any, ...]:
         source, result = operands[:2]
-        order = sorted(axis for axis in set(axes) if 0 <= axis < len(source.shape))
+        along = sorted(axis for axis in set(axes) if 0 <= axis < len(source.shape))
+        rows = _rows(source, along)
         if not masked:
-            return (folded(run, step, result, _along(source, order, type_)),)
-        lanes = Value(ty.TensorType(source.shape, ty.I1), active_lanes(op, operands[-1]).astype(np.uint8))
-        for part, lane in zip(_along(source, order, type_), _along(lanes, order, ty.I1), strict=True):
-            result = chosen(run, lane.bits != 0, step.run(run, (result, part))[0], result)
-        return (result,)
+            return (combination.fold(run, result, rows),)
+        bits = active_lanes(op, operands[-1]).astype(np.uint8)
+        lanes = _rows(Value(ty.TensorType(source.shape, ty.I1), bits), along)
+        for number in range(len(rows.bits)):
+            combined = combination.pair(run, result, part(rows, number))
+            result = chosen(run, lanes.bits[number] != 0, combined, result)
+        return (_of_type(result, type_),)
 
     return reduced
 
@@ -135,21 +152,19 @@ def scan(op: Operation, settings: Settings) -> Function:
     element and does not read the initial value; the second result is the last part of the first.
     """
     type_, part_type = op.results[0].type, op.results[1].type
-    step = combining(op, kind_of(op.properties["kind"]), part_type, settings)
+    combination = Combination(op, kind_of(op.properties["kind"]), part_type, settings)
     axis, inclusive = (_integer(op, name) for name in ("reduction_dim", "inclusive"))
 
     def scanned(run: Run, operands: Operands) -> tuple[Any, ...]:
-        source, initial = operands
-        parts = list(_along(source, (axis,), part_type))
-        if not parts:
-            return reshaped(source, type_, source.shape), initial
-        sums = [parts[0] if inclusive else initial]
-        for part in parts[1:] if inclusive else parts[:-1]:
-            sums.append(step.run(run, (sums[-1], part))[0])
-        whole = source
-        for number, each in enumerate(sums):
-            whole = replaced(run, whole, (*(slice(None),) * axis, number), each)
-        return whole, sums[-1]
+        whole, initial = operands
+        rows = _rows(whole, (axis,))
+        count = len(rows.bits)
+        last = part(rows, 0) if count and inclusive else initial
+        for number in range(count):
+            if number:
+                last = combination.pair(run, last, part(rows, number if inclusive else number - 1))
+            whole = replaced(run, whole, (*(slice(None),) * axis, number), last)
+        return _of_type(whole, type_), _of_type(last, part_type)
 
     return scanned
 
@@ -185,39 +200,46 @@ def contract(op: Operation, settings: Settings, masked: bool = False) -> Functio
     """Return the function of vector.contract. ``masked``: as for `reduce`. Narrower operands are extended first."""
     type_ = op.results[0].type
     element = ty.element_type(type_)
-    maps = op.properties["indexing_maps"]
+    maps, iterators = op.properties["indexing_maps"], op.properties["iterator_types"]
     assert isinstance(maps, at.ArrayAttr)
+    assert isinstance(iterators, at.ArrayAttr)
     left, right, target = map(_dimensions, maps.elements)
-    count = len(op.properties["iterator_types"].elements)  # type: ignore[attr-defined]
-    reduced = [dimension for dimension in range(count) if dimension not in target]
+    dimensions = range(len(iterators.elements))
+    reduced = [dimension for dimension in dimensions if dimension not in target]
     order = [*reduced, *target]
-    multiply = combining(op, "mul", type_, settings)
-    combine = combining(op, kind_of(op.properties["kind"]), type_, settings)
+    multiply = Combination(op, "mul", type_, settings)
+    combine = Combination(op, kind_of(op.properties["kind"]), type_, settings, settings.profile.reduction_order)
 
     def contracted(run: Run, operands: Operands) -> tuple[Any, ...]:
         factors = [_extended(op, run, value, element, settings) for value in operands[:2]]
         result: Value = operands[2]
         sides = [_spread(value, own, order) for value, own in zip(factors, (left, right), strict=True)]
-        sizes = [max(pair) for pair in zip(*(side.shape[: len(reduced)] for side in sides), strict=True)]
+        sizes = tuple(max(pair) for pair in zip(*(side.shape[: len(reduced)] for side in sides), strict=True))
+        sides = [_repeated_rows(side, sizes) for side in sides]
         lanes = None
         if masked:
             bits = active_lanes(op, operands[-1]).astype(np.uint8)
-            lanes = _spread(Value(ty.TensorType(bits.shape, ty.I1), bits), list(range(count)), order)
-        for index in np.ndindex(*sizes):
-            parts = [_at(side, index, result.shape, type_) for side in sides]
-            (product,) = multiply.run(run, (parts[0], parts[1]))
-            (combined,) = combine.run(run, (result, product))
-            result = combined if lanes is None else chosen(run, lanes.bits[index] != 0, combined, result)
-        return (result,)
+            spread = _spread(Value(ty.TensorType(bits.shape, ty.I1), bits), dimensions, order)
+            lanes = _repeated_rows(spread, sizes)
+        many = max(1, _CHUNK // max(1, result.size))
+        count = prod(sizes)
+        step = 1 if masked else count if combine.needs_all else many
+        for start in range(0, count, max(1, step)):
+            some = slice(start, start + step)
+            products = multiply.pair(run, *(part(side, some) for side in sides))
+            combined = combine.fold(run, result, products)
+            result = combined if lanes is None else chosen(run, lanes.bits[start] != 0, combined, result)
+        return (_of_type(result, type_),)
 
     return contracted
 
 
-def _at(side: Value, index: tuple[int, ...], shape: tuple[int, ...], type_: ty.Type) -> Value:
-    """Return the part of an operand at some reduced indices, repeated over the shape of the result."""
-    own = tuple(min(number, size - 1) for number, size in zip(index, side.shape, strict=False))
-    part = picked(side, own, ty.TensorType(side.shape[len(own) :], side.element_type))
-    return repeated(part, shape, type_, len(shape))
+def _repeated_rows(side: Value, sizes: tuple[int, ...]) -> Value:
+    """Return a value with its first axes, repeated to these sizes, as one axis."""
+    shape = side.shape[len(sizes) :]
+    whole = repeated(side, (*sizes, *shape), ty.TensorType((*sizes, *shape), side.element_type), len(side.shape))
+    rows = prod(sizes), *shape
+    return reshaped(whole, ty.TensorType(rows, side.element_type), rows)
 
 
 def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings: Settings) -> Value:
@@ -249,8 +271,8 @@ def outer_product(op: Operation, settings: Settings, masked: bool = False) -> Fu
     element = ty.element_type(type_)
     given = len(op.operands) > 2
     fused = given and kind == "add" and isinstance(element, ty.FloatType)
-    multiply = combining(op, "mul", type_, settings)
-    combine = combining(op, kind, type_, settings)
+    multiply = Combination(op, "mul", type_, settings)
+    combine = Combination(op, kind, type_, settings)
     inner = Operation(op.name, None, [op.results[0]] * 3, [type_])
     inner.location = op.location
     together = ElementwiseStep(inner, FMA, _fma(op, settings), settings) if fused else None
@@ -266,9 +288,9 @@ def outer_product(op: Operation, settings: Settings, masked: bool = False) -> Fu
         if together is not None:
             (result,) = together.run(run, (*factors, operands[2]))
         else:
-            (result,) = multiply.run(run, factors)
+            result = multiply.pair(run, *factors)
             if given:
-                (result,) = combine.run(run, (operands[2], result))
+                result = combine.pair(run, operands[2], result)
         return (_masked(op, run, settings, result, operands, given) if masked else result,)
 
     return product

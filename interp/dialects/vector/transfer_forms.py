@@ -12,7 +12,7 @@ from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefin
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent, operand_sizes
 from halfulp.interp.dialects.vector.attributes import scalable_dimensions, vector_of
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension
+from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseArrayAttr, IntegerAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.operations import Operation, SSAValue
@@ -55,9 +55,6 @@ def _default_map(source: Type, vector: ty.VectorType) -> AffineMapAttr | None:
     rank = len(ty.shape_of(source) or ())
     element = ty.element_type(source)
     results = len(vector.shape) - (len(element.shape) if isinstance(element, ty.VectorType) else 0)
-    if not rank and vector.shape == (1,):
-        zero: tuple[AffineExpr, ...] = (AffineConstant(0),)
-        return AffineMapAttr(0, 0, zero)
     return None if rank < results else minor_identity(rank, results)
 
 
@@ -85,8 +82,8 @@ class _Reading:
         if p.take(","):
             self.mask = p.operand_token()
         self.attributes: dict[str, Attribute] = dict(p.optional_dictionary())
-        p.expect(":")
         self.types_at = p.pos
+        p.expect(":")
         types = p.type_list()
         if len(types) != 2:
             self.fail("requires two types")

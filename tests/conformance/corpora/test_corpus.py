@@ -46,7 +46,12 @@ REQUIRED = {
     "quant": "qcast dcast scast",
     "scf": "if for while condition yield execute_region",
     "tensor": "empty splat from_elements extract insert dim cast",
-    "vector": "broadcast extract insert print",
+    "vector": (
+        "bitcast broadcast compressstore constant_mask contract create_mask deinterleave expandload extract "
+        "extract_strided_slice fma from_elements gather insert insert_strided_slice interleave load mask maskedload "
+        "maskedstore multi_reduction outerproduct print reduction scalable.extract scalable.insert scan scatter "
+        "shape_cast shuffle step store to_elements transfer_read transfer_write transpose type_cast vscale yield"
+    ),
     "arith": (
         "addf addi addui_extended andi bitcast ceildivsi ceildivui cmpf cmpi constant divf divsi divui extf extsi extui "
         "floordivsi fptosi fptoui index_cast index_castui maximumf maxnumf maxsi maxui minimumf minnumf minsi minui mulf "
@@ -149,7 +154,9 @@ def test_printing_is_a_fixed_point() -> None:
     for entry in entries():
         module = modules()[entry.name]
         if isinstance(module, Module) and not entry.invalid:
-            for form in FORMS:
+            # The custom form loses the locations of what is inside of vector.mask.
+            lossy = {"custom_debug"} if "vector.mask" in entry.text else set()
+            for form in FORMS.keys() - lossy:
                 text = printed(module, form)
                 assert printed(parse_module(text), form) == text, entry.name
 
@@ -157,7 +164,8 @@ def test_printing_is_a_fixed_point() -> None:
 def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
     """Return a module as plain comparable rows: names, types, attributes, locations, uses.
 
-    ``elided``: the custom form leaves out some terminators, and the locations of what a loop carries: without these.
+    ``elided``: the custom form leaves out some terminators, the locations of what a loop carries, and those of what is
+    inside of vector.mask: without these.
     """
     numbers: dict[Any, int] = {}
     rows: list[tuple[Any, ...]] = []
@@ -180,9 +188,7 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
                 {name: spelled(value) for name, value in operation.properties.items()},
                 spelled(operation.raw_properties),
                 {name: spelled(value) for name, value in operation.attributes.items()},
-                None
-                if elided and operation.name == "scf.yield" and not operation.operands
-                else str(operation.location),
+                None if elided and without_location(operation) else str(operation.location),
                 [len(region.blocks) for region in operation.regions],
                 [
                     (values(b.arguments), [(a.type, None if b is carried else str(a.location)) for a in b.arguments])
@@ -197,6 +203,12 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
 
     walk(module.operation)
     return rows
+
+
+def without_location(operation: Operation) -> bool:
+    around = operation.parent_op
+    masked = around is not None and around.name == "vector.mask"
+    return masked or (operation.name == "scf.yield" and not operation.operands)
 
 
 def spelled(attribute: Any) -> Any:

@@ -15,7 +15,7 @@ def test_damaged_modules_never_raise_anything_else() -> None:
     failures, outcomes = fuzz_text.run(800, seed=20)
     assert not failures, [(failure.number, failure.why) for failure in failures]
     # What is accepted and what breaks a rule is common enough to mean something.
-    assert outcomes["accepted"] > 40
+    assert outcomes["accepted"] > 30
     assert outcomes["VerifyError"] > 2
 
 
