@@ -10,12 +10,12 @@ from collections.abc import Callable
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import AttributeConstraint, Dialect, Property, Trait, TypeConstraint
-from halfulp.interp.declare.parameters import Parameter, keyword
+from halfulp.interp.declare.parameters import keyword
 from halfulp.interp.dialects.elementwise import element_of
 from halfulp.interp.dialects.index.forms import comparison
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumDefinition
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumDefinition, Parameter
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.evaluators import Constant, Elementwise
