@@ -17,7 +17,16 @@ from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
 from halfulp.interp.values.foreign_arrays import as_array
-from halfulp.interp.values.memref_layout import chosen_layout, is_injective, layout_conflict, row_major, spanned
+from halfulp.interp.values.memref_layout import (
+    MapLayout,
+    chosen_layout,
+    is_injective,
+    is_mapped,
+    layout_conflict,
+    map_layout,
+    row_major,
+    spanned,
+)
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
@@ -97,7 +106,8 @@ class Buffer:
     ``offset`` and ``strides`` count elements of the ``allocation``; strides may be 0 or negative. ``swizzle``: the rule
     that moves elements and vectors which ops load directly from the result of a hint, or store to it
     (`halfulp.semantics.swizzle`); only for elements that lie one after the other. ``is_view``: True for a part of
-    another buffer.
+    another buffer. ``mapped``: the places of the elements where they are not a sum of strides; ``offset`` and
+    ``strides`` are then those of the array of these places.
 
     `from_numpy` makes a buffer of an array or value; `load` and `numpy` read it. After a run that got it as an argument
     it holds what the program stored. Two runs must not use one buffer at the same time.
@@ -112,9 +122,12 @@ class Buffer:
     strides: tuple[int, ...]
     swizzle: Swizzle | None = None
     is_view: bool = False
+    mapped: MapLayout | None = None
 
     def __post_init__(self) -> None:
         low, high = spanned(self.shape, self.strides, self.offset)
+        if self.mapped is not None:
+            low, high = 0, self.mapped.size
         if low < 0 or high > len(self.allocation):
             raise ValueError(
                 f"the buffer has elements {low} to {high - 1} of memory with only {len(self.allocation)} elements"
@@ -129,8 +142,9 @@ class Buffer:
         ``symbols``: the dynamic numbers of the layout, as for `chosen_layout`. Raises Unsupported for layouts and
         elements that halfulp does not run.
         """
-        strides, offset = chosen_layout(type_, shape, symbols)
-        return cls(type_, Allocation(type_.element, spanned(shape, strides, offset)[1], source), offset, shape, strides)
+        strides, offset, size, mapped = laid_out(type_, shape, symbols)
+        memory = Allocation(type_.element, size, source)
+        return cls(type_, memory, offset, shape, strides, mapped=mapped)
 
     @classmethod
     def from_numpy(
@@ -163,10 +177,18 @@ class Buffer:
     @property
     def is_contiguous(self) -> bool:
         """True where the elements lie one after the other, the last index running fastest."""
-        return self.strides == row_major(self.shape)
+        return self.strides == row_major(self.shape) and self.mapped is None
+
+    def conflict(self, type_: ty.MemRefType) -> str | None:
+        """Say why this is not of a type of the same elements; None where it is."""
+        return layout_conflict(type_, self.shape, self.layout, self.mapped)
+
+    def as_type(self, type_: ty.MemRefType) -> Buffer:
+        """Return the same view of the memory under another type. A swizzle ends there."""
+        return replace(self, type=type_, swizzle=None)
 
     def view(self) -> Codes:
-        """Return the codes as a strided, writable view of the memory."""
+        """Return the codes as a strided, writable view of the memory; of a layout without strides, a copy."""
         return self._strided(self.allocation.bits)
 
     @property
@@ -183,6 +205,8 @@ class Buffer:
         shape = self.shape + memory.shape[1:]
         if 0 in self.shape:
             return np.empty(shape, memory.dtype)
+        if self.mapped is not None:
+            return np.asarray(memory[self.mapped.places])
         element = memory.strides[0]
         strides = tuple([stride * element for stride in self._steps]) + memory.strides[1:]
         # NumPy checks once more that all of it lies inside.
@@ -190,9 +214,20 @@ class Buffer:
 
     def places(self) -> npt.NDArray[np.int64]:
         """Return the place of each element in memory, in elements."""
+        if self.mapped is not None:
+            return self.mapped.places
         places = np.array(self._start, np.int64)
         for size, stride in zip(self.shape, self._steps, strict=True):
             places = places[..., np.newaxis] + np.arange(size, dtype=np.int64) * stride
+        return places
+
+    def places_at(self, indices: Sequence[Any]) -> npt.NDArray[np.int64]:
+        """Return the places of elements. An index along each dimension is a number, or an array of numbers inside."""
+        if self.mapped is not None:
+            return np.asarray(self.mapped.places[tuple(indices)])
+        places = np.asarray(self._start, np.int64)
+        for index, stride in zip(indices, self._steps, strict=True):
+            places = places + index * stride
         return places
 
     def part(
@@ -224,9 +259,7 @@ class Buffer:
     def first(self, count: int) -> Value:
         """Return a copy of the first elements in row-major order, at most ``count``, as a tensor of rank 1."""
         numbers = np.unravel_index(np.arange(min(count, prod(self.shape))), self.shape)
-        where = np.full(len(numbers[0]) if numbers else 1, self._start, np.int64)
-        for number, stride in zip(numbers, self._steps, strict=True):
-            where += number * stride
+        where = np.atleast_1d(self.places_at(numbers))
         memory = self._alive()
         return load_at(memory, where, ty.TensorType((len(where),), self.type.element), memory.origins or Origins())
 
@@ -276,7 +309,7 @@ class Buffer:
         if value.element_type != self.type.element:
             raise TypeMismatch(f"elements of type '{value.element_type}' do not fit a buffer of '{self.type.element}'")
         memory = self._alive()
-        if not is_injective(self.shape, self.strides):
+        if self.mapped is not None or not is_injective(self.shape, self.strides):
             store_at(memory, self.places(), value, origins)
             return
 
@@ -397,6 +430,20 @@ def _shape_of(data: Any, element: ty.Type) -> tuple[int, ...]:
     return array.shape[: array.ndim - trailing]
 
 
+def laid_out(
+    type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int] = ()
+) -> tuple[tuple[int, ...], int, int, MapLayout | None]:
+    """Choose the layout of new memory of a type: the strides, the offset, the size, and the map where there is one.
+
+    The parameters and errors are those of `chosen_layout`.
+    """
+    if is_mapped(type_):
+        mapped = map_layout(type_, shape, symbols)
+        return row_major(shape), 0, mapped.size, mapped
+    strides, offset = chosen_layout(type_, shape, symbols)
+    return strides, offset, spanned(shape, strides, offset)[1], None
+
+
 def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_BYTES) -> Buffer:
     """Make a buffer of a type with a copy of an array or value; ``what`` names it in errors.
 
@@ -404,11 +451,10 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
     """
     value = _values_of(data, type_, what)
     try:
-        strides, offset = chosen_layout(type_, value.shape)
+        strides, offset, high, mapped = laid_out(type_, value.shape)
     except HalfulpError as error:
         error.message = f"{what}: {error.message}"
         raise
-    _, high = spanned(value.shape, strides, offset)
     dtype, trailing = code_layout(type_.element)
     size = high * prod(trailing) * dtype.itemsize
     if size > max(max_bytes, value.bits.nbytes):
@@ -419,9 +465,9 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
     memory = Allocation(type_.element, high)
     if len(memory) > prod(value.shape):
         memory.spoil(GAP, Origins())
-    buffer = Buffer(type_, memory, offset, value.shape, strides)
+    buffer = Buffer(type_, memory, offset, value.shape, strides, mapped=mapped)
     buffer.store(value)
-    if not is_injective(value.shape, strides) and buffer.load(value.type) != value:
+    if (mapped is not None or not is_injective(value.shape, strides)) and buffer.load(value.type) != value:
         raise TypeMismatch(
             f"{what}: '{type_}' puts several elements at one place, but the elements given for it differ"
         )
@@ -469,7 +515,7 @@ def to_argument(
 def _given(buffer: Buffer, type_: ty.MemRefType, what: str) -> Buffer:
     if buffer.type.element != type_.element or buffer.type.memory_space not in (None, type_.memory_space):
         raise TypeMismatch(f"{what}: expected '{type_}', got a buffer of type '{buffer.type}'")
-    conflict = layout_conflict(type_, buffer.shape, buffer.layout)
+    conflict = buffer.conflict(type_)
     if conflict:
         raise TypeMismatch(f"{what}: {conflict}")
     return buffer if buffer.type == type_ else replace(buffer, type=type_)

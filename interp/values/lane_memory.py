@@ -308,6 +308,8 @@ def together(
 def _part_of(buffer: Buffer, heap: LaneHeap) -> LanePart:
     """Return the memory of a buffer as that of a lane."""
     memory = buffer.allocation
+    if buffer.mapped is not None:
+        raise Unsupported(f"in a batch, memory has no layout as '{buffer.mapped.map}', which is not a sum of strides")
     if isinstance(memory, LanePart) and memory.heap is heap:
         return memory
     if isinstance(memory.root, LanePart):

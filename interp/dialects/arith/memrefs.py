@@ -16,7 +16,6 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Pure
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.memref_layout import layout_conflict
 
 
 def _recast(op: Operation, settings: Settings) -> Function:
@@ -31,10 +30,10 @@ def _recast(op: Operation, settings: Settings) -> Function:
             raise Unsupported(
                 f"no document says what memory of elements of {widths[1]} bits '{op.name}' gives for {widths[0]} bits"
             )
-        conflict = layout_conflict(type_, buffer.shape, buffer.layout)
+        conflict = buffer.conflict(type_)
         if conflict:
             raise undefined(op, conflict)
-        return (buffer.part(type_, buffer.offset, buffer.shape, buffer.strides, buffer.is_view),)
+        return (buffer.as_type(type_),)
 
     return view
 

@@ -102,10 +102,10 @@ def cast(op: Operation, settings: Settings) -> Function:
 
     def recast(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = buffer_in(op, slots[0], 0)
-        conflict = layout_conflict(type_, buffer.shape, buffer.layout)
+        conflict = buffer.conflict(type_)
         if conflict:
             raise undefined(op, conflict)
-        return (buffer.part(type_, buffer.offset, buffer.shape, buffer.strides, buffer.is_view),)
+        return (buffer.as_type(type_),)
 
     return recast
 
