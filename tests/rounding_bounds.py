@@ -69,7 +69,7 @@ def bounds(module: hu.Module, arguments: Sequence[Any], any_order: bool = False)
     ``any_order``: for any order of the additions; otherwise in that of the loops.
     """
     (block,) = find_entry(module).regions[0].blocks
-    given = dict(zip(block.arguments, (exact(np.asarray(value)) for value in arguments), strict=True))
+    given: Known = dict(zip(block.arguments, (exact(np.asarray(value)) for value in arguments), strict=True))
     results = _Program(any_order).run(block, given)
     return tuple(_wider(result, SLACK * np.abs(result.value)) for result in results)
 
