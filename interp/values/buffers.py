@@ -42,21 +42,29 @@ GAP = Origin("memory", "", "an element of memory between those of a buffer was n
 """The origin of poison in memory from outside."""
 
 
+def vector_shape(element: ty.Type) -> tuple[int, ...]:
+    """Return the shape of an element of memory that is a vector; () for any other."""
+    return element.shape if isinstance(element, ty.VectorType) else ()
+
+
 class Allocation:
     """A piece of memory that any number of buffers view.
 
     bits: the codes of all elements, writable; one-dimensional, except for the axes of one element. poison: None, or the
     ids of the origins in the table ``origins``. open: None, or the mask of unspecified elements. source: the op that
     made it. freed: the op that freed it and its place; None while it can be used. constant: True if it must not be
-    written. There is at least one element, so that the base of an empty buffer lies inside.
+    written. inner: the shape of an element that is a vector, which masks have too; else (). There is at least one
+    element, so that the base of an empty buffer lies inside.
     """
 
-    __slots__ = ("bits", "constant", "freed", "log", "open", "origins", "poison", "source")
+    __slots__ = ("bits", "constant", "freed", "inner", "log", "open", "origins", "poison", "source")
 
     def __init__(self, element: ty.Type, size: int, source: str = CALLER) -> None:
-        if element_width(element.element if isinstance(element, ty.ComplexType) else element) is None:
+        scalable = isinstance(element, ty.VectorType) and any(element.scalable)
+        if element_width(ty.number_type(element)) is None or scalable:
             raise Unsupported(f"memory of elements of type '{element}' is not run")
         dtype, trailing = code_layout(element)
+        self.inner = vector_shape(element)
         self.bits: Codes = np.zeros((max(size, 1), *trailing), dtype)
         self.poison: PoisonIds | None = None
         self.open: npt.NDArray[np.uint8] | None = None
@@ -82,7 +90,7 @@ class Allocation:
     def spoil(self, origin: Origin, origins: Origins) -> None:
         """Make every element poison."""
         self.origins = origins
-        self.poison = np.full(len(self), origins.id_of(origin), np.uint16)
+        self.poison = np.full((len(self), *self.inner), origins.id_of(origin), np.uint16)
 
     def adopted(self, origins: Origins) -> None:
         """Use this table for the origins of poison from now on: the ids of one run have one table."""
@@ -246,13 +254,13 @@ class Buffer:
         memory = self._alive()
         if origins is not None and memory.origins is not origins:
             memory.adopted(origins)
-        type = ty.TensorType(self.shape, self.type.element) if type is None else type
-        poison = _masked(memory.poison, self._strided)
+        type = ty.contents_type(self.type, self.shape) if type is None else type
+        poison = _masked(memory, memory.poison, self._strided)
         return Value(
             type,
             self.view().copy(),
             poison,
-            _masked(memory.open, self._strided),
+            _masked(memory, memory.open, self._strided),
             None if poison is None else memory.origins,
         )
 
@@ -261,12 +269,12 @@ class Buffer:
         numbers = np.unravel_index(np.arange(min(count, prod(self.shape))), self.shape)
         where = np.atleast_1d(self.places_at(numbers))
         memory = self._alive()
-        return load_at(memory, where, ty.TensorType((len(where),), self.type.element), memory.origins or Origins())
+        return load_at(memory, where, ty.contents_type(self.type, (len(where),)), memory.origins or Origins())
 
     def poisoned(self) -> int:
         """Count the elements that are poison."""
-        poison = self._alive().poison
-        found = _masked(poison, self._strided)
+        memory = self._alive()
+        found = _masked(memory, memory.poison, self._strided)
         return 0 if found is None else int(np.count_nonzero(found))
 
     def numpy(self, *, poison: float | str = "raise", signed: bool | None = None) -> npt.NDArray[Any]:
@@ -299,14 +307,15 @@ class Buffer:
 
         Raises TypeMismatch for another shape or element type, UndefinedBehavior if the memory was freed.
         """
+        held = ty.contents_type(self.type, self.shape)
         value = value.load() if isinstance(value, Buffer) else value
         if not isinstance(value, Value):
             value = _values_of(value, ty.MemRefType(self.shape, self.type.element), "what is stored")
-        if value.shape != self.shape:
+        if value.shape != held.shape:
             raise TypeMismatch(
                 f"a value of shape {spell_shape(value.shape)} does not fit a buffer of shape {spell_shape(self.shape)}"
             )
-        if value.element_type != self.type.element:
+        if value.element_type != held.element:
             raise TypeMismatch(f"elements of type '{value.element_type}' do not fit a buffer of '{self.type.element}'")
         memory = self._alive()
         if self.mapped is not None or not is_injective(self.shape, self.strides):
@@ -333,7 +342,7 @@ def _loaded(given: Any) -> Any:
     return type(given)(map(_loaded, given)) if type(given) in (list, tuple) else given
 
 
-def _masked(mask: Any, taken: Any) -> Any:
+def _masked(memory: Allocation, mask: Any, taken: Any) -> Any:
     """Copy part of a mask; None where nothing in it is set. Where a mask has a row of bytes for each element, they are
     joined.
     """
@@ -342,7 +351,7 @@ def _masked(mask: Any, taken: Any) -> Any:
     part = taken(mask)
     if not part.any():
         return None
-    if mask.ndim == 1:
+    if mask.ndim == 1 + len(memory.inner):
         return part.copy()
     return np.asarray(part.max(-1) if mask.dtype == np.uint16 else np.bitwise_or.reduce(part, -1))
 
@@ -355,7 +364,7 @@ def load_at(memory: Allocation, places: npt.NDArray[np.int64], type_: ty.Type, o
     def taken(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.asarray(array.take(places, 0))  # a copy, also of one element of several words
 
-    poison, open_ = _masked(memory.poison, taken), _masked(memory.open, taken)
+    poison, open_ = _masked(memory, memory.poison, taken), _masked(memory, memory.open, taken)
     return Value(type_, taken(memory.bits), poison, open_, None if poison is None else origins)
 
 
@@ -413,8 +422,9 @@ def _changes(memory: Allocation, value: Value, ids: PoisonIds | None, view: View
 def _with_mask(memory: Allocation, mask: Any, part: Any, dtype: type, view: View, index: Any) -> Any:
     if part is None and mask is None:
         return None
-    mask = np.zeros(len(memory), dtype) if mask is None else mask
-    view(mask)[index] = 0 if part is None else part if mask.ndim == 1 else part[..., np.newaxis]
+    mask = np.zeros((len(memory), *memory.inner), dtype) if mask is None else mask
+    rows = mask.ndim > 1 + len(memory.inner)
+    view(mask)[index] = 0 if part is None else part[..., np.newaxis] if rows else part
     return mask
 
 
@@ -450,8 +460,9 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
     Raises TypeMismatch, Unsupported, LimitExceeded.
     """
     value = _values_of(data, type_, what)
+    shape = value.shape[: len(value.shape) - len(vector_shape(type_.element))]
     try:
-        strides, offset, high, mapped = laid_out(type_, value.shape)
+        strides, offset, high, mapped = laid_out(type_, shape)
     except HalfulpError as error:
         error.message = f"{what}: {error.message}"
         raise
@@ -463,11 +474,11 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
             hint="raise the limit with max_bytes (--max-bytes)",
         )
     memory = Allocation(type_.element, high)
-    if len(memory) > prod(value.shape):
+    if len(memory) > prod(shape):
         memory.spoil(GAP, Origins())
-    buffer = Buffer(type_, memory, offset, value.shape, strides, mapped=mapped)
+    buffer = Buffer(type_, memory, offset, shape, strides, mapped=mapped)
     buffer.store(value)
-    if (mapped is not None or not is_injective(value.shape, strides)) and buffer.load(value.type) != value:
+    if (mapped is not None or not is_injective(shape, strides)) and buffer.load(value.type) != value:
         raise TypeMismatch(
             f"{what}: '{type_}' puts several elements at one place, but the elements given for it differ"
         )
@@ -476,16 +487,16 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
 
 def _values_of(data: Any, type_: ty.MemRefType, what: str) -> Value:
     """Return data for a memref as a tensor, or as the value that it is."""
-    tensor = ty.TensorType(type_.shape, type_.element)
+    tensor = ty.contents_type(type_)
     if not isinstance(data, Value):
-        number = type_.shape == () and isinstance(data, bool | int | float)
+        number = tensor.shape == () and isinstance(data, bool | int | float)
         try:
             return to_value(data, type_.element if number else tensor, what)
         except HalfulpError as error:
             error.message = error.message.replace(f"'{tensor}'", f"'{type_}'")
             raise
     conflict = shape_conflict(tensor, data.shape)
-    if data.element_type != type_.element:
+    if data.element_type != tensor.element:
         raise TypeMismatch(f"{what}: expected '{type_}', got '{data.type}'")
     if conflict:
         raise TypeMismatch(f"{what}: a value of shape {spell_shape(data.shape)} is not of type '{type_}'")

@@ -190,6 +190,7 @@ def _block(op: Operation, slots: Slots, which: int, type_: ty.Type, settings: Se
     buffer = living(op, slots[which], which)
     indices = numbers(op, slots[which + 1 :], settings)
     extents = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
+    extents = extents[: len(extents) - len(buffer.allocation.inner)]
     taken = (1,) * (len(indices) - len(extents)) + extents
     if any(not 0 <= index <= size - count for index, size, count in zip(indices, buffer.shape, taken, strict=True)):
         what = f"the vector of shape {spell_shape(extents)} from index {list(indices)} on"
