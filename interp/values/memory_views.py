@@ -99,6 +99,8 @@ class Bytes(_Seen):
 
     __slots__ = ("_rows", "first")
 
+    first: int
+
     def __init__(self, base: Allocation, first: int, element: ty.Type, count: int) -> None:
         """See ``count`` elements from the byte ``first`` of ``base``.
 

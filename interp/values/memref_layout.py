@@ -167,7 +167,7 @@ def map_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[i
     if any(symbol <= 0 for symbol in symbols):
         raise TypeMismatch(f"the symbols {list(symbols)} of the layout '{map_}' are not positive")
     indices = np.indices(shape, np.int64)
-    rows = [np.broadcast_to(evaluated(result, indices, symbols), shape) for result in map_.results]
+    rows = [np.broadcast_to(evaluated(result, list(indices), symbols), shape) for result in map_.results]
     lowest = min((int(row.min()) for row in rows if row.size), default=0)
     if lowest < 0:
         raise TypeMismatch(
