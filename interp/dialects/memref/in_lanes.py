@@ -181,7 +181,7 @@ def global_memory(op: Operation, compiler: Compiler) -> Function:
     shared = get(op, compiler)
     type_ = allocated_type(op)
 
-    def get_memory(run: Run, slots: Slots) -> tuple[Any, ...]:
+    def get_memory(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
         assert isinstance(run, LaneRun)
         (initial,) = shared(run, slots)
         if initial.allocation.constant:
