@@ -15,7 +15,15 @@ from halfulp.fp_formats.codes import Mask
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, Dialect, OpDefinition, Property, TypeConstraint
+from halfulp.interp.declare.declarations import (
+    AttributeConstraint,
+    CustomForm,
+    CustomParse,
+    Dialect,
+    OpDefinition,
+    Property,
+    TypeConstraint,
+)
 from halfulp.interp.declare.type_rules import same_type, type_of_property
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.ir import attributes as at
@@ -51,7 +59,7 @@ _INTEGERS = TypeConstraint("buffer_view or tensor of signless integer values", _
 _TENSOR = TypeConstraint("buffer_view or tensor of any non-token type values", c.TENSOR.accepts)
 _FLOATS = TypeConstraint("buffer_view or tensor of floating-point values", _is_tensor_of(ty.FloatType))
 _FLOATS_ONLY = TypeConstraint("tensor of floating-point values", _is_tensor_of(ty.FloatType))
-_ELEMENTS = c.AttributeConstraint(
+_ELEMENTS = AttributeConstraint(
     "constant vector/tensor attribute",
     lambda attribute: isinstance(attribute, at.DenseElementsAttr | at.DenseResourceAttr | at.SparseElementsAttr),
 )
@@ -147,7 +155,7 @@ def _truth(wanted: bool) -> Pure:
             (given,) = operands
             _defined(op, given)
             true = np.asarray(given.bits != 0)
-            true = true.any(axis=-1) if true.ndim > given.ndim else true
+            true = np.asarray(true.any(axis=-1)) if true.ndim > given.ndim else true
             _require(op, given, None, np.asarray(true == wanted))
             return ()
 
@@ -200,7 +208,7 @@ def _print(printer: OpPrinter, operation: Operation) -> str:
 
 _TOLERANT = CustomForm(_parser, _print)
 _TOLERANCE_PROPERTIES = tuple(
-    Property(name, c.AttributeConstraint("32-bit float attribute", lambda a: getattr(a, "type", None) == _F32))
+    Property(name, AttributeConstraint("32-bit float attribute", lambda a: getattr(a, "type", None) == _F32))
     for name in _TOLERANCES
 )
 

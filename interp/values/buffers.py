@@ -371,7 +371,7 @@ def _write(memory: Allocation, value: Value, view: View, index: Any, origins: Or
 def _changes(memory: Allocation, value: Value, ids: PoisonIds | None, view: View, index: Any) -> npt.NDArray[np.bool_]:
     """Return the elements whose bits change, or that are poison only before or only after."""
     different = np.asarray(view(memory.bits)[index] != value.bits)
-    different = different.reshape((*value.shape, -1)).any(-1)
+    different = np.asarray(different.reshape((*value.shape, -1)).any(-1))
     before = False if memory.poison is None else view(memory.poison)[index] != 0
     before = before if np.ndim(before) <= len(value.shape) else np.asarray(before).any(-1)
     return np.asarray(different | (before != (False if ids is None else ids != 0)))

@@ -120,6 +120,7 @@ class LanePart(Allocation):
         self.begin = begin
         self.end = end
         self.bits = heap.bits[begin:end]
+        self.log = None
 
     @property
     def poison(self) -> Any:

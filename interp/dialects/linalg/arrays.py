@@ -32,6 +32,10 @@ from halfulp.interp.values.value import Value
 
 WHOLE = 1 << 22  # points up to which a space without reductions is one block
 AT_ONCE = 1 << 20  # points of a block of a space with reductions
+USUAL = 1 << 6
+"""The bytes of the values of one point, up to which blocks have this size."""
+MOST_DIMENSIONS = 60
+"""NumPy's limit of 64 axes, less those over lanes and of one element."""
 STEP_POINTS = 1 << 10
 """The points of an op in a body that count as one step of the run."""
 
@@ -51,6 +55,8 @@ class Plan(NamedTuple):
 def plan_of(structure: Structure) -> Plan | None:
     """Return the plan for running an op on arrays; None where its inits are written in another way."""
     rank = len(structure.iterators)
+    if rank > MOST_DIMENSIONS:
+        return None
     missing: set[int] = set()
     full = []
     for map_ in structure.maps[len(structure.inputs) :]:
@@ -154,10 +160,13 @@ class _Execution:
         reduced = [sizes[d] for d in plan.reductions]
         outs = [_Out(self, number) for number in self._inits]
         fold = self._compiled._fold
+        # Larger elements, or more values at a time, make smaller blocks.
+        lanes *= max(1, self._body.weight // USUAL)
         if not plan.reductions:
             most, along = WHOLE // lanes, 1
         elif fold is not None and fold.needs_all:
             along = max(1, prod(reduced))
+            check_allocation(self._compiled._elements[-1], (along,), self._run.settings)
             most = AT_ONCE // along // lanes
         else:
             most = AT_ONCE // lanes

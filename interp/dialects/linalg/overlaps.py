@@ -36,8 +36,6 @@ def may_be_arrays(buffers: Sequence[Buffer | None], structure: Structure) -> boo
 
 
 def _overlap(one: Buffer, other: Buffer) -> bool:
-    if one.allocation is not other.allocation:
-        return False
     try:
         return np.shares_memory(one.view(), other.view(), _WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:

@@ -40,7 +40,7 @@ def _failed(op: Operation, run: Run, message: str, mask: Mask) -> UndefinedBehav
     return in_lanes(undefined(op, message), run.lanes, mask)
 
 
-def _memref(op: Operation, run: Run, slot: Any, which: int) -> LaneBuffer | Buffer:
+def living_over_lanes(op: Operation, run: Run, slot: Any, which: int) -> LaneBuffer | Buffer:
     """Return the memref in the slot of operand ``which``, for an access. Raises UndefinedBehavior for freed memory."""
     if not isinstance(slot, LaneBuffer):
         return living(op, slot, which)
@@ -95,7 +95,7 @@ def load(op: Operation, settings: Settings) -> Function:
     type_ = op.results[0].type
 
     def load_elements(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = _memref(op, run, slots[0], 0)
+        buffer = living_over_lanes(op, run, slots[0], 0)
         places = _places(op, run, buffer, _numbers(op, run, slots[1:], settings))
         memory = buffer.memory if isinstance(buffer, LaneBuffer) else buffer.allocation
         return (load_at(memory, places, type_, run.origins),)
@@ -108,7 +108,7 @@ def store(op: Operation, settings: Settings) -> Function:
     type_ = op.operands[0].type
 
     def store_elements(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = _memref(op, run, slots[1], 1)
+        buffer = living_over_lanes(op, run, slots[1], 1)
         places = _places(op, run, buffer, _numbers(op, run, slots[2:], settings))
         memory = buffer.memory if isinstance(buffer, LaneBuffer) else buffer.allocation
         value = lift(slots[0], type_)
@@ -165,7 +165,7 @@ def free(op: Operation, settings: Settings) -> Function:
     text = freeing(op)
 
     def release(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = _memref(op, run, slots[0], 0)
+        buffer = living_over_lanes(op, run, slots[0], 0)
         if isinstance(buffer, LaneBuffer) and not buffer.is_view:
             made = buffer.memory.made_by(buffer.begins)
             if (made == made[0]).all() and buffer.memory.text(int(made[0])) in FREED_BY_DEALLOC:
@@ -181,7 +181,7 @@ def global_memory(op: Operation, compiler: Compiler) -> Function:
     shared = get(op, compiler)
     type_ = allocated_type(op)
 
-    def get_memory(run: Run, slots: Slots) -> tuple[Any, ...]:
+    def get_memory(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
         assert isinstance(run, LaneRun)
         (initial,) = shared(run, slots)
         if initial.allocation.constant:
