@@ -26,13 +26,24 @@ def load(source: Source) -> Module:
 
     A string with a newline, a brace, a parenthesis or a quote is text; any other string is a path. Raises InputError
     when a file cannot be read; ParseError, BytecodeError or VerifyError, with the place, when it is not valid MLIR.
+
+    Functions of a text with ops whose form halfulp does not know are skipped, and so are such ops beside functions, as
+    transform.named_sequence, if another function is left to run. What is skipped is printed as one op, with the text.
     """
+    if is_text(source):
+        return _from_text(source, "<string>")
+    data, name = opened(source)
+    return loading.read_bytecode(data, name) if is_bytecode(data) else _from_text(decode_text(data), name)
+
+
+def _from_text(text: str, name: str) -> Module:
     try:
-        return loading.parse_module(source) if is_text(source) else _from_bytes(*opened(source))
+        return loading.parse_module(text, name)
     except UnknownOp as error:
         if language := language_of(error.op):
             error.hint = f"this is {language}: hu.from_stablehlo(…) lowers it to linalg, and so does halfulp run"
-        raise
+            raise
+        return loading.parse_without(error, text, name)
 
 
 def is_text(source: Source) -> TypeGuard[str]:
@@ -108,9 +119,3 @@ def is_bytecode(data: bytes | memoryview) -> bool:
 def decode_text(data: bytes | memoryview) -> str:
     """Decode MLIR text from the bytes of a file. Bytes that are not UTF-8 are kept as surrogates."""
     return bytes(data).decode("utf-8", "surrogateescape")
-
-
-def _from_bytes(data: bytes | memoryview, name: str) -> Module:
-    if is_bytecode(data):
-        return loading.read_bytecode(data, name)
-    return loading.parse_module(decode_text(data), name)

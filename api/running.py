@@ -37,12 +37,13 @@ def run(module: Module | Source, *arguments: Any, **options: Unpack[RunKeywords]
     An external function of the name "iree_codegen.query_tile_sizes" gets a tensor type, an object with ``shape`` and
     ``element``, and returns as many integers as the op has results.
 
-    In a batch, the arguments are scalars, tensors or vectors. Each has one more leading axis, with an entry for each
-    lane. An argument without this axis is the same for all lanes. Each result is a tensor with this axis. Each lane
+    In a batch, each argument has one more leading axis, with an entry for each lane. An argument without this axis is
+    the same for all lanes. Each result is a tensor with this axis. Each lane has memory of its own: from an array for a
+    memref each gets a copy of its entry, and a `Buffer` with the axis holds afterwards what they stored. Each lane
     takes its own way through branches, loops and calls, and gets exactly the results that it gets alone. Undefined
     behaviour and poison count only in the lanes that reach them: errors name the first lane, the number of lanes, and,
     in ``lanes``, all of them. An op that lanes run together counts as one step. User functions (externals, registered
-    ops and conversions) are called for each lane. Lanes cannot have values of different shapes, or memory.
+    ops and conversions) are called for each lane. Lanes cannot have values of different shapes.
     A distributed `iree_codegen.inner_tiled` is computed by all lanes of a subgroup together: for a kind with 64 lanes,
     lanes 0 to 63 of the batch are one subgroup, 64 to 127 the next.
 
@@ -90,18 +91,19 @@ def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], se
         reason = _no_lanes(type_)
         if reason is not None:
             raise Unsupported(
-                f"a batch runs functions on scalars, tensors and vectors, but {name} has an argument or result of type "
-                f"'{type_}', {reason}",
+                f"a batch runs functions on scalars, tensors, vectors and memrefs, but {name} has an argument or "
+                f"result of type '{type_}', {reason}",
                 location=function.location,
                 hint="leave out batch=True (--batch)",
             )
     if not function.regions[0].blocks:
         raise Unsupported(f"'{name}' is a declaration: a batch needs a body", location=function.location)
-    values, lanes = [], None
+    values: list[Value | Buffer] = []
+    lanes = None
     for index, (argument, type_) in enumerate(zip(arguments, types[0], strict=True)):
         what = f"argument {index} of {name}"
         value = settings.accepted(_lane_argument(argument, type_, what, settings.vscale), what)
-        if over_lanes(value):
+        if over_lanes(value) or isinstance(value, Buffer):
             lanes = value.shape[0] if lanes is None else lanes
             if value.shape[0] != lanes:
                 raise TypeMismatch(f"{what} has {value.shape[0]} lanes, but an argument before it has {lanes}")
@@ -122,17 +124,28 @@ def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], se
 def _no_lanes(type_: ty.Type) -> str | None:
     """Say why values of a type cannot have one more axis, over lanes; return None where they can."""
     element = ty.element_type(type_)
-    if isinstance(type_, ty.MemRefType):
-        return "and lanes have no memory of their own"
     if ty.shape_of(type_) is None:
         return "which does not say whether an array has an axis over lanes"
     if isinstance(element, ty.UniformQuantizedType) and element.along_axes:
         return "whose scales go with axes"
-    return "which is carried, not computed with" if element_width(element) is None else None
+    part = element.element if isinstance(element, ty.ComplexType) else element
+    return "which is carried, not computed with" if element_width(part) is None else None
 
 
-def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None) -> Value:
-    """Make a value of a type, or one with a leading axis over lanes more than that."""
+def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None) -> Value | Buffer:
+    """Make a value of a type, or one with a leading axis over lanes more than that. For a memref it is a tensor, or a
+    buffer with that axis.
+    """
+    if isinstance(type_, ty.MemRefType):
+        type_ = ty.TensorType(type_.shape, type_.element)
+        if isinstance(argument, Buffer):
+            _lane_argument(argument.load(), type_, what, vscale)
+            if len(argument.shape) == len(type_.shape or ()):
+                raise TypeMismatch(
+                    f"{what}: in a batch each lane has memory of its own: a buffer needs a leading axis over them",
+                    hint="pass the elements as an array or value, which each lane gets a copy of",
+                )
+            return argument
     if isinstance(argument, Buffer):
         raise TypeMismatch(f"{what}: expected '{type_}', got a buffer of type '{argument.type}'")
     shape = runtime_shape(type_, vscale)
@@ -140,11 +153,12 @@ def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None)
     element = ty.element_type(type_)
     if isinstance(argument, Value):
         rank = len(argument.shape)
-    elif isinstance(argument, bool | int | float):
+    elif isinstance(argument, bool | int | float | complex):
         rank = 0
     else:
         argument = as_array(argument, what)
-        rank = argument.ndim - (0 if argument.dtype == object else len(code_layout(element)[1]))
+        whole = argument.dtype == object or argument.dtype.kind == "c"
+        rank = argument.ndim - (0 if whole else len(code_layout(element)[1]))
     if rank == len(shape):
         return to_value(argument, type_, what, vscale)
     value = to_value(argument, ty.TensorType((None, *shape), element), what)

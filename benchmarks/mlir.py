@@ -37,13 +37,13 @@ def tools() -> tuple[Tool, Tool]:
         raise Absent(str(reason)) from None
 
 
-def run(peer: str, text: str) -> list[str]:
+def run(peer: str, text: str, passes: Sequence[str] = ()) -> list[str]:
     """Run ``@entry``, and return what it prints. Raises Absent, and Disagreement if there is no result."""
     opt, runner = tools()
     try:
         libraries = ",".join(library(runner, name) for name in _RUNTIME[peer])
         options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={libraries}", "-O3"]
-        lowered = opt.run([*_PASSES[peer], *TO_LLVM], text, SECONDS)
+        lowered = opt.run([*passes, *_PASSES[peer], *TO_LLVM], text, SECONDS)
         return runner.run([*options, f"--mattr={MlirNative.machine}"], lowered, SECONDS).split()
     except Unavailable as reason:
         raise Absent(str(reason)) from None
@@ -51,18 +51,21 @@ def run(peer: str, text: str) -> list[str]:
         raise Disagreement(f"{peer} gives none: {error}") from None
 
 
-# The clock's bits are printed, since printF64 prints six digits. The sum at the end takes each code times its place.
-_PROGRAM = """
+# The clock's bits are printed, since printF64 prints six digits.
+_CLOCK = """
   func.func private @rtclock() -> f64
   func.func private @printU64(i64)
   func.func private @printNewline()
-  func.func private @now() {{
+  func.func private @now() {
     %t = func.call @rtclock() : () -> f64
     %bits = arith.bitcast %t : f64 to i64
     func.call @printU64(%bits) : (i64) -> ()
     func.call @printNewline() : () -> ()
     return
-  }}
+  }
+"""
+# The sum at the end takes each code times its place.
+_PROGRAM = """
   memref.global "private" constant @x : {tile} = dense<"0x{x}">
   memref.global "private" constant @y : {tile} = dense<"0x{y}">
   {functions}
@@ -156,11 +159,84 @@ def elementwise(
         encode="\n      ".join(_encode(type_, width, storage)),
         fold="\n      ".join(_fold(storage)),
     )
-    *clock, total = (int(word) for word in run(peer, text))
+    return _seconds(peer, run(peer, _CLOCK + text), ours) / len(ours) * 1e9
+
+
+def _seconds(peer: str, printed: Sequence[str], ours: Any) -> float:
+    """Return the shortest time between two prints of the clock. Raises Disagreement unless the last number is the sum
+    of our results.
+    """
+    *clock, total = map(int, printed)
     if total != _checksum(ours):
         raise Disagreement(f"the results of {peer} differ")
     times = np.array(clock, np.uint64).view(np.float64)
-    return float((times[1::2] - times[::2]).min()) / len(ours) * 1e9
+    return float((times[1::2] - times[::2]).min())
+
+
+_STRUCTURED = """
+  {globals}
+  func.func private @kernel({parameters}) {{
+    {body}
+    return
+  }}
+  func.func @entry() {{
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %rounds = arith.constant {rounds} : index
+    {operands}
+    %r = memref.alloc() : {result}
+    scf.for %round = %zero to %rounds step %one {{
+      func.call @now() : () -> ()
+      func.call @kernel({arguments}) : ({types}) -> ()
+      func.call @now() : () -> ()
+    }}
+    %none = arith.constant 0 : i64
+    %flat = memref.collapse_shape %r [[{axes}]] : {result} into memref<{count}xf32>
+    %count = arith.constant {count} : index
+    %sum = scf.for %i = %zero to %count step %one iter_args(%so_far = %none) -> i64 {{
+      %x = memref.load %flat[%i] : memref<{count}xf32>
+      %v = arith.bitcast %x : f32 to i32
+      %word = arith.extui %v : i32 to i64
+      %n = arith.addi %i, %one : index
+      %place = arith.index_cast %n : index to i64
+      %product = arith.muli %word, %place : i64
+      %next = arith.addi %so_far, %product : i64
+      scf.yield %next : i64
+    }}
+    func.call @printU64(%sum) : (i64) -> ()
+    return
+  }}
+"""
+_LOOPS = ("--convert-linalg-to-loops", "--expand-strided-metadata", "--lower-affine")
+
+
+def structured(body: str, operands: Sequence[Any], ours: Any, rounds: int) -> float:
+    """Return the time, in seconds, of structured ops on memrefs of f32, lowered to loops. They write %r from %a and %b.
+
+    ``operands``: arrays of f32. ``ours``: our results; a sum of their codes has to be the program's. Raises Absent, and
+    Disagreement.
+    """
+    types = [f"memref<{'x'.join(map(str, each.shape))}xf32>" for each in (*operands, ours)]
+    names = ["%a", "%b"][: len(operands)]
+    codes = [np.ascontiguousarray(each).view(np.uint32) for each in operands]
+    text = _STRUCTURED.format(
+        globals="\n  ".join(
+            f'memref.global "private" constant @{name[1:]} : {type_} = dense<"0x{_raw(each)}">'
+            for name, type_, each in zip(names, types, codes, strict=False)
+        ),
+        parameters=", ".join(f"{name}: {type_}" for name, type_ in zip([*names, "%r"], types, strict=True)),
+        body=body,
+        rounds=rounds,
+        operands="\n    ".join(
+            f"{name} = memref.get_global @{name[1:]} : {type_}" for name, type_ in zip(names, types, strict=False)
+        ),
+        result=types[-1],
+        arguments=", ".join([*names, "%r"]),
+        types=", ".join(types),
+        axes=", ".join(map(str, range(ours.ndim))),
+        count=ours.size,
+    )
+    return _seconds(NATIVE, run(NATIVE, _CLOCK + text, _LOOPS), np.ascontiguousarray(ours).view(np.uint32).ravel())
 
 
 def _decode(name: str, type_: str, width: int, storage: int) -> list[str]:

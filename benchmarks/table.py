@@ -17,6 +17,7 @@ from benchmarks import (
     ops,
     scalars,
     starting,
+    structured,
     sums,
     tensors,
     texts,
@@ -26,7 +27,21 @@ from benchmarks import (
 )
 from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes
 
-MODULES = (conversions, ops, elementary, tensors, scalars, exact_path, tiles, sums, values, texts, starting, vectors)
+MODULES = (
+    conversions,
+    ops,
+    elementary,
+    tensors,
+    scalars,
+    exact_path,
+    tiles,
+    sums,
+    structured,
+    values,
+    texts,
+    starting,
+    vectors,
+)
 HEAD = ("measurement", "ours", "peer", "peer's", "× peer", "copies", "target", "met", "remark")
 NUMBERS = ("ours", "peer's", "× peer", "copies")
 PEERS = ("numpy", "ml_dtypes", "numba", "gfloat", "xdsl", "gmpy2")
@@ -37,8 +52,8 @@ inside the program, without its start and compilation.
 
 Before the times are measured, the results are compared bit by bit. There are three exceptions: of mlir-runner's
 results only a sum is compared; the rows on texts and on starting have no results; and some remarks say that results
-are not compared. If a peer is known to differ, its results must be those of its profile, and a remark gives the share
-of results that differ.
+are not compared, or how far they differ. If a peer is known to differ, its results must be those of its profile, and a
+remark gives the share of results that differ.
 
 - *ours* and *peer's* are times in nanoseconds, unless another unit is given. They are times per element, or per op for
   scalar code. For a program, one element means ten ops on this element.

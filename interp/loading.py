@@ -5,10 +5,11 @@ from __future__ import annotations
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.gc_pause import PausedCollector
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.errors import HalfulpError, UnknownOp
 from halfulp.interp.ir.locations import file_position
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.text.parser import parse_unverified
+from halfulp.interp.text.parser import Parser, parse_unverified
+from halfulp.interp.text.skipping import SkippingParser, has_function
 from halfulp.interp.verifier import verify as verify_module
 
 
@@ -20,19 +21,36 @@ def parse_module(
     verify: bool = True,
     schema: Schema = Schema.MLIR22,
     start: tuple[int, int] = (1, 1),
+    skip_unknown: bool = False,
 ) -> Module:
     """Read a file of MLIR text. Several top-level operations, or none, stand in an implicit module.
 
     ``allow_unregistered``: keep operations, types and attributes of dialects that ``registry`` does not have.
     ``verify``: check the rules of the language and of the ops. ``schema``: the version whose layout of i1 blobs the
     text uses; nothing else of the text depends on it. ``start``: the line and column at which the text begins in its
-    file. Raises ParseError and VerifyError.
+    file. ``skip_unknown``: skip functions with ops of an unknown form, and such ops beside functions
+    (`halfulp.interp.text.skipping`). Raises ParseError and VerifyError.
     """
+    kind = SkippingParser if skip_unknown else Parser
     with PausedCollector():
-        module = parse_unverified(text, filename, allow_unregistered, registry, schema, start)
+        module = parse_unverified(text, filename, allow_unregistered, registry, schema, start, kind)
         if verify:
             verify_module(module)
         return module
+
+
+def parse_without(unknown: UnknownOp, text: str, filename: str = "<string>", start: tuple[int, int] = (1, 1)) -> Module:
+    """Read a file of MLIR text to run a function of it, without the parts that have ops of an unknown form.
+
+    ``unknown``: the error of `parse_module`, which is raised if no function is left.
+    """
+    try:
+        module = parse_module(text, filename, start=start, skip_unknown=True)
+    except HalfulpError:
+        raise unknown from None
+    if not has_function(module):
+        raise unknown
+    return module
 
 
 def read_bytecode(

@@ -73,6 +73,8 @@ def given(module: Module, arguments: FunctionOptions, sources: Sources) -> RunIn
     else:
         expecting = results_expected
     values = inputs(arguments, types, sources)
+    if arguments.batch:
+        values = tuple(map(_shared_by_lanes, values, argument_types(function)))
     expected = [
         read_value(text, _tensor_type(type_), f"<expected output {index}>", sources, arguments.vscale)
         for index, (text, type_) in enumerate(zip(arguments.expected_output, (*expecting, *memory), strict=False))
@@ -100,17 +102,23 @@ def _tensor_type(type_: Type) -> Type:
     return TensorType(type_.shape, type_.element) if isinstance(type_, MemRefType) else type_
 
 
+def _shared_by_lanes(value: Value | Buffer, type_: Type) -> Value | Buffer:
+    """Return a memref of a batch that has no axis over lanes as a value, which each lane gets a copy of."""
+    return value.load() if isinstance(value, Buffer) and len(value.shape) == len(shape_of(type_) or ()) else value
+
+
 def _lanes_type(text: str, type_: Type) -> Type:
     """Return the type of an input of a batch that does not name its own: with an axis over the lanes where there are
     more elements than one lane has. A file has its own shape.
     """
     element, shape = element_type(type_), shape_of(type_)
+    kind = MemRefType if isinstance(type_, MemRefType) else TensorType
     if text.startswith("@"):
-        return TensorType(None, element)
+        return kind(None, element)
     each, count = element_count(type_), len(re.sub(r"[\[\],]", " ", text).split())
     if shape is None or not each or count <= each or count % each:
         return type_
-    return TensorType((count // each, *shape), element)
+    return kind((count // each, *shape), element)
 
 
 def check_outputs(arguments: ResultOptions) -> None:

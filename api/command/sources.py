@@ -14,7 +14,7 @@ from halfulp.importing.languages import language_in, language_of
 from halfulp.interp.ir.errors import HalfulpError, InputError, UnknownOp
 from halfulp.interp.ir.locations import UnknownLoc, file_position
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.loading import parse_module, read_bytecode
+from halfulp.interp.loading import parse_module, parse_without, read_bytecode
 from halfulp.interp.text.split_input import InputPart, split_input
 from halfulp.loading import decode_text, is_bytecode, open_file
 
@@ -76,22 +76,23 @@ class ProgramSource:
 
     def program(self, part: InputPart | None = None) -> Module:
         """Return the module of a part, or of the whole file, to run it. IREE's compiler lowers one in StableHLO; a note
-        says so. Raise HalfulpError.
+        says so. Parts of an unknown form are skipped, if a function is left. Raise HalfulpError.
         """
+        given = part or InputPart(self.text or "")
         try:
             module = self.module(part)
             language = language_in(module)
         except UnknownOp as error:
             language = language_of(error.op)
             if language is None:
-                raise
+                return parse_without(error, given.text, self.name, given.start)
         if language is None:
             return module
         say(f"note: {self.name} is {language}: IREE's compiler lowers it to linalg, which may change its numerics")
         if part is None:
             return halfulp.from_stablehlo(self.data, name=self.name)
         # Lines keep their numbers.
-        return halfulp.from_stablehlo("\n" * (part.start[0] - 1) + part.text, name=self.name)
+        return halfulp.from_stablehlo("\n" * (given.start[0] - 1) + given.text, name=self.name)
 
 
 def read(path: str, sources: Sources) -> ProgramSource:

@@ -163,9 +163,10 @@ def _made(
 
 
 def _inherent(op: Operation) -> Mapping[str, Attribute]:
-    """Return the properties of an op of IREE, which halfulp has no declaration of."""
+    """Return the properties of an op of IREE, whether halfulp has a declaration of it or not."""
     given = op.raw_properties
-    return {**op.attributes, **given.mapping} if isinstance(given, at.DictionaryAttr) else op.attributes
+    raw = given.mapping if isinstance(given, at.DictionaryAttr) else {}
+    return {**op.attributes, **op.properties, **raw}
 
 
 def _is_constant(op: Operation) -> bool:

@@ -14,6 +14,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, numeric
+from halfulp.interp.values.lane_memory import LaneBuffer
 from halfulp.interp.values.spelling import spell_element, spell_type, spell_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
@@ -122,10 +123,12 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
     """Record a value, or any other operand. ``keep``: keep large values as well."""
     if isinstance(slot, Buffer):
         if slot.allocation.freed is not None:
-            return TracedValue(name, slot.type, slot.shape, text=f"(freed{slot.allocation.freed})", origins=())
+            return TracedValue(name, slot.type, slot.shape, text=f"(freed by {slot.allocation.freed})", origins=())
         if prod(slot.shape) > WHOLE and not keep:
             return _glanced_at(name, slot)
         slot = slot.load(slot.type)
+    if isinstance(slot, LaneBuffer):
+        slot = slot.load()
     if not isinstance(slot, Value):
         operation = getattr(slot, "op", None)
         symbol = getattr(operation, "symbol_name", None)

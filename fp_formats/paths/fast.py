@@ -54,6 +54,7 @@ __all__ = [
     "multiply",
     "negate",
     "path_of",
+    "reduced_extremum",
     "remainder",
     "subtract",
     "to_integer",
@@ -69,7 +70,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "multiply": np.multiply,
     "divide": np.divide,
 }
-_EXTREMA: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+_EXTREMA: dict[str, tuple[np.ufunc, np.ufunc]] = {
     # The operation, and its effect on the bits of equal operands; equal operands with different bits are zeros.
     "maximum": (np.maximum, np.bitwise_and),
     "minimum": (np.minimum, np.bitwise_or),
@@ -140,6 +141,8 @@ def _arithmetic(
     if path is None:
         return exactly(a, b)
     shape = common_shape(a, b)
+    if path == "native" and a.shape != b.shape:
+        return _repeating(_ARITHMETIC[operation], NATIVE[fmt], exactly, shape, a, b)
     kernel, longest = _KERNELS[path](operation, fmt, int(rounding), math.prod(shape))
 
     def work(out: Codes, x: Codes, y: Codes) -> Mask | None:
@@ -150,6 +153,29 @@ def _arithmetic(
 
     with np.errstate(all="ignore"):
         return in_chunks(shape, fmt.storage_dtype, work, a, b, longest=longest)
+
+
+def _repeating(
+    ufunc: Callable[..., Any],
+    dtype: npt.DTypeLike,
+    exactly: Callable[[Codes, Codes], ArrayResult],
+    shape: tuple[int, ...],
+    a: Codes,
+    b: Codes,
+) -> ArrayResult:
+    """Compute natively on operands of different shapes. They are not copied to one shape, as chunks would be."""
+    x, y = np.broadcast_to(a, shape), np.broadcast_to(b, shape)
+    codes = np.empty(shape, a.dtype)
+    rows = max(1, NATIVE_CHUNK // max(1, codes[:1].nbytes))
+    with np.errstate(all="ignore"):
+        for start in range(0, len(codes) if codes.size else 0, rows):
+            some = slice(start, start + rows)
+            out = codes[some]
+            index = nans_of(ufunc(x[some].view(dtype), y[some].view(dtype), out=out.view(dtype)).reshape(-1))
+            if index is not None:
+                where = np.unravel_index(index, out.shape)
+                out[where] = exactly(x[some][where], y[some][where]).codes
+    return ArrayResult(codes)
 
 
 # Kernels, as in `error_free`, each with the longest chunk that suits it.
@@ -419,6 +445,16 @@ def _extremum(
     kernel, longest = (native, NATIVE_CHUNK // dtype.itemsize) if path == "native" else (bits, CHUNK)
     with np.errstate(all="ignore"):
         return in_chunks(common_shape(a, b), fmt.storage_dtype, kernel, a, b, longest=longest)
+
+
+def reduced_extremum(operation: str, fmt: FloatFormat, rows: Codes) -> tuple[Codes, Mask]:
+    """Return the extremum of rows [n, lanes], n > 0, in a format whose extrema are native, and the mask of lanes in
+    which it is not known: it is NaN, or zero, whose sign depends on the order.
+    """
+    choose, _ = _EXTREMA[operation]
+    with np.errstate(all="ignore"):
+        found = choose.reduce(rows.view(NATIVE[fmt]), axis=0)
+    return found.view(rows.dtype), np.isnan(found) | (found == 0)
 
 
 def _keys(codes: npt.NDArray[np.uint16]) -> npt.NDArray[np.int16]:

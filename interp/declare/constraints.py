@@ -179,6 +179,7 @@ def array_of_enum(description: str, enum: EnumDefinition) -> AttributeConstraint
 AFFINE_MAP_ATTR = AttributeConstraint("AffineMap attribute", _of(at.AffineMapAttr))
 INTEGER_SET_ATTR = AttributeConstraint("IntegerSet attribute", _of(at.IntegerSetAttr))
 AFFINE_MAP_ARRAY_ATTR = AttributeConstraint("indexing affine maps", _array_of(at.AffineMapAttr))
+ARRAY_ATTR = AttributeConstraint("array attribute", _of(at.ArrayAttr))
 DICTIONARY_ATTR = AttributeConstraint("dictionary of named attribute values", _of(at.DictionaryAttr))
 ANY_ATTR = AttributeConstraint("any attribute", lambda attribute: True)
 

@@ -38,7 +38,7 @@ def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> 
 def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute], ...]:
     """Return the properties that have a default, each with its default."""
     return tuple(
-        (prop.name, BoolAttr(False) if prop.flag else prop.kind.attribute(prop.default))  # type: ignore[union-attr]
+        (prop.name, BoolAttr(False) if prop.default is None else prop.kind.attribute(prop.default))  # type: ignore[union-attr]
         for prop in definition.properties
         if prop.default is not None or prop.flag
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.types import element_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,15 @@ def same_type(*names: str, message: str | None = None) -> TypeRule:
         return all(types[name] == types[names[0]] for name in names[1:])
 
     return TypeRule(message or f"failed to verify that all of {{{', '.join(names)}}} have same type", solve, holds)
+
+
+def same_element(one: str, other: str, what: str) -> TypeRule:
+    """Require one element type of two slots. ``what``: the words of MLIR for them."""
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, Attribute]) -> bool:
+        return bool(element_type(types[one]) == element_type(types[other]))
+
+    return TypeRule(f"failed to verify that {what} have same element type", lambda types, properties: None, holds)
 
 
 def derived_type(name: str, source: str, derive: Callable[[Type], Type], message: str) -> TypeRule:

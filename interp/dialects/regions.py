@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
@@ -96,78 +96,3 @@ def yielded(op: Operation, compiler: Compiler) -> Action:
     """Return the action of a terminator whose meaning the op around its region defines."""
     assert compiler.on_yield is not None
     return compiler.on_yield(compiler.slots(op.operands))
-
-
-def points_loop(
-    op: Operation,
-    compiler: Compiler,
-    points: Callable[[Slots], Iterator[tuple[int, ...]]],
-    begin: Sequence[Step],
-    after: Callable[[Sequence[int]], Sequence[Step]],
-    results: Sequence[int],
-) -> Action:
-    """Return the action of a loop over points, whose indices are the arguments of its one region.
-
-    ``begin``: steps before the first point. ``after``: makes the steps after each point, from the slots of what the
-    terminator gives. ``results``: the slots that hold the results in the end.
-    """
-    body = compiler.block(op.regions[0].blocks[0])
-    variables = body.arguments
-    finish = compiler.resume(op)(results)
-    state = compiler.hidden_slot()
-    mask = (1 << compiler.settings.index_width) - 1
-    carry: tuple[Step, ...] = ()
-    at_end: Action | None = None
-
-    def yielding(sources: Sequence[int]) -> Action:
-        nonlocal carry, at_end
-        carry = tuple(after(sources))
-
-        def again(frame: Frame) -> Segment | None:
-            for step in carry:
-                step(frame.slots)
-            return following(frame)
-
-        at_end = again
-        return again
-
-    def following(frame: Frame) -> Segment | None:
-        slots = frame.slots
-        point = next(slots[state], None)
-        if point is None:
-            return finish(frame)
-        for variable, position in zip(variables, point, strict=True):
-            slots[variable] = position & mask
-        return body
-
-    def begun(slots: Slots) -> Iterator[tuple[int, ...]]:
-        every = points(slots)
-        for step in begin:
-            step(slots)
-        return every
-
-    compiler.region(op.regions[0], yielding)
-
-    def start(frame: Frame) -> Segment | None:
-        frame.slots[state] = begun(frame.slots)
-        return following(frame)
-
-    if body.control is not at_end:
-        return start
-    steps, cost, last = (*body.steps, *carry), body.cost, body.op
-
-    def loop(frame: Frame) -> Segment | None:
-        """Run all points at once. It is for bodies that pass no control on, and without listeners."""
-        slots = frame.slots
-        run: Run = slots[0]
-        for point in begun(slots):
-            run.steps -= cost
-            if run.steps < 0:
-                raise run.out_of_steps(last)
-            for variable, position in zip(variables, point, strict=True):
-                slots[variable] = position & mask
-            for step in steps:
-                step(slots)
-        return finish(frame)
-
-    return loop

@@ -155,8 +155,13 @@ class DialectAttr(Attribute):
         return tuple(value for value in self.values if isinstance(value, Attribute | Type))
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``#dialect.mnemonic`` and the parameters."""
-        return f"#{self.definition.name}{self.spell_parameters(names)}"
+        """Spell ``#dialect.mnemonic`` and the parameters; ``#dialect<mnemonic parameters>`` where these stand without
+        brackets.
+        """
+        parameters = self.spell_parameters(names)
+        if parameters and parameters[0] != "<":
+            return f"#{self.definition.name.replace('.', '<', 1)} {parameters}>"
+        return f"#{self.definition.name}{parameters}"
 
     def spell_parameters(self, names: Mapping[object, str]) -> str:
         """Spell the parameters without the mnemonic, as they stand where the kind of attribute is known."""

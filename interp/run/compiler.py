@@ -27,6 +27,7 @@ from halfulp.interp.run.steps import (
     scalar_step,
     specified_scalar,
     then,
+    unsupported,
     unsupported_step,
 )
 from halfulp.semantics.kernel import Kernel
@@ -135,10 +136,10 @@ class FunctionCompiler(Compiler):
                     steps.append(step)
                 if op in self._dying:
                     steps.append(letting_go(self.slots(self._dying[op])))
-        if cost or not block.operations:
-            raise Unsupported(
-                "the block ends without a terminator that halfulp executes", location=self.function.location
-            )
+        if not block.operations:
+            raise Unsupported("the block ends without a terminator", location=self.function.location)
+        if cost:  # the last op is no terminator that halfulp executes
+            raise unsupported(block.operations[-1])
         self._after = outer
 
     def _cut(self, segment: Segment, before: Sequence[Operation], control: Operation, after: Segment) -> None:

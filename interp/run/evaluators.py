@@ -45,7 +45,7 @@ class Pure:
     build: Callable[[Operation, Any], Function]
     raw: bool = False
     of_module: bool = False
-    in_lanes: Callable[[Operation, Settings], Function | None] = lambda op, settings: None
+    in_lanes: Callable[[Operation, Any], Function | None] = lambda op, settings: None
     reads: Callable[[Operation], Sequence[SSAValue]] = lambda op: op.operands
 
 

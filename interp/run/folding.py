@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
-from halfulp.fp_formats.paths.fast import is_nan
+from halfulp.fp_formats.paths.fast import is_nan, path_of, reduced_extremum
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.elementwise import Places
 from halfulp.interp.run.frames import Run
@@ -32,7 +32,12 @@ _ADDITION = "arith.addf"
 _ASSOCIATIVE = frozenset(
     f"arith.{name}" for name in ("addi", "andi", "maxsi", "maxui", "minsi", "minui", "muli", "ori", "xori")
 )
-_EXTREMA = frozenset(f"arith.{name}" for name in ("maximumf", "minimumf", "maxnumf", "minnumf"))
+_EXTREMA = {
+    "arith.maximumf": "maximum",
+    "arith.minimumf": "minimum",
+    "arith.maxnumf": "maximum_number",
+    "arith.minnumf": "minimum_number",
+}
 
 Names = Callable[[int], Places]
 """Gives the names of the lanes when the element of that number is combined."""
@@ -45,7 +50,7 @@ class Fold:
     `halfulp.semantics.reductions.ORDERS`; any other op goes in sequence.
     """
 
-    __slots__ = ("_associative", "_element_first", "_kernel", "_name", "_number", "_step", "order")
+    __slots__ = ("_associative", "_element_first", "_extremum", "_kernel", "_name", "_number", "_step", "order")
 
     def __init__(self, step: PointwiseStep, element_first: bool, order: str) -> None:
         self._step = step
@@ -58,6 +63,11 @@ class Fold:
         exact = self._name in _ASSOCIATIVE
         extreme = self._name in _EXTREMA and step.settings.profile.extrema == "value"
         self._associative = plain and (exact or extreme)
+        self._extremum = ""
+        if self._associative and extreme and isinstance(self._number, ty.FloatType):
+            policy = step.settings.profile.arithmetic
+            name = _EXTREMA[self._name]
+            self._extremum = name if path_of(name, self._number.format, policy=policy) == "native" else ""
 
     @property
     def needs_all(self) -> bool:
@@ -73,6 +83,8 @@ class Fold:
             return first
         if self.order == "exact":
             return self._exactly(run, first, rows, names)
+        if self._extremum and rows.poison is None and not run.settings.track_open:
+            return self._combined(run, first, self._extreme(run, rows, names), names(0))
         if self.order == "pairwise" or (self._associative and not run.settings.track_open):
             return self._combined(run, first, self._of_pairs(run, rows, names), names(0))
         clean = rows.poison is None and first.poison is None
@@ -93,6 +105,16 @@ class Fold:
         if self.order == "open" and run.settings.track_open and rows.shape[0] > 1:
             total = _unspecified(total)
         return total
+
+    def _extreme(self, run: Run, rows: Value, names: Names) -> Value:
+        """Return the extremum of clean rows. Where its bits depend on the order, neighbours are combined."""
+        assert isinstance(self._number, ty.FloatType)
+        shape = rows.bits.shape[1:]
+        terms = _flat(rows.bits, 1, len(shape))
+        codes, unknown = reduced_extremum(self._extremum, self._number.format, terms)
+        if unknown.any():
+            codes[unknown] = self._of_pairs(run, Value(rows.type, terms[:, unknown]), names).bits
+        return Value(rows.type, codes.reshape(shape))
 
     def _of_pairs(self, run: Run, rows: Value, names: Names) -> Value:
         """Return the combination of neighbours, then of neighbours of these, until one is left."""
@@ -128,7 +150,9 @@ class Fold:
             accumulator = Accumulator(format_, run.settings.profile)
             codes = accumulator.in_order(total, terms, Faults())
             # Running sums keep a NaN as it is, and a NaN depends on the order of the operands.
-            wrong = is_nan(format_, codes) & (self._element_first | is_nan(format_, total))
+            wrong = is_nan(format_, codes)
+            if wrong.any() and not self._element_first:
+                wrong &= is_nan(format_, total)
             if wrong.any():
                 few = self._in_steps(run, Value(first.type, total[wrong]), Value(first.type, terms[:, wrong]), names)
                 codes = codes.copy()

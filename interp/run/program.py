@@ -14,6 +14,7 @@ from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run import races
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
 from halfulp.interp.run.settings import Settings
@@ -79,6 +80,8 @@ class CompiledModule:
             raise
         except MemoryError as error:
             raise LimitExceeded("the machine has not enough memory for this program") from error
+        finally:
+            races.forget(run)
         return tuple(
             self._result(run, slot, type_, arguments) for slot, type_ in zip(run.results, result_types(op), strict=True)
         )
@@ -95,7 +98,7 @@ class CompiledModule:
         if isinstance(value, Buffer):
             value = value.load()
         if isinstance(type_, ty.MemRefType):
-            type_ = ty.TensorType(value.shape, type_.element)
+            type_ = ty.TensorType(value.shape[over_lanes(value) :], type_.element)
         bits = value.bits
         if any(isinstance(a, Value) and np.may_share_memory(a.bits, bits) for a in arguments):
             bits = bits.copy()

@@ -54,13 +54,18 @@ def then(action: Action, step: Step) -> Action:
     return both
 
 
-def unsupported_step(op: Operation, why: str = "") -> Step:
-    """Make a step that raises Unsupported when it runs."""
+def unsupported(op: Operation, why: str = "") -> Unsupported:
+    """Return the error for an op that halfulp does not execute."""
     known = op.definition is not None
     why = why or ("halfulp does not execute it" if known else "no dialect that is registered has it")
+    return Unsupported(f"cannot execute '{op.name}': {why}", location=op.location, op=op.name)
+
+
+def unsupported_step(op: Operation, why: str = "") -> Step:
+    """Make a step that raises Unsupported when it runs."""
 
     def step(slots: Slots) -> None:
-        raise Unsupported(f"cannot execute '{op.name}': {why}", location=op.location, op=op.name)
+        raise unsupported(op, why)
 
     return step
 

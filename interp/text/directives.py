@@ -23,10 +23,11 @@ from halfulp.interp.declare.notation import (
     read_format,
 )
 from halfulp.interp.declare.operands import SEGMENTS, default_properties
-from halfulp.interp.ir.attributes import DYNAMIC, DenseArrayAttr
+from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import I64, FunctionType, Type
+from halfulp.interp.ir.types import FunctionType, Type
+from halfulp.interp.text.mixed_lists import print_mixed, read_mixed
 from halfulp.interp.text.op_parser import OpParser
 from halfulp.interp.text.op_printer import OpPrinter
 from halfulp.interp.text.property_forms import UNIT, is_unit, property_form
@@ -391,8 +392,8 @@ def _group(group: Group, slots: Slots) -> ElementForm:
     written = [e for e in group.elements if not (isinstance(e, Variable) and e.name in units)]
     parts = compile_elements(written, slots)
     otherwise = compile_elements(group.otherwise, slots)
-    # An empty literal is not read.
-    first = next(k for k, element in enumerate(written) if element != Literal(""))
+    # A literal for spaces is not read.
+    first = next(k for k, element in enumerate(written) if element not in (Literal(""), Literal(" ")))
     begins = parts[first].begins
     present = compile_element(group.elements[group.anchor], slots).present
     if begins is None or present is None:
@@ -473,30 +474,12 @@ def _dynamic_index_list(slots: Slots, dynamic: str, static: str) -> ElementForm:
     index = slots.index[dynamic]
 
     def read(p: OpParser, state: OpReading) -> None:
-        names: list[int] = []
-        codes: list[int] = []
-        p.expect("[")
-        while p.tokens[p.pos] != "]":
-            if p.tokens[p.pos][:1] == "%":
-                names.append(p.operand_token())
-                codes.append(DYNAMIC)
-            else:
-                codes.append(p.integer("expected SSA value or integer") & ((1 << 64) - 1))
-            if not p.take(","):
-                break
-        p.expect("]")
-        state.operands[index] = names
-        state.properties[static] = DenseArrayAttr(I64, tuple(codes))
+        state.operands[index], state.properties[static] = read_mixed(p)
 
     def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
-        values = iter(slots.values(operation, index))
         numbers = operation.properties[static]
         assert isinstance(numbers, DenseArrayAttr)
-        texts = (
-            printer.name(next(values)) if code == DYNAMIC else str(number)
-            for code, number in zip(numbers.codes, numbers.values, strict=True)
-        )
-        out.value(f"[{', '.join(texts)}]")
+        out.value(print_mixed(printer, numbers, slots.values(operation, index)))
 
     return ElementForm(read, print_)
 

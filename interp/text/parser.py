@@ -525,12 +525,14 @@ def parse_unverified(
     registry: Registry | None = None,
     schema: Schema = Schema.MLIR22,
     start: tuple[int, int] = (1, 1),
+    kind: type[Parser] = Parser,
 ) -> Module:
     """Read a file of MLIR text; the rules of the ops are not checked (`halfulp.interp.loading` does).
 
-    The parameters are those of `halfulp.interp.loading.parse_module`. Raises ParseError.
+    The parameters are those of `halfulp.interp.loading.parse_module`. ``kind``: the class of the parser. Raises
+    ParseError.
     """
-    parser = _parser(text, filename, allow_unregistered, registry, start)
+    parser = _parser(text, filename, allow_unregistered, registry, start, kind)
     parser.schema = schema
     with PausedCollector():
         return _guarded(parser, parser.file)
@@ -554,13 +556,14 @@ def _parser(
     allow_unregistered: bool,
     registry: Registry | None,
     start: tuple[int, int] = (1, 1),
+    kind: type[Parser] = Parser,
 ) -> Parser:
     decoded = _decoded(text, filename) if isinstance(text, bytes) else text
     for wrong, what in (("\0", "unexpected character: NUL"), (_not_unicode(decoded), "invalid UTF-8")):
         if wrong and wrong in decoded:
             source = Source(decoded, filename, lambda _: (), start)
             raise ParseError(what, location=source.at_offset(decoded.index(wrong)))
-    parser = Parser(decoded, filename, registry or default_registry(), allow_unregistered)
+    parser = kind(decoded, filename, registry or default_registry(), allow_unregistered)
     parser.source.start = start
     return parser
 

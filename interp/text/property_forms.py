@@ -16,7 +16,7 @@ from halfulp.interp.ir.attributes import (
 )
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
-from halfulp.interp.ir.types import I32, I64, INDEX, NoneType, TensorType
+from halfulp.interp.ir.types import I1, I32, I64, INDEX, NoneType, TensorType
 from halfulp.interp.text.op_parser import OpParser
 from halfulp.interp.text.op_printer import OpPrinter
 
@@ -60,6 +60,7 @@ _SHAPES: Mapping[str, _Shape] = {
     "symbol": _Shape(lambda p: p.symbol_reference(), lambda printer, attribute: str(attribute), "@"),
     "array": _Shape(lambda p: p.array_values(I32), lambda printer, attribute: f"[{attribute.values_text()}]", "["),
     "i64 array": _Shape(lambda p: p.array_values(I64), lambda printer, attribute: f"[{attribute.values_text()}]", "["),
+    "bool": _Shape(lambda p: p.attribute(I1), _ANY.print),
     "i32": _Shape(lambda p: p.attribute(I32), lambda printer, attribute: str(attribute.value)),
     "i64": _Shape(lambda p: p.attribute(I64), lambda printer, attribute: str(attribute.value)),
     "index": _Shape(lambda p: p.attribute(INDEX), lambda printer, attribute: str(attribute.value)),
@@ -80,6 +81,8 @@ def _shape_of(kind: AttributeConstraint) -> str:
         return "i64 array"
     if kind.accepts(IntegerAttr(0, I32)):
         return "any"
+    if kind.accepts(IntegerAttr(1, I1)) and not accepts_i64:
+        return "bool"
     if kind.accepts(IntegerAttr(1, I32)):
         return "i32"
     return "i64" if accepts_i64 else "index" if kind.accepts(IntegerAttr(0, INDEX)) else "any"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,8 @@ MOST_BYTES = 1 << 28
 CALLER = "the caller"
 """The source of memory that comes from outside the program."""
 
-_GAP = Origin("memory", "", "an element of memory between those of a buffer was never written")
+GAP = Origin("memory", "", "an element of memory between those of a buffer was never written")
+"""The origin of poison in memory from outside."""
 
 
 class Allocation:
@@ -41,7 +42,7 @@ class Allocation:
     written. There is at least one element, so that the base of an empty buffer lies inside.
     """
 
-    __slots__ = ("bits", "constant", "freed", "open", "origins", "poison", "source")
+    __slots__ = ("bits", "constant", "freed", "log", "open", "origins", "poison", "source")
 
     def __init__(self, element: ty.Type, size: int, source: str = CALLER) -> None:
         if element_width(element.element if isinstance(element, ty.ComplexType) else element) is None:
@@ -53,6 +54,7 @@ class Allocation:
         self.origins: Origins | None = None
         self.source = source
         self.freed: str | None = None
+        self.log: WriteLog | None = None
         self.constant = False
 
     def __len__(self) -> int:
@@ -278,10 +280,7 @@ class Buffer:
             store_at(memory, self.places(), value, origins)
             return
 
-        def put(array: npt.NDArray[Any], part: Any) -> None:
-            self._strided(array)[...] = part
-
-        _write(memory, value, put, origins)
+        _write(memory, value, self._strided, ..., origins)
 
     def _alive(self) -> Allocation:
         memory = self.allocation
@@ -333,32 +332,56 @@ def store_at(memory: Allocation, places: npt.NDArray[np.int64], value: Value, or
     At a place that occurs several times the last element stays. ``origins``: as for `Buffer.store`.
     """
 
-    def put(array: npt.NDArray[Any], part: Any) -> None:
-        array[places] = part
-
-    _write(memory, value, put, origins)
+    _write(memory, value, _whole, places, origins)
 
 
-def _write(
-    memory: Allocation, value: Value, put: Callable[[npt.NDArray[Any], Any], None], origins: Origins | None
-) -> None:
-    """Write the codes, the poison and the open mask of a value, each by ``put`` into an array of the memory. Raises
-    UndefinedBehavior for constant memory.
+View = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+
+
+class WriteLog(Protocol):
+    """What is told of the elements that are written, while a parallel loop runs."""
+
+    def note(self, view: View, index: Any, differs: Any) -> None:
+        """Note that elements are written, ``view(array)[index]`` of an array over the memory. ``differs``: those whose
+        bits change.
+        """
+
+
+def _whole(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return array
+
+
+def _write(memory: Allocation, value: Value, view: View, index: Any, origins: Origins | None) -> None:
+    """Write the codes, the poison and the open mask of a value to ``view(array)[index]`` of each array of the memory.
+
+    Raises UndefinedBehavior for constant memory.
     """
     if memory.constant:
         raise UndefinedBehavior(f"undefined behaviour: the memory of {memory.source} is constant, but is written")
     if origins is not None and memory.origins is not origins:
         memory.adopted(origins)
-    put(memory.bits, value.bits)
-    memory.poison = _with_mask(memory, memory.poison, memory.ids_of(value), np.uint16, put)
-    memory.open = _with_mask(memory, memory.open, value.open, np.uint8, put)
+    ids = memory.ids_of(value)
+    if memory.log is not None:
+        memory.log.note(view, index, _changes(memory, value, ids, view, index))
+    view(memory.bits)[index] = value.bits
+    memory.poison = _with_mask(memory, memory.poison, ids, np.uint16, view, index)
+    memory.open = _with_mask(memory, memory.open, value.open, np.uint8, view, index)
 
 
-def _with_mask(memory: Allocation, mask: Any, part: Any, dtype: type, put: Callable[[Any, Any], None]) -> Any:
+def _changes(memory: Allocation, value: Value, ids: PoisonIds | None, view: View, index: Any) -> npt.NDArray[np.bool_]:
+    """Return the elements whose bits change, or that are poison only before or only after."""
+    different = np.asarray(view(memory.bits)[index] != value.bits)
+    different = different.reshape((*value.shape, -1)).any(-1)
+    before = False if memory.poison is None else view(memory.poison)[index] != 0
+    before = before if np.ndim(before) <= len(value.shape) else np.asarray(before).any(-1)
+    return np.asarray(different | (before != (False if ids is None else ids != 0)))
+
+
+def _with_mask(memory: Allocation, mask: Any, part: Any, dtype: type, view: View, index: Any) -> Any:
     if part is None and mask is None:
         return None
     mask = np.zeros(len(memory), dtype) if mask is None else mask
-    put(mask, 0 if part is None else part if mask.ndim == 1 else part[..., np.newaxis])
+    view(mask)[index] = 0 if part is None else part if mask.ndim == 1 else part[..., np.newaxis]
     return mask
 
 
@@ -395,7 +418,7 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
         )
     memory = Allocation(type_.element, high)
     if len(memory) > prod(value.shape):
-        memory.spoil(_GAP, Origins())
+        memory.spoil(GAP, Origins())
     buffer = Buffer(type_, memory, offset, value.shape, strides)
     buffer.store(value)
     if not is_injective(value.shape, strides) and buffer.load(value.type) != value:

@@ -29,7 +29,7 @@ from halfulp.interp.values.element_layout import (
     spell_shape,
 )
 from halfulp.interp.values.foreign_arrays import LONG_DOUBLE, as_array, long_double_codes
-from halfulp.interp.values.natural_arrays import natural_dtypes
+from halfulp.interp.values.natural_arrays import natural_dtype, natural_dtypes
 from halfulp.interp.values.spelling import float_code, range_text
 
 _START = FileLineCol("<type>", 1, 1)
@@ -103,9 +103,13 @@ def codes_of(data: Any, type_: ty.Type, what: str, vscale: int | None = None, co
     Raises TypeMismatch, naming the expected and the given type, and Unsupported.
     """
     element = ty.element_type(type_)
-    if element_width(element) is None or isinstance(type_, ty.MemRefType):
+    pairs = natural_dtype(element) if isinstance(element, ty.ComplexType) else None
+    if (element_width(element) is None and pairs is None) or isinstance(type_, ty.MemRefType):
         raise Unsupported(f"{what}: values of type '{type_}' cannot be given as arrays")
-    if isinstance(data, bool | int | float) and not isinstance(data, np.generic):
+    if pairs is not None:
+        codes = _codes_from_complex(data, type_, pairs, what)
+        codes = codes.copy() if copy else codes
+    elif isinstance(data, bool | int | float) and not isinstance(data, np.generic):
         codes = _codes_from_number(data, type_, element, what)
     else:
         codes = _codes_from_array(as_array(data, what), type_, element, what)
@@ -179,6 +183,23 @@ def _float_of_number(format_: FloatFormat, number: int | float, what: str) -> in
     if negative and not nan and not format_.signed:
         raise TypeMismatch(f"{what}: {format_.name} has no negative values: {number}")
     return code
+
+
+def _codes_from_complex(data: Any, type_: ty.Type, pairs: np.dtype[Any], what: str) -> Codes:
+    """Return the codes of complex numbers: an array of their dtype, or a Python number, whose parts are rounded."""
+    element = ty.element_type(type_)
+    if isinstance(data, int | float | complex) and not isinstance(data, np.generic | bool):
+        if type_ is not element or not isinstance(element, ty.ComplexType):
+            raise TypeMismatch(f"{what}: expected '{type_}', got the number {data!r}", hint="give an array")
+        part = element.element
+        return np.stack([_codes_from_number(each, part, part, what) for each in (data.real, data.imag)])
+    array = as_array(data, what)
+    if array.dtype != pairs:
+        raise TypeMismatch(
+            f"{what}: expected '{type_}', got an array of dtype {array.dtype} and shape {spell_shape(array.shape)}",
+            hint=f"give an array of dtype {pairs}",
+        )
+    return np.ascontiguousarray(array).reshape(*array.shape, 1).view(code_layout(element)[0])
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------

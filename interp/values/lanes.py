@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.ir import types as ty
+from halfulp.interp.values.lane_memory import LaneBuffer
 from halfulp.interp.values.value import Value
 
 Positions = npt.NDArray[np.intp]
@@ -19,9 +20,11 @@ Positions = npt.NDArray[np.intp]
 
 
 def over_lanes(slot: object) -> bool:
-    """Tell whether this is a value with an axis over lanes; anything else is the same in all lanes."""
+    """Tell whether this is a value with an axis over lanes, or a memref over lanes; anything else is the same in all
+    lanes.
+    """
     if not isinstance(slot, Value):
-        return False
+        return isinstance(slot, LaneBuffer)
     rank = ty.shape_of(slot.type)
     return rank is not None and len(slot.shape) > len(rank)
 
@@ -41,8 +44,10 @@ def repeated(value: Value, lanes: int) -> Value:
     return Value(value.type, spread(value.bits), spread(value.poison), spread(value.open), value.origins)
 
 
-def taken(value: Value, positions: Positions | int) -> Value:
-    """Take some lanes of a value, or one, which then has no axis over them."""
+def taken(value: Any, positions: Positions | int) -> Any:
+    """Take some lanes of a value or memref, or one, which then has no axis over them."""
+    if isinstance(value, LaneBuffer):
+        return value.of_lane(positions) if isinstance(positions, int) else value.taken(positions)
     poison = None if value.poison is None else value.poison[positions]
     if poison is not None and not poison.any():
         poison = None

@@ -221,6 +221,16 @@ def test_running_sums_keep_the_first_nan(name: str) -> None:
         assert last_running_sum(fmt, first, rows[2:], SPEC.arithmetic).tolist() == [total]
 
 
+@pytest.mark.parametrize("name", ["bf16", "f32"])
+def test_running_sums_of_rows_across_memory(name: str) -> None:
+    """The order in memory does not matter."""
+    fmt = FORMATS[name]
+    terms = to_array(fmt, moderate(fmt, 120 * 75, 4)).reshape(120, 75)
+    start = to_array(fmt, [0] * 120)
+    across = last_running_sum(fmt, start, terms.T, SPEC.arithmetic)
+    assert across.tolist() == last_running_sum(fmt, start, np.ascontiguousarray(terms.T), SPEC.arithmetic).tolist()
+
+
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 @pytest.mark.parametrize("name", ["f8E5M2", "f16", "f32"])
 def test_long_sums_of_other_profiles_equal_those_row_by_row(

@@ -213,7 +213,10 @@ affine.op(
     custom=indexing.LINEARIZE,
     operands=(Slot("multi_index", c.INDEX, Arity.VARIADIC), Slot("dynamic_basis", c.INDEX, Arity.VARIADIC)),
     results={"linear_index": c.INDEX},
-    properties=(Property("disjoint", _FLAG, optional=True, flag=True), Property("static_basis", c.INTEGER_64_ARRAY_ATTR)),
+    properties=(
+        Property("disjoint", _FLAG, optional=True, flag=True),
+        Property("static_basis", c.INTEGER_64_ARRAY_ATTR),
+    ),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=indexing.verify_linearize,
     evaluate=Pure(indexing.linearize),

@@ -6,8 +6,7 @@ far on the left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from collections.abc import Sequence
 
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
@@ -16,7 +15,7 @@ from halfulp.interp.dialects.affine.inline_maps import inline_group, read_groups
 from halfulp.interp.dialects.affine.loops import results_of
 from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND, COMBINING
 from halfulp.interp.dialects.combining import arith_step, neutral
-from halfulp.interp.dialects.regions import points_loop
+from halfulp.interp.dialects.scf.parallel import Bounds, checked_ranges, over_box
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr, IntegerAttr
 from halfulp.interp.ir.base import Attribute
@@ -206,8 +205,8 @@ def verify_yield(op: Operation) -> str | None:
 # --- evaluation -------------------------------------------------------------------------------------------------------
 
 
-def _points(op: Operation, compiler: Compiler) -> Callable[[Slots], Iterator[tuple[int, ...]]]:
-    """Return the function from slots to the points of the box."""
+def _bounds_of(op: Operation, compiler: Compiler) -> Bounds:
+    """Return the function from slots to the values of the induction variables."""
     sides = []
     first = 0
     for which in ("lower", "upper"):
@@ -217,17 +216,15 @@ def _points(op: Operation, compiler: Compiler) -> Callable[[Slots], Iterator[tup
         values = results_of(op, map_, slots, compiler.settings, f"the {which} bound")
         sides.append((values, _groups(op, which), max if which == "lower" else min))
     steps = _integers(op, "steps")
-    if any(step <= 0 for step in steps):
-        raise Unsupported(f"{op.name}: the steps {steps} are not positive", location=op.location, op=op.name)
 
-    def points(slots: Slots) -> Iterator[tuple[int, ...]]:
+    def ranges(slots: Slots) -> Sequence[range]:
         bounds = []
         for values, groups, choose in sides:
             given = iter(values(slots))
             bounds.append([choose([next(given) for _ in range(size)]) for size in groups])
-        return product(*map(range, *bounds, steps))
+        return checked_ranges(op, *bounds, steps)
 
-    return points
+    return ranges
 
 
 def evaluate(op: Operation, compiler: Compiler) -> Action:
@@ -250,4 +247,4 @@ def evaluate(op: Operation, compiler: Compiler) -> Action:
             steps.append(general_step(step.run, op, (slot, source), (slot,), [value, value]))
         return tuple(steps)
 
-    return points_loop(op, compiler, _points(op, compiler), (begin,), combine, results)
+    return over_box(op, compiler, _bounds_of(op, compiler), results, (begin,), combine)

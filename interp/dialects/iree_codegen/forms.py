@@ -10,11 +10,12 @@ from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefin
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
 from halfulp.interp.declare.parameters import read_parameters
 from halfulp.interp.dialects.iree_codegen.tiled_rules import results_of
-from halfulp.interp.ir.attributes import DYNAMIC, DenseArrayAttr, DictionaryAttr
+from halfulp.interp.ir.attributes import DenseArrayAttr, DictionaryAttr
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, ParameterKind
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
-from halfulp.interp.ir.types import I32, I64, INDEX
+from halfulp.interp.ir.types import I32, INDEX
+from halfulp.interp.text.mixed_lists import print_mixed, read_mixed
 from halfulp.interp.text.op_parser import OpParser
 from halfulp.interp.text.op_printer import OpPrinter
 
@@ -114,19 +115,9 @@ def _count_hint_parser(definition: OpDefinition) -> CustomParse:
 
     def parse(p: OpParser, at: int) -> Operation:
         p.take("sizes")
-        p.expect("(")
-        values: list[SSAValue] = []
-        codes: list[int] = []
-        while p.tokens[p.pos] != ")":
-            if p.tokens[p.pos][:1] == "%":
-                values.append(p.use(p.operand_token(), INDEX))
-                codes.append(DYNAMIC)
-            else:
-                codes.append(p.integer(f"custom op '{definition.name}' expected integer value") & ((1 << 64) - 1))
-            if not p.take(","):
-                break
-        p.expect(")")
-        properties: dict[str, Attribute] = {"static_sizes": DenseArrayAttr(I64, tuple(codes))}
+        names, sizes = read_mixed(p, "()", f"custom op '{definition.name}' expected integer value")
+        values = [p.use(name, INDEX) for name in names]
+        properties: dict[str, Attribute] = {"static_sizes": sizes}
         attributes = p.optional_dictionary()
         move_inherent(definition, properties, attributes)
         return p.placed(Operation(definition.name, definition, values, (), properties, attributes), at)
@@ -138,12 +129,7 @@ def _print_count_hint(printer: OpPrinter, operation: Operation) -> str:
     """Print what `_count_hint_parser` reads, without ``sizes``."""
     sizes = operation.properties["static_sizes"]
     assert isinstance(sizes, DenseArrayAttr)
-    values = iter(operation.operands)
-    texts = (
-        printer.name(next(values)) if code == DYNAMIC else str(number)
-        for code, number in zip(sizes.codes, sizes.values, strict=True)
-    )
-    return f"({', '.join(texts)}){_discardable(printer, operation)}"
+    return f"{print_mixed(printer, sizes, operation.operands, '()')}{_discardable(printer, operation)}"
 
 
 COUNT_HINT = CustomForm(_count_hint_parser, _print_count_hint)

@@ -220,6 +220,8 @@ class _Execution:
                 self._putbroadcast(outs, values, whole)
             else:
                 self._in_steps(totals, values, block, ranges, outs)
+            # The next ones can take this memory.
+            values.clear()
         for number in compiled._reduced:
             outs[number - inputs].put(block, totals[number])
 

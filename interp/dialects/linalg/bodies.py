@@ -6,16 +6,22 @@ MLIR writes the same ops for integers, floats, booleans and complex numbers: the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 from halfulp.fp_formats import scalar
 from halfulp.interp.declare.operands import add_defaults
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 
-INTEGER, FLOAT, BOOL, COMPLEX = "integer", "float", "bool", "complex"
+INTEGER, FLOAT, BOOL, COMPLEX = KINDS = "integer", "float", "bool", "complex"
+
+
+def _extreme(name: str, sign: str) -> Mapping[str, str]:
+    """Return the ops of a maximum or minimum. As in MLIR, that of a complex number is an op that rejects it."""
+    return {**dict.fromkeys(KINDS, f"arith.{name}{sign}i"), FLOAT: f"arith.{name}imumf"}
+
 
 BINARY: Mapping[str, Mapping[str, str]] = {
     "add": {FLOAT: "arith.addf", INTEGER: "arith.addi", BOOL: "arith.ori", COMPLEX: "complex.add"},
@@ -23,13 +29,15 @@ BINARY: Mapping[str, Mapping[str, str]] = {
     "mul": {FLOAT: "arith.mulf", INTEGER: "arith.muli", BOOL: "arith.andi", COMPLEX: "complex.mul"},
     "div": {FLOAT: "arith.divf", INTEGER: "arith.divsi", COMPLEX: "complex.div"},
     "div_unsigned": {INTEGER: "arith.divui"},
-    "max_signed": {FLOAT: "arith.maximumf", INTEGER: "arith.maxsi"},
-    "min_signed": {FLOAT: "arith.minimumf", INTEGER: "arith.minsi"},
-    "max_unsigned": {FLOAT: "arith.maximumf", INTEGER: "arith.maxui"},
-    "min_unsigned": {FLOAT: "arith.minimumf", INTEGER: "arith.minui"},
-    "powf": {FLOAT: "math.powf"},
+    "max_signed": _extreme("max", "s"),
+    "min_signed": _extreme("min", "s"),
+    "max_unsigned": _extreme("max", "u"),
+    "min_unsigned": _extreme("min", "u"),
+    "powf": dict.fromkeys(KINDS, "math.powf"),
 }
 """The op of a function of two operands, by the kind of their type."""
+
+_MISSING = {"sub": "sub with bools", "div": "div with bools", "div_unsigned": "unsigned div not on uint"}
 
 UNARY: Mapping[str, str] = {
     "exp": "math.exp",
@@ -47,13 +55,20 @@ UNARY: Mapping[str, str] = {
 """The op of a function of one float."""
 
 
-def kind_of(type_: ty.Type) -> str:
-    """Return the kind of a type, as the tables name it."""
-    if isinstance(type_, ty.ComplexType):
-        return COMPLEX
-    if isinstance(type_, ty.FloatType):
-        return FLOAT
-    return BOOL if type_ == ty.I1 else INTEGER
+def kind_of(type_: ty.Type) -> str | None:
+    """Return the kind of a type, as the tables name it; None for one that they do not know."""
+    match type_:
+        case ty.ComplexType():
+            return COMPLEX
+        case ty.FloatType():
+            return FLOAT
+        case ty.IntegerType():
+            return BOOL if type_.width == 1 else INTEGER
+    return None
+
+
+class Unbuildable(Exception):
+    """An error of a body that MLIR cannot write for these types, in its words."""
 
 
 class Formula:
@@ -89,38 +104,57 @@ class Formula:
         return self.op("arith.constant", (), type_, {"value": value})
 
     def cast(self, value: SSAValue, type_: ty.Type, unsigned: bool = False) -> SSAValue:
-        """Append the conversion of a scalar, if its type differs."""
-        if value.type == type_:
-            return value
-        return self.op(_cast(value.type, type_, unsigned), [value], type_)
+        """Append the conversion of a scalar. A scalar that MLIR cannot convert stays as it is."""
+        name = _cast(value.type, type_, unsigned)
+        return value if name is None else self.op(name, [value], type_)
 
     def binary(self, function: str, left: SSAValue, right: SSAValue) -> SSAValue:
-        """Append a function of two operands of one type."""
-        ops, kind = BINARY[function], kind_of(left.type)
-        name = ops.get(kind) or (ops.get(INTEGER) if kind == BOOL else None)
-        if name is None:
-            raise Unsupported(f"linalg has no function '{function}' of '{left.type}'")
-        return self.op(name, (left, right), left.type)
+        """Append a function of two operands of one kind. Raises Unbuildable."""
+        one, two = kind_of(left.type), kind_of(right.type)
+        if one is None or two is None or (one != two and {one, two} != {INTEGER, BOOL}):
+            raise Unbuildable(
+                "Cannot build binary Linalg operation: expects allComplex, allFloatingPoint, or allInteger, got "
+                f"'{left.type}' and '{right.type}'"
+            )
+        kind = one if one == two else INTEGER
+        if kind not in BINARY[function]:
+            raise Unbuildable(f"unsupported operation: {_MISSING[function]}")
+        return self.op(BINARY[function][kind], (left, right), left.type)
+
+    def unary(self, function: str, value: SSAValue) -> SSAValue:
+        """Append a function of one float. Raises Unbuildable."""
+        return self.op(UNARY[function], (_float(value),), value.type)
 
     def yields(self, *values: SSAValue) -> None:
         """End the body."""
         self._block.append(Operation("linalg.yield", self._registry.find("linalg.yield"), list(values)))
 
 
-def _cast(source: ty.Type, target: ty.Type, unsigned: bool) -> str:
-    """Return the op that converts a scalar."""
-    floats = isinstance(source, ty.FloatType), isinstance(target, ty.FloatType)
-    if floats == (True, True):
-        return "arith.extf" if ty.width_of(source) < ty.width_of(target) else "arith.truncf"
-    if floats == (False, True):
-        return "arith.uitofp" if unsigned else "arith.sitofp"
-    if floats == (True, False):
-        return "arith.fptoui" if unsigned else "arith.fptosi"
-    if isinstance(source, ty.IndexType) or isinstance(target, ty.IndexType):
-        return "arith.index_cast"
-    if ty.width_of(source) > ty.width_of(target):
-        return "arith.trunci"
-    return "arith.extui" if unsigned else "arith.extsi"
+def _float(value: SSAValue) -> SSAValue:
+    if not isinstance(value.type, ty.FloatType):
+        raise Unbuildable("unsupported non numeric type")
+    return value
+
+
+def _cast(source: ty.Type, target: ty.Type, unsigned: bool) -> str | None:
+    """Return the op that converts a scalar; None if there is none."""
+    wider = ty.width_of(target) - ty.width_of(source) if _has_width(source) and _has_width(target) else 0
+    match source, target:
+        case ty.FloatType(), ty.FloatType() if wider:
+            return "arith.extf" if wider > 0 else "arith.truncf"
+        case ty.IntegerType(), ty.FloatType():
+            return "arith.uitofp" if unsigned else "arith.sitofp"
+        case ty.FloatType(), ty.IntegerType():
+            return "arith.fptoui" if unsigned else "arith.fptosi"
+        case ty.IndexType(), ty.IntegerType():
+            return "arith.index_cast"
+        case ty.IntegerType(), ty.IntegerType() if wider:
+            return "arith.trunci" if wider < 0 else "arith.extui" if unsigned else "arith.extsi"
+    return None
+
+
+def _has_width(type_: ty.Type) -> bool:
+    return isinstance(type_, ty.FloatType | ty.IntegerType)
 
 
 Body = Callable[[Formula, bool], None]
@@ -155,8 +189,7 @@ def unary(function: str) -> Body:
     """Return the body of a function of one float."""
 
     def write(f: Formula, unsigned: bool) -> None:
-        x = f.cast(f.arguments[0], f.out.type)
-        f.yields(f.op(UNARY[function], (x,), x.type))
+        f.yields(f.unary(function, f.arguments[0]))
 
     return write
 
@@ -177,13 +210,13 @@ def copy(f: Formula, unsigned: bool) -> None:
 
 def square(f: Formula, unsigned: bool) -> None:
     """Write x * x."""
-    x = f.arguments[0]
+    x = _float(f.arguments[0])
     f.yields(f.op("arith.mulf", (x, x), x.type))
 
 
 def reciprocal(f: Formula, unsigned: bool) -> None:
     """Write 1 / x."""
-    x = f.arguments[0]
+    x = _float(f.arguments[0])
     assert isinstance(x.type, ty.FloatType)
     one = f.constant(at.FloatAttr(scalar.from_integer(x.type.format, 1).code, x.type), x.type)
     f.yields(f.op("arith.divf", (one, x), x.type))
@@ -192,6 +225,39 @@ def reciprocal(f: Formula, unsigned: bool) -> None:
 def select(f: Formula, unsigned: bool) -> None:
     """Write the choice between two elements."""
     f.yields(f.op("arith.select", f.arguments[:3], f.out.type))
+
+
+_GENERATOR = 1103515245, 12345
+_SCALE = Fraction("2.3283064e-10")  # about 2^-32
+
+
+def random_number(f: Formula, unsigned: bool) -> None:
+    """Write a number between the first two inputs, from a seed and the place (`fill_rng_2d`).
+
+    A linear congruential generator makes a state of the seed and the row, and of that and the column.
+    """
+    least, most, seed, out = f.arguments
+    f64 = ty.F("f64")
+
+    def integer(value: int) -> SSAValue:
+        return f.constant(at.IntegerAttr(value, ty.I64), ty.I64)
+
+    def place(dimension: int) -> SSAValue:
+        return f.cast(f.op("linalg.index", (), ty.INDEX, {"dim": at.IntegerAttr(dimension, ty.I64)}), ty.I32)
+
+    def next_state(state: SSAValue) -> SSAValue:
+        factor, increment = _GENERATOR
+        product = f.binary("mul", state, f.cast(integer(factor), ty.I32))
+        return f.binary("add", product, f.cast(integer(increment), ty.I32))
+
+    half = f.cast(integer((1 << 31) - 1), f64)
+    column, row = place(1), place(0)
+    state = next_state(f.binary("add", column, next_state(f.binary("add", row, seed))))
+    shifted = f.binary("add", half, f.cast(state, f64))
+    width = f.binary("sub", most, least)
+    scale = f.constant(at.FloatAttr(scalar.from_fraction(f64.format, _SCALE).code, f64), f64)
+    scaled = f.binary("mul", shifted, f.binary("mul", width, scale))
+    f.yields(f.cast(f.binary("add", scaled, least), out.type))
 
 
 ELEMENTWISE_KINDS: Mapping[str, Body] = {

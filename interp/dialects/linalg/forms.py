@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.declarations import AttributeConstraint, CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
-from halfulp.interp.dialects.linalg.structure import inputs_and_inits
+from halfulp.interp.dialects.linalg.bodies import Unbuildable
+from halfulp.interp.dialects.linalg.structure import inputs_and_inits, type_in_body
 from halfulp.interp.ir.attributes import ArrayAttr, DenseArrayAttr, DictionaryAttr, StringAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.ir.types import I32, FunctionType, element_type
+from halfulp.interp.ir.types import I32, FunctionType
 from halfulp.interp.text.op_parser import OpParser
 from halfulp.interp.text.op_printer import OpPrinter
 
@@ -191,11 +192,12 @@ class Leading(NamedTuple):
     """Properties of a named op that stand in front of its operands.
 
     ``maps``: gives the maps of an op whose text has none; None for an op without that property. ``kind``: the op has a
-    property of that name, which begins the text.
+    property of that name, which begins the text. ``needed``: the text must have maps.
     """
 
     maps: Defaults | None = None
     kind: bool = False
+    needed: bool = False
 
 
 NOTHING = Leading()
@@ -206,27 +208,31 @@ def named_form(body: Body, arguments: int | None, leading: Leading = NOTHING) ->
     that is fixed.
     """
 
-    def read_leading(p: OpParser) -> dict[str, Attribute]:
+    def read_leading(p: OpParser, definition: OpDefinition) -> dict[str, Attribute]:
         properties = {}
         for name, present in (("kind", leading.kind), ("indexing_maps", leading.maps is not None)):
             if present and p.take(name):
                 p.expect("=")
                 properties[name] = p.attribute()
+            elif name == "indexing_maps" and leading.needed:
+                p.error(f"custom op '{definition.name}' expected 'indexing_maps' attribute", p.pos)
         return properties
 
     def parser(definition: OpDefinition) -> CustomParse:
         def parse(p: OpParser, at: int) -> Operation:
-            written = read_leading(p)
+            written = read_leading(p, definition)
+            begin = p.pos
             parts = read_parts(p, definition)
             if p.tokens[p.pos] == "{":
                 p.dictionary(parts.attributes)
+            _check_inherent(p, definition, parts.attributes, begin)
             results = read_results(p)
             operands = (*parts.inputs, *parts.inits)
             if arguments is not None and len(operands) != arguments:
                 p.error(
                     f"custom op '{definition.name}' [parseNamedStructuredOpRegion] ods-gen generated region expects "
                     f"{arguments} args, got {len(operands)}",
-                    at,
+                    p.pos,
                 )
             parts.properties |= written
             move_inherent(definition, parts.properties, parts.attributes)
@@ -246,9 +252,12 @@ def named_form(body: Body, arguments: int | None, leading: Leading = NOTHING) ->
                 operation.properties.setdefault("indexing_maps", default)
             # As in MLIR, what the body holds has no location.
             for type in operands:
-                block.add_argument(element_type(type))
+                block.add_argument(type_in_body(type))
             p.placed(operation, at)
-            body(p, operation, block)
+            try:
+                body(p, operation, block)
+            except Unbuildable as error:
+                p.error(f"custom op '{definition.name}' {error}", begin)
             return operation
 
         return parse
@@ -262,6 +271,17 @@ def named_form(body: Body, arguments: int | None, leading: Leading = NOTHING) ->
         return text + print_operands(printer, operation) + print_results(printer, operation)
 
     return CustomForm(parser, print_)
+
+
+def _check_inherent(p: OpParser, definition: OpDefinition, written: Mapping[str, Attribute], at: int) -> None:
+    """Check the properties that a text has among its attributes, as soon as they are read."""
+    for name, attribute in written.items():
+        declared = definition.property_named(name)
+        kind = None if declared is None else declared.kind
+        if isinstance(kind, AttributeConstraint) and not kind.accepts(attribute):
+            op = f"'{definition.name}'"
+            problem = f"attribute '{name}' failed to satisfy constraint: {kind.description}"
+            p.error(f"custom op {op} {op} op {problem}", at)
 
 
 def yielding(p: OpParser, block: Block, values: Sequence[SSAValue]) -> None:

@@ -6,19 +6,22 @@ reduction the accumulator comes first.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.linalg.forms import Parts, print_operands, read_parts, yielding
-from halfulp.interp.dialects.linalg.structure import inputs_and_inits
+from halfulp.interp.dialects.linalg.structure import inputs_and_inits, type_in_body
 from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.ir.types import I64, TensorType, element_type
+from halfulp.interp.ir.types import I64, TensorType
 from halfulp.interp.text.op_parser import Argument, OpParser
 from halfulp.interp.text.op_printer import OpPrinter
+
+_NAME = re.compile(r"[A-Za-z_][\w$.]*")
 
 
 class Shape(NamedTuple):
@@ -43,6 +46,8 @@ class _Payload(NamedTuple):
 def _read_payload(p: OpParser) -> _Payload | None:
     if not p.take("{"):
         return None
+    if not _NAME.fullmatch(p.tokens[p.pos]):
+        p.error("expected bare identifier or keyword")
     name = p.tokens[p.pos]
     p.pos += 1
     payload = _Payload(name, p.optional_dictionary())
@@ -97,10 +102,10 @@ def _read_body(p: OpParser, definition: OpDefinition) -> Region:
 def _made_body(p: OpParser, parts: Parts, payload: _Payload | None, shape: Shape) -> Region:
     block = Block()
     for type_ in (*parts.inputs, *parts.inits):
-        block.add_argument(element_type(type_))
+        block.add_argument(type_in_body(type_))
     if payload is None:
         yielding(p, block, block.arguments[:1])
-    else:
+    elif block.arguments:
         _write_payload(p, payload, block, shape)
     return Region([block])
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Property, RegionSlot, Slot
+from halfulp.interp.declare.declarations import Arity, AttributeConstraint, Property, RegionSlot, Slot
 from halfulp.interp.dialects.linalg import rules
 from halfulp.interp.dialects.linalg.declaring import linalg
 from halfulp.interp.dialects.linalg.evaluate import STRUCTURED
@@ -14,7 +15,8 @@ from halfulp.interp.dialects.linalg.structure import INITS, PARALLEL, REDUCTION,
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.attributes import Attribute
+from halfulp.interp.ir.operations import Operation, SSAValue
 
 
 def _numbers(op: Operation, name: str) -> tuple[int, ...]:
@@ -112,23 +114,84 @@ def _size(size: int | None) -> int:
     return -(1 << 63) if size is None else size
 
 
+def _verify_map(op: Operation) -> str | None:
+    arguments = _arguments(op)
+    if len(op.operands) != len(arguments):
+        return (
+            f"expects number of operands to match the arity of mapper, but got: {len(op.operands)} and {len(arguments)}"
+        )
+    inputs, (init,) = inputs_and_inits(op)
+    for value, argument in zip(inputs, arguments, strict=False):
+        element = ty.element_type(value.type)
+        if element != argument:
+            return f"expected element type of input '{element}' to match bbArg type '{argument}'"
+    wanted = ty.shape_of(init.type) or ()
+    for value in inputs:
+        shape = ty.shape_of(value.type) or ()
+        if shape != wanted:
+            return f"expected shape of input ({_sizes(shape)}) to match shape of output ({_sizes(wanted)})"
+    return None
+
+
+def _arguments(op: Operation) -> list[ty.Type]:
+    """Return the types of the arguments of the body."""
+    blocks = op.regions[0].blocks
+    return [argument.type for argument in blocks[0].arguments] if blocks else []
+
+
+def _sizes(shape: ty.Shape) -> str:
+    return ", ".join(str(_size(size)) for size in shape)
+
+
 def _verify_reduce(op: Operation) -> str | None:
-    reduced = _numbers(op, "dimensions")
     inputs, inits = inputs_and_inits(op)
-    shapes = [ty.shape_of(value.type) or () for value in inputs]
-    if any(shape != shapes[0] for shape in shapes):
-        return "expects all inputs to have the same shapes."
-    if any((ty.shape_of(value.type) or ()) != (ty.shape_of(inits[0].type) or ()) for value in inits):
-        return "expects all outputs to have the same shapes."
-    rank = len(shapes[0])
-    if any(not 0 <= axis < rank for axis in reduced):
-        return f"dimensions for reduction should be in the range [0, {rank - 1}]."
-    if list(reduced) != sorted(set(reduced)):
-        return "reduction dimensions must be unique" if len(set(reduced)) < len(reduced) else None
+    for word, values in (("input", inputs), ("output", inits)):
+        shapes = [ty.shape_of(value.type) or () for value in values]
+        for number, shape in enumerate(shapes):
+            if shape != shapes[0]:
+                return (
+                    f"expects all {word}s to have the same shapes. Shape at {word}-index {number} is not equal to the "
+                    f"shape at {word}-index 0."
+                )
+    return _reduced_shape(op, inputs[0].type, inits[0].type) or _reduced_body(op, inputs, inits)
+
+
+def _reduced_shape(op: Operation, source: ty.Type, init: ty.Type) -> str | None:
+    reduced = _numbers(op, "dimensions")
+    whole, found = ty.shape_of(source) or (), ty.shape_of(init) or ()
+    if any(not 0 <= axis < len(whole) for axis in reduced):
+        return f"dimensions for reduction should be in the range [0, {len(whole) - 1}]."
+    kept = tuple(whole[axis] for axis in _kept(op, len(whole)))
+    if len(kept) != len(found):
+        return f"number of dimensions after reduction {len(kept)} doesn't match the init rank {len(found)}"
+    if kept != found:
+        return f"init dimensions [{_sizes(found)}] doesn't match input dimensions after reduction [{_sizes(kept)}]"
+    return None
+
+
+def _reduced_body(op: Operation, inputs: Sequence[SSAValue], inits: Sequence[SSAValue]) -> str | None:
+    arguments = _arguments(op)
+    if len(arguments) != len(op.operands):
+        return "mismatching number of operands and block arguments"
+    words = ["input"] * len(inputs) + ["output"] * len(inits)
+    for word, value, argument in zip(words, op.operands, arguments, strict=True):
+        element = ty.element_type(value.type)
+        if element != argument:
+            return f"{word} element type '{element}' does not match corresponding block argument type '{argument}'"
     return None
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------
+
+
+def _is_increasing(attribute: Attribute) -> bool:
+    if not c.INTEGER_64_ARRAY_ATTR.accepts(attribute):
+        return False
+    assert isinstance(attribute, at.DenseArrayAttr)
+    return all(a < b for a, b in pairwise(attribute.values))
+
+
+_INCREASING = AttributeConstraint("i64 dense array attribute should be in increasing order", _is_increasing)
 
 
 def _declare(
@@ -138,7 +201,8 @@ def _declare(
     inputs: Slot,
     inits: Slot,
     name: str,
-    verify: Callable[[Operation], str | None] = rules.verify_blocks,
+    verify: Callable[[Operation], str | None],
+    numbers: AttributeConstraint = c.INTEGER_64_ARRAY_ATTR,
 ) -> None:
     STRUCTURES[f"linalg.{mnemonic}"] = reader
     linalg.op(
@@ -146,10 +210,10 @@ def _declare(
         custom=moving_form(shape),
         operands=(inputs, inits),
         results=(Slot("result", c.ANY, Arity.VARIADIC),),
-        properties=(Property(shape.numbers, c.INTEGER_64_ARRAY_ATTR),) if shape.numbers else (),
+        properties=(Property(shape.numbers, numbers),) if shape.numbers else (),
         regions=(RegionSlot("region"),),
         named_arguments=argument_names,
-        named_results=(name,),
+        named_results=lambda op: (name, *(None,) * (len(op.results) - 1)),
         verify=verify,
         verify_regions=rules.verify_structured,
         evaluate=STRUCTURED,
@@ -161,7 +225,7 @@ def declare() -> None:
     one, init = Slot("input", c.SHAPED), Slot("init", c.SHAPED)
     several = Slot("inputs", c.SHAPED, Arity.VARIADIC)
     INITS["linalg.reduce"] = lambda op: len(op.operands) // 2
-    _declare("map", (_map_maps, _parallel), Shape(body=True), several, init, "mapped")
+    _declare("map", (_map_maps, _parallel), Shape(body=True), several, init, "mapped", _verify_map)
     _declare(
         "reduce",
         (_reduce_maps, _reduce_iterators),
@@ -170,6 +234,7 @@ def declare() -> None:
         Slot("inits", c.SHAPED, Arity.VARIADIC),
         "reduced",
         _verify_reduce,
+        _INCREASING,
     )
     _declare(
         "transpose", (_transpose_maps, _parallel), Shape("permutation"), one, init, "transposed", _verify_transpose

@@ -101,6 +101,7 @@ _COMBINES = {"sum": "add", "max": "max_signed", "min": "min_signed"}
 def _rows() -> list[Named]:
     rows = [Named(name, loops, operands, _PRODUCT) for name, loops, operands in _CONTRACTIONS]
     rows += [
+        Named("fill_rng_2d", "m n", ("", "", "", "m n"), bodies.random_number),
         Named("quantized_matmul", "m n k", ("m k", "k n", "", "", "m n"), _QUANTIZED),
         Named("quantized_batch_matmul", "b m n k", ("b m k", "b k n", "", "", "b m n"), _QUANTIZED),
     ]

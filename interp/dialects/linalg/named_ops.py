@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import AttributeConstraint, Property
-from halfulp.interp.dialects.linalg import bodies, forms, rules
+from halfulp.interp.dialects.linalg import bodies, contraction_rules, forms, rules
 from halfulp.interp.dialects.linalg.declaring import ELEMENTWISE_KIND, TYPE_FN, structured
 from halfulp.interp.dialects.linalg.named import CONTRACTIONS, ELEMENTWISE, MATMULS, Named
 from halfulp.interp.dialects.linalg.structure import PARALLEL, REDUCTION, Maps, Reader, written_maps
@@ -130,6 +130,17 @@ def _reducing(op: Operation) -> tuple[int, ...]:
     )
 
 
+_MAPS_OF_MATMULS = (
+    contraction_rules.verify_matmul,
+    contraction_rules.verify_batch(contraction_rules.BATCH_MATMUL),
+    contraction_rules.verify_batch(contraction_rules.BATCH_REDUCE_MATMUL),
+)
+
+
+def _unless_default(maps: Maps, verify: contraction_rules.Verify) -> contraction_rules.Verify:
+    return lambda op: None if written_maps(op) == maps(op) else verify(op)
+
+
 # --- declarations -----------------------------------------------------------------------------------------------------
 
 
@@ -145,19 +156,21 @@ def declare() -> None:
             properties=windows if count else (),
             verify_regions=_remembering(reader),
         )
-    for row in MATMULS:
+    for row, verify in zip(MATMULS, _MAPS_OF_MATMULS, strict=True):
         maps, iterators = _reader(row)
         structured(
             row.name,
             (written_maps, iterators),
             forms.named_form(_written_body(row.body), len(row.operands), forms.Leading(_as_property(maps))),
             properties=(_CAST, Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR)),
+            verify=_unless_default(maps, verify),
         )
     structured(
         "contract",
         (written_maps, _reducing),
-        forms.named_form(_written_body(bodies.multiply_and_add), 3, forms.Leading(lambda op: None)),
+        forms.named_form(_written_body(bodies.multiply_and_add), 3, forms.Leading(lambda op: None, needed=True)),
         properties=(_CAST, Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR)),
+        verify=contraction_rules.verify_contract,
     )
     structured(
         "elementwise",

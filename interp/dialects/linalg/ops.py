@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Property, Slot, Trait
-from halfulp.interp.dialects.linalg import moving_ops, named_ops, rules
+from halfulp.interp.dialects.linalg import moving_ops, named_ops, relayout, rules, softmax, winograd
 from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE, ITERATOR_TYPES_ATTR, linalg, structured
 from halfulp.interp.dialects.linalg.evaluate import INDEX, YIELD
 from halfulp.interp.dialects.linalg.forms import generic_form, named_form, yielding
@@ -64,5 +64,5 @@ linalg.op(
     verify=rules.verify_index,
     evaluate=INDEX,
 )
-named_ops.declare()
-moving_ops.declare()
+for each in (named_ops, moving_ops, relayout, softmax, winograd):
+    each.declare()

@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
+from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.linalg.structure import (
+    has_elements,
     inputs_and_inits,
     is_structured,
     iterators_of,
     maps_of,
+    type_in_body,
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension, evaluated, spell
 from halfulp.interp.ir.base import NO_NAMES
 from halfulp.interp.ir.operations import Operation, SSAValue
-
-
-def _has_elements(type_: ty.Type) -> bool:
-    return isinstance(type_, ty.MemRefType | ty.TensorType) and type_.shape is not None
-
-
-def _element(type_: ty.Type) -> ty.Type:
-    """Return the element type of a ranked tensor or memref, and any other type itself."""
-    return ty.element_type(type_) if _has_elements(type_) else type_
 
 
 def loop_of(maps: Sequence[at.AffineMapAttr]) -> list[tuple[int, int] | None]:
@@ -40,7 +34,7 @@ def loop_of(maps: Sequence[at.AffineMapAttr]) -> list[tuple[int, int] | None]:
 
 
 def _shape(value: SSAValue) -> tuple[int | None, ...]:
-    return (_has_elements(value.type) and ty.shape_of(value.type)) or ()
+    return (has_elements(value.type) and ty.shape_of(value.type)) or ()
 
 
 def verify_blocks(op: Operation) -> str | None:
@@ -58,10 +52,17 @@ def verify_blocks(op: Operation) -> str | None:
 def verify_structured(op: Operation) -> str | None:
     """Check operands, results, maps and the body of a structured op."""
     _, inits = inputs_and_inits(op)
-    return _destinations(op, inits) or _pure_semantics(op, inits) or _maps_fit(op) or _loops_fit(op) or _body_fits(op)
+    return (
+        verify_destinations(op, inits)
+        or _pure_semantics(op, inits)
+        or _maps_fit(op)
+        or _loops_fit(op)
+        or _body_fits(op)
+    )
 
 
-def _destinations(op: Operation, inits: Sequence[SSAValue]) -> str | None:
+def verify_destinations(op: Operation, inits: Sequence[SSAValue]) -> str | None:
+    """Check that the op has a result of the same type for each init that is a tensor."""
     first = len(op.operands) - len(inits)
     tensors = []
     for number, value in enumerate(inits, first):
@@ -161,10 +162,10 @@ def _body_fits(op: Operation) -> str | None:
     if len(arguments) != len(op.operands):
         return "expected as many non-induction variable region arguments as the number of input/output operands"
     for number, (value, argument) in enumerate(zip(op.operands, arguments, strict=True)):
-        if _element(value.type) != argument.type:
+        if type_in_body(value.type) != argument.type:
             return (
                 f"expected type of bb argument #{number} ('{argument.type}') to match element or self type of the "
-                f"corresponding operand ('{_element(value.type)}')"
+                f"corresponding operand ('{type_in_body(value.type)}')"
             )
     return None
 
@@ -183,10 +184,10 @@ def verify_yield(op: Operation) -> str | None:
             f"enclosing LinalgOp ({len(inits)})"
         )
     for number, (value, init) in enumerate(zip(op.operands, inits, strict=True), 1):
-        if value.type != _element(init.type):
+        if value.type != type_in_body(init.type):
             return (
                 f"type of yield operand {number} ('{value.type}') doesn't match the element type of the enclosing "
-                f"linalg.generic op ('{_element(init.type)}')"
+                f"linalg.generic op ('{type_in_body(init.type)}')"
             )
     return None
 
@@ -208,7 +209,9 @@ def verify_fill(op: Operation) -> str | None:
     """Check that the value of a fill has the type of the elements that it writes."""
     inputs, inits = inputs_and_inits(op)
     if len(inputs) == 1 and len(inits) == 1:
-        value, element = _element(inputs[0].type), _element(inits[0].type)
+        if isinstance(inputs[0].type, ty.MemRefType | ty.TensorType):
+            return Unprefixed("expected op with scalar input")
+        value, element = inputs[0].type, type_in_body(inits[0].type)
         if value != element:
             return f"expected fill value type ('{value}') to match output element type ('{element}')"
     return verify_blocks(op)

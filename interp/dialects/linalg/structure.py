@@ -11,10 +11,21 @@ from typing import NamedTuple
 
 from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 
 PARALLEL, REDUCTION = 0, 1
+
+
+def has_elements(type_: ty.Type) -> bool:
+    """Tell whether a body sees the elements of an operand of this type: of a ranked tensor or memref."""
+    return isinstance(type_, ty.MemRefType | ty.TensorType) and type_.shape is not None
+
+
+def type_in_body(type_: ty.Type) -> ty.Type:
+    """Return the type of the body's argument for an operand of this type."""
+    return ty.element_type(type_) if has_elements(type_) else type_
 
 
 class Structure(NamedTuple):

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from halfulp.interp.dialects.indices import numbers, undefined
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import UndefinedBehavior
+from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import code_layout, runtime_shape, spell_shape
+from halfulp.interp.values.lane_memory import LaneBuffer
 from halfulp.semantics.swizzle import places
 
 Slots = Sequence[Any]
@@ -30,9 +31,11 @@ Slots = Sequence[Any]
 
 def buffer_in(op: Operation, slot: Any, which: int) -> Buffer:
     """Return the buffer in the slot of operand ``which``; its memory may have been freed. Raises UndefinedBehavior for
-    poison, and Unsupported for the result of an unresolved cast.
+    poison, and Unsupported for the result of an unresolved cast, and for memory of lanes.
     """
     if not isinstance(slot, Buffer):
+        if isinstance(slot, LaneBuffer):
+            raise Unsupported(f"halfulp does not run '{op.name}' on memrefs in a batch")
         lift(slot, op.operands[which].type)
         raise undefined(op, "the memref is poison")
     return slot
@@ -134,7 +137,7 @@ def store(op: Operation, settings: Settings) -> Function:
     def store_element(run: Run, slots: Slots) -> tuple[Any, ...]:
         place = element_place(op, slots, 1, swizzled, settings)
         memory, element = slots[1].allocation, slots[0]
-        if plain and element.__class__ is int:
+        if plain and element.__class__ is int and memory.log is None:
             try:
                 memory.bits[place] = element
             except ValueError:

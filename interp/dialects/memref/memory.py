@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from halfulp.interp.dialects.indices import numbers, undefined
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
@@ -22,19 +22,25 @@ from halfulp.semantics.poison import Origin
 
 Slots = Sequence[Any]
 
-_FREED_BY_DEALLOC = ("memref.alloc", "memref.realloc")
+FREED_BY_DEALLOC = ("memref.alloc", "memref.realloc", "bufferization.clone", "bufferization.to_buffer")
+"""What makes memory that memref.dealloc frees."""
 _PAGE = 4096
 
 
-def fresh(
-    op: Operation,
-    type_: ty.MemRefType,
-    shape: tuple[int, ...],
-    symbols: Sequence[int],
-    run: Run,
-    settings: Settings,
-) -> Buffer:
-    """Return a buffer over new memory, in which every element is poison until it is written."""
+class Plan(NamedTuple):
+    """New memory: the shape and layout of the memref, the places that it takes, and the origin of its poison."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    size: int
+    origin: Origin
+
+
+def planned(
+    op: Operation, type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int], settings: Settings
+) -> Plan:
+    """Return the plan of new memory. Raises UndefinedBehavior, LimitExceeded."""
     if any(size < 0 for size in shape):
         raise undefined(op, f"the shape {list(shape)} has a negative size")
     check_allocation(type_, shape, settings)
@@ -42,14 +48,33 @@ def fresh(
         strides, offset = chosen_layout(type_, shape, symbols)
     except TypeMismatch as error:
         raise undefined(op, error.message) from None
-    check_allocation(type_, (spanned(shape, strides, offset)[1],), settings)
-    buffer = Buffer.allocate(type_, shape, op.name, symbols)
+    size = spanned(shape, strides, offset)[1]
+    check_allocation(type_, (size,), settings)
     reason = f"an element of {op.name} was never written"
-    origin = Origin(op.name, spell_place(op.location), reason, (0,) * len(shape))
-    buffer.allocation.spoil(origin, run.origins)
-    for listener in settings.listeners if 0 not in shape else ():
-        listener.poison_born(op, origin, prod(shape))
-    return buffer
+    return Plan(shape, strides, offset, size, Origin(op.name, spell_place(op.location), reason, (0,) * len(shape)))
+
+
+def fresh(op: Operation, type_: ty.MemRefType, plan: Plan, run: Run, settings: Settings) -> Buffer:
+    """Return a buffer over new memory, in which every element is poison until it is written."""
+    memory = Allocation(type_.element, plan.size, op.name)
+    memory.spoil(plan.origin, run.origins)
+    for listener in settings.listeners if 0 not in plan.shape else ():
+        listener.poison_born(op, plan.origin, prod(plan.shape))
+    return Buffer(type_, memory, plan.offset, plan.shape, plan.strides)
+
+
+def allocated_type(op: Operation) -> ty.MemRefType:
+    """Return the type of the memref that an op allocates."""
+    type_ = op.results[0].type
+    assert isinstance(type_, ty.MemRefType)
+    return type_
+
+
+def plan_of(op: Operation, type_: ty.MemRefType, given: Sequence[int], settings: Settings) -> Plan:
+    """Return the plan of memref.alloc for its operands: the dynamic sizes, then the symbols of the layout."""
+    sizes = iter(given)
+    shape = tuple([next(sizes) if size is None else size for size in type_.shape or ()])
+    return planned(op, type_, shape, list(sizes), settings)
 
 
 def allocate(op: Operation, settings: Settings) -> Function:
@@ -57,17 +82,11 @@ def allocate(op: Operation, settings: Settings) -> Function:
 
     The memory of memref.alloca lives on after its function has returned, as long as something refers to it.
     """
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.MemRefType)
-    assert type_.shape is not None
-    dynamic = type_.shape.count(None)
-    shape_of_type = type_.shape
+    type_ = allocated_type(op)
 
     def make(run: Run, slots: Slots) -> tuple[Any, ...]:
-        given = numbers(op, slots, settings)
-        sizes = iter(given)
-        shape = tuple(next(sizes) if size is None else size for size in shape_of_type)
-        return (fresh(op, type_, shape, given[dynamic:], run, settings),)
+        plan = plan_of(op, type_, numbers(op, slots, settings), settings)
+        return (fresh(op, type_, plan, run, settings),)
 
     return make
 
@@ -77,22 +96,27 @@ def scope(op: Operation, compiler: Compiler) -> Action:
     return passing((), compiler.region(op.regions[0], compiler.resume(op)))
 
 
-def _release(op: Operation, buffer: Buffer) -> None:
+def freeing(op: Operation) -> str:
+    """Name the op that frees memory, and its place."""
+    place = spell_place(op.location)
+    return f"{op.name}{f' at {place}' if place else ''}"
+
+
+def give_back(op: Operation, buffer: Buffer) -> None:
     """Free the memory of a buffer. Raises UndefinedBehavior unless memref.alloc made it."""
     memory = buffer.allocation
-    if memory.source not in _FREED_BY_DEALLOC:
+    if memory.source not in FREED_BY_DEALLOC:
         raise undefined(op, f"the memory is from {memory.source}, not from memref.alloc")
     if buffer.is_view:
         raise undefined(op, f"the memref is a part of what {memory.source} returned")
-    place = spell_place(op.location)
-    memory.freed = f"{op.name}{f' at {place}' if place else ''}"
+    memory.freed = freeing(op)
 
 
 def free(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.dealloc, for what memref.alloc returned, perhaps cast, once."""
 
     def release(run: Run, slots: Slots) -> tuple[Any, ...]:
-        _release(op, living(op, slots[0], 0))
+        give_back(op, living(op, slots[0], 0))
         return ()
 
     return release
@@ -100,18 +124,17 @@ def free(op: Operation, settings: Settings) -> Function:
 
 def reallocate(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.realloc: new memory with a copy of the elements. The old memory is freed."""
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.MemRefType)
+    type_ = allocated_type(op)
     (known,) = type_.shape or ()
 
     def move(run: Run, slots: Slots) -> tuple[Any, ...]:
         (size,) = (known,) if known is not None else numbers(op, slots[1:], settings)
         old = living(op, slots[0], 0)
-        made = fresh(op, type_, (size,), (), run, settings)
+        made = fresh(op, type_, planned(op, type_, (size,), (), settings), run, settings)
         kept = (min(size, old.shape[0]),)
         part = ty.MemRefType(kept, type_.element)
         elements = old.part(part, old.offset, kept, old.strides).load(origins=run.origins)
-        _release(op, old)
+        give_back(op, old)
         made.part(part, 0, kept, (1,)).store(elements, run.origins)
         return (made,)
 

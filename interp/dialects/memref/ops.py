@@ -20,7 +20,7 @@ from halfulp.interp.declare.declarations import (
 )
 from halfulp.interp.declare.type_rules import TypeRule, derived_type, same_type
 from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND
-from halfulp.interp.dialects.memref import atomics, forms, global_memory, memory, rules, views
+from halfulp.interp.dialects.memref import atomics, forms, global_memory, in_lanes, memory, rules, views
 from halfulp.interp.dialects.memref import evaluate as ops
 from halfulp.interp.dialects.memref.layouts import is_strided
 from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
@@ -118,6 +118,10 @@ def _element_of(name: str, source: str) -> TypeRule:
     return TypeRule(f"failed to verify that {what} matches element type of '{source}'", solve, holds)
 
 
+def _view(build: Callable[[Any, Any], Any]) -> Pure:
+    return Pure(build, raw=True, in_lanes=in_lanes.view(build))
+
+
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
@@ -135,7 +139,7 @@ def _alloc(mnemonic: str, verify: Callable[[Any], str | None]) -> OpDefinition:
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         verify=verify,
         named_results=(mnemonic,),
-        evaluate=Pure(memory.allocate, raw=True),
+        evaluate=Pure(memory.allocate, raw=True, in_lanes=in_lanes.allocate),
     )
 
 
@@ -173,7 +177,7 @@ memref.op(
     "dealloc",
     "$memref attr-dict `:` type($memref)",
     operands={"memref": ANY_MEMREF},
-    evaluate=Pure(memory.free, raw=True),
+    evaluate=Pure(memory.free, raw=True, in_lanes=in_lanes.free),
 )
 memref.op(
     "global",
@@ -195,7 +199,7 @@ memref.op(
     results={"result": MEMREF},
     properties=(Property("name", c.FLAT_SYMBOL_REF_ATTR),),
     verify_symbols=rules.verify_get_global,
-    evaluate=Pure(global_memory.get, raw=True, of_module=True),
+    evaluate=Pure(global_memory.get, raw=True, of_module=True, in_lanes=in_lanes.global_memory),
 )
 memref.op(
     "assume_alignment",
@@ -206,7 +210,7 @@ memref.op(
     type_rules=(same_type("memref", "result"),),
     verify=rules.verify_assume_alignment,
     named_results=("assume_align",),
-    evaluate=Pure(memory.assume_alignment, raw=True),
+    evaluate=_view(memory.assume_alignment),
 )
 memref.op(
     "distinct_objects",
@@ -243,7 +247,7 @@ memref.op(
     properties=_LOAD_PROPERTIES,
     type_rules=(_element_of("result", "memref"),),
     verify=rules.verify_indices(0, "incorrect number of indices for load"),
-    evaluate=Pure(ops.load, raw=True),
+    evaluate=Pure(ops.load, raw=True, in_lanes=in_lanes.load),
 )
 memref.op(
     "store",
@@ -252,7 +256,7 @@ memref.op(
     properties=_ACCESS_PROPERTIES,
     type_rules=(_element_of("value", "memref"),),
     verify=rules.verify_indices(1, "store index operand count not equal to memref rank"),
-    evaluate=Pure(ops.store, raw=True),
+    evaluate=Pure(ops.store, raw=True, in_lanes=in_lanes.store),
 )
 memref.op(
     "prefetch",
@@ -334,14 +338,14 @@ memref.op(
     operands=(Slot("source", _WITH_DIMENSIONS), Slot("index", c.INDEX)),
     results={"result": c.INDEX},
     named_results=("dim",),
-    evaluate=Pure(views.dimension, raw=True),
+    evaluate=_view(views.dimension),
 )
 memref.op(
     "rank",
     "$memref attr-dict `:` type($memref)",
     operands={"memref": ANY_MEMREF},
     results={"result": c.INDEX},
-    evaluate=Pure(views.rank, raw=True),
+    evaluate=_view(views.rank),
 )
 memref.op(
     "extract_aligned_pointer_as_index",
@@ -363,7 +367,7 @@ memref.op(
     ),
     verify=rules.verify_metadata,
     named_results=views.names_of_metadata,
-    evaluate=Pure(views.metadata, raw=True),
+    evaluate=_view(views.metadata),
 )
 
 # --- views ------------------------------------------------------------------------------------------------------------
@@ -375,7 +379,7 @@ memref.op(
     results={"dest": ANY_MEMREF},
     verify=rules.verify_cast,
     named_results=("cast",),
-    evaluate=Pure(views.cast, raw=True),
+    evaluate=_view(views.cast),
 )
 memref.op(
     "memory_space_cast",
@@ -384,7 +388,7 @@ memref.op(
     results={"dest": ANY_MEMREF},
     verify=rules.verify_space_cast,
     named_results=("memspacecast",),
-    evaluate=Pure(views.cast, raw=True),
+    evaluate=_view(views.cast),
 )
 memref.op(
     "subview",
@@ -395,7 +399,7 @@ memref.op(
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=rules.verify_subview,
     named_results=("subview",),
-    evaluate=Pure(views.subview, raw=True),
+    evaluate=_view(views.subview),
 )
 memref.op(
     "reinterpret_cast",
@@ -408,7 +412,7 @@ memref.op(
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=rules.verify_reinterpret_cast,
     named_results=("reinterpret_cast",),
-    evaluate=Pure(views.reinterpret, raw=True),
+    evaluate=_view(views.reinterpret),
 )
 memref.op(
     "reshape",
@@ -431,7 +435,7 @@ memref.op(
     ),
     verify=rules.verify_expand,
     named_results=("expand_shape",),
-    evaluate=Pure(views.expand, raw=True),
+    evaluate=_view(views.expand),
 )
 memref.op(
     "collapse_shape",
@@ -441,7 +445,7 @@ memref.op(
     properties=(Property("reassociation", REASSOCIATION_ATTR),),
     verify=rules.verify_collapse,
     named_results=("collapse_shape",),
-    evaluate=Pure(views.collapse, raw=True),
+    evaluate=_view(views.collapse),
 )
 memref.op(
     "transpose",
@@ -451,7 +455,7 @@ memref.op(
     properties=(Property("permutation", c.AFFINE_MAP_ATTR),),
     verify=rules.verify_transpose,
     named_results=("transpose",),
-    evaluate=Pure(views.transpose, raw=True),
+    evaluate=_view(views.transpose),
 )
 memref.op(
     "view",

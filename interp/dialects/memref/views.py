@@ -85,7 +85,8 @@ def metadata(op: Operation, settings: Settings) -> Function:
 
     def extract(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = buffer_in(op, slots[0], 0)
-        start = buffer.part(base, 0, (), ())
+        # It holds the pointer that the allocation gave, so it can be freed.
+        start = buffer.part(base, 0, (), (), is_view=False)
         return (start, *(number & mask for number in (buffer.offset, *buffer.shape, *buffer.strides)))
 
     return extract

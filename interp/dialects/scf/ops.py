@@ -8,11 +8,12 @@ from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.declare.type_rules import same_type
 from halfulp.interp.dialects.regions import alone, counted_loop, yielded
-from halfulp.interp.dialects.scf import forms, parallel, parallel_forms
+from halfulp.interp.dialects.scf import choice_forms, forall, forms, parallel, parallel_forms
 from halfulp.interp.dialects.scf import region_rules as regions
+from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import I1
+from halfulp.interp.ir.types import I1, INDEX
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.batch.trips import (
     TRIPS,
@@ -150,6 +151,21 @@ def _while(op: Operation, compiler: Compiler) -> Action:
     return again(compiler.slots(op.operands))
 
 
+def _index_switch(op: Operation, compiler: Compiler) -> Action:
+    (argument,) = compiler.slots(op.operands)
+    cases = op.properties["cases"]
+    assert isinstance(cases, DenseArrayAttr)
+    resume, settings = compiler.resume(op), compiler.settings
+    default, *others = [passing((), compiler.region(region, resume)) for region in op.regions]
+    targets = dict(reversed(list(zip(cases.values, others, strict=True))))
+
+    def choose(frame: Frame) -> Segment | None:
+        value = number(frame.slots[argument], INDEX, op, "argument", settings)
+        return targets.get(value, default)(frame)
+
+    return choose
+
+
 def _execute_region(op: Operation, compiler: Compiler) -> Action:
     return passing((), compiler.region(op.regions[0], compiler.resume(op)))
 
@@ -248,4 +264,41 @@ scf.op(
     traits=(Trait.TERMINATOR,),
     verify=parallel.verify_reduce_return,
     evaluate=Control(yielded),
+)
+scf.op(
+    "forall",
+    custom=choice_forms.FORALL,
+    operands=(
+        *(Slot(name, c.INDEX, Arity.VARIADIC) for name in ("dynamicLowerBound", "dynamicUpperBound", "dynamicStep")),
+        Slot("outputs", c.RANKED_TENSOR, Arity.VARIADIC),
+    ),
+    results=_RESULTS,
+    properties=(
+        Property("mapping", c.ARRAY_ATTR, optional=True),
+        *(Property(name, c.INTEGER_64_ARRAY_ATTR) for name in ("staticLowerBound", "staticStep", "staticUpperBound")),
+    ),
+    regions=(RegionSlot("region"),),
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    verify=forall.verify,
+    verify_regions=forall.verify_body,
+    implicit_terminator="scf.forall.in_parallel",
+    evaluate=Control(forall.forall, in_lanes=alone),
+)
+scf.op(
+    "forall.in_parallel",
+    "$region attr-dict",
+    regions=(RegionSlot("region"),),
+    traits=(Trait.TERMINATOR, Trait.NO_TERMINATOR),
+    verify_regions=forall.verify_in_parallel,
+    evaluate=Control(forall.in_parallel, in_lanes=alone),
+)
+scf.op(
+    "index_switch",
+    custom=choice_forms.SWITCH,
+    operands={"arg": c.INDEX},
+    results=_RESULTS,
+    properties=(Property("cases", c.INTEGER_64_ARRAY_ATTR),),
+    regions=(RegionSlot("defaultRegion"), RegionSlot("caseRegions", Arity.VARIADIC)),
+    verify=regions.verify_index_switch,
+    evaluate=Control(_index_switch, in_lanes=alone),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 
@@ -185,3 +186,25 @@ def verify_condition(op: Operation) -> str | None:
     """Check that scf.condition stands inside scf.while."""
     parent = op.parent_op
     return None if parent is not None and parent.name == "scf.while" else "expects parent op 'scf.while'"
+
+
+def verify_index_switch(op: Operation) -> str | None:
+    """Check that there is a region for each case, and that every region yields the results."""
+    cases = op.properties["cases"]
+    assert isinstance(cases, at.DenseArrayAttr)
+    if len(cases.codes) != len(op.regions) - 1:
+        return f"has {len(op.regions) - 1} case regions but {len(cases.codes)} case values instead"
+    if len(set(cases.codes)) < len(cases.codes):
+        again = next(value for number, value in enumerate(cases.values) if value in cases.values[:number])
+        return f"has duplicate case value: {again}"
+    for number, region in enumerate(op.regions):
+        name = f"case region #{number - 1}" if number else "default region"
+        last = _last(region) if region.blocks else None
+        if last is None or last.name != "scf.yield":
+            return f"expected region to end with scf.yield, but got {last.name if last else 'nothing'}"
+        if len(last.operands) != len(op.results):
+            return f"expected each region to return {len(op.results)} values, but {name} returns {len(last.operands)}"
+        for index, (value, result) in enumerate(zip(last.operands, op.results, strict=True)):
+            if value.type != result.type:
+                return f"expected result #{index} of each region to be '{result.type}'"
+    return None

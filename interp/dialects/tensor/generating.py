@@ -6,23 +6,12 @@ from itertools import product
 from typing import Any
 
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.tensor.bodies import Body, shape_operands, spread, together
+from halfulp.interp.dialects.tensor.making import result_shape
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.frames import Action, Frame, Run, Segment
-from halfulp.interp.run.settings import Settings, check_allocation
-
-
-def result_shape(op: Operation, type_: ty.Type, sizes: tuple[int, ...], settings: Settings) -> tuple[int, ...]:
-    """Return the shape of a result whose dynamic dimensions are operands. Raises UndefinedBehavior, LimitExceeded."""
-    given = iter(sizes)
-    shape = tuple(next(given) if size is None else size for size in ty.shape_of(type_) or ())
-    if any(size < 0 for size in shape):
-        raise undefined(op, f"the shape {list(shape)} has a negative size")
-    check_allocation(type_, shape, settings)
-    return shape
 
 
 def verify_body(op: Operation) -> str | None:

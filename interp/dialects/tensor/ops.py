@@ -24,17 +24,14 @@ from halfulp.interp.dialects.elements import Function, Operands, picked, repeate
 from halfulp.interp.dialects.indices import element_at, numbers, undefined
 from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
 from halfulp.interp.dialects.regions import yielded
-from halfulp.interp.dialects.tensor import gathering, generating, joining, padding, reshaping, slicing
-from halfulp.interp.dialects.tensor.generating import result_shape
+from halfulp.interp.dialects.tensor import gathering, generating, joining, making, padding, reshaping, slicing
+from halfulp.interp.dialects.tensor.making import result_shape
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Control, Pure
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origin
 
 tensor = Dialect("tensor")
 
@@ -48,24 +45,6 @@ _BITS = TypeConstraint(
     c.TENSOR.kind,
 )
 _SIZES = TypeConstraint("1D tensor of signless integer or index values", joining.is_list_of_sizes, c.TENSOR.kind)
-
-
-def _empty(op: Operation, settings: Settings) -> Function:
-    """Return the function of tensor.empty: every element is poison, because it was never written."""
-    type_ = op.results[0].type
-
-    def make(run: Run, sizes: Operands) -> tuple[Any, ...]:
-        shape = result_shape(op, type_, numbers(op, sizes, settings), settings)
-        dtype, trailing = code_layout(ty.element_type(type_))
-        origin = Origin(
-            op.name, spell_place(op.location), "an element of tensor.empty was never written", (0,) * len(shape)
-        )
-        ids = np.full(shape, run.origins.id_of(origin), np.uint16)
-        for listener in settings.listeners if ids.size else ():
-            listener.poison_born(op, origin, ids.size)
-        return (Value(type_, np.zeros(shape + trailing, dtype), ids if ids.size else None, None, run.origins),)
-
-    return make
 
 
 def _splat(op: Operation, settings: Settings) -> Function:
@@ -189,7 +168,7 @@ tensor.op(
     operands=(_DYNAMIC_SIZES,),
     results={"result": c.RANKED_TENSOR},
     verify=_dynamic_sizes_fit,
-    evaluate=Pure(_empty),
+    evaluate=Pure(making.empty),
 )
 tensor.op(
     "splat",

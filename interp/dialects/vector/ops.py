@@ -7,7 +7,7 @@ from typing import Any
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Property, RegionSlot, Slot, Trait, TypeConstraint
-from halfulp.interp.declare.type_rules import Repeated, TypeRule, same_type
+from halfulp.interp.declare.type_rules import Repeated, TypeRule, same_element, same_type
 from halfulp.interp.dialects.arith.ops import FASTMATH
 from halfulp.interp.dialects.elements import Operands
 from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
@@ -27,7 +27,6 @@ from halfulp.interp.dialects.vector import (
     transfer_rules,
 )
 from halfulp.interp.dialects.vector.attributes import ITERATORS, KIND, PUNCTUATION, RANKED, vector
-from halfulp.interp.dialects.vector.shapes import same_element
 from halfulp.interp.dialects.vector.transfer_forms import TRANSFER
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

@@ -17,15 +17,6 @@ Properties = Mapping[str, Attribute]
 # --- type rules -------------------------------------------------------------------------------------------------------
 
 
-def same_element(one: str, other: str, what: str) -> TypeRule:
-    """Require one element type of two slots. ``what``: the words of MLIR for them."""
-
-    def holds(types: Mapping[str, Any], properties: Properties) -> bool:
-        return bool(ty.element_type(types[one]) == ty.element_type(types[other]))
-
-    return TypeRule(f"failed to verify that {what} have same element type", lambda types, properties: None, holds)
-
-
 def _vector(types: Mapping[str, Any], name: str) -> ty.VectorType | None:
     type_ = types.get(name)
     return type_ if isinstance(type_, ty.VectorType) else None

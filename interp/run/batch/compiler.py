@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
@@ -16,7 +15,7 @@ from halfulp.interp.run.evaluators import Control, Elementwise, Pure
 from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
 from halfulp.interp.run.observing import observed_control
 from halfulp.interp.run.slots import is_cast
-from halfulp.interp.run.steps import general_step, unsupported_step
+from halfulp.interp.run.steps import general_step
 
 
 @dataclass(slots=True, eq=False)
@@ -102,11 +101,6 @@ class LaneCompiler(FunctionCompiler):
     def _watched(self, op: Operation, action: Action) -> Action:
         return observed_control(op, self.slots(op.operands), action)
 
-    def _step(self, op: Operation, evaluator: Any) -> Step | None:
-        if any(isinstance(value.type, ty.MemRefType) for value in (*op.operands, *op.results)):
-            return unsupported_step(op, "in a batch, lanes have no memory of their own")
-        return super()._step(op, evaluator)
-
     def _elementwise_step(
         self, op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...]
     ) -> Step:
@@ -118,11 +112,12 @@ class LaneCompiler(FunctionCompiler):
         return general_step(self._by_lane(op, whole.run), op, operands, results)
 
     def _function(self, op: Operation, evaluator: Pure) -> Function:
-        together = evaluator.in_lanes(op, self.settings)
+        together = evaluator.in_lanes(op, self if evaluator.of_module else self.settings)
         if together is not None:
             return together
         function = super()._function(op, evaluator)
-        return function if evaluator.raw else self._by_lane(op, function)
+        memory = any(isinstance(value.type, ty.MemRefType) for value in (*op.operands, *op.results))
+        return function if evaluator.raw and not memory else self._by_lane(op, function)
 
     def _by_lane(self, op: Operation, function: Function) -> Function:
         types = [result.type for result in op.results]

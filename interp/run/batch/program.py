@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from halfulp.fp_formats.codes import Mask
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.batch.frames import LaneFrame
 from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.frames import Lanes
 from halfulp.interp.run.program import CompiledModule
-from halfulp.interp.values.lanes import over_lanes, taken
+from halfulp.interp.run.settings import check_allocation
+from halfulp.interp.run.signature import argument_types
+from halfulp.interp.values.buffers import CALLER, GAP, Buffer, store_at
+from halfulp.interp.values.lane_memory import LaneBuffer, heap_for
+from halfulp.interp.values.lanes import over_lanes, repeated, taken
+from halfulp.interp.values.memref_layout import chosen_layout, is_injective, spanned
 from halfulp.interp.values.value import Value
 
 
@@ -24,12 +32,49 @@ def run_batch(
     """Call a function with `Value`s for a batch of ``lanes`` lanes and return its results.
 
     An argument is a `Value` of its type with one more leading axis of these lanes, or one without it for all lanes, and
-    so is a result. ``active``: a mask of the lanes that run; the results mean nothing in the others. Raises the errors
-    of `halfulp.interp.ir.errors`.
+    so is a result. For a memref it is a `Value` of a tensor type, from which each lane gets memory of its own, or a
+    `Buffer` with the axis, which holds afterwards what the lanes stored. ``active``: a mask of the lanes that run; the
+    results mean nothing in the others. Raises the errors of `halfulp.interp.ir.errors`.
     """
     chosen = np.arange(lanes) if active is None else np.flatnonzero(active)
     run = LaneRun(program.settings, Lanes(chosen, lanes))
     frame = LaneFrame(program.compiled(op, LaneCompiler), run, None, (), None)
-    if active is not None:
-        arguments = [taken(value, chosen) if over_lanes(value) else value for value in arguments]
-    return program.finish(op, run, frame, arguments)
+    given = [_given(run, value, type_, active) for value, type_ in zip(arguments, argument_types(op), strict=True)]
+    try:
+        return program.finish(op, run, frame, given)
+    finally:
+        for value, held in zip(arguments, given, strict=True):
+            if isinstance(value, Buffer):
+                store_at(value.allocation, value.places()[chosen], held.load(), value.allocation.origins)
+
+
+def _given(run: LaneRun, value: Any, type_: ty.Type, active: Mask | None) -> Any:
+    """Return an argument for the lanes that run."""
+    numbers = run.lanes.numbers
+    if isinstance(value, Buffer):
+        held = value.load()
+        tensor = ty.TensorType(value.shape[1:], value.type.element)
+        value = Value(tensor, held.bits, held.poison, held.open, held.origins)
+    if active is not None and over_lanes(value):
+        value = taken(value, numbers)
+    return lane_memory(run, value, type_) if isinstance(type_, ty.MemRefType) else value
+
+
+def lane_memory(run: LaneRun, value: Value, type_: ty.MemRefType) -> LaneBuffer:
+    """Return a memref over the lanes of a run, with a copy of a value in the memory of each lane.
+
+    Raises TypeMismatch where the layout of the type does not fit.
+    """
+    lanes = len(run.lanes)
+    value = value if over_lanes(value) else repeated(value, lanes)
+    shape = value.shape[1:]
+    strides, offset = chosen_layout(type_, shape)
+    size = spanned(shape, strides, offset)[1]
+    check_allocation(type_, (lanes, size), run.settings)
+    heap = heap_for(run.kept, type_.element, run.origins)
+    gap = 0 if size <= prod(shape) else run.origins.id_of(GAP)
+    buffer = LaneBuffer.over(type_, heap, heap.take(lanes, size, CALLER, gap), offset, shape, strides)
+    buffer.store(value, run.origins)
+    if not is_injective(shape, strides) and buffer.load(value.type, run.origins) != value:
+        raise TypeMismatch(f"'{type_}' puts several elements at one place, but the elements given for it differ")
+    return buffer

@@ -18,7 +18,9 @@ from halfulp.interp.run.reports import in_lanes
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import result_types
 from halfulp.interp.run.slots import lower, seen, undecided
+from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
+from halfulp.interp.values.lane_memory import LaneBuffer
 from halfulp.interp.values.lanes import Positions, over_lanes, ranked, taken
 from halfulp.interp.values.value import Value
 
@@ -58,6 +60,7 @@ class LaneRun(Run):
             self._turn_to(running.lanes)
             self._advance(running)
             running = self.frame
+        self.results = tuple([value.load() if isinstance(value, LaneBuffer) else value for value in self.results])
         if len(frame.lanes) < frame.lanes.total:
             size, numbers = frame.lanes.total, frame.lanes.numbers
             self.results = tuple(
@@ -69,7 +72,8 @@ class LaneRun(Run):
         """Make a result of a function that no lane has run; dimensions that are known only at run time are 0."""
         dtype, trailing = code_layout(ty.element_type(type_))
         shape = tuple(size or 0 for size in runtime_shape(type_, self.settings.vscale) or ())
-        return Value(ranked(type_, shape), np.zeros((lanes, *shape, *trailing), dtype))
+        held = ty.TensorType(type_.shape, type_.element) if isinstance(type_, ty.MemRefType) else type_
+        return Value(ranked(held, shape), np.zeros((lanes, *shape, *trailing), dtype))
 
     def _turn_to(self, lanes: Lanes) -> None:
         """Let the next steps and events happen in these lanes."""
@@ -201,7 +205,10 @@ class LaneRun(Run):
             first = next(iter(failed.values()))
             like = [position for position, error in failed.items() if error.__class__ is first.__class__]
             raise in_lanes(first, self.lanes, None if together else np.isin(np.arange(len(numbers)), like))
-        return results[0] if together else self.stacked(results, types)
+        if together and not any(isinstance(value, Buffer) for value in results[0]):
+            return results[0]
+        # Each lane has memory of its own.
+        return self.stacked(results * len(numbers) if together else results, types)
 
     def rows(self, slots: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
         """Yield the content of some slots for one lane after the other."""

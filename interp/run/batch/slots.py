@@ -14,7 +14,9 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.frames import Lanes, Run
 from halfulp.interp.run.settings import check_allocation
+from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, spell_shape
+from halfulp.interp.values.lane_memory import LaneBuffer, heap_for, together
 from halfulp.interp.values.lanes import Positions, over_lanes, ranked
 from halfulp.interp.values.value import Value
 
@@ -42,6 +44,10 @@ def joined(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: ty.Ty
     kinds = {slot.__class__ for slot in slots}
     if type(None) in kinds:
         return None
+    if kinds <= {Buffer, LaneBuffer}:
+        assert isinstance(type_, ty.MemRefType)
+        heap = heap_for(run.kept, type_.element, run.origins)
+        return together(parts, size, heap, type_)
     if not kinds <= {int, Value}:
         if len(kinds) == 1 and all(slot == first for slot in slots):
             return first

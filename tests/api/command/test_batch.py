@@ -42,15 +42,22 @@ def test_undefined_behaviour_names_the_lane(divide: str) -> None:
     assert "2 poison elements, the first at [1]" in done.err
 
 
-def test_what_cannot_be_a_batch_says_why(divide: str, tmp_path: Path) -> None:
+def test_what_cannot_be_a_batch_says_why(divide: str) -> None:
     done = halfulp("run", divide, "--batch", "--input=1", "--input=2")
     assert (done.code, "no argument of @main has lanes" in done.err) == (2, True)
     done = halfulp("run", divide, "--batch", "--input=1 2 3", "--input=1 2")
     assert (done.code, "argument 1 of @main has 2 lanes, but an argument before it has 3" in done.err) == (2, True)
+
+
+def test_each_lane_has_memory_of_its_own(tmp_path: Path) -> None:
     memory = tmp_path / "memory.mlir"
-    memory.write_text("func.func @main(%a: memref<2xi8>) { return }")
-    done = halfulp("run", str(memory), "--batch", "--input=2xi8=1 2")
-    assert (done.code, "lanes have no memory of their own" in done.err) == (3, True)
+    memory.write_text("""func.func @main(%a: memref<2xi8>, %b: memref<2xi8>, %i: index) {
+      %0 = memref.load %a[%i] : memref<2xi8>
+      memref.store %0, %b[%i] : memref<2xi8>
+      return
+    }""")
+    done = halfulp("run", str(memory), "--batch", "--input=2xi8=1 2", "--input=0 0 0 0", "--input=1 0")
+    assert (done.code, done.out) == (0, "argument[1]: 2x2xi8=[0 2][1 0]\n"), done.err
 
 
 TENSORS = """func.func @main(%a: tensor<2xi8>, %b: vector<2xi8>) -> (tensor<2xi8>, vector<2xi8>) {

@@ -265,3 +265,30 @@ def test_nans(fmt: FloatFormat) -> None:
     np.testing.assert_array_equal(found, comparisons.is_nan(fmt, sample))
     assert found.dtype == np.bool_
     assert fast.is_nan(fmt, sample[0]).shape == ()
+
+
+@pytest.mark.parametrize("name", ["f32", "f64"])
+@pytest.mark.parametrize("operation", ["add", "subtract", "multiply", "divide"])
+def test_operands_that_repeat(operation: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operands of different shapes, in parts of some rows, with NaNs, infinities and both zeros."""
+    monkeypatch.setattr(fast, "NATIVE_CHUNK", 1 << 10)
+    fmt = FORMATS[name]
+    a, b = (to_array(fmt, column) for column in pairs(fmt, 252, 1))
+    x, y = a[:42].reshape(6, 1, 7), b[42:252].reshape(6, 5, 7)
+    for one, other in ((x, y), (y, x), (x, y[:1, :, :1]), (y.transpose(2, 1, 0), x[:, :, 0][0])):
+        wanted = getattr(arithmetic, operation)(fmt, *np.broadcast_arrays(one, other))
+        assert_same(getattr(fast, operation)(fmt, one, other), wanted)
+    assert getattr(fast, operation)(fmt, x[:, :, :0], y[:, :, :0]).codes.shape == (6, 5, 0)
+
+
+@pytest.mark.parametrize("name", ["f32", "f64"])
+@pytest.mark.parametrize("operation", EXTREMA)
+def test_extremum_of_rows(operation: str, name: str) -> None:
+    """It equals one `exact` extremum after the other, in every lane that it knows."""
+    fmt = FORMATS[name]
+    rows = to_array(fmt, codes(fmt, 3000, 1)).reshape(3, 1000)
+    found, unknown = fast.reduced_extremum(operation, fmt, rows)
+    exact = getattr(arithmetic, operation)
+    wanted = exact(fmt, exact(fmt, rows[0], rows[1]).codes, rows[2]).codes
+    assert 0 < np.count_nonzero(unknown) < unknown.size
+    np.testing.assert_array_equal(found[~unknown], wanted[~unknown])

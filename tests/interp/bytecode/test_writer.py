@@ -325,8 +325,8 @@ def test_properties_are_laid_out_as_mlir_lays_them_out(name: str) -> None:
     assert definition is not None
     rows = PROPERTIES[name]
     old = [(row[1:], row[0] == "!") for row in rows if row != "S"]
-    assert layout_of(definition, Schema.MLIR22, 5) == (tuple(old), None)
-    fields, segments = layout_of(definition, Schema.MLIR22, 6)
+    assert layout_of(definition, Schema.MLIR22, 5) == (tuple(old), None, ())
+    fields, segments, _ = layout_of(definition, Schema.MLIR22, 6)
     assert list(fields) == [row for row in old if row[0] != SEGMENTS]
     assert segments == (len(definition.operands) if "S" in rows else None)
 

@@ -228,12 +228,3 @@ def test_memrefs_that_do_not_fit_are_no_operands(a: str, message: str) -> None:
     with pytest.raises(VerifyError) as caught:
         parse_module(text(a, "memref<16x16xf16>", "memref<16x16xf32>"))
     assert message in caught.value.message
-
-
-def test_in_a_batch_lanes_have_no_memory() -> None:
-    given = """func.func @main(%x: f32, %c: tensor<16x16xf32>) -> f32 {
-      %a = memref.alloc() : memref<16x16xf16>
-      return %x : f32
-    }"""
-    with pytest.raises(Unsupported, match="in a batch, lanes have no memory of their own"):
-        run(given, np.zeros(2, np.float32), np.zeros((16, 16), np.float32), batch=True)

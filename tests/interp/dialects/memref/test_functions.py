@@ -80,20 +80,6 @@ def test_arith_on_memrefs_is_not_run() -> None:
         run("(%m: memref<2xf32>)", body, np.zeros(2, np.float32))
 
 
-def test_batches_have_no_memory() -> None:
-    body = "  %m = memref.alloc() : memref<1xi8>\n  memref.store %x, %m[%c0] : memref<1xi8>\n  return %x : i8"
-    with pytest.raises(hu.Unsupported, match="batch"):
-        run("(%x: i8) -> i8", body, np.arange(4, dtype=np.int8), batch=True)
-    with pytest.raises(hu.Unsupported, match="batch"):
-        run(
-            "(%m: memref<4xi8>, %x: i8)",
-            "  return",
-            np.arange(4, dtype=np.int8),
-            np.arange(4, dtype=np.int8),
-            batch=True,
-        )
-
-
 # --- against MLIR -----------------------------------------------------------------------------------------------------
 
 PROGRAM = """\

@@ -493,7 +493,7 @@ def test_arguments_that_do_not_fit_are_named(arguments: tuple[Any, ...], message
 @pytest.mark.parametrize(
     ("type_", "reason"),
     [
-        ("memref<2xi8>", "and lanes have no memory of their own"),
+        ("memref<*xi8>", "which does not say whether an array has an axis over lanes"),
         ("tensor<*xi8>", "which does not say whether an array has an axis over lanes"),
         ("tensor<2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>", "whose scales go with axes"),
         ("tensor<2xcomplex<f32>>", "which is carried, not computed with"),
@@ -501,7 +501,7 @@ def test_arguments_that_do_not_fit_are_named(arguments: tuple[Any, ...], message
 )
 def test_types_that_lanes_cannot_have(type_: str, reason: str) -> None:
     text = f"func.func @main(%a: {type_}) {{ return }}"
-    with pytest.raises(Unsupported, match="a batch runs functions on scalars, tensors and vectors") as caught:
+    with pytest.raises(Unsupported, match="a batch runs functions on scalars, tensors, vectors and memrefs") as caught:
         run(text, np.zeros((3, 2), np.int8), batch=True)
     assert caught.value.message.endswith(reason)
 

@@ -286,16 +286,6 @@ def test_scales_that_go_with_an_axis_go_with_that_of_each_lane() -> None:
     assert result.numpy().tolist() == [[4, 2], [8, 4], [100, 50]]
 
 
-def test_memory_is_refused_where_it_is_used() -> None:
-    text = """func.func @main(%a: i8) -> i8 {
-      %m = memref.alloc() : memref<1xi8>
-      return %a : i8
-    }"""
-    assert run(text, 3)[0].item() == 3
-    with pytest.raises(Unsupported, match=r"'memref.alloc': in a batch, lanes have no memory of their own"):
-        run(text, i8(1, 2), batch=True)
-
-
 def test_all_lanes_together_are_one_value_for_the_limit_of_its_bytes() -> None:
     text = """func.func @main(%a: i8) -> tensor<1000xi8> {
       %t = tensor.splat %a : tensor<1000xi8>

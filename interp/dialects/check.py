@@ -1,0 +1,257 @@
+"""IREE's check dialect (release 3.13): what a test expects of its results.
+
+IREE counts what fails and goes on. Here the first op that fails stops the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Mask
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.paths import fast
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import CustomForm, CustomParse, Dialect, OpDefinition, Property, TypeConstraint
+from halfulp.interp.declare.type_rules import same_type, type_of_property
+from halfulp.interp.dialects.arith.constants import attribute_value
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import Attribute
+from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior, Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.frames import Run
+from halfulp.interp.text.op_parser import OpParser
+from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.value import Value
+
+check = Dialect("check")
+
+Function = Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]
+Agree = Callable[[Value, Value], Mask]
+"""Tells, element by element, whether a value is as expected."""
+
+_F32 = ty.F("f32")
+_TOLERANCES = {"atol": at.FloatAttr(0x38D1B717, _F32), "rtol": at.FloatAttr(0, _F32)}
+"""The absolute and the relative tolerance, and their defaults: 1e-4 and 0."""
+
+
+def _is_tensor_of(element: type[ty.Type]) -> Callable[[ty.Type], bool]:
+    return lambda type_: isinstance(type_, ty.TensorType) and isinstance(type_.element, element)
+
+
+_INTEGER = TypeConstraint("signless integer", lambda t: isinstance(t, ty.IntegerType) and t.signedness == "signless")
+_INTEGERS = TypeConstraint("buffer_view or tensor of signless integer values", _is_tensor_of(ty.IntegerType))
+_TENSOR = TypeConstraint("buffer_view or tensor of any non-token type values", c.TENSOR.accepts)
+_FLOATS = TypeConstraint("buffer_view or tensor of floating-point values", _is_tensor_of(ty.FloatType))
+_FLOATS_ONLY = TypeConstraint("tensor of floating-point values", _is_tensor_of(ty.FloatType))
+_ELEMENTS = c.AttributeConstraint(
+    "constant vector/tensor attribute",
+    lambda attribute: isinstance(attribute, at.DenseElementsAttr | at.DenseResourceAttr | at.SparseElementsAttr),
+)
+
+
+# --- comparisons ------------------------------------------------------------------------------------------------------
+
+
+def _same_bits(given: Value, expected: Value) -> Mask:
+    equal = np.asarray(given.bits == expected.bits)
+    return np.asarray(equal.all(axis=-1)) if given.bits.ndim > given.ndim else equal
+
+
+def _near(op: Operation) -> Agree:
+    """Return the comparison with the tolerances of an op, in f64: that of NumPy's ``isclose``."""
+    atol, rtol = (_double(op.properties[name]) for name in _TOLERANCES)
+
+    def agree(given: Value, expected: Value) -> Mask:
+        one, two = _doubles(given), _doubles(expected)
+        with np.errstate(all="ignore"):
+            near = np.abs(one - two) <= atol + rtol * np.abs(two)
+        return np.asarray((one == two) | (np.isfinite(two) & near))
+
+    return agree
+
+
+def _double(attribute: Attribute) -> float:
+    assert isinstance(attribute, at.FloatAttr)
+    return float(np.uint32(attribute.code).view(np.float32))
+
+
+def _doubles(value: Value) -> npt.NDArray[np.float64]:
+    element, double = value.element_type, FORMATS["f64"]
+    assert isinstance(element, ty.FloatType)
+    if element.format.bits > double.bits:
+        raise Unsupported(f"numbers of type '{element}' are not compared with a tolerance")
+    codes = value.bits if element.format == double else fast.convert(element.format, double, value.bits).codes
+    return np.asarray(codes).view(np.float64)
+
+
+def _require(op: Operation, given: Value, expected: Value | None, agree: Mask) -> None:
+    """Raise AssertionFailed with the first element that is not as expected."""
+    if agree.all():
+        return
+    place = tuple(int(k) for k in np.unravel_index(int(np.argmin(agree)), agree.shape))
+    where = f"element {list(place)} is " if place else "the operand is "
+    wanted = "" if expected is None else f", expected {spell_value(expected[place])}"
+    others = f"; {agree.size - int(np.count_nonzero(agree))} of {agree.size} elements differ" if place else ""
+    raise AssertionFailed(
+        f"{op.name}: {where}{spell_value(given[place])}{wanted}{others}", location=op.location, op=op.name
+    )
+
+
+def _defined(op: Operation, *values: Value) -> None:
+    for value in values:
+        if value.poison is not None:
+            place = tuple(int(k) for k in np.argwhere(value.poisoned)[0])
+            why = f"element {list(place)} is poison" if place else "the operand is poison"
+            raise UndefinedBehavior(f"{op.name}: undefined behaviour: {why}", location=op.location, op=op.name)
+
+
+def _compared(op: Operation, given: Value, expected: Value, agree: Agree) -> tuple[()]:
+    _defined(op, given, expected)
+    if given.shape != expected.shape:
+        sizes = ["x".join(map(str, value.shape)) for value in (given, expected)]
+        raise AssertionFailed(
+            f"{op.name}: the shape is {sizes[0]}, expected {sizes[1]}", location=op.location, op=op.name
+        )
+    _require(op, given, expected, agree(given, expected))
+    return ()
+
+
+def _with_operand(tolerant: bool) -> Pure:
+    def build(op: Operation, compiler: Compiler) -> Function:
+        agree = _near(op) if tolerant else _same_bits
+        return lambda run, operands: _compared(op, operands[0], operands[1], agree)
+
+    return Pure(build, of_module=True)
+
+
+def _with_constant(tolerant: bool) -> Pure:
+    def build(op: Operation, compiler: Compiler) -> Function:
+        agree = _near(op) if tolerant else _same_bits
+        expected = attribute_value(op.properties["value"], op.operands[0].type, op, compiler)
+        return lambda run, operands: _compared(op, operands[0], expected, agree)
+
+    return Pure(build, of_module=True)
+
+
+def _truth(wanted: bool) -> Pure:
+    def build(op: Operation, compiler: Compiler) -> Function:
+        def test(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+            (given,) = operands
+            _defined(op, given)
+            true = np.asarray(given.bits != 0)
+            true = true.any(axis=-1) if true.ndim > given.ndim else true
+            _require(op, given, None, np.asarray(true == wanted))
+            return ()
+
+        return test
+
+    return Pure(build, of_module=True)
+
+
+# --- the forms of the ops with tolerances -----------------------------------------------------------------------------
+
+
+def _parser(definition: OpDefinition) -> CustomParse:
+    """Return the parser of ``(lhs, rhs or value, atol number, rtol number) {…} : type``."""
+    constant = any(prop.name == "value" for prop in definition.properties)
+
+    def parse(p: OpParser, at_token: int) -> Operation:
+        p.expect("(")
+        names = [p.operand_token()]
+        p.expect(",")
+        properties: dict[str, Attribute] = dict(_TOLERANCES)
+        if constant:
+            properties["value"] = p.attribute()
+        else:
+            names.append(p.operand_token())
+        for name in _TOLERANCES:
+            if p.take(","):
+                p.expect(name)
+                properties[name] = p.attribute(_F32)
+        p.expect(")")
+        attributes = p.optional_dictionary()
+        p.expect(":")
+        type_ = p.type()
+        operands = [p.use(name, type_) for name in names]
+        return p.placed(Operation(definition.name, definition, operands, (), properties, attributes), at_token)
+
+    return parse
+
+
+def _print(printer: OpPrinter, operation: Operation) -> str:
+    parts = [printer.name(value) for value in operation.operands]
+    if "value" in operation.properties:
+        parts.append(printer.attribute(operation.properties["value"]))
+    for name, default in _TOLERANCES.items():
+        given = operation.properties[name]
+        if given != default:
+            parts.append(f"{name} {str(given).partition(' ')[0]}")
+    extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+    return f"({', '.join(parts)}){extra} : {printer.type(operation.operands[0].type)}"
+
+
+_TOLERANT = CustomForm(_parser, _print)
+_TOLERANCE_PROPERTIES = tuple(
+    Property(name, c.AttributeConstraint("32-bit float attribute", lambda a: getattr(a, "type", None) == _F32))
+    for name in _TOLERANCES
+)
+
+
+# --- the ops ----------------------------------------------------------------------------------------------------------
+
+
+_VALUE = Property("value", _ELEMENTS)
+_TYPE_OF_VALUE = type_of_property("lhs", "value", "failed to verify that all of {lhs, value} have same type")
+
+for _name, _wanted in (("expect_true", True), ("expect_false", False)):
+    check.op(
+        _name,
+        "`` `(` $operand `)` attr-dict `:` type($operand)",
+        operands={"operand": _INTEGER},
+        evaluate=_truth(_wanted),
+    )
+check.op(
+    "expect_all_true",
+    "`` `(` $operand `)` attr-dict `:` type($operand)",
+    operands={"operand": _INTEGERS},
+    evaluate=_truth(True),
+)
+check.op(
+    "expect_eq",
+    "`` `(` $lhs `,` $rhs `)` attr-dict `:` type($lhs)",
+    operands={"lhs": _TENSOR, "rhs": _TENSOR},
+    type_rules=(same_type("lhs", "rhs"),),
+    evaluate=_with_operand(tolerant=False),
+)
+check.op(
+    "expect_eq_const",
+    "`` `(` $lhs `,` $value `)` attr-dict `:` type($lhs)",
+    operands={"lhs": _TENSOR},
+    properties=(_VALUE,),
+    type_rules=(_TYPE_OF_VALUE,),
+    evaluate=_with_constant(tolerant=False),
+)
+check.op(
+    "expect_almost_eq",
+    custom=_TOLERANT,
+    operands={"lhs": _FLOATS, "rhs": _FLOATS},
+    properties=_TOLERANCE_PROPERTIES,
+    type_rules=(same_type("lhs", "rhs"),),
+    evaluate=_with_operand(tolerant=True),
+)
+check.op(
+    "expect_almost_eq_const",
+    custom=_TOLERANT,
+    operands={"lhs": _FLOATS_ONLY},
+    properties=(*_TOLERANCE_PROPERTIES, _VALUE),
+    type_rules=(_TYPE_OF_VALUE,),
+    evaluate=_with_constant(tolerant=True),
+)

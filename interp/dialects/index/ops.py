@@ -1,0 +1,166 @@
+"""The index dialect (`IndexOps.td`): arithmetic on index, whose width is that of the machine.
+
+Constants have 64 bits in the text. Where index has 32, they and all results are what remains of them there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import AttributeConstraint, Dialect, Property, Trait, TypeConstraint
+from halfulp.interp.declare.parameters import keyword
+from halfulp.interp.dialects.elementwise import element_of
+from halfulp.interp.dialects.index.forms import comparison
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumDefinition, Parameter
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.evaluators import Constant, Elementwise
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
+from halfulp.semantics import integer
+from halfulp.semantics.kernel import Kernel
+
+index = Dialect("index")
+
+_PREDICATES = EnumDefinition(
+    "::mlir::index::IndexCmpPredicate",
+    {name: k for k, name in enumerate(("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"))},
+)
+_PREDICATE = index.attribute("cmp_predicate", "$value", parameters=(Parameter("value", keyword(_PREDICATES)),))
+_PREDICATE_PROPERTY = AttributeConstraint(
+    "index comparison predicate kind",
+    lambda attribute: isinstance(attribute, DialectAttr) and attribute.definition is _PREDICATE,
+)
+_INTEGER_OR_INDEX = TypeConstraint("integer or index", lambda type_: isinstance(type_, ty.IntegerType | ty.IndexType))
+
+# --- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+def _binary(mnemonic: str, factory: Callable[[int], Kernel], *traits: Trait) -> None:
+    index.op(
+        mnemonic,
+        "$lhs `,` $rhs attr-dict",
+        operands={"lhs": c.INDEX, "rhs": c.INDEX},
+        results={"result": c.INDEX},
+        traits=traits,
+        evaluate=Elementwise(lambda op, settings: factory(settings.width(ty.INDEX))),
+    )
+
+
+for _name, _factory in (
+    ("add", integer.addi),
+    ("mul", integer.muli),
+    ("maxs", integer.maxsi),
+    ("maxu", integer.maxui),
+    ("mins", integer.minsi),
+    ("minu", integer.minui),
+    ("and", integer.andi),
+    ("or", integer.ori),
+    ("xor", integer.xori),
+):
+    _binary(_name, _factory, Trait.COMMUTATIVE)
+for _name, _factory in (
+    ("sub", integer.subi),
+    ("divs", integer.divsi),
+    ("divu", integer.divui),
+    ("ceildivs", integer.ceildivsi),
+    ("ceildivu", integer.ceildivui),
+    ("floordivs", integer.floordivsi),
+    ("rems", integer.remsi),
+    ("remu", integer.remui),
+    ("shl", integer.shli),
+    ("shrs", integer.shrsi),
+    ("shru", integer.shrui),
+):
+    _binary(_name, _factory)
+
+
+def _compared(op: Operation, settings: Settings) -> Kernel:
+    predicate = op.properties["pred"]
+    assert isinstance(predicate, DialectAttr)
+    return integer.cmpi(settings.width(ty.INDEX), _PREDICATES.cases[predicate["value"]])
+
+
+index.op(
+    "cmp",
+    custom=comparison(_PREDICATE, _PREDICATES),
+    operands={"lhs": c.INDEX, "rhs": c.INDEX},
+    results={"result": c.BOOL},
+    properties=(Property("pred", _PREDICATE_PROPERTY),),
+    evaluate=Elementwise(_compared),
+)
+
+# --- casts ------------------------------------------------------------------------------------------------------------
+
+
+def _verify_cast(op: Operation) -> str | None:
+    source, target = op.operands[0].type, op.results[0].type
+    if isinstance(source, ty.IndexType) != isinstance(target, ty.IndexType):
+        return None
+    return f"operand type '{source}' and result type '{target}' are cast incompatible"
+
+
+def _cast(mnemonic: str, factory: Callable[[int, int], Kernel]) -> None:
+    def build(op: Operation, settings: Settings) -> Kernel:
+        source, target = settings.width(element_of(op.operands[0])), settings.width(element_of(op.results[0]))
+        return factory(source, target)
+
+    index.op(
+        mnemonic,
+        "$input attr-dict `:` type($input) `to` type($output)",
+        operands={"input": _INTEGER_OR_INDEX},
+        results={"output": _INTEGER_OR_INDEX},
+        verify=_verify_cast,
+        evaluate=Elementwise(build),
+    )
+
+
+_cast("casts", integer.index_cast)
+_cast("castu", integer.index_castui)
+
+# --- constants --------------------------------------------------------------------------------------------------------
+
+
+def _value(op: Operation) -> int:
+    value = op.properties["value"]
+    assert isinstance(value, at.IntegerAttr)
+    return value.value
+
+
+def _number(number: int, type_: ty.Type, settings: Settings) -> Value:
+    """Return a number of which the bits remain that the type has."""
+    code = number & ((1 << settings.width(type_)) - 1)
+    return Value(type_, ints_to_codes([code], ty.width_of(type_), ()))
+
+
+def _constant(op: Operation, compiler: Compiler) -> Value:
+    return _number(_value(op), op.results[0].type, compiler.settings)
+
+
+def _size(op: Operation, compiler: Compiler) -> Value:
+    return _number(compiler.settings.width(ty.INDEX), ty.INDEX, compiler.settings)
+
+
+index.op(
+    "constant",
+    "attr-dict $value",
+    results={"result": c.INDEX},
+    properties=(Property("value", c.INDEX_ATTR),),
+    traits=(Trait.CONSTANT_LIKE,),
+    named_results=lambda op: (f"idx{_value(op)}",),
+    evaluate=Constant(_constant),
+)
+index.op(
+    "bool.constant",
+    "attr-dict $value",
+    results={"result": c.BOOL},
+    properties=(Property("value", c.BOOL_ATTR),),
+    traits=(Trait.CONSTANT_LIKE,),
+    named_results=lambda op: ("true" if _value(op) else "false",),
+    evaluate=Constant(_constant),
+)
+index.op("sizeof", "attr-dict", results={"result": c.INDEX}, evaluate=Constant(_size))

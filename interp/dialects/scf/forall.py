@@ -1,0 +1,172 @@
+"""scf.forall and scf.forall.in_parallel: a loop over a box that puts parts into tensors.
+
+Each iteration sees the tensors as they were before the loop. The parts go into the results, in the order of iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.dialects.indices import numbers
+from halfulp.interp.dialects.scf.parallel import Bounds, checked_ranges, over_box, shared_arguments
+from halfulp.interp.dialects.slices import part_of, written
+from halfulp.interp.dialects.tensor import slicing
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import DenseArrayAttr
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.control import Compiler, moves
+from halfulp.interp.run.frames import Action, Frame, Segment, Slots
+from halfulp.interp.run.races import Writes
+from halfulp.interp.run.slots import lift
+from halfulp.interp.values.value import Value
+
+_LISTS = ("staticLowerBound", "staticUpperBound", "staticStep")
+
+
+def _numbers(op: Operation, name: str) -> tuple[int | None, ...]:
+    written_numbers = op.properties[name]
+    assert isinstance(written_numbers, DenseArrayAttr)
+    return tuple(None if number == -(1 << 63) else number for number in written_numbers.values)
+
+
+def _groups(op: Operation) -> list[int]:
+    assert op.definition is not None
+    return operand_sizes(op, op.definition) or [0, 0, 0, 0]
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def verify(op: Operation) -> str | None:
+    """Check the bounds and the shared tensors."""
+    lists, given = [_numbers(op, name) for name in _LISTS], _groups(op)
+    if len({len(each) for each in lists}) > 1:
+        return "expected as many lower bounds as upper bounds and steps"
+    for word, each, count in zip(("lower bound", "upper bound", "step"), lists, given, strict=False):
+        if each.count(None) != count:
+            return f"expected {each.count(None)} dynamic {word} values"
+    outs = op.operands[sum(given[:3]) :]
+    if len(op.results) != len(outs):
+        return f"produces {len(op.results)} results, but has only {len(outs)} outputs"
+    return None
+
+
+def verify_body(op: Operation) -> str | None:
+    """Check the arguments of the body, and its terminator."""
+    block, rank = op.regions[0].blocks[0], len(_numbers(op, _LISTS[0]))
+    outs = op.operands[sum(_groups(op)[:3]) :]
+    if len(block.arguments) != rank + len(outs):
+        return "region expects {rank} arguments" if not outs else f"region expects {rank + len(outs)} arguments"
+    for number, argument in enumerate(block.arguments[:rank]):
+        if not isinstance(argument.type, ty.IndexType):
+            return f"expects {number}-th block argument to be an index"
+    for number, (value, argument) in enumerate(zip(outs, block.arguments[rank:], strict=True)):
+        if value.type != argument.type:
+            return f"type mismatch between {number}-th output and corresponding block argument"
+    last = block.operations[-1].name if block.operations else ""
+    if last != "scf.forall.in_parallel":
+        return f"expects regions to end with 'scf.forall.in_parallel', found '{last}'"
+    return None
+
+
+def verify_in_parallel(op: Operation) -> str | None:
+    """Check that the region of scf.forall.in_parallel only puts parts into the tensors of the loop."""
+    parent = op.parent_op
+    if parent is None or parent.name != "scf.forall":
+        return "expects parent op 'scf.forall'"
+    shared = set(shared_arguments(parent))
+    for inner in op.regions[0].blocks[0].operations if op.regions[0].blocks else ():
+        if inner.name != "tensor.parallel_insert_slice":
+            return "expected only tensor.parallel_insert_slice ops"
+        if inner.operands[1] not in shared:
+            return "may only insert into an output block argument"
+    return None
+
+
+# --- actions ----------------------------------------------------------------------------------------------------------
+
+
+def _bounds(op: Operation, compiler: Compiler) -> Bounds:
+    lists, given = [_numbers(op, name) for name in _LISTS], _groups(op)
+    slots_of = compiler.slots(op.operands[: sum(given[:3])])
+
+    def ranges(slots: Slots) -> Sequence[range]:
+        values = iter(numbers(op, [slots[slot] for slot in slots_of], compiler.settings))
+        lower, upper, steps = ([next(values) if n is None else n for n in each] for each in lists)
+        return checked_ranges(op, lower, upper, steps)
+
+    return ranges
+
+
+def forall(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of scf.forall."""
+    outs = compiler.slots(op.operands[sum(_groups(op)[:3]) :])
+    shared = compiler.slots(shared_arguments(op))
+    bounds = _bounds(op, compiler)
+    inner = over_box(op, compiler, bounds, outs)
+    share = moves(outs, shared)
+
+    def begin(frame: Frame) -> Segment | None:
+        slots = frame.slots
+        for step in share:
+            step(slots)
+        ranges = bounds(slots)
+        slots[0].kept[op] = [Writes(op, ranges, slots[out].shape, None) for out in outs]
+        return inner(frame)
+
+    return begin
+
+
+def in_parallel(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of scf.forall.in_parallel: put the parts into the results, then go on."""
+    assert compiler.on_yield is not None
+    loop = op.parent_op
+    assert loop is not None
+    again = compiler.on_yield(())
+    shared = list(shared_arguments(loop))
+    results = compiler.slots(loop.results)
+    inserts = []
+    for insert in op.regions[0].blocks[0].operations if op.regions[0].blocks else ():
+        number = next(k for k, argument in enumerate(shared) if argument is insert.operands[1])
+        inserts.append((number, results[number], _inserting(insert, compiler)))
+    if not inserts:
+        return again
+
+    def put(frame: Frame) -> Segment | None:
+        slots = frame.slots
+        logs: list[Writes] = slots[0].kept[loop]
+        for number, result, inserting in inserts:
+            slots[result] = inserting(slots, slots[result], logs[number])
+        for log in logs:
+            log.iteration += 1
+        return again(frame)
+
+    return put
+
+
+def _inserting(insert: Operation, compiler: Compiler) -> Callable[[Slots, Value, Writes], Value]:
+    """Return the function from slots, a tensor and its log to the tensor with a part put in."""
+    function, lists = slicing.insert(insert, compiler.settings), written(insert)
+    source, _, *indices = compiler.slots(insert.operands)
+    types = [value.type for value in insert.operands]
+
+    def put(slots: Slots, whole: Value, log: Writes) -> Value:
+        dynamic = [lift(slots[slot], ty.INDEX) for slot in indices]
+        (after,) = function(slots[0], (lift(slots[source], types[0]), whole, *dynamic))
+        place = part_of(insert, lists, dynamic, whole.shape, compiler.settings).place
+        log.note(lambda array: array, place, _differs(whole, after, place))
+        found: Value = after
+        return found
+
+    return put
+
+
+def _differs(one: Value, two: Value, place: tuple[slice, ...]) -> npt.NDArray[np.bool_]:
+    bits = np.asarray(one.bits[place] != two.bits[place])
+    bits = bits.reshape((*bits.shape[: len(one.shape)], -1)).any(-1)
+    poison = [False if value.poison is None else value.poison[place] != 0 for value in (one, two)]
+    return np.asarray(bits | (poison[0] != poison[1]))

@@ -1,0 +1,55 @@
+"""IREE's util dialect (release 3.13): values that a compiler must not fold. Other ops are kept as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, TypeRule
+from halfulp.interp.declare.type_rules import type_of_property
+from halfulp.interp.dialects.arith.constants import constant_value
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings
+
+util = Dialect("util", partial=True)
+
+Function = Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]
+
+
+def _constant(op: Operation, compiler: Compiler) -> Function:
+    value = constant_value(op, compiler)
+    return lambda run, operands: (value,)
+
+
+util.op(
+    "unfoldable_constant",
+    "attr-dict $value",
+    results={"result": c.ANY},
+    properties=(Property("value", c.TYPED_ATTR),),
+    type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
+    evaluate=Pure(_constant, of_module=True),
+)
+
+
+def _passed_on(op: Operation, settings: Settings) -> Function:
+    return lambda run, operands: operands
+
+
+_SAME_TYPES = TypeRule(
+    "failed to verify that all of {operands, results} have same type",
+    lambda types, properties: types.setdefault("results", types.get("operands")),
+    lambda types, properties: bool(types["operands"] == types["results"]),
+)
+
+util.op(
+    "optimization_barrier",
+    "attr-dict ($operands^ `:` type($operands))?",
+    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    type_rules=(_SAME_TYPES,),
+    evaluate=Pure(_passed_on, raw=True),
+)

@@ -1,0 +1,127 @@
+"""Kernels on complex numbers: a code of one has an axis of two, the real and the imaginary part, before any limbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Codes, Mask, limb_count
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics import floats
+from halfulp.semantics.kernel import Fault, Kernel, Outcome, faults_of
+from halfulp.semantics.profile import Profile
+
+_EQUAL, _NOT_EQUAL = 1, 13
+"""The predicates oeq and une of arith.cmpf."""
+
+
+def _no_scalar(*codes: int) -> Any:
+    """Return None: no integer is the code of a complex number."""
+    return None
+
+
+def _axis(fmt: FloatFormat) -> int:
+    """Return the axis of the two parts, counted from the last."""
+    return -1 if limb_count(fmt.bits) == 1 else -2
+
+
+def parts_of(codes: Codes, fmt: FloatFormat) -> tuple[Codes, Codes]:
+    """Return the real and the imaginary parts."""
+    axis = _axis(fmt)
+    return codes.take(0, axis), codes.take(1, axis)
+
+
+def of_parts(real: Codes, imaginary: Codes, fmt: FloatFormat) -> Codes:
+    """Return the complex numbers of these parts."""
+    limbs = real.ndim - (_axis(fmt) == -2)
+    return np.stack(np.broadcast_arrays(real, imaginary), limbs)
+
+
+def _either(mask: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return what is set for one of the parts of each number."""
+    found: npt.NDArray[Any] = np.bitwise_or.reduce(mask, axis=-1)
+    return found
+
+
+def by_parts(kernel: Kernel) -> Kernel:
+    """Return the kernel that does the same to the real and to the imaginary parts."""
+
+    def array(*codes: Codes) -> Outcome:
+        outcome = kernel.array(*codes)
+        return Outcome(outcome.results, tuple((fault, _either(mask)) for fault, mask in outcome.faults))
+
+    def open_(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
+        mask = None if kernel.open is None else kernel.open(operands, results)
+        return None if mask is None else _either(mask)
+
+    return Kernel(
+        _no_scalar, array, open=None if kernel.open is None else open_, opens=kernel.opens, faults=kernel.faults
+    )
+
+
+def _spoiled(fmt: FloatFormat, fastmath: int, codes: Codes) -> tuple[tuple[Fault, Mask], ...]:
+    """Return the faults of complex operands with NaN or infinite parts, under fast-math flags."""
+    return faults_of((fault, _either(test(fmt, codes))) for fault, _, test in floats.fastmath_rules(fastmath, fmt))
+
+
+def _kernel(array: Callable[..., Outcome], fmt: FloatFormat, fastmath: int) -> Kernel:
+    return Kernel(_no_scalar, array, faults=tuple(fault for fault, _, _ in floats.fastmath_rules(fastmath, fmt)))
+
+
+@lru_cache(maxsize=256)
+def binary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
+    """Return the kernel of "add" or "subtract"."""
+    return by_parts(floats.binary(name, fmt, Rounding.TO_NEAREST_EVEN, fastmath, profile))
+
+
+@lru_cache(maxsize=256)
+def negate(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
+    """Return the kernel that negates both parts."""
+    return by_parts(floats.unary("negate", fmt, fastmath, profile))
+
+
+@lru_cache(maxsize=256)
+def conjugate(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
+    """Return the kernel that negates the imaginary part."""
+    negated = floats.unary("negate", fmt, 0, profile)
+
+    def array(codes: Codes) -> Outcome:
+        real, imaginary = parts_of(codes, fmt)
+        (opposite,) = negated.array(imaginary).results
+        return Outcome((of_parts(real, opposite, fmt),), _spoiled(fmt, fastmath, codes))
+
+    return _kernel(array, fmt, fastmath)
+
+
+@lru_cache(maxsize=256)
+def create(fmt: FloatFormat) -> Kernel:
+    """Return the kernel that makes a number of its parts."""
+    return _kernel(lambda real, imaginary: Outcome((of_parts(real, imaginary, fmt),)), fmt, 0)
+
+
+@lru_cache(maxsize=256)
+def part(which: int, fmt: FloatFormat, fastmath: int) -> Kernel:
+    """Return the kernel that takes the real (0) or the imaginary (1) part."""
+
+    def array(codes: Codes) -> Outcome:
+        return Outcome((parts_of(codes, fmt)[which],), _spoiled(fmt, fastmath, codes))
+
+    return _kernel(array, fmt, fastmath)
+
+
+@lru_cache(maxsize=256)
+def equal(fmt: FloatFormat, profile: Profile, unequal: bool) -> Kernel:
+    """Return the kernel that compares numbers: both parts are equal, or one is not."""
+    compared = floats.compare(_NOT_EQUAL if unequal else _EQUAL, fmt, 0, profile)
+    join = np.bitwise_or if unequal else np.bitwise_and
+
+    def array(a: Codes, b: Codes) -> Outcome:
+        (found,) = compared.array(a, b).results
+        return Outcome((join.reduce(found, axis=-1),))
+
+    return _kernel(array, fmt, 0)
