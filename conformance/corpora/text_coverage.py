@@ -466,6 +466,10 @@ NOT_COUNTED: dict[tuple[str, str, bool], str] = {
     ("vector.from_elements", "elements", False): "a vector has at least one element",
     ("vector.to_elements", "elements", False): "a vector has at least one element",
     ("vector.create_mask", "operands", False): "a vector of rank zero takes one operand too",
+    **{
+        ("scf.parallel", name, False): "a loop without dimensions is rejected"
+        for name in ("lowerBound", "upperBound", "step")
+    },
     ("tensor.concat", "inputs", False): "a concatenation of nothing is rejected",
     ("tensor.scatter", "unique", False): "it is rejected",
     ("shape.assuming_all", "inputs", False): "it is rejected",

@@ -161,6 +161,10 @@ def test_printing_is_a_fixed_point() -> None:
                 assert printed(parse_module(text), form) == text, entry.name
 
 
+LOOPS = ("scf.for", "scf.forall", "scf.parallel", "scf.while")
+"""The ops whose custom form leaves out the locations of the arguments."""
+
+
 def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
     """Return a module as plain comparable rows: names, types, attributes, locations, uses.
 
@@ -174,7 +178,7 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
         return tuple(numbers.setdefault(value, len(numbers)) for value in them)
 
     def walk(operation: Operation) -> None:
-        carried = operation.regions[0].blocks[0] if elided and operation.name in ("scf.for", "scf.forall", "scf.while") else None
+        carried = operation.regions[0].blocks[0] if elided and operation.name in LOOPS else None
         blocks = [block for region in operation.regions for block in region.blocks]
         rows.append(
             (
