@@ -373,6 +373,18 @@ func.func @f(%a: tensor<100000xi8>, %b: tensor<100000xi8>, %c: tensor<100000xi8>
         hu.run(text, *columns, np.zeros((), np.int8))
 
 
+def test_traces(way: str) -> None:
+    """On whole arrays an op is one step; point by point its body has steps. Lanes of a batch have values of their own."""
+    text = reduction("arith.addf", "f32")
+    rows, first = np.ones((1, 3, 1), np.float32), np.zeros((1, 1), np.float32)
+    traced = hu.trace(text, rows, first)
+    ops = [step.site.op for step in traced.steps]
+    assert ("linalg.generic" in ops, ops.count("arith.addf")) == (True, 0 if way == "arrays" else 3)
+    assert traced.results[0].tolist() == [[3]]
+    lanes = hu.trace(text, np.stack([rows, rows * 2]), np.stack([first, first]), batch=True)
+    assert lanes.results[0].tolist() == [[[3]], [[6]]]
+
+
 TYPES = """
 func.func @f(%c: tensor<2x3xcomplex<f32>>, %i: tensor<2x3xi128>, %r: tensor<2xcomplex<f32>>, %s: tensor<2xi128>)
     -> (tensor<2xcomplex<f32>>, tensor<2xi128>) {
