@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -383,6 +384,27 @@ def test_traces(way: str) -> None:
     assert traced.results[0].tolist() == [[3]]
     lanes = hu.trace(text, np.stack([rows, rows * 2]), np.stack([first, first]), batch=True)
     assert lanes.results[0].tolist() == [[[3]], [[6]]]
+
+
+def test_memory_is_bounded() -> None:
+    """A space of 16 million points takes a few blocks of at most a million."""
+    text = """
+func.func @f(%a: tensor<64x4096xf32>, %b: tensor<4096x64xf32>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %r = linalg.matmul ins(%a, %b : tensor<64x4096xf32>, tensor<4096x64xf32>) outs(%c : tensor<64x64xf32>)
+    -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+"""
+    module = hu.parse(text)
+    given = np.ones((64, 4096), np.float32), np.ones((4096, 64), np.float32), np.zeros((64, 64), np.float32)
+    tracemalloc.start()
+    try:
+        (found,) = hu.run(module, *given)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.numpy().tolist() == np.full((64, 64), 4096.0).tolist()
+    assert most < 4 * 4 * arrays.AT_ONCE
 
 
 TYPES = """
