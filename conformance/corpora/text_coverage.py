@@ -32,7 +32,7 @@ from halfulp.interp.text.lexer import tokenize
 _STRING_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*')
 
 # The dialects of MLIR whose ops are counted.
-DIALECTS = ("builtin", "arith", "cf", "func", "math", "quant", "scf", "tensor", "ub", "vector")
+DIALECTS = ("builtin", "arith", "cf", "func", "math", "memref", "quant", "scf", "tensor", "ub", "vector")
 
 
 class Facts:
