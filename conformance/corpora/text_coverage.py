@@ -460,6 +460,10 @@ NOT_COUNTED: dict[tuple[str, str, bool], str] = {
     ("builtin.unrealized_conversion_cast", "outputs", False): "a conversion to nothing is rejected",
     ("vector.from_elements", "elements", False): "a vector has at least one element",
     ("vector.to_elements", "elements", False): "a vector has at least one element",
+    ("memref.distinct_objects", "operands", False): "the op has at least one operand",
+    ("memref.distinct_objects", "results", False): "the op has at least one operand",
+    ("memref.dma_start", "operands", False): "the op has at least four operands",
+    ("memref.load", "invariant", True): "the property is newer than MLIR 22",
     ("vector.create_mask", "operands", False): "a vector of rank zero takes one operand too",
 }
 
@@ -479,9 +483,10 @@ def parts_of(operation: Operation, definition: OpDefinition) -> dict[str, bool]:
     for slot, size in zip(definition.operands, sizes or (), strict=False):
         if slot.arity is not Arity.ONE:
             found[slot.name] = size > 0
-    for slot in definition.results:
+    shares = spread(definition.results, len(operation.results)) or ()
+    for slot, size in zip(definition.results, shares, strict=False):
         if slot.arity is not Arity.ONE:
-            found[slot.name] = bool(operation.results)
+            found[slot.name] = size > 0
     for index, region in enumerate(definition.regions):
         if (definition.name, region.name) in MAY_BE_EMPTY:
             found[region.name] = bool(operation.regions[index].blocks)
