@@ -174,7 +174,7 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
         return tuple(numbers.setdefault(value, len(numbers)) for value in them)
 
     def walk(operation: Operation) -> None:
-        carried = operation.regions[0].blocks[0] if elided and operation.name in ("scf.for", "scf.while") else None
+        carried = operation.regions[0].blocks[0] if elided and operation.name in ("scf.for", "scf.forall", "scf.while") else None
         blocks = [block for region in operation.regions for block in region.blocks]
         rows.append(
             (
@@ -208,8 +208,8 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
 def without_location(operation: Operation) -> bool:
     around = operation.parent_op
     masked = around is not None and around.name == "vector.mask"
-    left_out = operation.name in ("scf.yield", "memref.alloca_scope.return") and not operation.operands
-    return masked or left_out
+    left_out = operation.name in ("memref.alloca_scope.return", "scf.yield", "shape.assuming_yield")
+    return masked or (left_out and not operation.operands)
 
 
 def spelled(attribute: Any) -> Any:
