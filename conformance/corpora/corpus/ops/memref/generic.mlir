@@ -105,36 +105,36 @@
   ^bb0(%arg0: memref<4xf32>, %arg1: memref<f32>, %arg2: memref<*xf32>, %arg3: memref<16xi8>, %arg4: index, %arg5: f32, %arg6: memref<1xindex>, %arg7: memref<i32>, %arg8: i32):
     %0 = "memref.alloc"() <{operandSegmentSizes = array<i32: 0, 0>}> {mark} : () -> memref<4xf32>
     %1 = "memref.alloca"(%arg4) <{alignment = 8 : i64, operandSegmentSizes = array<i32: 0, 1>}> {mark} : (index) -> memref<4xf32, strided<[?]>>
-    "memref.alloca_scope"() ({
-      "memref.alloca_scope.return"() {mark} : () -> ()
-    }) : () -> ()
-    %2 = "memref.realloc"(%0) {mark} : (memref<4xf32>) -> memref<8xf32>
-    "memref.dealloc"(%2) {mark} : (memref<8xf32>) -> ()
-    %3 = "memref.get_global"() <{name = @g}> {mark} : () -> memref<4xf32>
-    %4 = "memref.assume_alignment"(%3) <{alignment = 4 : i32}> : (memref<4xf32>) -> memref<4xf32>
-    %5 = "memref.distinct_objects"(%3) {mark} : (memref<4xf32>) -> memref<4xf32>
-    %6 = "memref.load"(%arg1) <{alignment = 4 : i64}> {mark} : (memref<f32>) -> f32
-    "memref.store"(%6, %arg1) <{nontemporal = true}> : (f32, memref<f32>) -> ()
-    "memref.store"(%6, %arg1) : (f32, memref<f32>) -> ()
-    %7 = "memref.load"(%arg0, %arg4) : (memref<4xf32>, index) -> f32
-    "memref.prefetch"(%arg1) <{isDataCache = true, isWrite = false, localityHint = 2 : i32}> {mark} : (memref<f32>) -> ()
-    %8 = "memref.atomic_rmw"(%arg8, %arg7) <{kind = 14 : i64}> : (i32, memref<i32>) -> i32
-    %9 = "memref.generic_atomic_rmw"(%arg7) ({
+    %2 = "memref.alloca_scope"() ({
+      "memref.alloca_scope.return"(%arg5) {mark} : (f32) -> ()
+    }) : () -> f32
+    %3 = "memref.realloc"(%0) {mark} : (memref<4xf32>) -> memref<8xf32>
+    "memref.dealloc"(%3) {mark} : (memref<8xf32>) -> ()
+    %4 = "memref.get_global"() <{name = @g}> {mark} : () -> memref<4xf32>
+    %5 = "memref.assume_alignment"(%4) <{alignment = 4 : i32}> : (memref<4xf32>) -> memref<4xf32>
+    %6 = "memref.distinct_objects"(%4) {mark} : (memref<4xf32>) -> memref<4xf32>
+    %7 = "memref.load"(%arg1) <{alignment = 4 : i64}> {mark} : (memref<f32>) -> f32
+    "memref.store"(%7, %arg1) <{nontemporal = true}> : (f32, memref<f32>) -> ()
+    "memref.store"(%7, %arg1) : (f32, memref<f32>) -> ()
+    %8 = "memref.load"(%arg0, %arg4) : (memref<4xf32>, index) -> f32
+    "memref.prefetch"(%arg1) <{isDataCache = true, isWrite = false, localityHint = 2 : i32}> : (memref<f32>) -> ()
+    %9 = "memref.atomic_rmw"(%arg8, %arg7) <{kind = 14 : i64}> : (i32, memref<i32>) -> i32
+    %10 = "memref.generic_atomic_rmw"(%arg7) ({
     ^bb0(%arg9: i32):
       "memref.atomic_yield"(%arg9) {mark} : (i32) -> ()
     }) : (memref<i32>) -> i32
     "memref.copy"(%arg0, %arg2) : (memref<4xf32>, memref<*xf32>) -> ()
-    "memref.dma_start"(%arg0, %arg4, %arg0, %arg4, %arg4, %arg7) {mark} : (memref<4xf32>, index, memref<4xf32>, index, index, memref<i32>) -> ()
+    "memref.dma_start"(%arg0, %arg4, %arg0, %arg4, %arg4, %arg7) : (memref<4xf32>, index, memref<4xf32>, index, index, memref<i32>) -> ()
     "memref.dma_wait"(%arg7, %arg4) : (memref<i32>, index) -> ()
-    %10 = "memref.dim"(%arg2, %arg4) {mark} : (memref<*xf32>, index) -> index
-    %11 = "memref.rank"(%arg2) {mark} : (memref<*xf32>) -> index
-    %12 = "memref.extract_aligned_pointer_as_index"(%arg2) {mark} : (memref<*xf32>) -> index
-    %13:2 = "memref.extract_strided_metadata"(%arg1) {mark} : (memref<f32>) -> (memref<f32>, index)
-    %14 = "memref.cast"(%arg0) {mark} : (memref<4xf32>) -> memref<?xf32>
-    %15 = "memref.subview"(%arg0, %arg4) <{operandSegmentSizes = array<i32: 1, 0, 0, 1>, static_offsets = array<i64: 0>, static_sizes = array<i64: 2>, static_strides = array<i64: -9223372036854775808>}> {mark} : (memref<4xf32>, index) -> memref<2xf32, strided<[?]>>
-    %16 = "memref.reshape"(%arg2, %arg6) {mark} : (memref<*xf32>, memref<1xindex>) -> memref<?xf32>
-    %17 = "memref.collapse_shape"(%arg0) <{reassociation = [[0]]}> {mark} : (memref<4xf32>) -> memref<4xf32>
-    %18 = "memref.transpose"(%arg0) <{permutation = #map}> : (memref<4xf32>) -> memref<4xf32, strided<[1]>>
+    %11 = "memref.dim"(%arg2, %arg4) {mark} : (memref<*xf32>, index) -> index
+    %12 = "memref.rank"(%arg2) {mark} : (memref<*xf32>) -> index
+    %13 = "memref.extract_aligned_pointer_as_index"(%arg2) {mark} : (memref<*xf32>) -> index
+    %14:2 = "memref.extract_strided_metadata"(%arg1) {mark} : (memref<f32>) -> (memref<f32>, index)
+    %15 = "memref.cast"(%arg0) {mark} : (memref<4xf32>) -> memref<?xf32>
+    %16 = "memref.subview"(%arg0, %arg4) <{operandSegmentSizes = array<i32: 1, 0, 0, 1>, static_offsets = array<i64: 0>, static_sizes = array<i64: 2>, static_strides = array<i64: -9223372036854775808>}> {mark} : (memref<4xf32>, index) -> memref<2xf32, strided<[?]>>
+    %17 = "memref.reshape"(%arg2, %arg6) {mark} : (memref<*xf32>, memref<1xindex>) -> memref<?xf32>
+    %18 = "memref.collapse_shape"(%arg0) <{reassociation = [[0]]}> {mark} : (memref<4xf32>) -> memref<4xf32>
+    %19 = "memref.transpose"(%arg0) <{permutation = #map}> : (memref<4xf32>) -> memref<4xf32, strided<[1]>>
     "func.return"() : () -> ()
   }) : () -> ()
   "memref.global"() <{sym_name = "g", type = memref<4xf32>}> : () -> ()

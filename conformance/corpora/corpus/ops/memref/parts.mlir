@@ -1,8 +1,8 @@
 func.func @attributes(%m: memref<4xf32>, %z: memref<f32>, %u: memref<*xf32>, %b: memref<16xi8>, %i: index, %v: f32, %sh: memref<1xindex>, %k: memref<i32>, %w: i32) {
   %0 = memref.alloc() {mark} : memref<4xf32>
   %1 = memref.alloca()[%i] {alignment = 8, mark} : memref<4xf32, strided<[?]>>
-  memref.alloca_scope {
-    memref.alloca_scope.return {mark}
+  %20 = memref.alloca_scope -> (f32) {
+    memref.alloca_scope.return {mark} %v : f32
   }
   %2 = memref.realloc %0 {mark} : memref<4xf32> to memref<8xf32>
   memref.dealloc %2 {mark} : memref<8xf32>
@@ -13,14 +13,14 @@ func.func @attributes(%m: memref<4xf32>, %z: memref<f32>, %u: memref<*xf32>, %b:
   memref.store %6, %z[] {nontemporal = true} : memref<f32>
   memref.store %6, %z[] : memref<f32>
   %7 = memref.load %m[%i] : memref<4xf32>
-  "memref.prefetch"(%z) <{isDataCache = true, isWrite = false, localityHint = 2 : i32}> {mark} : (memref<f32>) -> ()
+  "memref.prefetch"(%z) <{isDataCache = true, isWrite = false, localityHint = 2 : i32}> : (memref<f32>) -> ()
   %8 = memref.atomic_rmw ori %w, %k[] : (i32, memref<i32>) -> i32
   %9 = memref.generic_atomic_rmw %k[] : memref<i32> {
   ^bb0(%old: i32):
     memref.atomic_yield %old {mark} : i32
   }
   memref.copy %m, %u : memref<4xf32> to memref<*xf32>
-  "memref.dma_start"(%m, %i, %m, %i, %i, %k) {mark} : (memref<4xf32>, index, memref<4xf32>, index, index, memref<i32>) -> ()
+  "memref.dma_start"(%m, %i, %m, %i, %i, %k) : (memref<4xf32>, index, memref<4xf32>, index, index, memref<i32>) -> ()
   memref.dma_wait %k[], %i : memref<i32>
   %10 = memref.dim {mark} %u, %i : memref<*xf32>
   %11 = memref.rank %u {mark} : memref<*xf32>
