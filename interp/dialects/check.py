@@ -74,14 +74,14 @@ def _same_bits(given: Value, expected: Value) -> Mask:
 
 
 def _near(op: Operation) -> Agree:
-    """Return the comparison with the tolerances of an op, in f64: that of NumPy's ``isclose``."""
+    """Return the comparison with the tolerances of an op, in f64: that of NumPy's ``isclose``. A NaN equals a NaN."""
     atol, rtol = (_double(op.properties[name]) for name in _TOLERANCES)
 
     def agree(given: Value, expected: Value) -> Mask:
         one, two = _doubles(given), _doubles(expected)
         with np.errstate(all="ignore"):
             near = np.abs(one - two) <= atol + rtol * np.abs(two)
-        return np.asarray((one == two) | (np.isfinite(two) & near))
+        return np.asarray((one == two) | (np.isnan(one) & np.isnan(two)) | (np.isfinite(two) & near))
 
     return agree
 
@@ -155,7 +155,8 @@ def _truth(wanted: bool) -> Pure:
             (given,) = operands
             _defined(op, given)
             true = np.asarray(given.bits != 0)
-            true = np.asarray(true.any(axis=-1)) if true.ndim > given.ndim else true
+            if true.ndim > given.ndim:
+                true = np.asarray(true.any(axis=-1))
             _require(op, given, None, np.asarray(true == wanted))
             return ()
 

@@ -134,7 +134,7 @@ class BufferCells(Cells):
 
     def _place(self, index: Point) -> Any:
         buffer: Buffer = living(self._op, self._held, self._which)
-        return np.array(buffer.offset + sum(k * stride for k, stride in zip(index, buffer.strides, strict=True)))
+        return buffer.places_at(index)
 
     def read(self, index: Point, run: Run) -> Any:
         """Return an element in the form of a slot."""

@@ -16,7 +16,7 @@ from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.dialects.memref.global_memory import get
 from halfulp.interp.dialects.memref.memory import FREED_BY_DEALLOC, allocated_type, freeing, plan_of
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior
+from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.control import Compiler
@@ -146,6 +146,10 @@ def allocate(op: Operation, settings: Settings) -> Function:
         try:
             plan = plan_of(op, type_, _numbers(op, run, slots, settings), settings)
             check_allocation(type_, (len(run.lanes), plan.size), settings)
+            if plan.mapped is not None:
+                raise Unsupported(
+                    f"in a batch, memory has no layout as that of '{type_}', which is not a sum of strides"
+                )
         except HalfulpError as error:
             raise in_lanes(error, run.lanes) from None
         with run.origins.inside(int(run.lanes.numbers[0])):
@@ -183,7 +187,7 @@ def global_memory(op: Operation, compiler: Compiler) -> Function:
 
     def get_memory(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
         assert isinstance(run, LaneRun)
-        (initial,) = shared(run, slots)
+        (initial,) = shared(run, ())
         if initial.allocation.constant:
             return (initial,)
         key = "global", initial.allocation
