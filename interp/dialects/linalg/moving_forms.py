@@ -16,7 +16,7 @@ from halfulp.interp.dialects.linalg.structure import inputs_and_inits, type_in_b
 from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import EnumAttr
-from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from halfulp.interp.ir.types import I64, TensorType
 from halfulp.interp.text.op_parser import Argument, OpParser
 from halfulp.interp.text.op_printer import OpPrinter
@@ -92,7 +92,9 @@ def _read_body(p: OpParser, definition: OpDefinition) -> Region:
     while p.tokens[p.pos] != ")":
         token = p.operand_token()
         p.expect(":")
-        arguments.append(Argument(token, p.type(), None))
+        type_ = p.type()
+        location = p.deferrable_location() if p.tokens[p.pos] == "loc" else None
+        arguments.append(Argument(token, type_, location))
         if not p.take(","):
             break
     p.expect(")")
@@ -101,13 +103,22 @@ def _read_body(p: OpParser, definition: OpDefinition) -> Region:
 
 def _made_body(p: OpParser, parts: Parts, payload: _Payload | None, shape: Shape) -> Region:
     block = Block()
-    for type_ in (*parts.inputs, *parts.inits):
-        block.add_argument(type_in_body(type_))
+    for value in parts.operands:
+        argument = block.add_argument(type_in_body(value.type))
+        if payload is None:
+            argument.token = _token_of(value)
     if payload is None:
         yielding(p, block, block.arguments[:1])
     elif block.arguments:
         _write_payload(p, payload, block, shape)
     return Region([block])
+
+
+def _token_of(value: SSAValue) -> int:
+    """Return the token at which a value is made, which is the place of an argument that stands for it."""
+    if isinstance(value, BlockArgument):
+        return value.token
+    return value.owner.token if isinstance(value, OpResult) else -1
 
 
 def moving_form(shape: Shape) -> CustomForm:
@@ -127,6 +138,9 @@ def moving_form(shape: Shape) -> CustomForm:
             operation = Operation(
                 definition.name, definition, parts.operands, results, parts.properties, parts.attributes, [region]
             )
+            if not written:
+                for each in region.blocks[0].operations:
+                    p.placed(each, at)
             return p.placed(operation, at)
 
         return parse
@@ -171,7 +185,10 @@ def _body_text(printer: OpPrinter, op: Operation) -> str:
     (block,) = op.regions[0].blocks
     outer = printer.indent
     printer.indent = outer + "  "
-    arguments = ", ".join(f"{printer.name(argument)}: {printer.type(argument.type)}" for argument in block.arguments)
+    arguments = ", ".join(
+        f"{printer.name(argument)}: {printer.type(argument.type)}{printer.location_of_argument(argument)}"
+        for argument in block.arguments
+    )
     text = f"\n{printer.indent}({arguments}) {printer.region(op.regions[0], op, entry_arguments=False)}"
     printer.indent = outer
     return text
