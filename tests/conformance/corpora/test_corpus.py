@@ -174,7 +174,7 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
         return tuple(numbers.setdefault(value, len(numbers)) for value in them)
 
     def walk(operation: Operation) -> None:
-        carried = operation.regions[0].blocks[0] if elided and operation.name in ("scf.for", "scf.while") else None
+        carried = operation.regions[0].blocks[0] if elided and operation.name in ("scf.for", "scf.forall", "scf.while") else None
         blocks = [block for region in operation.regions for block in region.blocks]
         rows.append(
             (
@@ -205,10 +205,14 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
     return rows
 
 
+# Ops that print the body in line, or not at all.
+INLINE = ("vector.mask", *(f"linalg.{name}" for name in ("broadcast", "map", "reduce", "transpose")))
+
+
 def without_location(operation: Operation) -> bool:
     around = operation.parent_op
-    masked = around is not None and around.name == "vector.mask"
-    return masked or (operation.name == "scf.yield" and not operation.operands)
+    inline = around is not None and around.name in INLINE
+    return inline or (operation.name in ("scf.yield", "shape.assuming_yield") and not operation.operands)
 
 
 def spelled(attribute: Any) -> Any:
