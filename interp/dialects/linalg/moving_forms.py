@@ -16,7 +16,7 @@ from halfulp.interp.dialects.linalg.structure import inputs_and_inits, type_in_b
 from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import EnumAttr
-from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.ir.types import I64, TensorType
 from halfulp.interp.text.op_parser import Argument, OpParser
 from halfulp.interp.text.op_printer import OpPrinter
@@ -106,19 +106,12 @@ def _made_body(p: OpParser, parts: Parts, payload: _Payload | None, shape: Shape
     for value in parts.operands:
         argument = block.add_argument(type_in_body(value.type))
         if payload is None:
-            argument.token = _token_of(value)
+            argument.take_location_of(value)
     if payload is None:
         yielding(p, block, block.arguments[:1])
     elif block.arguments:
         _write_payload(p, payload, block, shape)
     return Region([block])
-
-
-def _token_of(value: SSAValue) -> int:
-    """Return the token at which a value is made, which is the place of an argument that stands for it."""
-    if isinstance(value, BlockArgument):
-        return value.token
-    return value.owner.token if isinstance(value, OpResult) else -1
 
 
 def moving_form(shape: Shape) -> CustomForm:
