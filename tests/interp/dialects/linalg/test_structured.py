@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from batches import agree
-from loop_runner import run_loops
+from loop_runner import run_loops, same_numbers
 from random_generics import Case, argument, generic
 
 import halfulp as hu
 from halfulp.interp.dialects.linalg import arrays, evaluate
-from halfulp.interp.ir import types as ty
 
 
 @pytest.fixture(params=["arrays", "points"])
@@ -103,17 +102,6 @@ def test_batches_of_memrefs_agree_with_their_lanes(seed: int, way: str) -> None:
     """Each lane has its own memory."""
     case = generic(seed, memrefs=True)
     agree(returning(case), *columns_of(case, seed, 3), on_ub="poison")
-
-
-def same_numbers(mine: hu.Value, theirs: np.ndarray[Any, Any], text: str) -> bool:
-    """Compare bits; any NaN is any other, and maxnumf leaves the sign of zero open."""
-    equal = mine.bits.ravel().astype(np.uint64) == theirs
-    if isinstance(mine.element_type, ty.FloatType):
-        own = mine.numpy().ravel()
-        other = hu.Value.from_bits(theirs.astype(mine.bits.dtype), str(mine.element_type)).numpy()
-        equal |= np.isnan(own) & np.isnan(other)
-        equal |= (own == 0) & (other == 0) & ("num" in text)
-    return bool(equal.all())
 
 
 @pytest.mark.mlir
