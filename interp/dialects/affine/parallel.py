@@ -222,7 +222,8 @@ def _bounds_of(op: Operation, compiler: Compiler) -> Bounds:
         for values, groups, choose in sides:
             given = iter(values(slots))
             bounds.append([choose([next(given) for _ in range(size)]) for size in groups])
-        return checked_ranges(op, *bounds, steps)
+        lower, upper = bounds
+        return checked_ranges(op, lower, upper, steps)
 
     return ranges
 

@@ -208,7 +208,7 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
 def without_location(operation: Operation) -> bool:
     around = operation.parent_op
     masked = around is not None and around.name == "vector.mask"
-    return masked or (operation.name == "scf.yield" and not operation.operands)
+    return masked or (operation.name in ("scf.yield", "affine.yield") and not operation.operands)
 
 
 def spelled(attribute: Any) -> Any:
