@@ -14,8 +14,8 @@ from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.affine.inline_maps import inline_group, read_groups, used
 from halfulp.interp.dialects.affine.loops import results_of
 from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND, COMBINING
+from halfulp.interp.dialects.boxes import Bounds, checked_ranges, over_box
 from halfulp.interp.dialects.combining import arith_step, neutral
-from halfulp.interp.dialects.scf.parallel import Bounds, checked_ranges, over_box
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr, IntegerAttr
 from halfulp.interp.ir.base import Attribute
@@ -205,8 +205,8 @@ def verify_yield(op: Operation) -> str | None:
 # --- evaluation -------------------------------------------------------------------------------------------------------
 
 
-def _bounds_of(op: Operation, compiler: Compiler) -> Bounds:
-    """Return the function from slots to the values of the induction variables."""
+def _box(op: Operation, compiler: Compiler) -> Bounds:
+    """Return the bounds of the box."""
     sides = []
     first = 0
     for which in ("lower", "upper"):
@@ -216,14 +216,15 @@ def _bounds_of(op: Operation, compiler: Compiler) -> Bounds:
         values = results_of(op, map_, slots, compiler.settings, f"the {which} bound")
         sides.append((values, _groups(op, which), max if which == "lower" else min))
     steps = _integers(op, "steps")
+    if any(step <= 0 for step in steps):
+        raise Unsupported(f"{op.name}: the steps {steps} are not positive", location=op.location, op=op.name)
 
     def ranges(slots: Slots) -> Sequence[range]:
         bounds = []
         for values, groups, choose in sides:
             given = iter(values(slots))
             bounds.append([choose([next(given) for _ in range(size)]) for size in groups])
-        lower, upper = bounds
-        return checked_ranges(op, lower, upper, steps)
+        return checked_ranges(op, bounds[0], bounds[1], steps)
 
     return ranges
 
@@ -248,4 +249,4 @@ def evaluate(op: Operation, compiler: Compiler) -> Action:
             steps.append(general_step(step.run, op, (slot, source), (slot,), [value, value]))
         return tuple(steps)
 
-    return over_box(op, compiler, _bounds_of(op, compiler), results, (begin,), combine)
+    return over_box(op, compiler, _box(op, compiler), (begin,), combine)

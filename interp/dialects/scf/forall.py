@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.dialects.boxes import Bounds, checked_ranges, over_box
 from halfulp.interp.dialects.indices import numbers
-from halfulp.interp.dialects.scf.parallel import Bounds, checked_ranges, over_box, shared_arguments
 from halfulp.interp.dialects.slices import part_of, written
 from halfulp.interp.dialects.tensor import slicing
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DenseArrayAttr
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import BlockArgument, Operation
 from halfulp.interp.run.control import Compiler, moves
 from halfulp.interp.run.frames import Action, Frame, Segment, Slots
 from halfulp.interp.run.races import Writes
@@ -36,6 +36,12 @@ def _numbers(op: Operation, name: str) -> tuple[int | None, ...]:
 def _groups(op: Operation) -> list[int]:
     assert op.definition is not None
     return operand_sizes(op, op.definition) or [0, 0, 0, 0]
+
+
+def shared_arguments(op: Operation) -> Sequence[BlockArgument]:
+    """Return the arguments of the body of scf.forall that stand for tensors."""
+    arguments = op.regions[0].blocks[0].arguments
+    return arguments[len(arguments) - len(op.results) :]
 
 
 # --- rules ------------------------------------------------------------------------------------------------------------
@@ -107,13 +113,11 @@ def forall(op: Operation, compiler: Compiler) -> Action:
     outs = compiler.slots(op.operands[sum(_groups(op)[:3]) :])
     shared = compiler.slots(shared_arguments(op))
     bounds = _bounds(op, compiler)
-    inner = over_box(op, compiler, bounds, outs)
-    share = moves(outs, shared)
+    share = (*moves(outs, compiler.slots(op.results)), *moves(outs, shared))
+    inner = over_box(op, compiler, bounds, share)
 
     def begin(frame: Frame) -> Segment | None:
         slots = frame.slots
-        for step in share:
-            step(slots)
         ranges = bounds(slots)
         slots[0].kept[op] = [Writes(op, ranges, slots[out].shape, None) for out in outs]
         return inner(frame)
@@ -167,6 +171,6 @@ def _inserting(insert: Operation, compiler: Compiler) -> Callable[[Slots, Value,
 
 def _differs(one: Value, two: Value, place: tuple[slice, ...]) -> npt.NDArray[np.bool_]:
     bits = np.asarray(one.bits[place] != two.bits[place])
-    bits = bits.reshape((*bits.shape[: len(one.shape)], -1)).any(-1)
+    bits = np.asarray(bits.reshape((*bits.shape[: len(one.shape)], -1)).any(-1))
     poison = [False if value.poison is None else value.poison[place] != 0 for value in (one, two)]
     return np.asarray(bits | (poison[0] != poison[1]))

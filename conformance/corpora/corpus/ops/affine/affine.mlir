@@ -80,9 +80,3 @@ func.func @f(%n: index) -> i32 {
   %1 = affine.parallel (%a) = (0) to (%n) reduce ("assign") -> (i32) { affine.yield %c : i32 }
   return %1 : i32
 }
-// -----
-func.func @f(%n: index, %c: f32) -> f32 {
-  %1 = "affine.parallel"(%n) <{lowerBoundsGroups = dense<1> : tensor<1xi32>, lowerBoundsMap = affine_map<() -> (0)>, reductions = [0], steps = [1], upperBoundsGroups = dense<1> : tensor<1xi32>, upperBoundsMap = affine_map<(d0) -> (d0)>}> ({
-  ^bb0(%a: i32): affine.yield %c : f32 }) : (index) -> f32
-  return %1 : f32
-}
