@@ -37,6 +37,9 @@ UNREADABLE = {
     "ops/vector/vector.mlir#17": "after a bare vector.print it takes the name of the next result for an operand",
 }
 
+# The ops whose custom forms leave out the locations of arguments.
+LOOPS = ("affine.for", "affine.parallel", "scf.for", "scf.forall", "scf.while")
+
 # Every op that issue text and documents ask for.
 REQUIRED = {
     "builtin": "module unrealized_conversion_cast",
@@ -212,7 +215,8 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
 def without_location(operation: Operation) -> bool:
     around = operation.parent_op
     masked = around is not None and around.name == "vector.mask"
-    return masked or (operation.name in ("scf.yield", "shape.assuming_yield") and not operation.operands)
+    implied = ("scf.yield", "affine.yield", "shape.assuming_yield")
+    return masked or (operation.name in implied and not operation.operands)
 
 
 def spelled(attribute: Any) -> Any:
