@@ -22,14 +22,10 @@ func.func @f(%a: complex<f32>, %b: complex<f32>)
   return %0, %1, %2, %3, %4, %5, %6
     : complex<f32>, complex<f32>, complex<f32>, complex<f32>, complex<f32>, i1, i1
 }"""
-PARTS = np.float32([0.0, -0.0, 1.5, -2.25, np.inf, np.nan, 3e38])
+PARTS = np.array([0.0, -0.0, 1.5, -2.25, np.inf, np.nan, 3e38], np.float32)
 NUMBERS = np.array([complex(re, im) for re in PARTS for im in PARTS], np.complex64)
 ONE = np.repeat(NUMBERS, len(NUMBERS))
 OTHER = np.tile(NUMBERS, len(NUMBERS))
-
-
-def parts(*pairs: tuple[np.ndarray, np.ndarray]) -> list[np.ndarray]:
-    return [part for pair in pairs for part in pair]
 
 
 def test_all_pairs_of_special_values() -> None:

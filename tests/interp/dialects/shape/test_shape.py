@@ -142,4 +142,4 @@ def test_division_rounds_down(one: int, other: int) -> None:
 
 
 def test_a_value_with_another_shape() -> None:
-    assert run("said", np.float32([1, 2]))[0].numpy().tolist() == [[1], [2]]
+    assert run("said", np.array([1, 2], np.float32))[0].numpy().tolist() == [[1], [2]]

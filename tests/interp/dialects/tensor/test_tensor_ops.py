@@ -128,13 +128,13 @@ def padded(source: Any, low: int) -> Any:
         ("gather", (T, PLACES), np.stack([T[1, :, 3], T[0, :, 2]])),
         ("scatter", (SLICES, T, PLACES), scattered()),
         ("reshape", (ints(2, 3), np.array([3, 1, 2], np.int16)), ints(3, 1, 2)),
-        ("bitcast", (np.float32([1, -2, 0]),), np.float32([1, -2, 0]).view(np.uint32)),
+        ("bitcast", (np.array([1, -2, 0], np.float32),), np.array([1, -2, 0], np.float32).view(np.uint32)),
         ("generate", (4,), 10 * np.arange(4)[:, None] + np.arange(3)),
         ("generate", (0,), np.zeros((0, 3))),
         ("branches", (5,), [7, 7, 2, 3, 4]),
         ("pad", (ints(2, 2) + 50, 1), padded(ints(2, 2) + 50, 1)),
         ("pad", (np.zeros((0, 2), np.int32), 3), padded(np.zeros((0, 2), np.int32), 3)),
-        ("around", (np.float32([1, 2]), 9.0), [9, 9, 1, 2, 9]),
+        ("around", (np.array([1, 2], np.float32), 9.0), [9, 9, 1, 2, 9]),
     ],
 )
 def test_ops_move_elements_as_numpy_does(entry: str, arguments: tuple[Any, ...], wanted: Any) -> None:
@@ -151,15 +151,19 @@ def test_a_gather_may_keep_the_dimensions_that_it_indexes() -> None:
 @pytest.mark.parametrize(
     ("entry", "arguments", "message"),
     [
-        ("gather", (T, np.int8([[1, 4], [0, 2]])), r"the coordinates \[1, 4\] at \[0\] of the indices are outside"),
-        ("gather", (T, np.int8([[1, 3], [-1, 2]])), r"the coordinates \[-1, 2\] at \[1\]"),
-        ("gather", (T, np.int8([[1, 3], [1, 3]])), r"\[1, 3\] appears more than once"),
+        (
+            "gather",
+            (T, np.array([[1, 4], [0, 2]], np.int8)),
+            r"the coordinates \[1, 4\] at \[0\] of the indices are outside",
+        ),
+        ("gather", (T, np.array([[1, 3], [-1, 2]], np.int8)), r"the coordinates \[-1, 2\] at \[1\]"),
+        ("gather", (T, np.array([[1, 3], [1, 3]], np.int8)), r"\[1, 3\] appears more than once"),
         ("reshape", (ints(2, 3), np.array([4, 2], np.int16)), r"\[4, 2\] is not a shape for the elements of 2x3"),
         ("reshape", (ints(2, 3), np.array([-2, -3], np.int16)), "is not a shape"),
         ("generate", (-1,), r"the shape \[-1, 3\] has a negative size"),
         ("pad", (ints(2, 2), -1), r"the padding is negative: low \[-1, 0\]"),
-        ("tile", (np.float32([1, 2]), 2), "slice along dimension 0 runs out-of-bounds: 4 >= 4"),
-        ("quotients", (2, np.int32([1, 0])), "division by zero"),
+        ("tile", (np.array([1, 2], np.float32), 2), "slice along dimension 0 runs out-of-bounds: 4 >= 4"),
+        ("quotients", (2, np.array([1, 0], np.int32)), "division by zero"),
     ],
 )
 def test_what_lies_outside_is_undefined(entry: str, arguments: tuple[Any, ...], message: str) -> None:
@@ -168,27 +172,27 @@ def test_what_lies_outside_is_undefined(entry: str, arguments: tuple[Any, ...], 
 
 
 def test_what_was_never_written_is_poison() -> None:
-    (tile,) = run("tile", np.float32([1, 2]), 1)
+    (tile,) = run("tile", np.array([1, 2], np.float32), 1)
     assert tile.poisoned.tolist() == [True, False, True, False]
     assert "an element of tensor.empty was never written" in str(tile.origin(0))
 
 
 def test_poison_of_one_index_stays_there() -> None:
-    (found,) = run("quotients", 3, np.int32([1, 0, -1]), on_ub="poison")
+    (found,) = run("quotients", 3, np.array([1, 0, -1], np.int32), on_ub="poison")
     assert found.poisoned.tolist() == [False, True, False]
     (padded_,) = run("around", found_floats(), 9.0)
     assert padded_.poisoned.tolist() == [False, False, True, False, False]
 
 
 def found_floats() -> hu.Value:
-    return run("tile", np.float32([1, 2]), 1)[0][:2]
+    return run("tile", np.array([1, 2], np.float32), 1)[0][:2]
 
 
 def test_lanes_compute_what_each_computes_alone() -> None:
     many = np.stack([ints(2, 2), ints(2, 2) + 7])
     (lanes,) = run("pad", many, 1, batch=True)
     assert np.array_equal(lanes.numpy(), np.stack([padded(each, 1) for each in many]))
-    (around,) = run("around", np.float32([[1, 2], [3, 4]]), np.float32([8, 9]), batch=True)
+    (around,) = run("around", np.array([[1, 2], [3, 4]], np.float32), np.array([8, 9], np.float32), batch=True)
     assert around.numpy().tolist() == [[8, 8, 1, 2, 8], [9, 9, 3, 4, 9]]
     with pytest.raises(hu.Unsupported, match="the same sizes in all lanes"):
         run("generate", np.array([2, 3]), batch=True)
