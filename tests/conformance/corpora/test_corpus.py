@@ -174,7 +174,11 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
         return tuple(numbers.setdefault(value, len(numbers)) for value in them)
 
     def walk(operation: Operation) -> None:
-        carried = operation.regions[0].blocks[0] if elided and operation.name in ("scf.for", "scf.forall", "scf.while") else None
+        carried = (
+            operation.regions[0].blocks[0]
+            if elided and operation.name in ("scf.for", "scf.forall", "scf.while")
+            else None
+        )
         blocks = [block for region in operation.regions for block in region.blocks]
         rows.append(
             (
