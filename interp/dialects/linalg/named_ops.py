@@ -149,7 +149,13 @@ _MAPS_OF_MATMULS = (
 
 
 def _unless_default(maps: Maps, verify: contraction_rules.Verify) -> contraction_rules.Verify:
-    return lambda op: None if written_maps(op) == maps(op) else verify(op)
+    given = _or_default(maps)
+    return lambda op: None if given(op) == maps(op) else verify(op)
+
+
+def _or_default(maps: Maps) -> Maps:
+    """Return the maps that an op has, or those that it means without any."""
+    return lambda op: written_maps(op) if "indexing_maps" in op.properties else maps(op)
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------
@@ -171,9 +177,9 @@ def declare() -> None:
         maps, iterators = _reader(row)
         structured(
             row.name,
-            (written_maps, iterators),
+            (_or_default(maps), iterators),
             forms.named_form(_written_body(row.body), len(row.operands), forms.Leading(_as_property(maps))),
-            properties=(_CAST, Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR)),
+            properties=(_CAST, Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR, optional=True)),
             verify=_unless_default(maps, verify),
             verify_regions=_contracting,
         )
@@ -191,7 +197,10 @@ def declare() -> None:
         forms.named_form(
             _body_of_kind, _arguments_of_kind, forms.Leading(_as_property(_same_place), kind=ELEMENTWISE_KIND)
         ),
-        properties=(Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR), Property("kind", ELEMENTWISE_KIND)),
+        properties=(
+            Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR, optional=True),
+            Property("kind", ELEMENTWISE_KIND),
+        ),
     )
     for name, inputs, body in ELEMENTWISE:
         structured(

@@ -37,6 +37,9 @@ UNREADABLE = {
     "ops/vector/vector.mlir#17": "after a bare vector.print it takes the name of the next result for an operand",
 }
 
+# The ops whose custom forms leave out the locations of arguments.
+LOOPS = ("affine.for", "affine.parallel", "scf.for", "scf.forall", "scf.while")
+
 # Every op that issue text and documents ask for.
 REQUIRED = {
     "builtin": "module unrealized_conversion_cast",
@@ -161,6 +164,10 @@ def test_printing_is_a_fixed_point() -> None:
                 assert printed(parse_module(text), form) == text, entry.name
 
 
+LOOPS = ("scf.for", "scf.forall", "scf.parallel", "scf.while")
+"""The ops whose custom form leaves out the locations of the arguments."""
+
+
 def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
     """Return a module as plain comparable rows: names, types, attributes, locations, uses.
 
@@ -174,11 +181,7 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
         return tuple(numbers.setdefault(value, len(numbers)) for value in them)
 
     def walk(operation: Operation) -> None:
-        carried = (
-            operation.regions[0].blocks[0]
-            if elided and operation.name in ("scf.for", "scf.forall", "scf.while")
-            else None
-        )
+        carried = operation.regions[0].blocks[0] if elided and operation.name in LOOPS else None
         blocks = [block for region in operation.regions for block in region.blocks]
         rows.append(
             (
@@ -209,14 +212,11 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
     return rows
 
 
-# Ops that print the body in line, or not at all.
-INLINE = ("vector.mask", *(f"linalg.{name}" for name in ("broadcast", "map", "reduce", "transpose")))
-
-
 def without_location(operation: Operation) -> bool:
     around = operation.parent_op
-    inline = around is not None and around.name in INLINE
-    return inline or (operation.name in ("scf.yield", "shape.assuming_yield") and not operation.operands)
+    masked = around is not None and around.name == "vector.mask"
+    implied = ("scf.yield", "affine.yield", "shape.assuming_yield")
+    return masked or (operation.name in implied and not operation.operands)
 
 
 def spelled(attribute: Any) -> Any:
