@@ -164,6 +164,10 @@ def test_printing_is_a_fixed_point() -> None:
                 assert printed(parse_module(text), form) == text, entry.name
 
 
+LOOPS = ("scf.for", "scf.forall", "scf.parallel", "scf.while")
+"""The ops whose custom form leaves out the locations of the arguments."""
+
+
 def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
     """Return a module as plain comparable rows: names, types, attributes, locations, uses.
 
