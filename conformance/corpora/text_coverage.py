@@ -472,6 +472,10 @@ NOT_COUNTED: dict[tuple[str, str, bool], str] = {
     ("memref.prefetch", "discardable attributes", True): "mlir-opt cannot read what it prints",
     ("memref.load", "invariant", True): "the property is newer than MLIR 22",
     ("vector.create_mask", "operands", False): "a vector of rank zero takes one operand too",
+    **{
+        ("scf.parallel", name, False): "a loop without dimensions is rejected"
+        for name in ("lowerBound", "upperBound", "step")
+    },
     ("tensor.concat", "inputs", False): "a concatenation of nothing is rejected",
     ("tensor.scatter", "unique", False): "it is rejected",
     ("shape.assuming_all", "inputs", False): "it is rejected",

@@ -37,6 +37,21 @@ UNREADABLE = {
     "ops/vector/vector.mlir#17": "after a bare vector.print it takes the name of the next result for an operand",
 }
 
+# Ops that print the body in line, or not at all.
+INLINE = ("vector.mask", *(f"linalg.{name}" for name in ("broadcast", "map", "reduce", "transpose")))
+
+# Terminators that are not printed where they have no operands.
+IMPLIED = (
+    "affine.yield",
+    "memref.alloca_scope.return",
+    "scf.forall.in_parallel",
+    "scf.yield",
+    "shape.assuming_yield",
+)
+
+# The ops whose custom forms leave out the locations of arguments.
+LOOPS = ("affine.for", "affine.parallel", "scf.for", "scf.forall", "scf.parallel", "scf.while")
+
 # Every op that issue text and documents ask for.
 REQUIRED = {
     "builtin": "module unrealized_conversion_cast",
@@ -174,11 +189,7 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
         return tuple(numbers.setdefault(value, len(numbers)) for value in them)
 
     def walk(operation: Operation) -> None:
-        carried = (
-            operation.regions[0].blocks[0]
-            if elided and operation.name in ("scf.for", "scf.forall", "scf.while")
-            else None
-        )
+        carried = operation.regions[0].blocks[0] if elided and operation.name in LOOPS else None
         blocks = [block for region in operation.regions for block in region.blocks]
         rows.append(
             (
@@ -211,9 +222,8 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
 
 def without_location(operation: Operation) -> bool:
     around = operation.parent_op
-    masked = around is not None and around.name == "vector.mask"
-    left_out = operation.name in ("memref.alloca_scope.return", "scf.yield", "shape.assuming_yield")
-    return masked or (left_out and not operation.operands)
+    inline = around is not None and around.name in INLINE
+    return inline or (operation.name in IMPLIED and not operation.operands)
 
 
 def spelled(attribute: Any) -> Any:
