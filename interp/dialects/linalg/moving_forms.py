@@ -161,7 +161,7 @@ def _payload_of(op: Operation, shape: Shape) -> Operation | None:
     alone = len(end.operands) == 1 and len(payload.results) == 1 and end.operands[0] is payload.results[0]
     wanted = _payload_operands(block, shape)
     same = len(payload.operands) == len(wanted) and all(a is b for a, b in zip(payload.operands, wanted, strict=True))
-    return payload if alone and same and wanted else None
+    return payload if alone and same and wanted and _NAME.fullmatch(payload.name) else None
 
 
 def _payload_text(printer: OpPrinter, payload: Operation) -> str:

@@ -37,8 +37,20 @@ UNREADABLE = {
     "ops/vector/vector.mlir#17": "after a bare vector.print it takes the name of the next result for an operand",
 }
 
+# Ops that print the body in line, or not at all.
+INLINE = ("vector.mask", *(f"linalg.{name}" for name in ("broadcast", "map", "reduce", "transpose")))
+
+# Terminators that are not printed where they have no operands.
+IMPLIED = (
+    "affine.yield",
+    "memref.alloca_scope.return",
+    "scf.forall.in_parallel",
+    "scf.yield",
+    "shape.assuming_yield",
+)
+
 # The ops whose custom forms leave out the locations of arguments.
-LOOPS = ("affine.for", "affine.parallel", "scf.for", "scf.forall", "scf.while")
+LOOPS = ("affine.for", "affine.parallel", "scf.for", "scf.forall", "scf.parallel", "scf.while")
 
 # Every op that issue text and documents ask for.
 REQUIRED = {
@@ -164,10 +176,6 @@ def test_printing_is_a_fixed_point() -> None:
                 assert printed(parse_module(text), form) == text, entry.name
 
 
-LOOPS = ("scf.for", "scf.forall", "scf.parallel", "scf.while")
-"""The ops whose custom form leaves out the locations of the arguments."""
-
-
 def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
     """Return a module as plain comparable rows: names, types, attributes, locations, uses.
 
@@ -214,9 +222,8 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
 
 def without_location(operation: Operation) -> bool:
     around = operation.parent_op
-    masked = around is not None and around.name == "vector.mask"
-    implied = ("scf.yield", "affine.yield", "shape.assuming_yield")
-    return masked or (operation.name in implied and not operation.operands)
+    inline = around is not None and around.name in INLINE
+    return inline or (operation.name in IMPLIED and not operation.operands)
 
 
 def spelled(attribute: Any) -> Any:

@@ -68,6 +68,12 @@ def test_symbols_of_a_map_are_operands() -> None:
         run(f"(%m: {type_})", "  return", np.zeros(4, np.int32))
 
 
+def test_a_map_that_needs_more_memory_than_there_is_has_no_memory() -> None:
+    body = "  %m = memref.alloc() : memref<3xi8, affine_map<(d0) -> ((d0 mod 3) * 4611686018427387904)>>\n  return"
+    with pytest.raises(hu.LimitExceeded, match="spans 9223372036854775809 elements"):
+        run("()", body)
+
+
 def test_memory_may_hold_vectors() -> None:
     body = """\
   %a = memref.alloc() : memref<3xvector<2xf32>>
