@@ -45,8 +45,8 @@ class FuzzArguments(KnownOption, PassOptions):
     stages: str | None = option(
         "--stages",
         metavar="STAGE[,STAGE...]",
-        help="lower programs on tensors to these stages: loops, vectorized, runner:loops and others, or all; a wrong name "
-        "lists them",
+        help="lower programs on tensors to these stages: loops, vectorized, runner:loops and others, or all; a wrong "
+        "name lists them",
     )
     n: int = option("-n", type=positive, default=1000, metavar="N", help="the number of programs (default: 1000)")
     seconds: float | None = option(
