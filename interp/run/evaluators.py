@@ -56,12 +56,14 @@ class Control:
     """An op that acts on frames: ``build`` makes its action.
 
     ``decides``: the number of the i1 operand that chooses where to go on; in a batch the lanes where it is 0 part there
-    from those where it is 1. ``in_lanes``: makes its action in a batch, where that differs.
+    from those where it is 1. ``in_lanes``: makes its action in a batch, where that differs. ``alone``: it does not know
+    of lanes, so that a batch that may reach it runs lane by lane.
     """
 
     build: Callable[[Operation, Compiler], Action]
     decides: int | None = None
     in_lanes: Callable[[Operation, Any], Action] | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.symbols import dimension_as_symbol
 from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND
 from halfulp.interp.dialects.memref.ops import MEMREF
-from halfulp.interp.dialects.regions import alone, yielded
+from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr, IntegerAttr, UnitAttr
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.ir.operations import Operation
@@ -118,7 +118,7 @@ affine.op(
     verify=loops.verify,
     verify_regions=loops.verify_body,
     implicit_terminator="affine.yield",
-    evaluate=Control(loops.evaluate, in_lanes=alone),
+    evaluate=Control(loops.evaluate, alone=True),
 )
 affine.op(
     "if",
@@ -129,7 +129,7 @@ affine.op(
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
     verify=choices.verify_if,
     implicit_terminator="affine.yield",
-    evaluate=Control(choices.choose, in_lanes=alone),
+    evaluate=Control(choices.choose, alone=True),
 )
 affine.op(
     "yield",
@@ -156,7 +156,7 @@ affine.op(
     traits=(Trait.SINGLE_BLOCK,),
     verify=parallel.verify,
     implicit_terminator="affine.yield",
-    evaluate=Control(parallel.evaluate, in_lanes=alone),
+    evaluate=Control(parallel.evaluate, alone=True),
 )
 
 # --- vectors and hints ------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.declare.type_rules import same_type
-from halfulp.interp.dialects.regions import alone, counted_loop, yielded
+from halfulp.interp.dialects.regions import counted_loop, yielded
 from halfulp.interp.dialects.scf import choice_forms, forall, forms, parallel, parallel_forms
 from halfulp.interp.dialects.scf import region_rules as regions
 from halfulp.interp.ir.attributes import DenseArrayAttr
@@ -246,7 +246,7 @@ scf.op(
     verify=parallel.verify_parallel,
     verify_regions=parallel.verify_parallel_regions,
     implicit_terminator="scf.reduce",
-    evaluate=Control(parallel.parallel, in_lanes=alone),
+    evaluate=Control(parallel.parallel, alone=True),
 )
 scf.op(
     "reduce",
@@ -255,7 +255,7 @@ scf.op(
     regions=(RegionSlot("reductions", Arity.VARIADIC),),
     traits=(Trait.TERMINATOR,),
     verify=parallel.verify_reduce,
-    evaluate=Control(parallel.reduce, in_lanes=alone),
+    evaluate=Control(parallel.reduce, alone=True),
 )
 scf.op(
     "reduce.return",
@@ -282,7 +282,7 @@ scf.op(
     verify=forall.verify,
     verify_regions=forall.verify_body,
     implicit_terminator="scf.forall.in_parallel",
-    evaluate=Control(forall.forall, in_lanes=alone),
+    evaluate=Control(forall.forall, alone=True),
 )
 scf.op(
     "forall.in_parallel",
@@ -290,7 +290,7 @@ scf.op(
     regions=(RegionSlot("region"),),
     traits=(Trait.TERMINATOR, Trait.NO_TERMINATOR),
     verify_regions=forall.verify_in_parallel,
-    evaluate=Control(forall.in_parallel, in_lanes=alone),
+    evaluate=Control(forall.in_parallel, alone=True),
 )
 scf.op(
     "index_switch",
@@ -300,5 +300,5 @@ scf.op(
     properties=(Property("cases", c.INTEGER_64_ARRAY_ATTR),),
     regions=(RegionSlot("defaultRegion"), RegionSlot("caseRegions", Arity.VARIADIC)),
     verify=regions.verify_index_switch,
-    evaluate=Control(_index_switch, in_lanes=alone),
+    evaluate=Control(_index_switch, alone=True),
 )

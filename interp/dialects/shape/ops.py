@@ -19,7 +19,7 @@ from halfulp.interp.declare.declarations import (
     Trait,
     TypeConstraint,
 )
-from halfulp.interp.dialects.regions import alone, yielded
+from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.dialects.shape import evaluate, forms, rules
 from halfulp.interp.dialects.shape import types as st
 from halfulp.interp.ir import attributes as at
@@ -282,7 +282,7 @@ shape.op(
     regions=(RegionSlot("region"),),
     traits=(Trait.SINGLE_BLOCK,),
     verify=rules.verify_reduce,
-    evaluate=Control(evaluate.reduce, in_lanes=alone),
+    evaluate=Control(evaluate.reduce, alone=True),
 )
 shape.op(
     "yield",

@@ -12,6 +12,7 @@ from halfulp.fp_formats.codes import Mask
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.batch.alone import goes_alone, lane_by_lane
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.batch.frames import LaneFrame
 from halfulp.interp.run.batch.run import LaneRun
@@ -35,9 +36,13 @@ def run_batch(
     so is a result. For a memref it is a `Value` of a tensor type, from which each lane gets memory of its own, or a
     `Buffer` with the axis, which holds afterwards what the lanes stored. ``active``: a mask of the lanes that run; the
     results mean nothing in the others. Raises the errors of `halfulp.interp.ir.errors`.
+
+    A function that may reach an op that does not know of lanes runs lane by lane, with the steps of one run for all.
     """
     chosen = np.arange(lanes) if active is None else np.flatnonzero(active)
     run = LaneRun(program.settings, Lanes(chosen, lanes))
+    if len(chosen) and goes_alone(program.module, op):
+        return lane_by_lane(program, op, arguments, run)
     frame = LaneFrame(program.compiled(op, LaneCompiler), run, None, (), None)
     given = [_given(run, value, type_, active) for value, type_ in zip(arguments, argument_types(op), strict=True)]
     try:
