@@ -427,7 +427,7 @@ class FileIndex:
         outer, self.cursor = self.cursor, self._blob(number, cursor, start)
         content = self.cursor
         begin = content.pos
-        fields, segments = layout_of(definition, self.schema, self.version)
+        fields, segments, flags = layout_of(definition, self.schema, self.version)
         properties: dict[str, at.Attribute] = {}
         try:
             for name, required in fields:
@@ -440,6 +440,8 @@ class FileIndex:
                     if index >= len(self.attributes):
                         content.fail(f"attribute {index} does not exist: there are {len(self.attributes)}", at_number)
                     properties[name] = self.attribute_at(index)
+            for name in flags:
+                properties[name] = at.UnitAttr() if content.byte() else at.BoolAttr(False)
             if segments is not None:
                 properties[SEGMENTS] = read_segments(content, segments)
         except BytecodeError as error:

@@ -264,8 +264,9 @@ class Numbering:
                     op=operation.name,
                 )
             found.append(None if attribute is None else self.member(attribute))
-        if layout.segments is not None:
-            found.append(segments_of(values.get(SEGMENTS)))
+        tail = bytes(isinstance(values.get(name), at.UnitAttr) for name in layout.flags)
+        if layout.segments is not None or layout.flags:
+            found.append(tail if layout.segments is None else tail + segments_of(values.get(SEGMENTS)))
         return tuple(found)
 
     # Attributes, types and dialects.

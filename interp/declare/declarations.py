@@ -107,7 +107,8 @@ class Property:
 
     ``default``: the enum value that an absent property means. It is always stored, printed in the generic form, and
     left out in the custom form. ``optional``: it may be absent. ``elided``: the value that the custom form leaves out
-    of its dictionary, since an absent property means the same. ``since``: the schema that introduced it.
+    of its dictionary, since an absent property means the same. ``since``: the schema that introduced it. ``flag``: MLIR
+    keeps it as a truth value and not as an attribute: ``unit`` if it is true, else ``false``. It is always stored.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Property:
     default: int | None = None
     elided: Attribute | None = None
     since: Schema = Schema.MLIR22
+    flag: bool = False
 
 
 @dataclass(frozen=True, slots=True)

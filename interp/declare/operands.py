@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, SuccessorSlot, Trait
-from halfulp.interp.ir.attributes import Attribute, DenseArrayAttr
+from halfulp.interp.ir.attributes import Attribute, BoolAttr, DenseArrayAttr
 from halfulp.interp.ir.operations import Operation, SSAValue, Successor
 from halfulp.interp.ir.types import I32
 
@@ -38,9 +38,9 @@ def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> 
 def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute], ...]:
     """Return the properties that have a default, each with its default."""
     return tuple(
-        (prop.name, prop.kind.attribute(prop.default))  # type: ignore[union-attr]
+        (prop.name, BoolAttr(False) if prop.flag else prop.kind.attribute(prop.default))  # type: ignore[union-attr]
         for prop in definition.properties
-        if prop.default is not None
+        if prop.default is not None or prop.flag
     )
 
 

@@ -94,3 +94,36 @@ def print_lists(printer: OpPrinter, dimensions: int, operands: Sequence[SSAValue
 def used(p: OpParser, tokens: Sequence[int]) -> list[SSAValue]:
     """Return the index values of some tokens."""
     return [p.use(token, INDEX) for token in tokens]
+
+
+def read_groups(p: OpParser, word: str) -> tuple[AffineMapAttr, list[int], list[int]]:
+    """Read ``(%i + 1, max(%j, 3))``: expressions of values, several in one place behind ``word``. Return their map, the
+    tokens of its operands, and the number of results in each place.
+    """
+    inner = _OverValues(p)
+    sizes: list[int] = []
+    p.expect("(")
+    while p.tokens[p.pos] != ")":
+        before = len(inner.results)
+        if p.take(word):
+            p.expect("(")
+            inner.results.append(inner.expression())
+            while p.take(","):
+                inner.results.append(inner.expression())
+            p.expect(")")
+        else:
+            inner.results.append(inner.expression())
+        sizes.append(len(inner.results) - before)
+        if not p.take(","):
+            break
+    p.expect(")")
+    dimensions, symbols = inner.found[Dimension], inner.found[Symbol]
+    map_ = AffineMapAttr(len(dimensions), len(symbols), tuple(inner.results))
+    return map_, [*dimensions.values(), *symbols.values()], sizes
+
+
+def inline_group(
+    printer: OpPrinter, map_: AffineMapAttr, results: Sequence[AffineExpr], operands: Sequence[SSAValue]
+) -> str:
+    """Print some results of a map over its operands."""
+    return print_inline(printer, AffineMapAttr(map_.dimensions, map_.symbols, tuple(results)), operands)

@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
-from halfulp.interp.dialects.affine import access, choices, loops
+from halfulp.interp.declare.declarations import Arity, AttributeConstraint, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.dialects.affine import access, choices, dma, indexing, loops, parallel, vector_access
 from halfulp.interp.dialects.affine.forms import APPLY, EXTREME
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.symbols import dimension_as_symbol
+from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND
 from halfulp.interp.dialects.memref.ops import MEMREF
 from halfulp.interp.dialects.regions import alone, yielded
-from halfulp.interp.ir.attributes import AffineMapAttr
+from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr, IntegerAttr, UnitAttr
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import I32
 from halfulp.interp.run.evaluators import Control, Elementwise, Pure
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import Kernel
 
-affine = Dialect("affine", partial=True)
+affine = Dialect("affine")
+
+
+_GROUPS = AttributeConstraint(
+    "32-bit signless integer elements attribute",
+    lambda attribute: isinstance(attribute, DenseElementsAttr) and attribute.type.element == I32,
+)
+_INTEGERS = AttributeConstraint(
+    "64-bit integer array attribute",
+    lambda attribute: isinstance(attribute, ArrayAttr) and all(map(c.INTEGER_64_ATTR.accepts, attribute.elements)),
+)
+_REDUCTIONS = AttributeConstraint(
+    "Reduction ops",
+    lambda attribute: isinstance(attribute, ArrayAttr) and all(map(ATOMIC_KIND.accepts, attribute.elements)),
+)
+_LOCALITY = AttributeConstraint(
+    "32-bit signless integer attribute whose minimum value is 0 whose maximum value is 3",
+    lambda attribute: isinstance(attribute, IntegerAttr) and attribute.type == I32 and 0 <= attribute.value <= 3,
+)
+_FLAG = AttributeConstraint(
+    "unit attribute", lambda attribute: isinstance(attribute, UnitAttr) or c.BOOL_ATTR.accepts(attribute)
+)
 
 
 def _apply(op: Operation, settings: Settings) -> Kernel:
@@ -113,5 +136,97 @@ affine.op(
     "attr-dict ($operands^ `:` type($operands))?",
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    verify=parallel.verify_yield,
     evaluate=Control(yielded),
+)
+affine.op(
+    "parallel",
+    custom=parallel.FORM,
+    operands=(Slot("mapOperands", c.INDEX, Arity.VARIADIC),),
+    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    properties=(
+        Property("lowerBoundsGroups", _GROUPS),
+        Property("lowerBoundsMap", c.AFFINE_MAP_ATTR),
+        Property("reductions", _REDUCTIONS),
+        Property("steps", _INTEGERS),
+        Property("upperBoundsGroups", _GROUPS),
+        Property("upperBoundsMap", c.AFFINE_MAP_ATTR),
+    ),
+    regions=(RegionSlot("region"),),
+    traits=(Trait.SINGLE_BLOCK,),
+    verify=parallel.verify,
+    implicit_terminator="affine.yield",
+    evaluate=Control(parallel.evaluate, in_lanes=alone),
+)
+
+# --- vectors and hints ------------------------------------------------------------------------------------------------
+
+_INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
+_MAP = Property("map", c.AFFINE_MAP_ATTR)
+affine.op(
+    "vector_load",
+    custom=vector_access.FORM,
+    operands=(Slot("memref", MEMREF), _INDICES),
+    results={"result": c.VECTOR},
+    properties=(_MAP,),
+    verify=vector_access.verify,
+    evaluate=Pure(vector_access.load, raw=True),
+)
+affine.op(
+    "vector_store",
+    custom=vector_access.FORM,
+    operands=(Slot("value", c.VECTOR), Slot("memref", MEMREF), _INDICES),
+    properties=(_MAP,),
+    verify=vector_access.verify,
+    evaluate=Pure(vector_access.store, raw=True),
+)
+affine.op(
+    "prefetch",
+    custom=vector_access.PREFETCH,
+    operands=(Slot("memref", MEMREF), _INDICES),
+    properties=(
+        Property("isDataCache", c.BOOL_ATTR),
+        Property("isWrite", c.BOOL_ATTR),
+        Property("localityHint", _LOCALITY),
+        _MAP,
+    ),
+    verify=vector_access.verify_prefetch,
+    evaluate=Pure(vector_access.prefetch, raw=True),
+)
+affine.op(
+    "dma_start",
+    custom=dma.START,
+    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    verify=dma.verify_start,
+)
+affine.op(
+    "dma_wait",
+    custom=dma.WAIT,
+    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    verify=dma.verify_wait,
+)
+
+# --- digits -----------------------------------------------------------------------------------------------------------
+
+affine.op(
+    "linearize_index",
+    custom=indexing.LINEARIZE,
+    operands=(Slot("multi_index", c.INDEX, Arity.VARIADIC), Slot("dynamic_basis", c.INDEX, Arity.VARIADIC)),
+    results={"linear_index": c.INDEX},
+    properties=(
+        Property("disjoint", _FLAG, optional=True, flag=True),
+        Property("static_basis", c.INTEGER_64_ARRAY_ATTR),
+    ),
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    verify=indexing.verify_linearize,
+    evaluate=Pure(indexing.linearize),
+)
+affine.op(
+    "delinearize_index",
+    custom=indexing.DELINEARIZE,
+    operands=(Slot("linear_index", c.INDEX), Slot("dynamic_basis", c.INDEX, Arity.VARIADIC)),
+    results=(Slot("multi_index", c.INDEX, Arity.VARIADIC),),
+    properties=(Property("static_basis", c.INTEGER_64_ARRAY_ATTR),),
+    verify=indexing.verify_delinearize,
+    evaluate=Pure(indexing.delinearize),
 )

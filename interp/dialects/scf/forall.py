@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.dialects.boxes import Bounds, checked_ranges, over_box
 from halfulp.interp.dialects.indices import numbers
-from halfulp.interp.dialects.scf.parallel import Bounds, checked_ranges, over_box, shared_arguments
 from halfulp.interp.dialects.slices import part_of, written
 from halfulp.interp.dialects.tensor import slicing
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DenseArrayAttr
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import BlockArgument, Operation
 from halfulp.interp.run.control import Compiler, moves
 from halfulp.interp.run.frames import Action, Frame, Segment, Slots
 from halfulp.interp.run.races import Writes
@@ -78,7 +78,7 @@ def verify_in_parallel(op: Operation) -> str | None:
     parent = op.parent_op
     if parent is None or parent.name != "scf.forall":
         return "expects parent op 'scf.forall'"
-    shared = set(shared_arguments(parent))
+    shared = set(_shared(parent))
     for inner in op.regions[0].blocks[0].operations if op.regions[0].blocks else ():
         if inner.name != "tensor.parallel_insert_slice":
             return "expected only tensor.parallel_insert_slice ops"
@@ -102,23 +102,26 @@ def _bounds(op: Operation, compiler: Compiler) -> Bounds:
     return ranges
 
 
+def _shared(op: Operation) -> Sequence[BlockArgument]:
+    """Return the arguments of the body that stand for tensors."""
+    arguments = op.regions[0].blocks[0].arguments
+    return arguments[len(arguments) - len(op.results) :]
+
+
 def forall(op: Operation, compiler: Compiler) -> Action:
     """Return the action of scf.forall."""
     outs = compiler.slots(op.operands[sum(_groups(op)[:3]) :])
-    shared = compiler.slots(shared_arguments(op))
+    shared = compiler.slots(_shared(op))
+    results = compiler.slots(op.results)
     bounds = _bounds(op, compiler)
-    inner = over_box(op, compiler, bounds, outs)
-    share = moves(outs, shared)
 
-    def begin(frame: Frame) -> Segment | None:
-        slots = frame.slots
-        for step in share:
-            step(slots)
-        ranges = bounds(slots)
-        slots[0].kept[op] = [Writes(op, ranges, slots[out].shape, None) for out in outs]
-        return inner(frame)
+    def watch(slots: Slots) -> None:
+        if outs:
+            ranges = bounds(slots)
+            slots[0].kept[op] = [Writes(op, ranges, slots[out].shape, None) for out in outs]
 
-    return begin
+    begin = (*moves(outs, shared), *moves(outs, results), watch)
+    return over_box(op, compiler, bounds, begin, lambda sources: (), results)
 
 
 def in_parallel(op: Operation, compiler: Compiler) -> Action:
@@ -127,7 +130,7 @@ def in_parallel(op: Operation, compiler: Compiler) -> Action:
     loop = op.parent_op
     assert loop is not None
     again = compiler.on_yield(())
-    shared = list(shared_arguments(loop))
+    shared = list(_shared(loop))
     results = compiler.slots(loop.results)
     inserts = []
     for insert in op.regions[0].blocks[0].operations if op.regions[0].blocks else ():

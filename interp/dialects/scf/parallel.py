@@ -6,15 +6,14 @@ reduction after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Sequence
 
-from halfulp.interp.dialects.indices import numbers, undefined
+from halfulp.interp.dialects.boxes import Bounds, checked_ranges, over_box
+from halfulp.interp.dialects.indices import numbers
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import BlockArgument, Operation, Region
-from halfulp.interp.run import races
+from halfulp.interp.ir.operations import Operation, Region
 from halfulp.interp.run.control import Compiler, moves
-from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots
+from halfulp.interp.run.frames import Action, Frame, Segment, Slots
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 
@@ -90,10 +89,6 @@ def verify_reduce_return(op: Operation) -> str | None:
 # --- actions ----------------------------------------------------------------------------------------------------------
 
 
-Bounds = Callable[[Slots], Sequence[range]]
-"""Gives the values of the induction variables."""
-
-
 def bounds_of(op: Operation, compiler: Compiler, bounds: Sequence[int]) -> Bounds:
     """Return the bounds of scf.parallel. ``bounds``: the slots of the lower bounds, the upper bounds and the steps."""
 
@@ -105,108 +100,13 @@ def bounds_of(op: Operation, compiler: Compiler, bounds: Sequence[int]) -> Bound
     return ranges
 
 
-def checked_ranges(op: Operation, lower: Sequence[int], upper: Sequence[int], steps: Sequence[int]) -> Sequence[range]:
-    """Return the values of induction variables. Raises UndefinedBehavior for a step that is not positive."""
-    for number, step in enumerate(steps):
-        if step <= 0:
-            raise undefined(op, f"step {number} is {step}, but must be positive")
-    return [range(*each) for each in zip(lower, upper, steps, strict=True)]
-
-
-class Box:
-    """The iterations of a parallel loop that is running: its points, and the logs of what it writes."""
-
-    __slots__ = ("_logs", "_number", "_points", "_watched")
-
-    def __init__(self, run: Run, op: Operation, ranges: Sequence[range], slots: Slots, memory: Sequence[int]) -> None:
-        self._points = product(*ranges)
-        self._watched = races.watched(run, op, ranges, [slots[slot] for slot in memory])
-        self._logs = [writes for _, writes in self._watched]
-        self._number = -1
-
-    def following(self) -> tuple[int, ...] | None:
-        """Return the next point; None at the end, after which nothing is logged."""
-        point = next(self._points, None)
-        if point is None:
-            races.left(self._watched)
-            return None
-        self._number += 1
-        for log in self._logs:
-            log.iteration = self._number
-        return point
-
-
-def over_box(op: Operation, compiler: Compiler, bounds: Bounds, initial: Sequence[int]) -> Action:
-    """Return the action of a loop over a box of points; its results begin with what the slots ``initial`` hold.
-
-    The first arguments of the body are the induction variables. The terminator changes the results.
-    """
-    body = compiler.block(op.regions[0].blocks[0])
-    variables = body.arguments[: len(body.arguments) - len(shared_arguments(op))]
-    results = compiler.slots(op.results)
-    begin_carrying = moves(initial, results)
-    finish = compiler.resume(op)(results)
-    state = compiler.hidden_slot()
-    memory = compiler.slots(races.memory_used(op))
-    mask = (1 << compiler.settings.index_width) - 1
-    at_end: Action | None = None
-
-    def yielding(sources: Sequence[int]) -> Action:
-        nonlocal at_end
-        at_end = following
-        return following
-
-    def following(frame: Frame) -> Segment | None:
-        slots = frame.slots
-        point = slots[state].following()
-        if point is None:
-            return finish(frame)
-        for variable, position in zip(variables, point, strict=True):
-            slots[variable] = position & mask
-        return body
-
-    compiler.region(op.regions[0], yielding)
-
-    def begin(frame: Frame) -> Segment | None:
-        slots = frame.slots
-        slots[state] = Box(slots[0], op, bounds(slots), slots, memory)
-        for move in begin_carrying:
-            move(slots)
-        return following(frame)
-
-    if body.control is not at_end:
-        return begin
-    steps, cost, last = body.steps, body.cost, body.op
-
-    def loop(frame: Frame) -> Segment | None:
-        """Run all points at once. It is for bodies that pass no control on, and without listeners."""
-        slots = frame.slots
-        run: Run = slots[0]
-        box = Box(run, op, bounds(slots), slots, memory)
-        while (point := box.following()) is not None:
-            run.steps -= cost
-            if run.steps < 0:
-                raise run.out_of_steps(last)
-            for variable, position in zip(variables, point, strict=True):
-                slots[variable] = position & mask
-            for step in steps:
-                step(slots)
-        return finish(frame)
-
-    return loop
-
-
-def shared_arguments(op: Operation) -> Sequence[BlockArgument]:
-    """Return the arguments of the body of scf.forall that stand for tensors; scf.parallel has none."""
-    arguments = op.regions[0].blocks[0].arguments
-    return arguments[len(arguments) - len(op.results) :] if op.name == "scf.forall" and op.results else ()
-
-
 def parallel(op: Operation, compiler: Compiler) -> Action:
     """Return the action of scf.parallel."""
     operands = compiler.slots(op.operands)
     bounds = len(operands) - len(op.results)
-    return over_box(op, compiler, bounds_of(op, compiler, operands[:bounds]), operands[bounds:])
+    results = compiler.slots(op.results)
+    begin = moves(operands[bounds:], results)
+    return over_box(op, compiler, bounds_of(op, compiler, operands[:bounds]), begin, lambda sources: (), results)
 
 
 def reduce(op: Operation, compiler: Compiler) -> Action:

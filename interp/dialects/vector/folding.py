@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from halfulp.interp.declare.operands import add_defaults
-from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.dialects.combining import arith_step
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.elementwise import Places
-from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.folding import Fold, part
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 
@@ -31,14 +28,15 @@ _OPS: Mapping[str, tuple[str | None, str | None]] = {
 
 def is_supported(kind: str, element: ty.Type) -> bool:
     """Tell whether elements of a type can be combined by a kind."""
-    return _name(kind, element) is not None
+    return arith_name(kind, element) is not None
 
 
-def _name(kind: str, element: ty.Type) -> str | None:
+def arith_name(kind: str, element: ty.Type) -> str | None:
+    """Return the op of arith that combines elements of a type by a kind; None if there is none."""
     integers, floats = _OPS[kind]
     if isinstance(element, ty.FloatType):
-        return floats
-    return integers if isinstance(element, ty.IntegerType | ty.IndexType) else None
+        return floats and f"arith.{floats}"
+    return integers and f"arith.{integers}" if isinstance(element, ty.IntegerType | ty.IndexType) else None
 
 
 class Combination:
@@ -59,14 +57,14 @@ class Combination:
         order: str = "sequential",
         properties: Mapping[str, Attribute] | None = None,
     ) -> None:
-        name = _name(kind, ty.element_type(type_))
+        name = arith_name(kind, ty.element_type(type_))
         if name is None:
             raise Unsupported(
                 f"{op.name}: elements of type '{ty.element_type(type_)}' have no '{kind}'",
                 location=op.location,
                 op=op.name,
             )
-        self._step = arith_step(op, f"arith.{name}", (type_, type_), type_, settings, properties)
+        self._step = arith_step(op, name, (type_, type_), type_, settings, properties)
         self._fold = Fold(self._step, False, order)
 
     @property
@@ -83,20 +81,3 @@ class Combination:
         if first is None:
             first, rows = part(rows, 0), part(rows, slice(1, None))
         return self._fold(run, first, rows, lambda number: _PLACES)
-
-
-def arith_step(
-    op: Operation,
-    name: str,
-    operands: Sequence[ty.Type],
-    result: ty.Type,
-    settings: Settings,
-    properties: Mapping[str, Attribute] | None = None,
-) -> PointwiseStep:
-    """Return the step of an op of arith. Poison and errors name the place of ``op``."""
-    definition = default_registry().find(name)
-    assert definition is not None
-    assert isinstance(definition.evaluate, Elementwise)
-    inner = Operation(name, definition, [SSAValue(type_) for type_ in operands], [result], dict(properties or {}))
-    add_defaults(definition, inner.properties)
-    return PointwiseStep(inner, definition.evaluate, definition.evaluate.build(inner, settings), settings, op)

@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.dialects.combining import arith_step, neutral
 from halfulp.interp.dialects.elements import Function, picked, poison_ids, rearranged, repeated, replaced, reshaped
 from halfulp.interp.dialects.elementwise import fastmath_of, format_of
 from halfulp.interp.dialects.vector.attributes import integers, kind_of
-from halfulp.interp.dialects.vector.folding import Combination, arith_step
+from halfulp.interp.dialects.vector.folding import Combination, arith_name
 from halfulp.interp.dialects.vector.memory import Mask, active_lanes
 from halfulp.interp.dialects.vector.moves import spoiled, static_shape
 from halfulp.interp.ir import attributes as at
@@ -86,7 +84,7 @@ def reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
         lanes = active_lanes(op, operands[-1]) if masked else np.ones(vector.shape, np.bool_)
         rows = picked(vector, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), type_))
         if first is None and not rows.size:
-            return (_neutral(op, kind, type_),)
+            return (neutral(arith_name(kind, type_) or "", type_),)
         return (_of_type(combination.fold(run, first, rows), type_),)
 
     return reduced
@@ -95,27 +93,6 @@ def reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
 def _flags(op: Operation, type_: ty.Type) -> dict[str, at.Attribute]:
     flags = op.properties.get("fastmath")
     return {} if flags is None or not isinstance(type_, ty.FloatType) else {"fastmath": flags}
-
-
-def _neutral(op: Operation, kind: str, type_: ty.Type) -> Value:
-    """Return what a reduction of no elements gives: 0 for a sum, else the element that changes no other."""
-    width = ty.width_of(type_)
-    if isinstance(type_, ty.FloatType):
-        code = _neutral_float(kind, type_.format)
-    else:
-        top = (1 << width) - 1
-        codes = {"and": top, "minui": top, "mul": 1, "minsi": top >> 1, "maxsi": top ^ (top >> 1)}
-        code = codes.get(kind, 0) & top
-    return Value(type_, ints_to_codes([code], width, ()))
-
-
-def _neutral_float(kind: str, fmt: FloatFormat) -> int:
-    if kind in ("add", "mul"):
-        return scalar.from_integer(fmt, int(kind == "mul")).code
-    if kind in ("minnumf", "maxnumf") and fmt.nan_code is not None:
-        return fmt.nan_code
-    largest = fmt.max_code if fmt.infinity_code is None else fmt.infinity_code
-    return scalar.with_sign(fmt, int(kind.startswith("max")), largest) if fmt.signed or kind.startswith("min") else 0
 
 
 def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:

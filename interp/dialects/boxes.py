@@ -1,0 +1,143 @@
+"""Loops over the points of a box, in row-major order, which run their iterations in any order in MLIR.
+
+Two iterations that write one element with different bits are a race (`halfulp.interp.run.races`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+
+from halfulp.interp.dialects.indices import undefined
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run import races
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
+
+Bounds = Callable[[Slots], Sequence[range]]
+"""Gives the values of the induction variables."""
+
+
+def checked_ranges(op: Operation, lower: Sequence[int], upper: Sequence[int], steps: Sequence[int]) -> Sequence[range]:
+    """Return the values of induction variables. Raises UndefinedBehavior for a step that is not positive."""
+    for number, step in enumerate(steps):
+        if step <= 0:
+            raise undefined(op, f"step {number} is {step}, but must be positive")
+    return [range(*each) for each in zip(lower, upper, steps, strict=True)]
+
+
+_MANY = 1 << 16
+"""The values of an induction variable that are not kept in a list."""
+
+
+def _points(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
+    """Yield the points of a box, the last dimension fastest."""
+    if not all(ranges):
+        return
+    large = next((k for k, each in enumerate(ranges) if each[_MANY:]), None)
+    if large is None:
+        yield from product(*ranges)
+        return
+    for front in product(*ranges[:large]):
+        for position in ranges[large]:
+            for back in _points(ranges[large + 1 :]):
+                yield (*front, position, *back)
+
+
+class _Box:
+    """The iterations of a loop that is running: its points, and the logs of what it writes."""
+
+    __slots__ = ("_logs", "_number", "_points", "_watched")
+
+    def __init__(self, run: Run, op: Operation, ranges: Sequence[range], slots: Slots, memory: Sequence[int]) -> None:
+        self._points = _points(ranges)
+        self._watched = races.watched(run, op, ranges, [slots[slot] for slot in memory])
+        self._logs = [writes for _, writes in self._watched]
+        self._number = -1
+
+    def following(self) -> tuple[int, ...] | None:
+        """Return the next point; None at the end, after which nothing is logged."""
+        point = next(self._points, None)
+        if point is None:
+            races.left(self._watched)
+            return None
+        self._number += 1
+        for log in self._logs:
+            log.iteration = self._number
+        return point
+
+
+def over_box(
+    op: Operation,
+    compiler: Compiler,
+    bounds: Bounds,
+    begin: Sequence[Step],
+    after: Callable[[Sequence[int]], Sequence[Step]],
+    results: Sequence[int],
+) -> Action:
+    """Return the action of a loop over a box, whose induction variables are the first arguments of its one region.
+
+    ``begin``: steps before the first point. ``after``: makes the steps after each point, from the slots of what the
+    terminator gives. ``results``: the slots that hold the results in the end.
+    """
+    body = compiler.block(op.regions[0].blocks[0])
+    finish = compiler.resume(op)(results)
+    state = compiler.hidden_slot()
+    memory = compiler.slots(races.memory_used(op))
+    mask = (1 << compiler.settings.index_width) - 1
+    carry: tuple[Step, ...] = ()
+    at_end: Action | None = None
+
+    def yielding(sources: Sequence[int]) -> Action:
+        nonlocal carry, at_end
+        carry = tuple(after(sources))
+
+        def again(frame: Frame) -> Segment | None:
+            for step in carry:
+                step(frame.slots)
+            return following(frame)
+
+        at_end = again
+        return again
+
+    def following(frame: Frame) -> Segment | None:
+        slots = frame.slots
+        point = slots[state].following()
+        if point is None:
+            return finish(frame)
+        for variable, position in zip(body.arguments, point, strict=False):
+            slots[variable] = position & mask
+        return body
+
+    def begun(slots: Slots) -> _Box:
+        ranges = bounds(slots)
+        for step in begin:
+            step(slots)
+        return _Box(slots[0], op, ranges, slots, memory)
+
+    compiler.region(op.regions[0], yielding)
+
+    def start(frame: Frame) -> Segment | None:
+        frame.slots[state] = begun(frame.slots)
+        return following(frame)
+
+    if body.control is not at_end:
+        return start
+    steps, cost, last = (*body.steps, *carry), body.cost, body.op
+
+    def loop(frame: Frame) -> Segment | None:
+        """Run all points at once. It is for bodies that pass no control on, and without listeners."""
+        slots = frame.slots
+        run: Run = slots[0]
+        box = begun(slots)
+        while (point := box.following()) is not None:
+            run.steps -= cost
+            if run.steps < 0:
+                raise run.out_of_steps(last)
+            for variable, position in zip(body.arguments, point, strict=False):
+                slots[variable] = position & mask
+            for step in steps:
+                step(slots)
+        return finish(frame)
+
+    return loop
