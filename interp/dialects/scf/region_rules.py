@@ -193,7 +193,7 @@ def verify_index_switch(op: Operation) -> str | None:
     cases = op.properties["cases"]
     assert isinstance(cases, at.DenseArrayAttr)
     if len(cases.codes) != len(op.regions) - 1:
-        return f"has {len(op.regions) - 1} case regions but {len(cases.codes)} case values instead"
+        return f"has {len(op.regions) - 1} case regions but {len(cases.codes)} case values"
     if len(set(cases.codes)) < len(cases.codes):
         again = next(value for number, value in enumerate(cases.values) if value in cases.values[:number])
         return f"has duplicate case value: {again}"
