@@ -137,7 +137,7 @@ def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None)
     buffer with that axis.
     """
     if isinstance(type_, ty.MemRefType):
-        type_ = ty.TensorType(type_.shape, type_.element)
+        type_ = ty.contents_type(type_)
         if isinstance(argument, Buffer):
             _lane_argument(argument.load(), type_, what, vscale)
             if len(argument.shape) == len(type_.shape or ()):

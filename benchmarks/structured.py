@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -37,7 +37,9 @@ def rows() -> Iterator[Row]:
     yield Row(GROUP, name, generic_in_loops, mlir.NATIVE, unit="ms")
 
 
-def _milliseconds(ours: float, theirs: float, note: str = "") -> Measured:
+def _milliseconds(seconds: Sequence[float], note: str = "") -> Measured:
+    """Return the times of halfulp and of the peer."""
+    ours, theirs = seconds
     return Measured(ours * 1e3, theirs * 1e3, note=note)
 
 
@@ -78,7 +80,7 @@ def matmul(type_: str, sizes: Sizes) -> Measured:
         agree("a matrix product", hu.run(module, a, a)[0].numpy() + 0, np.matmul(a, a).astype(np.float32) + 0)
         mine = _timed(module, a, a, rounds=3 * sizes.rounds)
         (theirs,) = best(lambda: np.matmul(a, a), rounds=20 * sizes.rounds)  # short, and by several threads
-    return _milliseconds(mine, theirs)
+    return _milliseconds((mine, theirs))
 
 
 def matmul_in_loops(sizes: Sizes) -> Measured:
@@ -89,7 +91,7 @@ def matmul_in_loops(sizes: Sizes) -> Measured:
     body = _IN_MEMORY.format(op="linalg.matmul", a=type_, b=type_, result=type_)
     with backend(NUMPY):
         theirs = mlir.structured(body, (a, b), hu.run(module, a, b)[0].numpy(), sizes.rounds)
-        return _milliseconds(_timed(module, a, b, rounds=sizes.rounds), theirs)
+        return _milliseconds((_timed(module, a, b, rounds=sizes.rounds), theirs))
 
 
 def _convolution(sizes: Sizes, exact: bool) -> tuple[Any, Any, str]:
@@ -119,7 +121,7 @@ def convolution(sizes: Sizes) -> Measured:
 
     with backend(NUMPY):
         agree("a convolution", hu.run(module, a, b)[0].numpy() + 0, peer() + 0)
-        return _milliseconds(*best(lambda: hu.run(module, a, b), peer, rounds=sizes.rounds))
+        return _milliseconds(best(lambda: hu.run(module, a, b), peer, rounds=sizes.rounds))
 
 
 def convolution_in_loops(sizes: Sizes) -> Measured:
@@ -129,7 +131,7 @@ def convolution_in_loops(sizes: Sizes) -> Measured:
     body = _IN_MEMORY.format(op="linalg.conv_2d_nhwc_hwcf", **names)
     with backend(NUMPY):
         theirs = mlir.structured(body, (a, b), hu.run(module, a, b)[0].numpy(), min(3, sizes.rounds))
-        return _milliseconds(_timed(module, a, b, rounds=min(3, sizes.rounds)), theirs)
+        return _milliseconds((_timed(module, a, b, rounds=min(3, sizes.rounds)), theirs))
 
 
 def softmax(sizes: Sizes) -> Measured:
@@ -189,7 +191,7 @@ def softmax(sizes: Sizes) -> Measured:
         if ulps > 64:
             raise Disagreement(f"a softmax differs by {ulps} ulp")
         times = best(lambda: hu.run(module, x), peer, rounds=3 * sizes.rounds)
-    return _milliseconds(*times, note=f"the peer adds in another order: its results differ by up to {ulps} ulp")
+    return _milliseconds(times, note=f"the peer adds in another order: its results differ by up to {ulps} ulp")
 
 
 def _generic(count: int, kind: str) -> str:
@@ -224,7 +226,7 @@ def generic(sizes: Sizes) -> Measured:
     module, other = _load_generic(x.size), hu.load(chain(f"tensor<{x.size}xf32>"))
     with backend(NUMPY):
         agree("a generic", hu.run(module, x, y)[0].bits, hu.run(other, x, y)[0].bits)
-        return _milliseconds(*best(lambda: hu.run(module, x, y), lambda: hu.run(other, x, y), rounds=3 * sizes.rounds))
+        return _milliseconds(best(lambda: hu.run(module, x, y), lambda: hu.run(other, x, y), rounds=3 * sizes.rounds))
 
 
 def generic_in_loops(sizes: Sizes) -> Measured:
@@ -233,4 +235,4 @@ def generic_in_loops(sizes: Sizes) -> Measured:
     body = _generic(x.size, "memref").replace("%r =", "%last =").replace("yield %r", "yield %last")
     with backend(NUMPY):
         theirs = mlir.structured(body, (x, y), hu.run(module, x, y)[0].numpy(), sizes.rounds)
-        return _milliseconds(_timed(module, x, y, rounds=sizes.rounds), theirs)
+        return _milliseconds((_timed(module, x, y, rounds=sizes.rounds), theirs))

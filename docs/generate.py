@@ -32,7 +32,7 @@ from tasks import SPELLED, TASKS, Task
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.conformance.corpora import pass_results
+from halfulp.conformance.corpora import pass_results, reports, text_results
 from halfulp.fp_formats.aliases import AMBIGUOUS, TYPE_ALIASES
 from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, ROUNDING_ALIASES
 from halfulp.interp.declare.declarations import Trait
@@ -562,6 +562,16 @@ def mlir_tests() -> str:
     return "\n".join(pass_results.table(pass_results.recorded()))
 
 
+def public_reports() -> str:
+    """Return the table of public reports, with the verdicts."""
+    return "\n".join(reports.table(reports.recorded()))
+
+
+def texts_of_llvm() -> str:
+    """Return the table of the texts of LLVM's tests."""
+    return "\n".join(text_results.table(text_results.recorded()))
+
+
 # --- pages ------------------------------------------------------------------------------------------------------------
 
 BLOCKS = {
@@ -586,6 +596,8 @@ BLOCKS = {
         commands,
         api,
         mlir_tests,
+        public_reports,
+        texts_of_llvm,
     )
 }
 MARK = re.compile(r"(<!-- generated: ([\w ]+) -->\n).*?(<!-- end of \2 -->\n)", re.DOTALL)

@@ -295,6 +295,9 @@ class _Program:
             return self.structured(op, structure_of(op), known)
         if op.name == "scf.for":
             return self.loop(op, known)
+        if op.name == "tensor.pad":
+            inner = op.regions[0].blocks[0]
+            return [_padded(op, operands[0], *self.run(inner, dict(known)))]
         if op.name in ROUNDED:
             return [_rounded(ROUNDED[op.name](*operands), op.results[0].type)]
         if op.name in MOVED:
@@ -353,8 +356,9 @@ class _Program:
         magnitude = of_terms + np.maximum(np.abs(start.low), np.abs(start.high))
         count = math.prod(sizes[axis] for axis in reduced)
         share = count * _unit(fmt)
-        assert share < 1, "too many additions for the type"
-        return _wider(total, share / (1 - share) * magnitude + count * float(fmt.min_positive_value))
+        # As many additions as the type has numbers to an ulp may lose everything.
+        relative = share / (1 - share) if share < 1 else math.inf
+        return _wider(total, relative * magnitude + count * float(fmt.min_positive_value))
 
 
 def _in_order(start: Bounded, terms: Bounded, type_: ty.Type, reduced: tuple[int, ...]) -> Bounded:
@@ -402,7 +406,7 @@ def _stored(
     stored = []
     for part, whole in zip(result, init, strict=True):
         full = np.array(whole)
-        full[places] = np.broadcast_to(part, shape)
+        full[places] = np.broadcast_to(part, shape).reshape(np.shape(full[places]))
         stored.append(full)
     return Bounded(*stored)
 
@@ -445,16 +449,10 @@ def _inserted(op: Operation, part: Bounded, whole: Bounded, *dynamic: Bounded) -
     return Bounded(*parts)
 
 
-def _padded(op: Operation, operand: Bounded, *_: Bounded) -> Bounded:
-    low, high = static_numbers(op, "low"), static_numbers(op, "high")
-    (block,) = op.regions[0].blocks
-    filling = block.operations[-1].operands[0]
-    owner = getattr(filling, "owner", None)
-    assert isinstance(owner, Operation)
-    assert owner.name == "arith.constant"
-    around = [(int(a or 0), int(b or 0)) for a, b in zip(low, high, strict=True)]
-    (number,) = {float(each) for each in _constant(owner)}
-    return operand.mapped(lambda part: np.pad(part, around, constant_values=number))
+def _padded(op: Operation, operand: Bounded, filling: Bounded) -> Bounded:
+    lists = zip(static_numbers(op, "low"), static_numbers(op, "high"), strict=True)
+    around = [(int(low or 0), int(high or 0)) for low, high in lists]
+    return Bounded(*(np.pad(part, around, constant_values=fill) for part, fill in zip(operand, filling, strict=True)))
 
 
 OTHERS: Mapping[str, Callable[..., Bounded]] = {
@@ -470,6 +468,5 @@ OTHERS: Mapping[str, Callable[..., Bounded]] = {
     "tensor.extract": lambda _, whole, *indices: _taken(whole, [index.value.astype(int) for index in indices]),
     "tensor.extract_slice": _slice,
     "tensor.insert_slice": _inserted,
-    "tensor.pad": _padded,
 }
 """Ops that are taken with their properties."""

@@ -16,7 +16,7 @@ from halfulp.command.sources import Sources
 from halfulp.command.values import check_size, differences, poison_origins, read_value, write_npy
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.ir.types import MemRefType, TensorType, Type, element_count, element_type, shape_of
+from halfulp.interp.ir.types import MemRefType, TensorType, Type, contents_type, element_count, element_type, shape_of
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.buffers import Buffer, to_argument
@@ -99,7 +99,7 @@ def inputs(
 
 def _tensor_type(type_: Type) -> Type:
     """Return the type in which a value is given on the command line: for a memref, the tensor of its elements."""
-    return TensorType(type_.shape, type_.element) if isinstance(type_, MemRefType) else type_
+    return contents_type(type_) if isinstance(type_, MemRefType) else type_
 
 
 def _shared_by_lanes(value: Value | Buffer, type_: Type) -> Value | Buffer:

@@ -53,7 +53,7 @@ class OutputDistance:
             steps[floats.is_nan(stored.format, ours) & floats.is_nan(stored.format, jax)] = 0
         else:
             mask = ours.dtype.type((1 << ty.width_of(stored)) - 1)
-            steps = np.minimum((ours - jax) & mask, (jax - ours) & mask).astype(np.float64)
+            steps = np.array(np.minimum((ours - jax) & mask, (jax - ours) & mask), np.float64)
         steps[np.asarray(self.ours.poisoned)] = np.nan
         return steps
 

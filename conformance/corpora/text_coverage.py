@@ -532,9 +532,9 @@ def ops(modules: list[Facts]) -> dict[str, OpCount]:
     for facts in modules:
         seen: set[tuple[str, str, bool]] = set()
         for operation in facts.operations:
-            if operation.definition is None or operation.source is None:
-                continue
             name = operation.name
+            if operation.definition is None or operation.source is None or name not in counts:
+                continue
             seen.add((name, "", written_generically(operation)))
             seen.update((name, part, has) for part, has in parts_of(operation, operation.definition).items())
         for name, part, has in seen:

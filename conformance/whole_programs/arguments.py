@@ -108,7 +108,7 @@ def _has_lanes(type_: ty.Type) -> bool:
 
 
 def _held(type_: ty.Type) -> ty.Type:
-    return ty.TensorType(type_.shape, type_.element) if isinstance(type_, ty.MemRefType) else type_
+    return ty.contents_type(type_) if isinstance(type_, ty.MemRefType) else type_
 
 
 @dataclass(frozen=True)

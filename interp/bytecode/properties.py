@@ -1,8 +1,8 @@
 """The layout of an op's inherent attributes in bytecode, from its declaration.
 
 Each is the number of an attribute, in the order of their names. An optional one has a bit that tells whether it is
-there. Flags follow, a byte each. The numbers of operands per declared operand, where an op stores them, come last as plain integers since version
-6; before, they are an attribute among the others.
+there. Flags follow, a byte each. The numbers of operands per declared operand, where an op stores them, come last as
+plain integers since version 6; before, they are an attribute among the others.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from functools import cache
 
 from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, SuccessorSlot, Trait
 from halfulp.interp.ir.attributes import Attribute, BoolAttr, DenseArrayAttr
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation, SSAValue, Successor
 from halfulp.interp.ir.types import I32
 
@@ -37,11 +38,14 @@ def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> 
 @cache
 def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute], ...]:
     """Return the properties that have a default, each with its default."""
-    return tuple(
-        (prop.name, BoolAttr(False) if prop.flag else prop.kind.attribute(prop.default))  # type: ignore[union-attr]
-        for prop in definition.properties
-        if prop.default is not None or prop.flag
-    )
+    found: list[tuple[str, Attribute]] = []
+    for prop in definition.properties:
+        if prop.flag:
+            found.append((prop.name, BoolAttr(False)))
+        elif prop.default is not None:
+            assert isinstance(prop.kind, EnumDefinition)
+            found.append((prop.name, prop.kind.attribute(prop.default)))
+    return tuple(found)
 
 
 def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] | None:

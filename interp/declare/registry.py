@@ -38,6 +38,7 @@ MODULES: Mapping[str, str] = {
     "linalg": f"{_ROOT}.linalg.ops",
     "math": f"{_ROOT}.math.ops",
     "memref": f"{_ROOT}.memref.ops",
+    "shape": f"{_ROOT}.shape.ops",
     "smt": f"{_ROOT}.smt.ops",
 }
 

@@ -1,7 +1,4 @@
-"""Loops over the points of a box, in row-major order, which run their iterations in any order in MLIR.
-
-Two iterations that write one element with different bits are a race (`halfulp.interp.run.races`).
-"""
+"""The action of a parallel loop: over the points of a box, in lexicographic order, and with a log of its writes."""
 
 from __future__ import annotations
 
@@ -72,16 +69,15 @@ def over_box(
     compiler: Compiler,
     bounds: Bounds,
     begin: Sequence[Step],
-    after: Callable[[Sequence[int]], Sequence[Step]],
-    results: Sequence[int],
+    after: Callable[[Sequence[int]], Sequence[Step]] = lambda sources: (),
 ) -> Action:
-    """Return the action of a loop over a box, whose induction variables are the first arguments of its one region.
+    """Return the action of a loop with one region, whose first arguments are the induction variables.
 
     ``begin``: steps before the first point. ``after``: makes the steps after each point, from the slots of what the
-    terminator gives. ``results``: the slots that hold the results in the end.
+    terminator gives. In the end the slots of the results hold the results.
     """
     body = compiler.block(op.regions[0].blocks[0])
-    finish = compiler.resume(op)(results)
+    finish = compiler.resume(op)(compiler.slots(op.results))
     state = compiler.hidden_slot()
     memory = compiler.slots(races.memory_used(op))
     mask = (1 << compiler.settings.index_width) - 1
@@ -109,16 +105,16 @@ def over_box(
             slots[variable] = position & mask
         return body
 
-    def begun(slots: Slots) -> _Box:
-        ranges = bounds(slots)
+    def box(slots: Slots) -> _Box:
+        made = _Box(slots[0], op, bounds(slots), slots, memory)
         for step in begin:
             step(slots)
-        return _Box(slots[0], op, ranges, slots, memory)
+        return made
 
     compiler.region(op.regions[0], yielding)
 
     def start(frame: Frame) -> Segment | None:
-        frame.slots[state] = begun(frame.slots)
+        frame.slots[state] = box(frame.slots)
         return following(frame)
 
     if body.control is not at_end:
@@ -129,8 +125,8 @@ def over_box(
         """Run all points at once. It is for bodies that pass no control on, and without listeners."""
         slots = frame.slots
         run: Run = slots[0]
-        box = begun(slots)
-        while (point := box.following()) is not None:
+        every = box(slots)
+        while (point := every.following()) is not None:
             run.steps -= cost
             if run.steps < 0:
                 raise run.out_of_steps(last)

@@ -15,7 +15,15 @@ from halfulp.fp_formats.codes import Mask
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, Dialect, OpDefinition, Property, TypeConstraint
+from halfulp.interp.declare.declarations import (
+    AttributeConstraint,
+    CustomForm,
+    CustomParse,
+    Dialect,
+    OpDefinition,
+    Property,
+    TypeConstraint,
+)
 from halfulp.interp.declare.type_rules import same_type, type_of_property
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.ir import attributes as at
@@ -51,7 +59,7 @@ _INTEGERS = TypeConstraint("buffer_view or tensor of signless integer values", _
 _TENSOR = TypeConstraint("buffer_view or tensor of any non-token type values", c.TENSOR.accepts)
 _FLOATS = TypeConstraint("buffer_view or tensor of floating-point values", _is_tensor_of(ty.FloatType))
 _FLOATS_ONLY = TypeConstraint("tensor of floating-point values", _is_tensor_of(ty.FloatType))
-_ELEMENTS = c.AttributeConstraint(
+_ELEMENTS = AttributeConstraint(
     "constant vector/tensor attribute",
     lambda attribute: isinstance(attribute, at.DenseElementsAttr | at.DenseResourceAttr | at.SparseElementsAttr),
 )
@@ -66,14 +74,14 @@ def _same_bits(given: Value, expected: Value) -> Mask:
 
 
 def _near(op: Operation) -> Agree:
-    """Return the comparison with the tolerances of an op, in f64: that of NumPy's ``isclose``."""
+    """Return the comparison with the tolerances of an op, in f64: that of NumPy's ``isclose``. A NaN equals a NaN."""
     atol, rtol = (_double(op.properties[name]) for name in _TOLERANCES)
 
     def agree(given: Value, expected: Value) -> Mask:
         one, two = _doubles(given), _doubles(expected)
         with np.errstate(all="ignore"):
             near = np.abs(one - two) <= atol + rtol * np.abs(two)
-        return np.asarray((one == two) | (np.isfinite(two) & near))
+        return np.asarray((one == two) | (np.isnan(one) & np.isnan(two)) | (np.isfinite(two) & near))
 
     return agree
 
@@ -147,7 +155,8 @@ def _truth(wanted: bool) -> Pure:
             (given,) = operands
             _defined(op, given)
             true = np.asarray(given.bits != 0)
-            true = true.any(axis=-1) if true.ndim > given.ndim else true
+            if true.ndim > given.ndim:
+                true = np.asarray(true.any(axis=-1))
             _require(op, given, None, np.asarray(true == wanted))
             return ()
 
@@ -200,7 +209,7 @@ def _print(printer: OpPrinter, operation: Operation) -> str:
 
 _TOLERANT = CustomForm(_parser, _print)
 _TOLERANCE_PROPERTIES = tuple(
-    Property(name, c.AttributeConstraint("32-bit float attribute", lambda a: getattr(a, "type", None) == _F32))
+    Property(name, AttributeConstraint("32-bit float attribute", lambda a: getattr(a, "type", None) == _F32))
     for name in _TOLERANCES
 )
 

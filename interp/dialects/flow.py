@@ -1,24 +1,45 @@
-"""IREE's flow dialect (release 3.13): constants of dynamic shape. Its other ops are kept as they are written."""
+"""IREE's flow dialect (release 3.13): constants of dynamic shape, and other shapes. Other ops are kept as written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, Dialect, OpDefinition, Property
+from halfulp.interp.declare.declarations import (
+    Arity,
+    CustomForm,
+    CustomParse,
+    Dialect,
+    OpDefinition,
+    Property,
+    Slot,
+    Trait,
+)
+from halfulp.interp.declare.operands import SEGMENTS
+from halfulp.interp.declare.type_rules import same_type
 from halfulp.interp.dialects.arith.constants import attribute_value
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.evaluators import Pure
 from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.text.op_parser import OpParser
 from halfulp.interp.text.op_printer import OpPrinter
 from halfulp.interp.values.value import Value
 
 flow = Dialect("flow", partial=True)
+
+Function = Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]
 
 
 def _parser(definition: OpDefinition) -> CustomParse:
@@ -40,7 +61,7 @@ def _print(printer: OpPrinter, operation: Operation) -> str:
     return f"{extra} {printer.attribute(value)} -> {printer.type(type_)}"
 
 
-def _constant(op: Operation, compiler: Compiler) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
+def _constant(op: Operation, compiler: Compiler) -> Function:
     attribute, type_ = op.properties["value"], op.results[0].type
     given = getattr(attribute, "type", None)
     assert isinstance(type_, ty.TensorType)
@@ -63,4 +84,113 @@ flow.op(
     results={"result": c.RANKED_TENSOR},
     properties=(Property("value", c.TYPED_ATTR),),
     evaluate=Pure(_constant, of_module=True),
+)
+
+
+# --- shapes and bits --------------------------------------------------------------------------------------------------
+
+_DIMS = ("source_dims", "result_dims")
+
+
+def _moved(op: Operation, settings: Settings) -> Function:
+    """Return the function that gives the bits of a tensor, as IREE stores them, another shape and element type."""
+    source, target = (value.type for value in (op.operands[0], op.results[0]))
+    assert isinstance(source, ty.TensorType)
+    assert isinstance(target, ty.TensorType)
+    widths = [_stored_bits(type_, op) for type_ in (source, target)]
+    bits = width_of(target.element)
+    sizes = _declared_dims(op)
+
+    def move(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        value: Value = operands[0]
+        shape = _run_time_shape(op, target, [int(size.bits) for size in operands[1 + sizes[0] :]])
+        check_allocation(target, shape, settings)
+        needed, given = prod(shape) * widths[1], value.size * widths[0]
+        if -(-needed // 8) != -(-given // 8):
+            raise UndefinedBehavior(
+                f"{op.name}: undefined behaviour: {-(-given // 8)} bytes are not a value of {-(-needed // 8)} bytes",
+                location=op.location,
+                op=op.name,
+            )
+        codes = _regrouped(value.bits.reshape(-1), widths[0], widths[1], prod(shape))
+        made = ints_to_codes([code & ((1 << bits) - 1) for code in codes.tolist()], bits, shape)
+        if value.poison is None:
+            return (Value(target, made, None, None, value.origins),)
+        lost = np.repeat(value.poison.reshape(-1), widths[0])
+        lost = np.resize(np.append(lost, np.zeros(8, lost.dtype)), prod(shape) * widths[1])
+        return (Value(target, made, lost.reshape(*shape, widths[1]).max(axis=-1), None, value.origins),)
+
+    return move
+
+
+def _stored_bits(type_: ty.TensorType, op: Operation) -> int:
+    """Return the bits of an element in memory: those of an i1 are 8, unless the encoding of the type packs them."""
+    width = width_of(type_.element)
+    if width == 1 and type_.encoding is None:
+        return 8
+    if width not in (1, 2, 4, 8, 16, 32, 64):
+        raise Unsupported(f"the bits of '{type_}' in memory are not known", location=op.location, op=op.name)
+    return width
+
+
+def _regrouped(codes: Codes, width: int, wanted: int, count: int) -> npt.NDArray[np.uint64]:
+    """Return codes of another width with the same bits, lowest first. Bits at the end that are missing are 0."""
+    bits = (codes.astype(np.uint64)[:, None] >> np.arange(width, dtype=np.uint64)) & np.uint64(1)
+    flat = np.append(bits.reshape(-1), np.zeros(8, np.uint64))[: count * wanted]
+    return np.asarray((flat.reshape(count, wanted) << np.arange(wanted, dtype=np.uint64)).sum(axis=-1, dtype=np.uint64))
+
+
+def _declared_dims(op: Operation) -> tuple[int, int]:
+    """Return the numbers of operands that are sizes of the source and of the result."""
+    segments = op.properties[SEGMENTS]
+    assert isinstance(segments, at.DenseArrayAttr)
+    _, source, result = segments.values
+    return source, result
+
+
+def _run_time_shape(op: Operation, type_: ty.TensorType, dims: Sequence[int]) -> tuple[int, ...]:
+    given = iter(dims)
+    return tuple(next(given) if size is None else size for size in type_.shape or ())
+
+
+for _name in ("tensor.reshape", "tensor.bitcast"):
+    flow.op(
+        _name,
+        "$source `:` type($source) (`{` $source_dims^ `}`)? `->` type($result) (`{` $result_dims^ `}`)? "
+        "attr-dict-with-keyword",
+        operands=(
+            Slot("source", c.RANKED_TENSOR),
+            *(Slot(dims, c.INDEX, Arity.VARIADIC) for dims in _DIMS),
+        ),
+        results={"result": c.RANKED_TENSOR},
+        traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+        evaluate=Pure(_moved),
+    )
+
+
+def _tied(op: Operation, settings: Settings) -> Function:
+    type_ = op.results[0].type
+    assert isinstance(type_, ty.TensorType)
+
+    def tie(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        shape = _run_time_shape(op, type_, [int(size.bits) for size in operands[1:]])
+        if operands[0].shape != shape:
+            sizes = ["x".join(map(str, sizes)) for sizes in (operands[0].shape, shape)]
+            raise UndefinedBehavior(
+                f"{op.name}: undefined behaviour: the shape is {sizes[0]}, not {sizes[1]}",
+                location=op.location,
+                op=op.name,
+            )
+        return operands[:1]
+
+    return tie
+
+
+flow.op(
+    "tensor.tie_shape",
+    "$operand attr-dict `:` type($result) (`{` $dynamic_dims^ `}`)?",
+    operands=(Slot("operand", c.RANKED_TENSOR), Slot("dynamic_dims", c.INDEX, Arity.VARIADIC)),
+    results={"result": c.RANKED_TENSOR},
+    type_rules=(same_type("operand", "result"),),
+    evaluate=Pure(_tied),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler, moves
+from halfulp.interp.run.control import Compiler, moves, passing
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
 
 
@@ -85,6 +85,10 @@ def counted_loop(op: Operation, compiler: Compiler, initial: Sequence[int], trip
 def alone(op: Operation, compiler: Compiler) -> Action:
     """Return an action that refuses the op in a batch."""
     message = f"halfulp does not run '{op.name}' in a batch"
+    after = compiler.after()
+    for region in op.regions:
+        if region.blocks:  # The order of segments needs all of them.
+            compiler.region(region, lambda sources: passing((), after))
 
     def refuse(frame: Frame) -> Segment | None:
         raise Unsupported(message, location=op.location, op=op.name)

@@ -85,7 +85,10 @@ def verify_written(lists: Written, rank: int, given: Sequence[int], one_offset: 
         if len(each) != wanted:
             return Unprefixed(f"expected {wanted} {word} values, got {len(each)}")
         if count != each.count(None):
-            return Unprefixed(f"expected {each.count(None)} dynamic {word} values")
+            return Unprefixed(
+                f"expected the number of '{word}s' to match the number of dynamic entries in 'static_{word}s' "
+                f"({count} vs {each.count(None)})"
+            )
     for word, each in (("offsets", lists.offsets), ("sizes", lists.sizes)):
         negative = next((number for number in each if number is not None and number < 0), None)
         if negative is not None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, TypeRule
-from halfulp.interp.declare.type_rules import type_of_property
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot
+from halfulp.interp.declare.type_rules import TypeRule, type_of_property
 from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler

@@ -305,6 +305,20 @@ def element_type(type: Type) -> Type:
     return type.element if isinstance(type, ShapedType) else type
 
 
+def number_type(element: Type) -> Type:
+    """Return the type of the numbers in an element of memory: of a vector or a complex number, of its parts."""
+    element = element.element if isinstance(element, VectorType) else element
+    return element.element if isinstance(element, ComplexType) else element
+
+
+def contents_type(type: MemRefType, shape: Shape | None = None) -> TensorType:
+    """Return the type of a tensor of what is in a memref, perhaps of another ``shape``. Vectors become dimensions."""
+    shape = type.shape if shape is None else shape
+    if not isinstance(type.element, VectorType) or shape is None:
+        return TensorType(shape, type.element)
+    return TensorType((*shape, *type.element.shape), type.element.element)
+
+
 def element_width(element: Type) -> int | None:
     """Return the bits of one element's code; None for element types that are carried, not computed with."""
     match element:

@@ -187,6 +187,8 @@ class FunctionCompiler(Compiler):
                 value = evaluator.build(op, self)
                 self._template[results[0]] = lower(value)
                 step = None
+            case Elementwise() if any(isinstance(value.type, ty.MemRefType) for value in op.operands):
+                return self._step(op, evaluator.on_memrefs)
             case Elementwise():
                 step = self._elementwise_step(op, evaluator, operands, results)
             case Pure():
@@ -212,8 +214,6 @@ class FunctionCompiler(Compiler):
     def _elementwise_step(
         self, op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...]
     ) -> Step:
-        if any(isinstance(value.type, ty.MemRefType) for value in op.operands):
-            return unsupported_step(op, "halfulp does not execute it on memrefs")
         kernel = self.kernel(op, evaluator)
         values = (*op.operands, *op.results)
         slow = GeneralPath(op, evaluator, kernel, self.settings, operands, results)

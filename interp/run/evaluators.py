@@ -24,11 +24,13 @@ class Constant:
 class Elementwise:
     """An op that does the same to every element: ``build`` makes the kernel for the op's types and attributes.
 
-    All operands have one shape, except those in ``may_be_scalar``, whose one element stands for all.
+    All operands have one shape, except those in ``may_be_scalar``, whose one element stands for all. ``on_memrefs``:
+    what the op does to a memref.
     """
 
     build: Callable[[Operation, Settings], Kernel]
     may_be_scalar: frozenset[int] = frozenset()
+    on_memrefs: Pure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,9 @@ class Pure:
 
     ``of_module``: ``build`` gets the compiler, which knows the module, instead of the settings.
     ``raw``: the function gets what the slots hold (integers, unresolved casts) instead of `Value`s, and in a batch
-    values over lanes. Any other function is called lane by lane in a batch, unless ``in_lanes`` makes one that gets the
-    `Value`s of all lanes that run the op. ``reads``: the values that the function gets: the operands, or more for an op
-    that also depends on those of the op around it.
+    values over lanes. Any other function, and each one on memrefs, is called lane by lane in a batch, unless
+    ``in_lanes`` makes one that gets what all lanes that run the op have. ``reads``: the values that the function gets:
+    the operands, or more for an op that also depends on those of the op around it.
     """
 
     build: Callable[[Operation, Any], Function]

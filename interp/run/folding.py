@@ -157,7 +157,7 @@ class Fold:
                 few = self._in_steps(run, Value(first.type, total[wrong]), Value(first.type, terms[:, wrong]), names)
                 codes = codes.copy()
                 codes[wrong] = few.bits
-        elif len(total) <= SCALAR_LANES and self._kernel.scalar is not None:
+        elif len(total) <= SCALAR_LANES and not isinstance(self._number, ty.ComplexType):
             codes = self._by_scalar(total, terms)
         else:
             return None

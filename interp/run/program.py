@@ -98,7 +98,7 @@ class CompiledModule:
         if isinstance(value, Buffer):
             value = value.load()
         if isinstance(type_, ty.MemRefType):
-            type_ = ty.TensorType(value.shape[over_lanes(value) :], type_.element)
+            type_ = ty.TensorType(value.shape[over_lanes(value) :], value.element_type)
         bits = value.bits
         if any(isinstance(a, Value) and np.may_share_memory(a.bits, bits) for a in arguments):
             bits = bits.copy()

@@ -17,7 +17,16 @@ from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
 from halfulp.interp.values.foreign_arrays import as_array
-from halfulp.interp.values.memref_layout import chosen_layout, is_injective, layout_conflict, row_major, spanned
+from halfulp.interp.values.memref_layout import (
+    MapLayout,
+    chosen_layout,
+    is_injective,
+    is_mapped,
+    layout_conflict,
+    map_layout,
+    row_major,
+    spanned,
+)
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
@@ -33,21 +42,29 @@ GAP = Origin("memory", "", "an element of memory between those of a buffer was n
 """The origin of poison in memory from outside."""
 
 
+def vector_shape(element: ty.Type) -> tuple[int, ...]:
+    """Return the shape of an element of memory that is a vector; () for any other."""
+    return element.shape if isinstance(element, ty.VectorType) else ()
+
+
 class Allocation:
     """A piece of memory that any number of buffers view.
 
     bits: the codes of all elements, writable; one-dimensional, except for the axes of one element. poison: None, or the
     ids of the origins in the table ``origins``. open: None, or the mask of unspecified elements. source: the op that
     made it. freed: the op that freed it and its place; None while it can be used. constant: True if it must not be
-    written. There is at least one element, so that the base of an empty buffer lies inside.
+    written. inner: the shape of an element that is a vector, which masks have too; else (). There is at least one
+    element, so that the base of an empty buffer lies inside.
     """
 
-    __slots__ = ("bits", "constant", "freed", "log", "open", "origins", "poison", "source")
+    __slots__ = ("bits", "constant", "freed", "inner", "log", "open", "origins", "poison", "source")
 
     def __init__(self, element: ty.Type, size: int, source: str = CALLER) -> None:
-        if element_width(element.element if isinstance(element, ty.ComplexType) else element) is None:
+        scalable = isinstance(element, ty.VectorType) and any(element.scalable)
+        if element_width(ty.number_type(element)) is None or scalable:
             raise Unsupported(f"memory of elements of type '{element}' is not run")
         dtype, trailing = code_layout(element)
+        self.inner = vector_shape(element)
         self.bits: Codes = np.zeros((max(size, 1), *trailing), dtype)
         self.poison: PoisonIds | None = None
         self.open: npt.NDArray[np.uint8] | None = None
@@ -73,7 +90,7 @@ class Allocation:
     def spoil(self, origin: Origin, origins: Origins) -> None:
         """Make every element poison."""
         self.origins = origins
-        self.poison = np.full(len(self), origins.id_of(origin), np.uint16)
+        self.poison = np.full((len(self), *self.inner), origins.id_of(origin), np.uint16)
 
     def adopted(self, origins: Origins) -> None:
         """Use this table for the origins of poison from now on: the ids of one run have one table."""
@@ -97,7 +114,8 @@ class Buffer:
     ``offset`` and ``strides`` count elements of the ``allocation``; strides may be 0 or negative. ``swizzle``: the rule
     that moves elements and vectors which ops load directly from the result of a hint, or store to it
     (`halfulp.semantics.swizzle`); only for elements that lie one after the other. ``is_view``: True for a part of
-    another buffer.
+    another buffer. ``mapped``: the places of the elements where they are not a sum of strides; ``offset`` and
+    ``strides`` are then those of the array of these places.
 
     `from_numpy` makes a buffer of an array or value; `load` and `numpy` read it. After a run that got it as an argument
     it holds what the program stored. Two runs must not use one buffer at the same time.
@@ -112,9 +130,12 @@ class Buffer:
     strides: tuple[int, ...]
     swizzle: Swizzle | None = None
     is_view: bool = False
+    mapped: MapLayout | None = None
 
     def __post_init__(self) -> None:
         low, high = spanned(self.shape, self.strides, self.offset)
+        if self.mapped is not None:
+            low, high = 0, self.mapped.size
         if low < 0 or high > len(self.allocation):
             raise ValueError(
                 f"the buffer has elements {low} to {high - 1} of memory with only {len(self.allocation)} elements"
@@ -129,8 +150,9 @@ class Buffer:
         ``symbols``: the dynamic numbers of the layout, as for `chosen_layout`. Raises Unsupported for layouts and
         elements that halfulp does not run.
         """
-        strides, offset = chosen_layout(type_, shape, symbols)
-        return cls(type_, Allocation(type_.element, spanned(shape, strides, offset)[1], source), offset, shape, strides)
+        strides, offset, size, mapped = laid_out(type_, shape, symbols)
+        memory = Allocation(type_.element, size, source)
+        return cls(type_, memory, offset, shape, strides, mapped=mapped)
 
     @classmethod
     def from_numpy(
@@ -163,10 +185,18 @@ class Buffer:
     @property
     def is_contiguous(self) -> bool:
         """True where the elements lie one after the other, the last index running fastest."""
-        return self.strides == row_major(self.shape)
+        return self.strides == row_major(self.shape) and self.mapped is None
+
+    def conflict(self, type_: ty.MemRefType) -> str | None:
+        """Say why this is not of a type of the same elements; None where it is."""
+        return layout_conflict(type_, self.shape, self.layout, self.mapped)
+
+    def as_type(self, type_: ty.MemRefType) -> Buffer:
+        """Return the same view of the memory under another type. A swizzle ends there."""
+        return replace(self, type=type_, swizzle=None)
 
     def view(self) -> Codes:
-        """Return the codes as a strided, writable view of the memory."""
+        """Return the codes as a strided, writable view of the memory; of a layout without strides, a copy."""
         return self._strided(self.allocation.bits)
 
     @property
@@ -183,6 +213,8 @@ class Buffer:
         shape = self.shape + memory.shape[1:]
         if 0 in self.shape:
             return np.empty(shape, memory.dtype)
+        if self.mapped is not None:
+            return np.asarray(memory[self.mapped.places])
         element = memory.strides[0]
         strides = tuple([stride * element for stride in self._steps]) + memory.strides[1:]
         # NumPy checks once more that all of it lies inside.
@@ -190,9 +222,20 @@ class Buffer:
 
     def places(self) -> npt.NDArray[np.int64]:
         """Return the place of each element in memory, in elements."""
+        if self.mapped is not None:
+            return self.mapped.places
         places = np.array(self._start, np.int64)
         for size, stride in zip(self.shape, self._steps, strict=True):
             places = places[..., np.newaxis] + np.arange(size, dtype=np.int64) * stride
+        return places
+
+    def places_at(self, indices: Sequence[Any]) -> npt.NDArray[np.int64]:
+        """Return the places of elements. An index along each dimension is a number, or an array of numbers inside."""
+        if self.mapped is not None:
+            return np.asarray(self.mapped.places[tuple(indices)])
+        places = np.asarray(self._start, np.int64)
+        for index, stride in zip(indices, self._steps, strict=True):
+            places = places + index * stride
         return places
 
     def part(
@@ -211,29 +254,27 @@ class Buffer:
         memory = self._alive()
         if origins is not None and memory.origins is not origins:
             memory.adopted(origins)
-        type = ty.TensorType(self.shape, self.type.element) if type is None else type
-        poison = _masked(memory.poison, self._strided)
+        type = ty.contents_type(self.type, self.shape) if type is None else type
+        poison = _masked(memory, memory.poison, self._strided)
         return Value(
             type,
             self.view().copy(),
             poison,
-            _masked(memory.open, self._strided),
+            _masked(memory, memory.open, self._strided),
             None if poison is None else memory.origins,
         )
 
     def first(self, count: int) -> Value:
         """Return a copy of the first elements in row-major order, at most ``count``, as a tensor of rank 1."""
         numbers = np.unravel_index(np.arange(min(count, prod(self.shape))), self.shape)
-        where = np.full(len(numbers[0]) if numbers else 1, self._start, np.int64)
-        for number, stride in zip(numbers, self._steps, strict=True):
-            where += number * stride
+        where = np.atleast_1d(self.places_at(numbers))
         memory = self._alive()
-        return load_at(memory, where, ty.TensorType((len(where),), self.type.element), memory.origins or Origins())
+        return load_at(memory, where, ty.contents_type(self.type, (len(where),)), memory.origins or Origins())
 
     def poisoned(self) -> int:
         """Count the elements that are poison."""
-        poison = self._alive().poison
-        found = _masked(poison, self._strided)
+        memory = self._alive()
+        found = _masked(memory, memory.poison, self._strided)
         return 0 if found is None else int(np.count_nonzero(found))
 
     def numpy(self, *, poison: float | str = "raise", signed: bool | None = None) -> npt.NDArray[Any]:
@@ -266,17 +307,18 @@ class Buffer:
 
         Raises TypeMismatch for another shape or element type, UndefinedBehavior if the memory was freed.
         """
+        held = ty.contents_type(self.type, self.shape)
         value = value.load() if isinstance(value, Buffer) else value
         if not isinstance(value, Value):
             value = _values_of(value, ty.MemRefType(self.shape, self.type.element), "what is stored")
-        if value.shape != self.shape:
+        if value.shape != held.shape:
             raise TypeMismatch(
                 f"a value of shape {spell_shape(value.shape)} does not fit a buffer of shape {spell_shape(self.shape)}"
             )
-        if value.element_type != self.type.element:
+        if value.element_type != held.element:
             raise TypeMismatch(f"elements of type '{value.element_type}' do not fit a buffer of '{self.type.element}'")
         memory = self._alive()
-        if not is_injective(self.shape, self.strides):
+        if self.mapped is not None or not is_injective(self.shape, self.strides):
             store_at(memory, self.places(), value, origins)
             return
 
@@ -300,7 +342,7 @@ def _loaded(given: Any) -> Any:
     return type(given)(map(_loaded, given)) if type(given) in (list, tuple) else given
 
 
-def _masked(mask: Any, taken: Any) -> Any:
+def _masked(memory: Allocation, mask: Any, taken: Any) -> Any:
     """Copy part of a mask; None where nothing in it is set. Where a mask has a row of bytes for each element, they are
     joined.
     """
@@ -309,7 +351,7 @@ def _masked(mask: Any, taken: Any) -> Any:
     part = taken(mask)
     if not part.any():
         return None
-    if mask.ndim == 1:
+    if mask.ndim == 1 + len(memory.inner):
         return part.copy()
     return np.asarray(part.max(-1) if mask.dtype == np.uint16 else np.bitwise_or.reduce(part, -1))
 
@@ -322,7 +364,7 @@ def load_at(memory: Allocation, places: npt.NDArray[np.int64], type_: ty.Type, o
     def taken(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.asarray(array.take(places, 0))  # a copy, also of one element of several words
 
-    poison, open_ = _masked(memory.poison, taken), _masked(memory.open, taken)
+    poison, open_ = _masked(memory, memory.poison, taken), _masked(memory, memory.open, taken)
     return Value(type_, taken(memory.bits), poison, open_, None if poison is None else origins)
 
 
@@ -371,7 +413,7 @@ def _write(memory: Allocation, value: Value, view: View, index: Any, origins: Or
 def _changes(memory: Allocation, value: Value, ids: PoisonIds | None, view: View, index: Any) -> npt.NDArray[np.bool_]:
     """Return the elements whose bits change, or that are poison only before or only after."""
     different = np.asarray(view(memory.bits)[index] != value.bits)
-    different = different.reshape((*value.shape, -1)).any(-1)
+    different = np.asarray(different.reshape((*value.shape, -1)).any(-1))
     before = False if memory.poison is None else view(memory.poison)[index] != 0
     before = before if np.ndim(before) <= len(value.shape) else np.asarray(before).any(-1)
     return np.asarray(different | (before != (False if ids is None else ids != 0)))
@@ -380,8 +422,9 @@ def _changes(memory: Allocation, value: Value, ids: PoisonIds | None, view: View
 def _with_mask(memory: Allocation, mask: Any, part: Any, dtype: type, view: View, index: Any) -> Any:
     if part is None and mask is None:
         return None
-    mask = np.zeros(len(memory), dtype) if mask is None else mask
-    view(mask)[index] = 0 if part is None else part if mask.ndim == 1 else part[..., np.newaxis]
+    mask = np.zeros((len(memory), *memory.inner), dtype) if mask is None else mask
+    rows = mask.ndim > 1 + len(memory.inner)
+    view(mask)[index] = 0 if part is None else part[..., np.newaxis] if rows else part
     return mask
 
 
@@ -397,18 +440,32 @@ def _shape_of(data: Any, element: ty.Type) -> tuple[int, ...]:
     return array.shape[: array.ndim - trailing]
 
 
+def laid_out(
+    type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int] = ()
+) -> tuple[tuple[int, ...], int, int, MapLayout | None]:
+    """Choose the layout of new memory of a type: the strides, the offset, the size, and the map where there is one.
+
+    The parameters and errors are those of `chosen_layout`.
+    """
+    if is_mapped(type_):
+        mapped = map_layout(type_, shape, symbols)
+        return row_major(shape), 0, mapped.size, mapped
+    strides, offset = chosen_layout(type_, shape, symbols)
+    return strides, offset, spanned(shape, strides, offset)[1], None
+
+
 def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_BYTES) -> Buffer:
     """Make a buffer of a type with a copy of an array or value; ``what`` names it in errors.
 
     Raises TypeMismatch, Unsupported, LimitExceeded.
     """
     value = _values_of(data, type_, what)
+    shape = value.shape[: len(value.shape) - len(vector_shape(type_.element))]
     try:
-        strides, offset = chosen_layout(type_, value.shape)
+        strides, offset, high, mapped = laid_out(type_, shape)
     except HalfulpError as error:
         error.message = f"{what}: {error.message}"
         raise
-    _, high = spanned(value.shape, strides, offset)
     dtype, trailing = code_layout(type_.element)
     size = high * prod(trailing) * dtype.itemsize
     if size > max(max_bytes, value.bits.nbytes):
@@ -417,11 +474,11 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
             hint="raise the limit with max_bytes (--max-bytes)",
         )
     memory = Allocation(type_.element, high)
-    if len(memory) > prod(value.shape):
+    if len(memory) > prod(shape):
         memory.spoil(GAP, Origins())
-    buffer = Buffer(type_, memory, offset, value.shape, strides)
+    buffer = Buffer(type_, memory, offset, shape, strides, mapped=mapped)
     buffer.store(value)
-    if not is_injective(value.shape, strides) and buffer.load(value.type) != value:
+    if (mapped is not None or not is_injective(shape, strides)) and buffer.load(value.type) != value:
         raise TypeMismatch(
             f"{what}: '{type_}' puts several elements at one place, but the elements given for it differ"
         )
@@ -430,16 +487,16 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
 
 def _values_of(data: Any, type_: ty.MemRefType, what: str) -> Value:
     """Return data for a memref as a tensor, or as the value that it is."""
-    tensor = ty.TensorType(type_.shape, type_.element)
+    tensor = ty.contents_type(type_)
     if not isinstance(data, Value):
-        number = type_.shape == () and isinstance(data, bool | int | float)
+        number = tensor.shape == () and isinstance(data, bool | int | float)
         try:
             return to_value(data, type_.element if number else tensor, what)
         except HalfulpError as error:
             error.message = error.message.replace(f"'{tensor}'", f"'{type_}'")
             raise
     conflict = shape_conflict(tensor, data.shape)
-    if data.element_type != type_.element:
+    if data.element_type != tensor.element:
         raise TypeMismatch(f"{what}: expected '{type_}', got '{data.type}'")
     if conflict:
         raise TypeMismatch(f"{what}: a value of shape {spell_shape(data.shape)} is not of type '{type_}'")
@@ -469,7 +526,7 @@ def to_argument(
 def _given(buffer: Buffer, type_: ty.MemRefType, what: str) -> Buffer:
     if buffer.type.element != type_.element or buffer.type.memory_space not in (None, type_.memory_space):
         raise TypeMismatch(f"{what}: expected '{type_}', got a buffer of type '{buffer.type}'")
-    conflict = layout_conflict(type_, buffer.shape, buffer.layout)
+    conflict = buffer.conflict(type_)
     if conflict:
         raise TypeMismatch(f"{what}: {conflict}")
     return buffer if buffer.type == type_ else replace(buffer, type=type_)

@@ -29,10 +29,15 @@ _WIDEST = 1 << 8
 
 @lru_cache(maxsize=1024)
 def code_layout(element: ty.Type) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """Return the storage dtype of an element type's codes and the trailing axes of one element."""
+    """Return the storage dtype of an element type's codes and the trailing axes of one element. In memory an element
+    may be a vector.
+    """
     if isinstance(element, ty.ComplexType):
         dtype, limbs = code_layout(element.element)
         return dtype, (2, *limbs)
+    if isinstance(element, ty.VectorType) and not any(element.scalable):
+        dtype, limbs = code_layout(element.element)
+        return dtype, (*element.shape, *limbs)
     width = ty.element_width(element)
     if width is None:
         return np.dtype(object), ()

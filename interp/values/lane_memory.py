@@ -27,7 +27,7 @@ class LaneHeap(Allocation):
     def __init__(self, element: ty.Type, origins: Origins) -> None:
         super().__init__(element, 1, "a batch")
         self.origins = origins
-        self.poison = np.zeros(1, np.uint16)
+        self.poison = np.zeros((1, *self.inner), np.uint16)
         self._used = 0
         self._spare: dict[int, list[int]] = {}
         # By the first place of a piece: what freed it, and what made it, as numbers of texts.
@@ -117,6 +117,8 @@ class LanePart(Allocation):
     def __init__(self, heap: LaneHeap, begin: int, end: int, blocks: tuple[Block, ...]) -> None:
         self.heap = heap
         self.blocks = blocks
+        self.inner = heap.inner
+        self.log = None
         self.begin = begin
         self.end = end
         self.bits = heap.bits[begin:end]
@@ -141,7 +143,7 @@ class LanePart(Allocation):
     def open(self, mask: Any) -> None:
         if mask is not None:
             if self.heap.open is None:
-                self.heap.open = np.zeros(len(self.heap), np.uint8)
+                self.heap.open = np.zeros((len(self.heap), *self.inner), np.uint8)
             self.heap.open[self.begin : self.end] = mask
 
     @property
@@ -246,7 +248,7 @@ class LaneBuffer:
 
     def load(self, type: ty.Type | None = None, origins: Origins | None = None) -> Value:
         """Return a copy of the elements over lanes, as a tensor or as a value of ``type``."""
-        type = ty.TensorType(self.shape, self.type.element) if type is None else type
+        type = ty.contents_type(self.type, self.shape) if type is None else type
         known = origins or self.memory.origins or Origins()
         return load_at(self.memory, self.all_places(), type, known)
 
@@ -257,7 +259,7 @@ class LaneBuffer:
 
 def heap_for(kept: dict[Any, Any], element: ty.Type, origins: Origins) -> LaneHeap:
     """Return the memory for elements of a type, in what a batch keeps."""
-    key = ("heap", *code_layout(element))
+    key = "heap", *code_layout(element), isinstance(element, ty.VectorType)
     heap = kept.get(key)
     if heap is None:
         heap = kept[key] = LaneHeap(element, origins)
@@ -308,10 +310,12 @@ def together(
 def _part_of(buffer: Buffer, heap: LaneHeap) -> LanePart:
     """Return the memory of a buffer as that of a lane."""
     memory = buffer.allocation
+    if buffer.mapped is not None:
+        raise Unsupported(f"in a batch, memory has no layout as '{buffer.mapped.map}', which is not a sum of strides")
     if isinstance(memory, LanePart) and memory.heap is heap:
         return memory
     if isinstance(memory.root, LanePart):
-        raise Unsupported("in a batch, bytes are not seen as elements of another type")
+        raise Unsupported("in a batch, memory is not seen as elements of another type")
     block = heap.take(1, len(memory), memory.source)
     begin = int(block.begins[0])
     part = LanePart(heap, begin, begin + block.size, (block,))

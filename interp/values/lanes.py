@@ -52,7 +52,7 @@ def taken(value: Any, positions: Positions | int) -> Any:
     if poison is not None and not poison.any():
         poison = None
     open_ = None if value.open is None else value.open[positions]
-    bits = value.bits[positions] if isinstance(positions, int) else value.bits.take(positions, 0)
+    bits = value.bits[positions, ...] if isinstance(positions, int) else value.bits.take(positions, 0)
     return Value(value.type, bits, poison, open_, None if poison is None else value.origins)
 
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
 
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import linear
+from halfulp.interp.ir.affine_expressions import evaluated, linear
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 
 Strides = tuple[tuple[int | None, ...], int | None]
@@ -130,12 +135,57 @@ def chosen_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequenc
     return tuple(dense), offset
 
 
-def layout_conflict(type_: ty.MemRefType, shape: tuple[int, ...], layout: Layout) -> str | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class MapLayout:
+    """A layout that is not a sum of strides: a map with the values of its symbols, and the ``places`` of all elements.
+
+    The results of the map are the indices of an array whose elements lie one after the other, the last index running
+    fastest. It is just large enough for them, and has ``size`` elements.
+    """
+
+    map: at.AffineMapAttr
+    symbols: tuple[int, ...]
+    places: npt.NDArray[np.int64]
+    size: int
+
+
+def is_mapped(type_: ty.Type) -> bool:
+    """Tell whether a type is a memref whose layout is not a sum of strides."""
+    return isinstance(type_, ty.MemRefType) and type_.shape is not None and strides_and_offset(type_) is None
+
+
+def map_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int] = ()) -> MapLayout:
+    """Return the places of the elements of a type whose layout is not a sum of strides.
+
+    ``symbols``: the values of the map's symbols. Raises Unsupported where they are not known, and TypeMismatch for
+    elements below the start of memory, and for a division by a number that is not positive.
+    """
+    map_ = type_.layout
+    assert isinstance(map_, at.AffineMapAttr)
+    if len(symbols) != map_.symbols:
+        raise Unsupported(f"the symbols of the layout '{map_}' are not known")
+    if any(symbol <= 0 for symbol in symbols):
+        raise TypeMismatch(f"the symbols {list(symbols)} of the layout '{map_}' are not positive")
+    indices = np.indices(shape, np.int64)
+    rows = [np.broadcast_to(evaluated(result, list(indices), symbols), shape) for result in map_.results]
+    lowest = min((int(row.min()) for row in rows if row.size), default=0)
+    if lowest < 0:
+        raise TypeMismatch(
+            f"elements of '{type_}' of shape {list(shape)} would begin {-lowest} elements before their memory"
+        )
+    sizes = [int(row.max()) + 1 if row.size else 0 for row in rows]
+    places = np.zeros(shape, np.int64)
+    for row, stride in zip(rows, row_major(sizes), strict=True):
+        places = places + row * stride
+    return MapLayout(map_, tuple(symbols), places, prod(sizes))
+
+
+def layout_conflict(
+    type_: ty.MemRefType, shape: tuple[int, ...], layout: Layout, mapped: MapLayout | None = None
+) -> str | None:
     """Say why a buffer of this shape and layout is not of a type of the same elements; None where it is.
 
-    The text names both numbers.
-
-    Raises Unsupported for a layout that is not a sum of strides.
+    The text names both numbers. ``mapped``: the layout where it is not a sum of strides.
     """
     if type_.shape is None:
         return None
@@ -144,6 +194,10 @@ def layout_conflict(type_: ty.MemRefType, shape: tuple[int, ...], layout: Layout
     for axis, (size, wanted) in enumerate(zip(shape, type_.shape, strict=True)):
         if wanted is not None and size != wanted:
             return f"dimension {axis} has size {size}, but '{type_}' has {wanted}"
+    if mapped is not None or is_mapped(type_):
+        fits = mapped is not None and mapped.map == type_.layout
+        given = "strides" if mapped is None else f"'{mapped.map}'"
+        return None if fits else f"the layout of '{type_}' is another one than that of the memref, {given}"
     strides, offset = expected_layout(type_, shape)
     for axis, (stride, wanted) in enumerate(zip(layout[0], strides, strict=True)):
         if wanted is not None and stride != wanted:

@@ -15,7 +15,7 @@ from halfulp.interp.dialects.affine.inline_maps import inline_group, read_groups
 from halfulp.interp.dialects.affine.loops import results_of
 from halfulp.interp.dialects.affine.symbols import misused
 from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND, COMBINING
-from halfulp.interp.dialects.boxes import Bounds, over_box
+from halfulp.interp.dialects.boxes import Bounds, checked_ranges, over_box
 from halfulp.interp.dialects.combining import arith_step, neutral
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr, IntegerAttr
@@ -211,8 +211,8 @@ def verify_yield(op: Operation) -> str | None:
 # --- evaluation -------------------------------------------------------------------------------------------------------
 
 
-def _bounds_of(op: Operation, compiler: Compiler) -> Bounds:
-    """Return the function from slots to the values of the induction variables."""
+def _box(op: Operation, compiler: Compiler) -> Bounds:
+    """Return the bounds of the box."""
     sides = []
     first = 0
     for which in ("lower", "upper"):
@@ -230,7 +230,7 @@ def _bounds_of(op: Operation, compiler: Compiler) -> Bounds:
         for values, groups, choose in sides:
             given = iter(values(slots))
             bounds.append([choose([next(given) for _ in range(size)]) for size in groups])
-        return list(map(range, *bounds, steps))
+        return checked_ranges(op, bounds[0], bounds[1], steps)
 
     return ranges
 
@@ -255,4 +255,4 @@ def evaluate(op: Operation, compiler: Compiler) -> Action:
             steps.append(general_step(step.run, op, (slot, source), (slot,), [value, value]))
         return tuple(steps)
 
-    return over_box(op, compiler, _bounds_of(op, compiler), (begin,), combine, results)
+    return over_box(op, compiler, _box(op, compiler), (begin,), combine)

@@ -16,6 +16,7 @@ from halfulp.interp.declare.declarations import Dialect, OpDefinition, Property,
 from halfulp.interp.declare.type_rules import TypeRule, derived_type, same_type, type_of_property
 from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.dialects.arith.forms import SELECT
+from halfulp.interp.dialects.arith.memrefs import RECAST
 from halfulp.interp.dialects.elementwise import (
     bool_like,
     element_of,
@@ -214,7 +215,7 @@ def _cast(
     group: str = "",
     properties: tuple[Property, ...] = (),
     since: Schema = Schema.MLIR22,
-    evaluate: Any = None,
+    on_memrefs: Pure | None = None,
 ) -> OpDefinition:
     """Declare a cast ``$in : type to type``. ``allowed`` tells which element types go together."""
 
@@ -230,7 +231,7 @@ def _cast(
         traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_SHAPE),
         type_rules=(_SAME_DIMENSIONS,),
         verify=verify,
-        evaluate=evaluate or Elementwise(build),
+        evaluate=Elementwise(build, on_memrefs=on_memrefs),
         since=since,
     )
 
@@ -521,8 +522,22 @@ def _bitcast(op: Operation, settings: Settings) -> Kernel:
     return casts.bitcast()
 
 
-_cast("bitcast", c.BITCASTABLE, c.BITCASTABLE, _bitcast, lambda source, target: _width(source) == _width(target))
-_cast("index_cast", c.INDEX_CASTABLE, c.INDEX_CASTABLE, _integer_cast(integer.index_cast), _one_is_index)
+_cast(
+    "bitcast",
+    c.BITCASTABLE,
+    c.BITCASTABLE,
+    _bitcast,
+    lambda source, target: _width(source) == _width(target),
+    on_memrefs=RECAST,
+)
+_cast(
+    "index_cast",
+    c.INDEX_CASTABLE,
+    c.INDEX_CASTABLE,
+    _integer_cast(integer.index_cast),
+    _one_is_index,
+    on_memrefs=RECAST,
+)
 _cast(
     "index_castui",
     c.INDEX_CASTABLE,
@@ -531,6 +546,7 @@ _cast(
     _one_is_index,
     "(`nneg` $nonNeg^)? ",
     (_NNEG,),
+    on_memrefs=RECAST,
 )
 
 # --- scaling ----------------------------------------------------------------------------------------------------------

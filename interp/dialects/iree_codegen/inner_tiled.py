@@ -164,7 +164,7 @@ def _read(op: Operation, number: int, operand: Any, run: Run) -> Value:
 def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
     """Raise Unsupported where elements of the output share memory with each other, or with the inputs."""
     written = output.places()
-    if not is_injective(output.shape, output.strides):
+    if output.mapped is not None or not is_injective(output.shape, output.strides):
         raise Unsupported("elements of the output lie at the same place in memory")
     for number, operand in enumerate(inputs):
         if not isinstance(operand, Buffer) or operand.allocation is not output.allocation:

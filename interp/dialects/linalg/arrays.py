@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.interp.dialects.linalg.body import Body, Part, Step, Values
+from halfulp.interp.dialects.linalg.scalars import LANES, Scalars, columns
 from halfulp.interp.dialects.linalg.space import Block, Space, View, blocks, sizes_of
 from halfulp.interp.dialects.linalg.structure import Structure
 from halfulp.interp.ir import types as ty
@@ -32,6 +33,10 @@ from halfulp.interp.values.value import Value
 
 WHOLE = 1 << 22  # points up to which a space without reductions is one block
 AT_ONCE = 1 << 20  # points of a block of a space with reductions
+USUAL = 1 << 6
+"""The bytes of the values of one point, up to which blocks have this size."""
+MOST_DIMENSIONS = 60
+"""NumPy's limit of 64 axes, less those over lanes and of one element."""
 STEP_POINTS = 1 << 10
 """The points of an op in a body that count as one step of the run."""
 
@@ -51,6 +56,8 @@ class Plan(NamedTuple):
 def plan_of(structure: Structure) -> Plan | None:
     """Return the plan for running an op on arrays; None where its inits are written in another way."""
     rank = len(structure.iterators)
+    if rank > MOST_DIMENSIONS:
+        return None
     missing: set[int] = set()
     full = []
     for map_ in structure.maps[len(structure.inputs) :]:
@@ -81,6 +88,9 @@ class OnArrays:
         self._reduced = [number for number, full in zip(self._inits, plan.full, strict=True) if not full]
         self.body = Body(op, structure, self._reduced, compiler)
         self._fold = self._simple_fold()
+        written = [number for number, full in zip(self.body.yields, plan.full, strict=True) if full]
+        alone = self.body.dependent.isdisjoint(written)
+        self._scalars = Scalars.of(self.body, inputs) if alone and not self._settings.track_open else None
         self._elements = [argument.type for argument in structure.block.arguments]
 
     def _simple_fold(self) -> Fold | None:
@@ -154,10 +164,13 @@ class _Execution:
         reduced = [sizes[d] for d in plan.reductions]
         outs = [_Out(self, number) for number in self._inits]
         fold = self._compiled._fold
+        # Larger elements, or more values at a time, make smaller blocks.
+        lanes *= max(1, self._body.weight // USUAL)
         if not plan.reductions:
             most, along = WHOLE // lanes, 1
         elif fold is not None and fold.needs_all:
             along = max(1, prod(reduced))
+            check_allocation(self._compiled._elements[-1], (along,), self._run.settings)
             most = AT_ONCE // along // lanes
         else:
             most = AT_ONCE // lanes
@@ -217,7 +230,9 @@ class _Execution:
             if fold is not None:
                 (number,) = compiled._reduced
                 totals[number] = self._folded(fold, totals[number], values, block, ranges)
-                self._putbroadcast(outs, values, whole)
+                self._put_full(outs, values, whole)
+            elif self._in_scalars(totals, values, block, ranges):
+                self._put_full(outs, values, whole)
             else:
                 self._in_steps(totals, values, block, ranges, outs)
             # The next ones can take this memory.
@@ -244,10 +259,42 @@ class _Execution:
 
         return fold(self._run, broadcast(total, lanes + shape), rows, named)
 
-    def _putbroadcast(self, outs: Sequence[_Out], values: Values, whole: Block) -> None:
+    def _put_full(self, outs: Sequence[_Out], values: Values, whole: Block) -> None:
         for out, number, full in zip(outs, self._body.yields, self._plan.full, strict=True):
             if full:
                 out.put(whole, self._value(values, number))
+
+    def _in_scalars(self, totals: Values, values: Values, block: Block, ranges: Block) -> bool:
+        """Combine the accumulators of few lanes on integers. Returns False, with nothing done, where that cannot be."""
+        scalars, space, body = self._compiled._scalars, self._space, self._body
+        shape = (space.lanes,) * space.lead + tuple([range_.stop - range_.start for range_ in block])
+        lanes = prod(shape)
+        if scalars is None or lanes > LANES:
+            return False
+        counts = [range_.stop - range_.start for range_ in ranges]
+        reduced = self._compiled._reduced
+        wanted = {number for step in body.bound for number in step.operands}
+        wanted |= {body.yields[number - self._inits.start] for number in reduced}
+        rows = {number: values[number] for number in sorted(wanted - body.dependent)}
+        first = {number: totals[number] for number in reduced}
+        if any(value is None or value.poison is not None for value in (*rows.values(), *first.values())):
+            return False
+        codes = {number: columns(_as_rows(value, counts, space.lead, shape), lanes) for number, value in rows.items()}
+        start = {number: broadcast(value, shape).bits.reshape(-1).tolist() for number, value in first.items()}
+        results = [
+            scalars.run(
+                {number: each[lane] for number, each in start.items()},
+                {number: each[lane] for number, each in codes.items()},
+                prod(counts),
+            )
+            for lane in range(lanes)
+        ]
+        if None in results:
+            return False
+        for number, value in first.items():
+            ends = [result[number] for result in results if result is not None]
+            totals[number] = Value(value.type, np.array(ends, value.bits.dtype).reshape(shape))
+        return True
 
     def _in_steps(self, totals: Values, values: Values, block: Block, ranges: Block, outs: Sequence[_Out]) -> None:
         """Combine the accumulators with one point after the other, by all ops that depend on them."""

@@ -18,9 +18,9 @@ from halfulp.interp.ir.operations import Block, Operation, SSAValue
 INTEGER, FLOAT, BOOL, COMPLEX = KINDS = "integer", "float", "bool", "complex"
 
 
-def _extreme(name: str, sign: str) -> Mapping[str, str]:
-    """Return the ops of a maximum or minimum. As in MLIR, that of a complex number is an op that rejects it."""
-    return {**dict.fromkeys(KINDS, f"arith.{name}{sign}i"), FLOAT: f"arith.{name}imumf"}
+def _extreme(name: str) -> Mapping[str, str]:
+    """Return the ops of a signed maximum or minimum. As in MLIR, that of a complex number is an op that rejects it."""
+    return {**dict.fromkeys(KINDS, f"arith.{name}si"), FLOAT: f"arith.{name}imumf"}
 
 
 BINARY: Mapping[str, Mapping[str, str]] = {
@@ -29,15 +29,19 @@ BINARY: Mapping[str, Mapping[str, str]] = {
     "mul": {FLOAT: "arith.mulf", INTEGER: "arith.muli", BOOL: "arith.andi", COMPLEX: "complex.mul"},
     "div": {FLOAT: "arith.divf", INTEGER: "arith.divsi", COMPLEX: "complex.div"},
     "div_unsigned": {INTEGER: "arith.divui"},
-    "max_signed": _extreme("max", "s"),
-    "min_signed": _extreme("min", "s"),
-    "max_unsigned": _extreme("max", "u"),
-    "min_unsigned": _extreme("min", "u"),
+    "max_signed": _extreme("max"),
+    "min_signed": _extreme("min"),
+    "max_unsigned": {INTEGER: "arith.maxui"},
+    "min_unsigned": {INTEGER: "arith.minui"},
     "powf": dict.fromkeys(KINDS, "math.powf"),
 }
 """The op of a function of two operands, by the kind of their type."""
 
-_MISSING = {"sub": "sub with bools", "div": "div with bools", "div_unsigned": "unsigned div not on uint"}
+_MISSING = {
+    "sub": "sub with bools",
+    "div": "div with bools",
+    **{f"{name}_unsigned": f"unsigned {name} not on uint" for name in ("div", "max", "min")},
+}
 
 UNARY: Mapping[str, str] = {
     "exp": "math.exp",
@@ -105,8 +109,22 @@ class Formula:
 
     def cast(self, value: SSAValue, type_: ty.Type, unsigned: bool = False) -> SSAValue:
         """Append the conversion of a scalar. A scalar that MLIR cannot convert stays as it is."""
+        if isinstance(type_, ty.ComplexType) and type_ != value.type:
+            return self._complex(value, type_.element, unsigned)
         name = _cast(value.type, type_, unsigned)
         return value if name is None else self.op(name, [value], type_)
+
+    def _complex(self, value: SSAValue, element: ty.Type, unsigned: bool) -> SSAValue:
+        """Append the conversion to a complex number."""
+        source = value.type
+        if isinstance(source, ty.ComplexType):
+            parts = [self.op(f"complex.{name}", [value], source.element) for name in ("re", "im")]
+            parts = [self.cast(part, element) for part in parts]
+        else:
+            real = self.cast(value, element, unsigned)
+            assert isinstance(element, ty.FloatType)
+            parts = [real, self.constant(at.FloatAttr(0, element), element)]
+        return self.op("complex.create", parts, ty.ComplexType(element))
 
     def binary(self, function: str, left: SSAValue, right: SSAValue) -> SSAValue:
         """Append a function of two operands of one kind. Raises Unbuildable."""
@@ -165,6 +183,11 @@ def multiply_and_add(f: Formula, unsigned: bool) -> None:
     """Write out + a * b, after conversions to the type of out."""
     a, b = (f.cast(value, f.out.type, unsigned) for value in f.arguments[:2])
     f.yields(f.binary("add", f.out, f.binary("mul", a, b)))
+
+
+def signed_multiply_and_add(f: Formula, unsigned: bool) -> None:
+    """Write out + a * b with signed conversions: MLIR's linalg.batch_reduce_matmul does not look at its cast."""
+    multiply_and_add(f, unsigned=False)
 
 
 def quantized_multiply_and_add(f: Formula, unsigned: bool) -> None:
@@ -268,3 +291,8 @@ ELEMENTWISE_KINDS: Mapping[str, Body] = {
     "select": select,
 }
 """The bodies of linalg.elementwise, by its kind."""
+
+
+def inputs_of_kind(kind: str) -> int:
+    """Return the number of inputs of linalg.elementwise of a kind."""
+    return 3 if kind == "select" else 2 if kind in BINARY else 1

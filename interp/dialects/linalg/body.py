@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.run.points import Points, PointwiseStep, broadcast
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import lift
-from halfulp.interp.values.element_layout import spell_shape
+from halfulp.interp.values.element_layout import code_layout, spell_shape
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.poisoning import first_place
 from halfulp.interp.values.value import Value
@@ -99,6 +100,7 @@ class Body:
         needed = {number for step in bound for number in step.operands}
         self.free = _with_deaths(free, kept | needed)
         self.bound = _with_deaths(bound, kept)
+        self.weight = _weight((*self.free, *self.bound), block.arguments)
         self.used = frozenset(number for step in (*free, *bound) for number in step.operands) | set(self.yields)
 
     def _number(self, value: SSAValue) -> int:
@@ -139,6 +141,24 @@ def _with_deaths(steps: Sequence[Step], kept: set[int]) -> list[Step]:
         seen.update(dying)
         found.append(step._replace(dying=tuple(dying)))
     return found[::-1]
+
+
+def _weight(steps: Sequence[Step], arguments: Sequence[SSAValue]) -> int:
+    """Return the bytes of all values of one point that exist at the same time, at most."""
+    held = most = sum(_bytes(argument.type) for argument in arguments)
+    sizes: dict[int, int] = {}
+    for step in steps:
+        for number, result in zip(step.results, step.op.results, strict=True):
+            sizes[number] = _bytes(result.type)
+            held += sizes[number]
+        most = max(most, held)
+        held -= sum(sizes.get(number, 0) for number in step.dying)
+    return most
+
+
+def _bytes(type_: ty.Type) -> int:
+    dtype, trailing = code_layout(ty.element_type(type_))
+    return dtype.itemsize * prod(trailing)
 
 
 def _elementwise(step: PointwiseStep, operands: tuple[int, ...]) -> Compute:

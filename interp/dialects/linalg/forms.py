@@ -13,7 +13,7 @@ from halfulp.interp.declare.declarations import AttributeConstraint, CustomForm,
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
 from halfulp.interp.dialects.linalg.bodies import Unbuildable
 from halfulp.interp.dialects.linalg.structure import inputs_and_inits, type_in_body
-from halfulp.interp.ir.attributes import ArrayAttr, DenseArrayAttr, DictionaryAttr, StringAttr
+from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseArrayAttr, DictionaryAttr, StringAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
@@ -27,7 +27,8 @@ Body = Callable[[OpParser, Operation, Block], None]
 MEMOIZED = "linalg.memoized_indexing_maps"
 """The attribute in which MLIR keeps the maps of a named op with fixed loops. It is not printed."""
 
-_SHOWN = ("doc", "indexing_maps", "iterator_types", "library_call")
+_MAPS = "indexing_maps"
+_SHOWN = ("doc", _MAPS, "iterator_types", "library_call")
 """The properties of linalg.generic that stand in front; all others stand after ``attrs =``."""
 
 
@@ -184,6 +185,7 @@ def _as_string(iterator: Attribute) -> Attribute:
 # --- named ops --------------------------------------------------------------------------------------------------------
 
 
+Count = Callable[[Mapping[str, Attribute]], int]
 Defaults = Callable[[Operation], Attribute | None]
 """Gives the maps of an op whose text does not write any."""
 
@@ -191,31 +193,44 @@ Defaults = Callable[[Operation], Attribute | None]
 class Leading(NamedTuple):
     """Properties of a named op that stand in front of its operands.
 
-    ``maps``: gives the maps of an op whose text has none; None for an op without that property. ``kind``: the op has a
-    property of that name, which begins the text. ``needed``: the text must have maps.
+    ``maps``: gives the maps of an op whose text has none; None for an op without that property. ``kind``: the
+    enum of the property of that name, which begins the text. ``needed``: the text must have maps.
     """
 
     maps: Defaults | None = None
-    kind: bool = False
+    kind: EnumDefinition | None = None
     needed: bool = False
 
 
 NOTHING = Leading()
 
 
-def named_form(body: Body, arguments: int | None, leading: Leading = NOTHING) -> CustomForm:
-    """Return the form of a named op whose region follows from its operands. ``arguments``: how many its body has, if
-    that is fixed.
+def named_form(body: Body, arguments: int | Count, leading: Leading = NOTHING) -> CustomForm:
+    """Return the form of a named op whose region follows from its operands. ``arguments``: how many its body has, or a
+    function of the properties that stand in front.
     """
 
     def read_leading(p: OpParser, definition: OpDefinition) -> dict[str, Attribute]:
-        properties = {}
-        for name, present in (("kind", leading.kind), ("indexing_maps", leading.maps is not None)):
-            if present and p.take(name):
-                p.expect("=")
-                properties[name] = p.attribute()
-            elif name == "indexing_maps" and leading.needed:
-                p.error(f"custom op '{definition.name}' expected 'indexing_maps' attribute", p.pos)
+        properties: dict[str, Attribute] = {}
+        if leading.kind is not None:
+            if not p.take("kind"):
+                p.error(f"custom op '{definition.name}' expected 'kind'")
+            p.expect("=")
+            kind = p.attribute()
+            if not isinstance(kind, EnumAttr) or kind.definition is not leading.kind:
+                word = leading.kind.name.rpartition("::")[2]
+                p.error(f"custom op '{definition.name}' expected {word} attribute")
+            properties["kind"] = kind
+        if leading.maps is not None and p.take(_MAPS):
+            p.expect("=")
+            maps = p.attribute()
+            if not isinstance(maps, ArrayAttr):
+                p.error(f"custom op '{definition.name}' invalid kind of attribute specified", p.pos - 1)
+            if not all(isinstance(map_, AffineMapAttr) for map_ in maps.elements):
+                p.error(f"custom op '{definition.name}' element of {_MAPS} array is not an affine_map")
+            properties[_MAPS] = maps
+        elif leading.needed:
+            p.error(f"custom op '{definition.name}' expected '{_MAPS}' attribute")
         return properties
 
     def parser(definition: OpDefinition) -> CustomParse:
@@ -228,12 +243,16 @@ def named_form(body: Body, arguments: int | None, leading: Leading = NOTHING) ->
             _check_inherent(p, definition, parts.attributes, begin)
             results = read_results(p)
             operands = (*parts.inputs, *parts.inits)
-            if arguments is not None and len(operands) != arguments:
+            wanted = arguments if isinstance(arguments, int) else arguments(written)
+            if len(operands) != wanted:
                 p.error(
                     f"custom op '{definition.name}' [parseNamedStructuredOpRegion] ods-gen generated region expects "
-                    f"{arguments} args, got {len(operands)}",
+                    f"{wanted} args, got {len(operands)}",
                     p.pos,
                 )
+            if leading.maps is not None and _MAPS in parts.attributes:
+                twice = f"attribute '{_MAPS}' occurs more than once in the attribute list"
+                p.error(f"custom op '{definition.name}' {twice}", at)
             parts.properties |= written
             move_inherent(definition, parts.properties, parts.attributes)
             parts.properties[SEGMENTS] = parts.segments
@@ -249,7 +268,7 @@ def named_form(body: Body, arguments: int | None, leading: Leading = NOTHING) ->
             )
             default = None if leading.maps is None else leading.maps(operation)
             if default is not None:
-                operation.properties.setdefault("indexing_maps", default)
+                operation.properties.setdefault(_MAPS, default)
             # As in MLIR, what the body holds has no location.
             for type in operands:
                 block.add_argument(type_in_body(type))
@@ -264,10 +283,10 @@ def named_form(body: Body, arguments: int | None, leading: Leading = NOTHING) ->
 
     def print_(printer: OpPrinter, operation: Operation) -> str:
         entries = {**operation.attributes, **operation.properties}
-        text = f" kind={printer.attribute(entries['kind'])}" if leading.kind else ""
-        if leading.maps is not None and entries["indexing_maps"] != leading.maps(operation):
-            text += f" indexing_maps = {printer.attribute(entries['indexing_maps'])}"
-        text += print_attributes(printer, entries, (MEMOIZED, "kind", "indexing_maps"))
+        text = f" kind={printer.attribute(entries['kind'])}" if leading.kind is not None else ""
+        if leading.maps is not None and entries[_MAPS] != leading.maps(operation):
+            text += f" {_MAPS} = {printer.attribute(entries[_MAPS])}"
+        text += print_attributes(printer, entries, (MEMOIZED, "kind", _MAPS))
         return text + print_operands(printer, operation) + print_results(printer, operation)
 
     return CustomForm(parser, print_)

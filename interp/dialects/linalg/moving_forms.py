@@ -122,7 +122,7 @@ def moving_form(shape: Shape) -> CustomForm:
             parts.attributes |= p.optional_dictionary()
             written = shape.body and payload is None
             region = _read_body(p, definition) if written else _made_body(p, parts, payload, shape)
-            results = tuple(type_ for type_ in parts.inits if isinstance(type_, TensorType))
+            results = tuple(type_ for type_ in parts.inits if isinstance(type_, TensorType) and type_.shape is not None)
             move_inherent(definition, parts.properties, parts.attributes)
             operation = Operation(
                 definition.name, definition, parts.operands, results, parts.properties, parts.attributes, [region]

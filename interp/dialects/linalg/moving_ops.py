@@ -114,7 +114,15 @@ def _size(size: int | None) -> int:
     return -(1 << 63) if size is None else size
 
 
+def _one_block(op: Operation, region: str) -> str | None:
+    one = len(op.regions) == 1 and len(op.regions[0].blocks) == 1
+    return None if one else f"region #0 ('{region}') failed to verify constraint: region with 1 blocks"
+
+
 def _verify_map(op: Operation) -> str | None:
+    problem = _one_block(op, "mapper")
+    if problem:
+        return problem
     arguments = _arguments(op)
     if len(op.operands) != len(arguments):
         return (
@@ -135,8 +143,7 @@ def _verify_map(op: Operation) -> str | None:
 
 def _arguments(op: Operation) -> list[ty.Type]:
     """Return the types of the arguments of the body."""
-    blocks = op.regions[0].blocks
-    return [argument.type for argument in blocks[0].arguments] if blocks else []
+    return [argument.type for argument in op.regions[0].blocks[0].arguments]
 
 
 def _sizes(shape: ty.Shape) -> str:
@@ -144,7 +151,12 @@ def _sizes(shape: ty.Shape) -> str:
 
 
 def _verify_reduce(op: Operation) -> str | None:
+    problem = _one_block(op, "combiner")
+    if problem:
+        return problem
     inputs, inits = inputs_and_inits(op)
+    if not inputs:
+        return "expected 1 or more operands, but found 0"
     for word, values in (("input", inputs), ("output", inits)):
         shapes = [ty.shape_of(value.type) or () for value in values]
         for number, shape in enumerate(shapes):

@@ -44,7 +44,7 @@ _CONTRACTIONS = (
 MATMULS: Sequence[Named] = (
     Named("matmul", "m n k", ("m k", "k n", "m n"), _PRODUCT, cast=True),
     Named("batch_matmul", "b m n k", ("b m k", "b k n", "b m n"), _PRODUCT, cast=True),
-    Named("batch_reduce_matmul", "b m n k", ("b m k", "b k n", "m n"), _PRODUCT, cast=True),
+    Named("batch_reduce_matmul", "b m n k", ("b m k", "b k n", "m n"), bodies.signed_multiply_and_add, cast=True),
 )
 """The named ops whose loops are fixed, but whose text may write other maps."""
 

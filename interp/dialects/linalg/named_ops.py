@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import AttributeConstraint, Property
@@ -114,6 +114,12 @@ def _body_of_kind(p: OpParser, op: Operation, block: Block) -> None:
     bodies.ELEMENTWISE_KINDS[kind.keywords](bodies.Formula(p.registry, block), False)
 
 
+def _arguments_of_kind(written: Mapping[str, Attribute]) -> int:
+    kind = written["kind"]
+    assert isinstance(kind, EnumAttr)
+    return bodies.inputs_of_kind(kind.keywords) + 1
+
+
 # --- maps in the text -------------------------------------------------------------------------------------------------
 
 
@@ -175,7 +181,9 @@ def declare() -> None:
     structured(
         "elementwise",
         (written_maps, lambda op: (PARALLEL,) * _rank(op)),
-        forms.named_form(_body_of_kind, None, forms.Leading(_as_property(_same_place), kind=True)),
+        forms.named_form(
+            _body_of_kind, _arguments_of_kind, forms.Leading(_as_property(_same_place), kind=ELEMENTWISE_KIND)
+        ),
         properties=(Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR), Property("kind", ELEMENTWISE_KIND)),
     )
     for name, inputs, body in ELEMENTWISE:

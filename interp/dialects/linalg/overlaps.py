@@ -22,7 +22,7 @@ def may_be_arrays(buffers: Sequence[Buffer | None], structure: Structure) -> boo
     """
     inputs = len(structure.inputs)
     for number, written in enumerate(buffers[inputs:], inputs):
-        if written is None or not is_injective(written.shape, written.strides):
+        if written is None or written.mapped is not None or not is_injective(written.shape, written.strides):
             return False
         for other, buffer in enumerate(buffers):
             if other == number or buffer is None or not _overlap(written, buffer):
@@ -36,8 +36,6 @@ def may_be_arrays(buffers: Sequence[Buffer | None], structure: Structure) -> boo
 
 
 def _overlap(one: Buffer, other: Buffer) -> bool:
-    if one.allocation is not other.allocation:
-        return False
     try:
         return np.shares_memory(one.view(), other.view(), _WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:

@@ -13,6 +13,7 @@ import numpy as np
 from halfulp.interp.dialects.linalg.space import sizes_of
 from halfulp.interp.dialects.linalg.structure import structure_of
 from halfulp.interp.dialects.memref.evaluate import living
+from halfulp.interp.dialects.memref.in_lanes import living_over_lanes
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, evaluated
@@ -23,6 +24,7 @@ from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots
 from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.lane_memory import LaneBuffer
 from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value
 
@@ -132,7 +134,7 @@ class BufferCells(Cells):
 
     def _place(self, index: Point) -> Any:
         buffer: Buffer = living(self._op, self._held, self._which)
-        return np.array(buffer.offset + sum(k * stride for k, stride in zip(index, buffer.strides, strict=True)))
+        return buffer.places_at(index)
 
     def read(self, index: Point, run: Run) -> Any:
         """Return an element in the form of a slot."""
@@ -189,8 +191,36 @@ class LaneCells(Cells):
         return Value(type_, bits, poison, open_, None if poison is None else run.origins)
 
 
+class LaneBufferCells(Cells):
+    """The elements of a memref over lanes, each in all lanes at once."""
+
+    def __init__(self, op: Operation, which: int, held: LaneBuffer, type_: ty.Type) -> None:
+        super().__init__(held, type_)
+        self._op = op
+        self._which = which
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the memref of one lane."""
+        return self._held.shape  # type: ignore[no-any-return]
+
+    def read(self, index: Point, run: Run) -> Any:
+        """Return an element of all lanes in the form of a slot."""
+        living_over_lanes(self._op, run, self._held, self._which)
+        return load_at(self._held.memory, self._held.places(index), self._type, run.origins)
+
+    def write(self, index: Point, slot: Any, run: Run) -> None:
+        """Replace an element in all lanes."""
+        living_over_lanes(self._op, run, self._held, self._which)
+        value = lift(slot, self._type)
+        whole = value if over_lanes(value) else repeated(value, len(self._held))
+        store_at(self._held.memory, self._held.places(index), whole, run.origins)
+
+
 def _cells(op: Operation, which: int, held: Any, element: ty.Type, written: bool, run: Run) -> Cells:
     type_ = op.operands[which].type
+    if isinstance(held, LaneBuffer):
+        return LaneBufferCells(op, which, held, element)
     if isinstance(type_, ty.MemRefType):
         return BufferCells(op, which, living(op, held, which), element)
     if isinstance(type_, ty.TensorType) and run.lanes is not None:

@@ -14,13 +14,14 @@ from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.linalg.rules import loop_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, evaluated, linear
+from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, evaluated, linear
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.values.value import Value
 
 Block = tuple[slice, ...]
 """A part of the space: a range of indices for each dimension, in the order of the arrays' axes."""
 
+AT_ONCE = 1 << 18  # indices that are checked together
 MANY = 1 << 62
 """A bound on indices: what may lie beyond it is computed on Python integers."""
 
@@ -62,20 +63,16 @@ def _check_range(op: Operation, operand: int, axis: int, expr: AffineExpr, sizes
         point = [count - 1 if (end < 0) == (low < 0) and end else 0 for end, count in zip(ends, sizes, strict=True)]
         index = low if low < 0 else high
     else:
-        used = sorted(dimensions_of(expr))
-        grids = np.meshgrid(*(np.arange(sizes[d]) for d in used), indexing="ij", sparse=True)
         try:
-            found = np.asarray(_values(expr, dict(zip(used, grids, strict=True)), sizes))
+            low, high = _range(expr, sizes)
+            if low >= 0 and high < size:
+                return
+            found = _outside(expr, sizes, size)
         except ZeroDivisionError:
             raise undefined(op, f"the map of operand #{operand} divides by zero") from None
-        wrong = np.broadcast_to((found < 0) | (found >= size), tuple(sizes[d] for d in used))
-        if not wrong.any():
+        if found is None:
             return
-        place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-        point = [0] * len(sizes)
-        for dimension, at_ in zip(used, place, strict=True):
-            point[dimension] = int(at_)
-        index = int(np.broadcast_to(found, wrong.shape)[place])
+        index, point = found
     raise undefined(
         op,
         f"index {index} is outside dimension {axis} of operand #{operand}, which has {size} elements, at iteration "
@@ -83,16 +80,42 @@ def _check_range(op: Operation, operand: int, axis: int, expr: AffineExpr, sizes
     )
 
 
+def _range(expr: AffineExpr, sizes: tuple[int, ...]) -> tuple[int, int]:
+    """Return bounds on the values of an expression, which it need not reach. Raises ZeroDivisionError."""
+    if isinstance(expr, Dimension):
+        return 0, sizes[expr.position] - 1
+    if not isinstance(expr, Binary):
+        value = evaluated(expr, ())
+        return value, value
+    one, other = _range(expr.lhs, sizes), _range(expr.rhs, sizes)
+    if expr.operator == "mod" and other[0] > 0:
+        return (0, other[1] - 1) if one[0] < 0 or one[1] >= other[0] else one
+    ends = [evaluated(Binary(expr.operator, AffineConstant(a), AffineConstant(b)), ()) for a in one for b in other]
+    return min(ends), max(ends)
+
+
+def _outside(expr: AffineExpr, sizes: tuple[int, ...], size: int) -> tuple[int, list[int]] | None:
+    """Return the first index that is not below a size, and its point; None if there is none."""
+    used = sorted(dimensions_of(expr))
+    for block in blocks([sizes[d] for d in used], AT_ONCE):
+        grids = np.meshgrid(*(np.arange(part.start, part.stop) for part in block), indexing="ij", sparse=True)
+        shape = tuple([part.stop - part.start for part in block])
+        found = np.broadcast_to(_values(expr, dict(zip(used, grids, strict=True)), sizes), shape)
+        wrong = (found < 0) | (found >= size)
+        if wrong.any():
+            place = np.unravel_index(int(np.argmax(wrong)), shape)
+            point = [0] * len(sizes)
+            for dimension, part, index in zip(used, block, place, strict=True):
+                point[dimension] = part.start + int(index)
+            return int(found[place]), point
+    return None
+
+
 def dimensions_of(expr: AffineExpr) -> set[int]:
     """Return the dimensions that an expression depends on."""
-    if isinstance(expr, Dimension):
-        return {expr.position}
-    return {
-        dimension
-        for part in (getattr(expr, "lhs", None), getattr(expr, "rhs", None))
-        if part is not None
-        for dimension in dimensions_of(part)
-    }
+    if isinstance(expr, Binary):
+        return dimensions_of(expr.lhs) | dimensions_of(expr.rhs)
+    return {expr.position} if isinstance(expr, Dimension) else set()
 
 
 def _values(expr: AffineExpr, grids: dict[int, Any], sizes: tuple[int, ...]) -> Any:
@@ -108,14 +131,12 @@ def _largest(expr: AffineExpr, sizes: tuple[int, ...]) -> int:
     """Return a bound on the magnitude of an expression and of all its parts. Raises ZeroDivisionError."""
     if isinstance(expr, Dimension):
         return sizes[expr.position]
-    left, right = getattr(expr, "lhs", None), getattr(expr, "rhs", None)
-    if left is None or right is None:
-        return abs(int(getattr(expr, "value", 0)))
-    one, other = _largest(left, sizes), _largest(right, sizes)
-    operator = getattr(expr, "operator", "")
-    if operator in ("floordiv", "ceildiv", "mod") and not other:
+    if not isinstance(expr, Binary):
+        return abs(int(evaluated(expr, ())))
+    one, other = _largest(expr.lhs, sizes), _largest(expr.rhs, sizes)
+    if expr.operator not in ("+", "*") and not other:
         raise ZeroDivisionError
-    return one * other if operator == "*" else one + other + 1
+    return one * other if expr.operator == "*" else one + other + 1
 
 
 class Space(NamedTuple):
@@ -203,9 +224,10 @@ def _strided(array: npt.NDArray[Any], over: int, terms: Sequence[Any], space: Sp
     trailing = array.shape[over + rank :]
     used = [any(factors[d] for factors, _ in terms) for d in space.order]
     shape = [space.sizes[d] if use else 1 for d, use in zip(space.order, used, strict=True)]
+    own = array.strides[over : over + rank]
     strides = [
-        sum(factors[d] * stride for (factors, _), stride in zip(terms, array.strides[over : over + rank], strict=True))
-        for d in space.order
+        sum(factors[d] * stride for (factors, _), stride in zip(terms, own, strict=True)) if size > 1 else 0
+        for d, size in zip(space.order, shape, strict=True)
     ]
     lanes = array.shape[:over] or (1,) * space.lead
     lane_strides = array.strides[:over] or (0,) * space.lead

@@ -10,7 +10,7 @@ import numpy as np
 from halfulp.interp.declare.build import apply_op
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND, COMBINING
-from halfulp.interp.dialects.memref.evaluate import element_place
+from halfulp.interp.dialects.memref.evaluate import element_place, moves_elements
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.operations import Block, Operation
 from halfulp.interp.run.control import Compiler
@@ -32,10 +32,10 @@ def combine(op: Operation, settings: Settings) -> Function:
     kind = op.properties["kind"]
     assert isinstance(kind, at.IntegerAttr)
     step = _combination(op, ATOMIC_KIND.names[kind.value], settings)
-    type_ = op.operands[0].type
+    type_, moving = op.operands[0].type, moves_elements(op, 1, settings)
 
     def update(run: Run, slots: Slots) -> tuple[Any, ...]:
-        place = np.array(element_place(op, slots, 1, False, settings), np.int64)
+        place = np.array(element_place(op, slots, 1, moving, settings), np.int64)
         memory, value = slots[1].allocation, lift(slots[0], type_)
         before = load_at(memory, place, type_, run.origins)
         after = value if step is None else step.run(run, (before, value))[0]
@@ -67,6 +67,7 @@ def apply(op: Operation, compiler: Compiler) -> Action:
     """
     operands = compiler.slots(op.operands)
     settings, type_ = compiler.settings, op.results[0].type
+    moving = moves_elements(op, 0, settings)
     resume = compiler.resume(op)
     body = compiler.block(op.regions[0].blocks[0])
     (argument,) = body.arguments
@@ -89,7 +90,7 @@ def apply(op: Operation, compiler: Compiler) -> Action:
     def read(frame: Frame) -> Segment:
         slots = frame.slots
         given = [slots[slot] for slot in operands]
-        place = np.array(element_place(op, given, 0, False, settings), np.int64)
+        place = np.array(element_place(op, given, 0, moving, settings), np.int64)
         memory = given[0].allocation
         slots[where] = memory, place
         slots[argument] = slots[kept] = lower(load_at(memory, place, type_, slots[0].origins))

@@ -22,6 +22,7 @@ from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import code_layout, runtime_shape, spell_shape
 from halfulp.interp.values.lane_memory import LaneBuffer
+from halfulp.interp.values.memref_layout import is_mapped
 from halfulp.semantics.swizzle import places
 
 Slots = Sequence[Any]
@@ -63,9 +64,15 @@ def _is_swizzled(op: Operation, which: int, settings: Settings) -> bool:
     return settings.swizzle == "physical" and hint is not None and hint.name == "iree_codegen.swizzle_hint"
 
 
-def element_place(op: Operation, slots: Slots, which: int, swizzled: bool, settings: Settings) -> int:
+def moves_elements(op: Operation, which: int, settings: Settings) -> bool:
+    """Tell whether the places of the elements of operand ``which`` may be another thing than a sum of strides."""
+    return _is_swizzled(op, which, settings) or is_mapped(op.operands[which].type)
+
+
+def element_place(op: Operation, slots: Slots, which: int, moving: bool, settings: Settings) -> int:
     """Return the place in memory of the element that an op reads or writes. The memref is operand ``which``, the last
-    before the indices. Raises UndefinedBehavior for an element outside of the memref.
+    before the indices. ``moving``: what `moves_elements` tells. Raises UndefinedBehavior for an element outside of the
+    memref.
     """
     buffer = slots[which]
     if buffer.__class__ is not Buffer or buffer.allocation.freed is not None:
@@ -74,22 +81,24 @@ def element_place(op: Operation, slots: Slots, which: int, swizzled: bool, setti
     for index, size, stride in zip(slots[which + 1 :], buffer.shape, buffer.strides, strict=True):
         # A negative index is a large code.
         if index.__class__ is not int or index >= size:
-            return _checked_place(op, buffer, numbers(op, slots[which + 1 :], settings), swizzled)
+            return _checked_place(op, buffer, numbers(op, slots[which + 1 :], settings), moving)
         place += index * stride
-    return _moved(op, buffer, place - buffer.offset) if swizzled and buffer.swizzle is not None else place
+    return _moved(op, buffer, place - buffer.offset) if moving else place
 
 
-def _checked_place(op: Operation, buffer: Buffer, indices: tuple[int, ...], swizzled: bool) -> int:
+def _checked_place(op: Operation, buffer: Buffer, indices: tuple[int, ...], moving: bool) -> int:
     if any(not 0 <= index < size for index, size in zip(indices, buffer.shape, strict=True)):
         raise _outside(op, buffer, indices)
-    if swizzled and buffer.swizzle is not None:
-        return _moved(op, buffer, indices[0])
-    return buffer.offset + sum(index * stride for index, stride in zip(indices, buffer.strides, strict=True))
+    place = sum(index * stride for index, stride in zip(indices, buffer.strides, strict=True))
+    return _moved(op, buffer, place) if moving else buffer.offset + place
 
 
 def _moved(op: Operation, buffer: Buffer, index: int) -> int:
-    """Return the place in memory of an element of a swizzled buffer."""
-    assert buffer.swizzle is not None
+    """Return the place in memory of an element of a buffer that is swizzled, or that has a map."""
+    if buffer.mapped is not None:
+        return int(buffer.mapped.places.flat[index])
+    if buffer.swizzle is None:
+        return buffer.offset + index
     place = buffer.swizzle.physical(index)
     if place >= buffer.shape[0]:
         raise _moved_outside(op, buffer, index, [place])
@@ -116,10 +125,10 @@ def load(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.load. A clean element of at most 64 bits becomes an integer at once."""
     type_ = op.results[0].type
     plain = not isinstance(type_, ty.ComplexType) and not code_layout(type_)[1]
-    swizzled = _is_swizzled(op, 0, settings)
+    moving = moves_elements(op, 0, settings)
 
     def load_element(run: Run, slots: Slots) -> tuple[Any, ...]:
-        place = element_place(op, slots, 0, swizzled, settings)
+        place = element_place(op, slots, 0, moving, settings)
         memory = slots[0].allocation
         if plain and memory.open is None and (memory.poison is None or not memory.poison[place]):
             return (memory.bits.item(place),)
@@ -132,10 +141,10 @@ def store(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.store."""
     type_ = op.operands[0].type
     plain = not code_layout(type_)[1]
-    swizzled = _is_swizzled(op, 1, settings)
+    moving = moves_elements(op, 1, settings)
 
     def store_element(run: Run, slots: Slots) -> tuple[Any, ...]:
-        place = element_place(op, slots, 1, swizzled, settings)
+        place = element_place(op, slots, 1, moving, settings)
         memory, element = slots[1].allocation, slots[0]
         if plain and element.__class__ is int and memory.log is None:
             try:
@@ -181,10 +190,13 @@ def _block(op: Operation, slots: Slots, which: int, type_: ty.Type, settings: Se
     buffer = living(op, slots[which], which)
     indices = numbers(op, slots[which + 1 :], settings)
     extents = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
+    extents = extents[: len(extents) - len(buffer.allocation.inner)]
     taken = (1,) * (len(indices) - len(extents)) + extents
     if any(not 0 <= index <= size - count for index, size, count in zip(indices, buffer.shape, taken, strict=True)):
         what = f"the vector of shape {spell_shape(extents)} from index {list(indices)} on"
         raise undefined(op, f"{what} is outside the shape {spell_shape(buffer.shape)}")
+    if buffer.mapped is not None:
+        raise Unsupported(f"halfulp does not run '{op.name}' on memory of layout '{buffer.mapped.map}'")
     if buffer.swizzle is not None and _is_swizzled(op, which, settings):
         return buffer, _swizzled(op, buffer, indices[0], taken[0]).reshape(extents)
     start = buffer.offset + sum(index * stride for index, stride in zip(indices, buffer.strides, strict=True))

@@ -13,8 +13,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import check_allocation
-from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.memref_layout import chosen_layout, spanned
+from halfulp.interp.values.buffers import Buffer, laid_out
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 
@@ -32,7 +31,7 @@ def get(op: Operation, compiler: Compiler) -> Function:
     if initial is None:
         raise Unsupported(f"'{name}' is declared, but its memory is defined nowhere", location=op.location, op=op.name)
     shape = tuple(size or 0 for size in type_.shape or ())
-    check_allocation(type_, (spanned(shape, *chosen_layout(type_, shape))[1],), compiler.settings)
+    check_allocation(type_, (laid_out(type_, shape)[2],), compiler.settings)
     tensor = ty.TensorType(shape, type_.element)
     value = None if isinstance(initial, at.UnitAttr) else attribute_value(initial, tensor, found, compiler)
     source = f"memref.global {name}"

@@ -16,7 +16,7 @@ from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.dialects.memref.global_memory import get
 from halfulp.interp.dialects.memref.memory import FREED_BY_DEALLOC, allocated_type, freeing, plan_of
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior
+from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.control import Compiler
@@ -40,7 +40,7 @@ def _failed(op: Operation, run: Run, message: str, mask: Mask) -> UndefinedBehav
     return in_lanes(undefined(op, message), run.lanes, mask)
 
 
-def _memref(op: Operation, run: Run, slot: Any, which: int) -> LaneBuffer | Buffer:
+def living_over_lanes(op: Operation, run: Run, slot: Any, which: int) -> LaneBuffer | Buffer:
     """Return the memref in the slot of operand ``which``, for an access. Raises UndefinedBehavior for freed memory."""
     if not isinstance(slot, LaneBuffer):
         return living(op, slot, which)
@@ -95,7 +95,7 @@ def load(op: Operation, settings: Settings) -> Function:
     type_ = op.results[0].type
 
     def load_elements(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = _memref(op, run, slots[0], 0)
+        buffer = living_over_lanes(op, run, slots[0], 0)
         places = _places(op, run, buffer, _numbers(op, run, slots[1:], settings))
         memory = buffer.memory if isinstance(buffer, LaneBuffer) else buffer.allocation
         return (load_at(memory, places, type_, run.origins),)
@@ -108,7 +108,7 @@ def store(op: Operation, settings: Settings) -> Function:
     type_ = op.operands[0].type
 
     def store_elements(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = _memref(op, run, slots[1], 1)
+        buffer = living_over_lanes(op, run, slots[1], 1)
         places = _places(op, run, buffer, _numbers(op, run, slots[2:], settings))
         memory = buffer.memory if isinstance(buffer, LaneBuffer) else buffer.allocation
         value = lift(slots[0], type_)
@@ -146,6 +146,10 @@ def allocate(op: Operation, settings: Settings) -> Function:
         try:
             plan = plan_of(op, type_, _numbers(op, run, slots, settings), settings)
             check_allocation(type_, (len(run.lanes), plan.size), settings)
+            if plan.mapped is not None:
+                raise Unsupported(
+                    f"in a batch, memory has no layout as that of '{type_}', which is not a sum of strides"
+                )
         except HalfulpError as error:
             raise in_lanes(error, run.lanes) from None
         with run.origins.inside(int(run.lanes.numbers[0])):
@@ -165,7 +169,7 @@ def free(op: Operation, settings: Settings) -> Function:
     text = freeing(op)
 
     def release(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = _memref(op, run, slots[0], 0)
+        buffer = living_over_lanes(op, run, slots[0], 0)
         if isinstance(buffer, LaneBuffer) and not buffer.is_view:
             made = buffer.memory.made_by(buffer.begins)
             if (made == made[0]).all() and buffer.memory.text(int(made[0])) in FREED_BY_DEALLOC:
@@ -181,9 +185,9 @@ def global_memory(op: Operation, compiler: Compiler) -> Function:
     shared = get(op, compiler)
     type_ = allocated_type(op)
 
-    def get_memory(run: Run, slots: Slots) -> tuple[Any, ...]:
+    def get_memory(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
         assert isinstance(run, LaneRun)
-        (initial,) = shared(run, slots)
+        (initial,) = shared(run, ())
         if initial.allocation.constant:
             return (initial,)
         key = "global", initial.allocation

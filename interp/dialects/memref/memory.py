@@ -15,9 +15,9 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler, passing
 from halfulp.interp.run.frames import Action, Function, Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.buffers import Allocation, Buffer
-from halfulp.interp.values.byte_views import Bytes, bytes_of
-from halfulp.interp.values.memref_layout import chosen_layout, spanned
+from halfulp.interp.values.buffers import Allocation, Buffer, laid_out
+from halfulp.interp.values.memory_views import Bytes, bytes_of
+from halfulp.interp.values.memref_layout import MapLayout
 from halfulp.semantics.poison import Origin
 
 Slots = Sequence[Any]
@@ -34,6 +34,7 @@ class Plan(NamedTuple):
     strides: tuple[int, ...]
     offset: int
     size: int
+    mapped: MapLayout | None
     origin: Origin
 
 
@@ -45,13 +46,14 @@ def planned(
         raise undefined(op, f"the shape {list(shape)} has a negative size")
     check_allocation(type_, shape, settings)
     try:
-        strides, offset = chosen_layout(type_, shape, symbols)
+        layout = laid_out(type_, shape, symbols)
     except TypeMismatch as error:
         raise undefined(op, error.message) from None
-    size = spanned(shape, strides, offset)[1]
+    strides, offset, size, mapped = layout
     check_allocation(type_, (size,), settings)
     reason = f"an element of {op.name} was never written"
-    return Plan(shape, strides, offset, size, Origin(op.name, spell_place(op.location), reason, (0,) * len(shape)))
+    origin = Origin(op.name, spell_place(op.location), reason, (0,) * len(shape))
+    return Plan(shape, strides, offset, size, mapped, origin)
 
 
 def fresh(op: Operation, type_: ty.MemRefType, plan: Plan, run: Run, settings: Settings) -> Buffer:
@@ -60,7 +62,7 @@ def fresh(op: Operation, type_: ty.MemRefType, plan: Plan, run: Run, settings: S
     memory.spoil(plan.origin, run.origins)
     for listener in settings.listeners if 0 not in plan.shape else ():
         listener.poison_born(op, plan.origin, prod(plan.shape))
-    return Buffer(type_, memory, plan.offset, plan.shape, plan.strides)
+    return Buffer(type_, memory, plan.offset, plan.shape, plan.strides, mapped=plan.mapped)
 
 
 def allocated_type(op: Operation) -> ty.MemRefType:

@@ -21,9 +21,9 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.byte_views import Bytes, bytes_of
+from halfulp.interp.values.buffers import Buffer, vector_shape
 from halfulp.interp.values.element_layout import spell_shape
+from halfulp.interp.values.memory_views import Bytes, Regrouped, bytes_of
 from halfulp.interp.values.memref_layout import layout_conflict, row_major, spanned
 
 Slots = Sequence[Any]
@@ -103,10 +103,10 @@ def cast(op: Operation, settings: Settings) -> Function:
 
     def recast(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = buffer_in(op, slots[0], 0)
-        conflict = layout_conflict(type_, buffer.shape, buffer.layout)
+        conflict = buffer.conflict(type_)
         if conflict:
             raise undefined(op, conflict)
-        return (buffer.part(type_, buffer.offset, buffer.shape, buffer.strides, buffer.is_view),)
+        return (buffer.as_type(type_),)
 
     return recast
 
@@ -247,6 +247,24 @@ def reshape(op: Operation, settings: Settings) -> Function:
         return (_viewed(op, buffer, type_, buffer.offset, shape, row_major(shape)),)
 
     return reorder
+
+
+def type_cast(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.type_cast: the numbers of memory taken together to other vectors."""
+    type_ = _result_type(op)
+    shape = tuple([size or 0 for size in type_.shape or ()])
+    inner = vector_shape(type_.element)
+
+    def regroup(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffer = buffer_in(op, slots[0], 0)
+        if not buffer.is_contiguous:
+            raise undefined(op, f"the elements, with strides {list(buffer.strides)}, are not contiguous")
+        memory = Regrouped(buffer.allocation, inner)
+        # The place of the first number of an element, in elements of the other kind.
+        offset = buffer.offset * prod(buffer.allocation.inner) // max(prod(inner), 1)
+        return (Buffer(type_, memory, offset, shape, row_major(shape), None, True),)
+
+    return regroup
 
 
 def view(op: Operation, settings: Settings) -> Function:

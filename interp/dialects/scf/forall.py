@@ -45,6 +45,12 @@ def _groups(op: Operation) -> list[int]:
     return operand_sizes(op, op.definition) or [0, 0, 0, 0]
 
 
+def shared_arguments(op: Operation) -> Sequence[BlockArgument]:
+    """Return the arguments of the body of scf.forall that stand for tensors."""
+    arguments = op.regions[0].blocks[0].arguments
+    return arguments[len(arguments) - len(op.results) :]
+
+
 # --- rules ------------------------------------------------------------------------------------------------------------
 
 
@@ -141,16 +147,17 @@ def forall(op: Operation, compiler: Compiler) -> Action:
     """Return the action of scf.forall."""
     outs = compiler.slots(op.operands[sum(_groups(op)[:3]) :])
     shared = compiler.slots(_shared(op))
-    results = compiler.slots(op.results)
     bounds = _bounds(op, compiler)
+    share = (*moves(outs, compiler.slots(op.results)), *moves(outs, shared))
+    inner = over_box(op, compiler, bounds, share)
 
-    def watch(slots: Slots) -> None:
-        if outs:
-            ranges = bounds(slots)
-            slots[0].kept[op] = [Writes(op, ranges, slots[out].shape, None) for out in outs]
+    def begin(frame: Frame) -> Segment | None:
+        slots = frame.slots
+        ranges = bounds(slots)
+        slots[0].kept[op] = [Writes(op, ranges, slots[out].shape, None) for out in outs]
+        return inner(frame)
 
-    begin = (*moves(outs, shared), *moves(outs, results), watch)
-    return over_box(op, compiler, bounds, begin, lambda sources: (), results)
+    return begin
 
 
 def in_parallel(op: Operation, compiler: Compiler) -> Action:
@@ -199,6 +206,6 @@ def _inserting(insert: Operation, compiler: Compiler) -> Callable[[Slots, Value,
 
 def _differs(one: Value, two: Value, place: tuple[slice, ...]) -> npt.NDArray[np.bool_]:
     bits = np.asarray(one.bits[place] != two.bits[place])
-    bits = bits.reshape((*bits.shape[: len(one.shape)], -1)).any(-1)
+    bits = np.asarray(bits.reshape((*bits.shape[: len(one.shape)], -1)).any(-1))
     poison = [False if value.poison is None else value.poison[place] != 0 for value in (one, two)]
     return np.asarray(bits | (poison[0] != poison[1]))

@@ -111,9 +111,8 @@ def parallel(op: Operation, compiler: Compiler) -> Action:
     bounds = len(operands) - len(op.results)
     if bounds != 3 * len(op.regions[0].blocks[0].arguments):
         raise Unsupported(f"{op.name}: the numbers of its bounds and steps differ", location=op.location, op=op.name)
-    results = compiler.slots(op.results)
-    begin = moves(operands[bounds:], results)
-    return over_box(op, compiler, bounds_of(op, compiler, operands[:bounds]), begin, lambda sources: (), results)
+    begin = moves(operands[bounds:], compiler.slots(op.results))
+    return over_box(op, compiler, bounds_of(op, compiler, operands[:bounds]), begin)
 
 
 def reduce(op: Operation, compiler: Compiler) -> Action:

@@ -8,34 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from halfulp.interp.dialects.edges import Edge, flow
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 
-Edge = tuple[str, Sequence[ty.Type], str, Sequence[ty.Type]]
 _PARENT = "parent"
 
 
 def _types(values: Iterable[SSAValue]) -> list[ty.Type]:
     return [value.type for value in values]
-
-
-def _flow(edges: Iterable[Edge]) -> str | None:
-    """Return the first edge that does not fit: (source, types passed, target, types taken)."""
-    for source, passed, target, taken in edges:
-        where = f"along control flow edge from {source} to {target}"
-        if len(passed) != len(taken):
-            return (
-                f"{where}: region branch point has {len(passed)} operands, but region successor needs {len(taken)} "
-                "inputs"
-            )
-        for number, (one, other) in enumerate(zip(passed, taken, strict=True)):
-            if one != other:
-                return (
-                    f"{where}: successor operand type #{number} '{one}' should match successor input type "
-                    f"#{number} '{other}'"
-                )
-    return None
 
 
 def _last(region: Region) -> Operation | None:
@@ -81,7 +63,7 @@ def verify_if_regions(op: Operation) -> str | None:
         return problem
     results = _types(op.results)
     lasts = [_last(region) for region in op.regions if region.blocks]
-    return _flow(_edge(last, _PARENT, results) for last in lasts if last is not None)
+    return flow(_edge(last, _PARENT, results) for last in lasts if last is not None)
 
 
 def _edge(last: Operation, target: str, taken: Sequence[ty.Type], first: int = 0) -> Edge:
@@ -115,7 +97,7 @@ def verify_for_regions(op: Operation) -> str | None:
     if yielded and len(yielded) != len(carried):
         return f"different number of region iter_args and yielded values: {len(carried)} != {len(yielded)}"
     if last is not None and len(yielded) != len(carried):
-        return _flow([_edge(last, "Region #0", arguments[1:])])
+        return flow([_edge(last, "Region #0", arguments[1:])])
     for number, values in enumerate(zip(carried, arguments[1:], yielded, results, strict=False)):
         initial, argument, next_, result = values
         for one, other, type_ in (
@@ -145,7 +127,7 @@ def verify_while_regions(op: Operation) -> str | None:
     """Check the types of the values that are passed around the loop and out of it."""
     before, after = (_types(region.blocks[0].arguments) for region in op.regions)
     condition, yield_ = (region.blocks[0].operations[-1] for region in op.regions)
-    return _flow(
+    return flow(
         (
             (_PARENT, _types(op.operands), "Region #0", before),
             _edge(condition, _PARENT, _types(op.results), 1),
@@ -168,7 +150,7 @@ def verify_execute_region(op: Operation) -> str | None:
 def verify_execute_region_regions(op: Operation) -> str | None:
     """Check that every scf.yield gives the results."""
     lasts = [block.operations[-1] for block in op.regions[0].blocks if block.operations]
-    return _flow(_edge(last, _PARENT, _types(op.results)) for last in lasts if last.name == "scf.yield")
+    return flow(_edge(last, _PARENT, _types(op.results)) for last in lasts if last.name == "scf.yield")
 
 
 _YIELD_PARENTS = ("scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while")

@@ -36,7 +36,9 @@ def verify(op: Operation) -> str | None:
     given = (operand_sizes(op, op.definition) or [1, 0, 0])[1:]
     for name, numbers_, count in zip(LISTS, written, given, strict=True):
         if len(numbers_) != len(shape):
-            return f"expected {len(shape)} {name} padding values"
+            return Unprefixed(
+                f"failed to infer expectedType from sourceType '{source}', specified resultType is '{result}'"
+            )
         if count != numbers_.count(None):
             return f"expected {numbers_.count(None)} dynamic {name} padding values"
     sizes, given_sizes = _sizes(shape, *written), ty.shape_of(result) or ()
@@ -52,7 +54,7 @@ def verify_body(op: Operation) -> str | None:
     shape = ty.shape_of(op.results[0].type) or ()
     block = op.regions[0].blocks[0]
     if len(block.arguments) != len(shape):
-        return f"expected the block to have {len(shape)} arguments"
+        return Unprefixed(f"expected the block to have {len(shape)} arguments")
     for number, argument in enumerate(block.arguments, 1):
         if not isinstance(argument.type, ty.IndexType):
             return f"expected block argument {number} to be an index"

@@ -25,8 +25,18 @@ def verify_expand(op: Operation) -> str | None:
             f"expected number of static shape dims to be equal to the output rank ({len(expanded)}) "
             f"but found {len(written)} inputs instead"
         )
+    dynamic, given = written.count(None), len(op.operands) - 1
+    if dynamic != given:
+        return (
+            "mismatch in dynamic dims in output_shape and static_output_shape: static_output_shape has "
+            f"{dynamic} dynamic dims while output_shape has {given} values"
+        )
     groups = groups_of(op)
-    return verify_groups(expanded, collapsed, groups) or verify_sizes(expanded, collapsed, groups)
+    problem = verify_groups(expanded, collapsed, groups) or verify_sizes(expanded, collapsed, groups)
+    if problem is None and ty.element_type(op.operands[0].type) != ty.element_type(op.results[0].type):
+        wanted = ty.TensorType(collapsed_shape(expanded, groups), ty.element_type(op.results[0].type))
+        return f"expected collapsed type to be '{wanted}', but got '{op.operands[0].type}'"
+    return problem
 
 
 def verify_collapse(op: Operation) -> str | None:

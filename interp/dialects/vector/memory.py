@@ -72,10 +72,7 @@ def active_lanes(op: Operation, mask: Value) -> Mask:
 
 def _places(buffer: Buffer, indices: Sequence[Numbers]) -> Numbers:
     """Return the places in memory of elements at indices that lie inside the shape."""
-    places = np.array(buffer.offset, np.int64)
-    for index, stride in zip(indices, buffer.strides, strict=True):
-        places = places + index * stride
-    return places
+    return buffer.places_at(indices)
 
 
 def _check_inside(op: Operation, shape: tuple[int, ...], indices: Sequence[Numbers]) -> None:

@@ -12,6 +12,7 @@ from halfulp.interp.dialects.arith.ops import FASTMATH
 from halfulp.interp.dialects.elements import Operands
 from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
 from halfulp.interp.dialects.memref.ops import MEMREF
+from halfulp.interp.dialects.memref.views import type_cast
 from halfulp.interp.dialects.vector import (
     access,
     attributes,
@@ -430,6 +431,7 @@ vector.op(
     operands={"memref": attributes.STATIC_MEMREF},
     results={"result": MEMREF},
     verify=access.verify_type_cast,
+    evaluate=Pure(type_cast, raw=True),
 )
 
 # --- combinations of elements -----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from halfulp.interp.run.batch.frames import LaneCode, LaneFrame, Plan
 from halfulp.interp.run.batch.order import ordered
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.elementwise import ElementwiseStep
-from halfulp.interp.run.evaluators import Control, Elementwise, Pure
+from halfulp.interp.run.evaluators import Choice, Control, Elementwise, Pure
 from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
 from halfulp.interp.run.observing import observed_control
 from halfulp.interp.run.slots import is_cast
@@ -135,7 +135,9 @@ class LaneCompiler(FunctionCompiler):
         written = 0
         reads: dict[int, None] = {}
         for op in (*before, control):
-            inside = () if op is control else values_from_outside(op)
+            # An op with several ways to run may read in one step what its regions need.
+            chosen = op.definition is not None and isinstance(op.definition.evaluate, Choice)
+            inside = () if op is control and not chosen else values_from_outside(op)
             reads.update((slot, None) for slot in self.slots([*op.operands, *inside]) if not written >> slot & 1)
             if op is not control:
                 written |= _bits(self.slots(op.results))

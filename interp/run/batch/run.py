@@ -72,7 +72,7 @@ class LaneRun(Run):
         """Make a result of a function that no lane has run; dimensions that are known only at run time are 0."""
         dtype, trailing = code_layout(ty.element_type(type_))
         shape = tuple(size or 0 for size in runtime_shape(type_, self.settings.vscale) or ())
-        held = ty.TensorType(type_.shape, type_.element) if isinstance(type_, ty.MemRefType) else type_
+        held = ty.contents_type(type_) if isinstance(type_, ty.MemRefType) else type_
         return Value(ranked(held, shape), np.zeros((lanes, *shape, *trailing), dtype))
 
     def _turn_to(self, lanes: Lanes) -> None:

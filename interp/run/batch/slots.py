@@ -77,7 +77,7 @@ def scattered(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: ty
         if slot.__class__ is int:
             bits[positions] = ints_to_codes([slot], width_of(type_), ())
             continue
-        bits[positions] = slot.bits
+        bits[positions] = slot.bits[()]  # an element that is an object is stored, not an array of it
         if slot.poison is not None:
             poison = np.zeros((size, *shape), np.uint16) if poison is None else poison
             poison[positions] = slot.poison

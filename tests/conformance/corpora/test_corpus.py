@@ -37,6 +37,9 @@ UNREADABLE = {
     "ops/vector/vector.mlir#17": "after a bare vector.print it takes the name of the next result for an operand",
 }
 
+# The ops whose custom forms leave out the locations of arguments.
+LOOPS = ("affine.for", "affine.parallel", "scf.for", "scf.while")
+
 # Every op that issue text and documents ask for.
 REQUIRED = {
     "builtin": "module unrealized_conversion_cast",
@@ -174,7 +177,7 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
         return tuple(numbers.setdefault(value, len(numbers)) for value in them)
 
     def walk(operation: Operation) -> None:
-        carried = operation.regions[0].blocks[0] if elided and operation.name in ("scf.for", "scf.while") else None
+        carried = operation.regions[0].blocks[0] if elided and operation.name in LOOPS else None
         blocks = [block for region in operation.regions for block in region.blocks]
         rows.append(
             (
@@ -208,7 +211,7 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
 def without_location(operation: Operation) -> bool:
     around = operation.parent_op
     masked = around is not None and around.name == "vector.mask"
-    return masked or (operation.name == "scf.yield" and not operation.operands)
+    return masked or (operation.name in ("scf.yield", "affine.yield") and not operation.operands)
 
 
 def spelled(attribute: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,6 +50,7 @@ def check_both_ways(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(arrays, "AT_ONCE", seed % 11 + 1)
         patch.setattr(arrays, "WHOLE", seed % 11 + 1)
+        patch.setattr(arrays, "LANES", 16 * (seed % 2))
         by_arrays = outcome(case, memrefs, **options)
         patch.setattr(evaluate, "plan_of", lambda structure: None)
         by_points = outcome(case, memrefs, **options)
@@ -85,6 +87,21 @@ def test_batches_agree_with_their_lanes(seed: int, way: str) -> None:
     """A lane of a batch gets what it gets alone."""
     case = generic(seed)
     agree(case.text, *columns_of(case, seed, 3), track_open=seed % 3 == 1, on_ub=("raise", "poison")[seed % 2])
+
+
+def returning(case: Case) -> str:
+    """Return the program of a generic on memrefs, changed to return those that it writes."""
+    outs = re.search(r"outs\(([^:]*) : (.*)\) \{", case.text)
+    assert outs is not None
+    text = case.text.replace(") {\n", f") -> ({outs[2]}) {{\n", 1)
+    return text.replace("  return ", f"  return {outs[1]} : {outs[2]}")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_batches_of_memrefs_agree_with_their_lanes(seed: int, way: str) -> None:
+    """Each lane has its own memory."""
+    case = generic(seed, memrefs=True)
+    agree(returning(case), *columns_of(case, seed, 3), on_ub="poison")
 
 
 def same_numbers(mine: hu.Value, theirs: np.ndarray[Any, Any], text: str) -> bool:
@@ -354,3 +371,33 @@ func.func @f(%a: tensor<100000xi8>, %b: tensor<100000xi8>, %c: tensor<100000xi8>
     columns = [np.zeros(100_000, np.int8)] * 3
     with pytest.raises(hu.LimitExceeded, match="ran more than"):
         hu.run(text, *columns, np.zeros((), np.int8))
+
+
+TYPES = """
+func.func @f(%c: tensor<2x3xcomplex<f32>>, %i: tensor<2x3xi128>, %r: tensor<2xcomplex<f32>>, %s: tensor<2xi128>)
+    -> (tensor<2xcomplex<f32>>, tensor<2xi128>) {
+  %0:2 = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+                       affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+    ins(%c, %i : tensor<2x3xcomplex<f32>>, tensor<2x3xi128>) outs(%r, %s : tensor<2xcomplex<f32>>, tensor<2xi128>) {
+  ^bb0(%x: complex<f32>, %y: i128, %a: complex<f32>, %b: i128):
+    %t = complex.add %a, %x : complex<f32>
+    %three = arith.constant 3 : i128
+    %m = arith.muli %y, %three : i128
+    %u = arith.addi %b, %m : i128
+    linalg.yield %t, %u : complex<f32>, i128
+  } -> (tensor<2xcomplex<f32>>, tensor<2xi128>)
+  return %0#0, %0#1 : tensor<2xcomplex<f32>>, tensor<2xi128>
+}
+"""
+
+
+def test_elements_of_several_words(way: str) -> None:
+    """Complex numbers and wide integers have more axes."""
+    numbers = np.arange(6).reshape(2, 3)
+    zeros = hu.convert(np.zeros(2, np.int64), "i128")
+    given = (numbers * (1 + 2j)).astype(np.complex64), hu.convert(numbers, "i128"), np.zeros(2, np.complex64), zeros
+    one, other = hu.run(TYPES, *given)
+    assert other.tolist() == [9, 36]
+    assert str(one) == "Value(2xcomplex<f32>=(3,6) (12,24))"

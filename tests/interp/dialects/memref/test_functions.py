@@ -74,10 +74,23 @@ def test_a_memref_is_selected_like_any_value() -> None:
     assert "arith.select: undefined behaviour: the condition is poison" in undefined(signature, body, poison, one, two)
 
 
-def test_arith_on_memrefs_is_not_run() -> None:
-    body = "  %r = arith.bitcast %m : memref<2xf32> to memref<2xi32>\n  return"
-    with pytest.raises(hu.Unsupported, match="halfulp does not execute it on memrefs"):
-        run("(%m: memref<2xf32>)", body, np.zeros(2, np.float32))
+@pytest.mark.parametrize(("op", "one", "other"), [("bitcast", "f32", "i32"), ("index_cast", "i64", "index")])
+def test_casts_of_memrefs_share_the_memory(op: str, one: str, other: str) -> None:
+    body = f"""\
+  %r = arith.{op} %m : memref<2x{one}> to memref<2x{other}>
+  %a = memref.load %r[%c0] : memref<2x{other}>
+  memref.store %a, %r[%c1] : memref<2x{other}>
+  %b = memref.load %m[%c1] : memref<2x{one}>
+  return %a, %b : {other}, {one}"""
+    given = np.array([1.5, 2], np.float32) if one == "f32" else np.array([-3, 4])
+    results = run(f"(%m: memref<2x{one}>) -> ({other}, {one})", body, given)
+    assert [int(result.bits) for result in results] == [int(given[:1].view(f"u{given.itemsize}")[0])] * 2
+
+
+def test_a_cast_of_a_memref_to_other_widths_has_no_meaning() -> None:
+    body = "  %r = arith.index_cast %m : memref<2xi32> to memref<2xindex>\n  return"
+    with pytest.raises(hu.Unsupported, match="no document says what memory of elements of 64 bits"):
+        run("(%m: memref<2xi32>)", body, np.zeros(2, np.int32))
 
 
 # --- against MLIR -----------------------------------------------------------------------------------------------------

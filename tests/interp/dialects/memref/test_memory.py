@@ -67,10 +67,8 @@ def test_memory_that_cannot_be_had() -> None:
     )
     with pytest.raises(hu.LimitExceeded, match="takes 4000000000 bytes; the limit is 268435456"):
         run("(%n: index)", "  %m = memref.alloc(%n) : memref<?xi32>\n  return", 10**9)
-    with pytest.raises(hu.Unsupported, match=r"affine_map<\(d0, d1\) -> \(d1, d0\)>' is not a sum of strides"):
-        run("()", "  %m = memref.alloc() : memref<2x2xi8, affine_map<(i, j) -> (j, i)>>\n  return")
-    with pytest.raises(hu.Unsupported, match="elements of type 'vector<4xf32>' is not run"):
-        run("()", "  %m = memref.alloc() : memref<2xvector<4xf32>>\n  return")
+    with pytest.raises(hu.Unsupported, match=r"elements of type 'vector<\[4\]xf32>' is not run"):
+        run("()", "  %m = memref.alloc() : memref<2xvector<[4]xf32>>\n  return")
 
 
 FREED = {

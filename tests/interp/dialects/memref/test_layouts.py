@@ -1,0 +1,169 @@
+"""Layouts that are not sums of strides, memory of vectors, and bytes seen as other elements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from memref_functions import module_of, run, undefined
+
+import halfulp as hu
+
+TILES = "affine_map<(d0, d1) -> (d0 floordiv 2, d1 floordiv 4, d0 mod 2, d1 mod 4)>"
+
+
+def test_elements_lie_where_the_map_says() -> None:
+    given = np.arange(40, dtype=np.int32).reshape(5, 8)
+    buffer = hu.Buffer.from_numpy(given, f"memref<5x8xi32, {TILES}>")
+    assert buffer.numpy().tolist() == given.tolist()
+    # The tiles lie one after the other: an array of 3x2x2x4, with an unused row.
+    whole = np.zeros((6, 8), np.int32)
+    whole[:5] = given
+    tiled = whole.reshape(3, 2, 2, 4).transpose(0, 2, 1, 3).reshape(-1)
+    assert buffer.allocation.bits.view(np.int32).tolist() == tiled.tolist()
+    assert buffer.places_at((4, 7)).item() == tiled.tolist().index(given[4, 7])
+
+
+def test_memory_with_a_map_is_read_written_copied_and_returned() -> None:
+    type_ = f"memref<5x8xi32, {TILES}>"
+    body = f"""\
+  %m = memref.alloc() : {type_}
+  memref.copy %g, %m : {type_} to {type_}
+  memref.store %x, %m[%i, %j] : {type_}
+  %d = memref.cast %m : {type_} to memref<*xi32>
+  %e = memref.cast %d : memref<*xi32> to {type_}
+  %r = memref.atomic_rmw addi %x, %e[%i, %j] : (i32, {type_}) -> i32
+  return %r, %m : i32, {type_}"""
+    signature = f"(%g: {type_}, %x: i32, %i: index, %j: index) -> (i32, {type_})"
+    given = np.arange(40, dtype=np.int32).reshape(5, 8)
+    old, memory = run(signature, body, given, 50, 4, 7)
+    expected = given.copy()
+    expected[4, 7] = 100
+    assert (old.item(), memory.numpy().tolist()) == (50, expected.tolist())
+    assert "index [5, 0] is outside the shape 5x8" in undefined(signature, body, given, 50, 5, 0)
+
+
+def test_indices_that_share_a_place_share_an_element() -> None:
+    type_ = "memref<6xi32, affine_map<(d0) -> (d0 mod 3)>>"
+    body = f"""\
+  %m = memref.alloc() : {type_}
+  memref.store %x, %m[%c1] : {type_}
+  %r = memref.load %m[%c4] : {type_}
+  %p = memref.load %m[%c2] : {type_}
+  return %r, %p : i32, i32"""
+    shared, unwritten = run("(%x: i32) -> (i32, i32)", body, 7)
+    assert (shared.item(), bool(unwritten.poisoned)) == (7, True)
+
+
+def test_symbols_of_a_map_are_operands() -> None:
+    type_ = "memref<?xi32, affine_map<(d0)[s0] -> (d0 floordiv s0, d0 mod s0)>>"
+    body = f"""\
+  %m = memref.alloc(%c5)[%s] : {type_}
+  memref.store %x, %m[%c4] : {type_}
+  %r = memref.load %m[%c4] : {type_}
+  return %r : i32"""
+    signature = "(%x: i32, %s: index) -> i32"
+    assert run(signature, body, 7, 3)[0].item() == 7
+    assert "the symbols [0] of the layout" in undefined(signature, body, 7, 0)
+    with pytest.raises(hu.Unsupported, match="the symbols of the layout .* are not known"):
+        run(f"(%m: {type_})", "  return", np.zeros(4, np.int32))
+
+
+def test_memory_may_hold_vectors() -> None:
+    body = """\
+  %a = memref.alloc() : memref<3xvector<2xf32>>
+  memref.store %v, %a[%c1] : memref<3xvector<2xf32>>
+  %f = vector.type_cast %a : memref<3xvector<2xf32>> to memref<3x2xf32>
+  memref.store %x, %f[%c1, %c0] : memref<3x2xf32>
+  %l = memref.load %a[%c1] : memref<3xvector<2xf32>>
+  return %l, %a : vector<2xf32>, memref<3xvector<2xf32>>"""
+    signature = "(%v: vector<2xf32>, %x: f32) -> (vector<2xf32>, memref<3xvector<2xf32>>)"
+    vector, memory = run(signature, body, np.array([1, 2], np.float32), 5)
+    assert vector.numpy().tolist() == [5, 2]
+    assert str(memory) == "Value(3x2xf32=[poison poison][5 2][poison poison])"
+    given = np.arange(6, dtype=np.float32).reshape(3, 2)
+    body = "  %l = memref.load %m[%c2] : memref<3xvector<2xf32>>\n  return %l : vector<2xf32>"
+    assert run("(%m: memref<3xvector<2xf32>>) -> vector<2xf32>", body, given)[0].numpy().tolist() == [4, 5]
+
+
+BYTES = """\
+  %b = memref.alloc() : memref<16xi8>
+  %f = memref.view %b[%c1][%n] : memref<16xi8> to memref<?xf32>
+  memref.store %x, %f[%c1] : memref<?xf32>
+  memref.store %y, %b[%c5] : memref<16xi8>
+  %r = memref.load %f[%c1] : memref<?xf32>
+  %p = memref.load %f[%c0] : memref<?xf32>
+  memref.store %x, %f[%c0] : memref<?xf32>
+  %i = memref.view %b[%c3][] : memref<16xi8> to memref<1xi16>
+  %q = memref.load %i[%c0] : memref<1xi16>
+  return %r, %p, %q, %b : f32, f32, i16, memref<16xi8>"""
+
+
+def test_bytes_keep_their_poison_when_they_are_seen_as_other_elements() -> None:
+    signature = "(%x: f32, %y: i8, %n: index) -> (f32, f32, i16, memref<16xi8>)"
+    changed, unwritten, half, memory = run(signature, BYTES, 1.5, 1, 3)
+    assert changed.numpy().view(np.uint32).item() == 0x3FC00001
+    assert bool(unwritten.poisoned)
+    assert "memref.alloc was never written" in str(unwritten.origin())
+    # The upper half of 1.5.
+    assert half.item() == 0x3FC0
+    assert memory.poisoned.tolist() == [True] + [False] * 8 + [True] * 7
+    assert "bytes 1 to 16 are outside of a memref of 16 bytes" in undefined(signature, BYTES, 1.5, 1, 4)
+
+
+def test_bytes_of_elements_with_spare_bits_are_not_known() -> None:
+    body = "  %v = memref.view %b[%c0][] : memref<16xi8> to memref<2xi4>\n  return"
+    with pytest.raises(hu.Unsupported, match="memory of bytes as elements of type 'i4'"):
+        run("(%b: memref<16xi8>)", body, np.zeros(16, np.int8))
+
+
+def test_a_global_begins_each_run_with_its_initial_value() -> None:
+    module = hu.load("""
+    memref.global @counter : memref<1xi32> = dense<5>
+    memref.global constant @fixed : memref<2xi32> = dense<[1, 2]>
+    memref.global "private" @outside : memref<1xi32>
+    func.func @next() -> i32 {
+      %c0 = arith.constant 0 : index
+      %m = memref.get_global @counter : memref<1xi32>
+      %one = arith.constant 1 : i32
+      %old = memref.atomic_rmw addi %one, %m[%c0] : (i32, memref<1xi32>) -> i32
+      %new = memref.load %m[%c0] : memref<1xi32>
+      return %new : i32
+    }
+    func.func @write(%x: i32) {
+      %c0 = arith.constant 0 : index
+      %m = memref.get_global @fixed : memref<2xi32>
+      memref.store %x, %m[%c0] : memref<2xi32>
+      return
+    }
+    func.func @read() -> i32 {
+      %c0 = arith.constant 0 : index
+      %m = memref.get_global @outside : memref<1xi32>
+      %x = memref.load %m[%c0] : memref<1xi32>
+      return %x : i32
+    }""")
+    assert [hu.run(module, entry="next")[0].item() for _ in range(2)] == [6, 6]
+    with pytest.raises(hu.UndefinedBehavior, match="the memory of memref.global @fixed is constant, but is written"):
+        hu.run(module, 3, entry="write")
+    with pytest.raises(hu.Unsupported, match="'@outside' is declared, but its memory is defined nowhere"):
+        hu.run(module, entry="read")
+
+
+def test_views_must_stay_in_their_memory() -> None:
+    signature = "(%m: memref<6xi8>, %n: index)"
+    body = """\
+  %v = memref.reinterpret_cast %m to offset: [1], sizes: [%n], strides: [2] : memref<6xi8> to memref<?xi8, strided<[2], offset: 1>>
+  return"""
+    run(signature, body, np.zeros(6, np.int8), 3)
+    problem = undefined(signature, body, np.zeros(6, np.int8), 4)
+    assert "the view has elements 1 to 7 of memory with 6 elements" in problem
+    module = module_of(
+        "(%m: memref<?x?xi8, strided<[?, 1]>>) -> memref<?xi8>",
+        """\
+  %v = memref.collapse_shape %m [[0, 1]] : memref<?x?xi8, strided<[?, 1]>> into memref<?xi8, strided<[?]>>
+  %w = memref.cast %v : memref<?xi8, strided<[?]>> to memref<?xi8>
+  return %w : memref<?xi8>""",
+    )
+    assert hu.run(module, np.arange(6, dtype=np.int8).reshape(2, 3))[0].numpy().tolist() == list(range(6))
+    gaps = hu.Buffer.from_numpy(np.zeros((2, 3), np.int8), "memref<2x3xi8, strided<[4, 1]>>")
+    with pytest.raises(hu.UndefinedBehavior, match=r"with strides \[4, 1\] are not contiguous"):
+        hu.run(module, gaps)
