@@ -29,11 +29,16 @@ def load(source: Source) -> Module:
 
     Functions of a text with ops whose form halfulp does not know are skipped, and so are such ops beside functions, as
     transform.named_sequence, if another function is left to run. What is skipped is printed as one op, with the text.
+    In bytecode, properties of unknown ops are skipped. `parse` and `read_bytecode` skip nothing.
     """
     if is_text(source):
         return _from_text(source, "<string>")
     data, name = opened(source)
-    return loading.read_bytecode(data, name) if is_bytecode(data) else _from_text(decode_text(data), name)
+    return (
+        loading.read_bytecode(data, name, skip_unknown=True)
+        if is_bytecode(data)
+        else _from_text(decode_text(data), name)
+    )
 
 
 def _from_text(text: str, name: str) -> Module:

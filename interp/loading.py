@@ -60,19 +60,21 @@ def read_bytecode(
     registry: Registry | None = None,
     verify: bool = True,
     schema: Schema | None = None,
+    skip_unknown: bool = False,
 ) -> Module:
     """Read a file of MLIR bytecode, versions 0 to 6.
 
     ``schema``: the version of MLIR whose ops and codes it uses; None for the one that its producer names, and where it
     names none, the first with which everything fits. ``allow_unregistered``: keep ops of dialects that ``registry``
-    does not have. ``verify``: check the rules of the language and of the ops. Resources are views of ``data``.
+    does not have. ``verify``: check the rules of the language and of the ops. ``skip_unknown``: skip the properties of
+    ops whose layout is not known. Resources are views of ``data``.
 
     Raises BytecodeError with an offset, and VerifyError.
     """
     from halfulp.interp.bytecode.reader import read_unverified
 
     with PausedCollector():
-        module = read_unverified(data, filename, allow_unregistered, registry, schema)
+        module = read_unverified(data, filename, allow_unregistered, registry, schema, skip_unknown)
         if verify:
             _verify_read(module, filename)
         return module

@@ -78,7 +78,9 @@ class ProgramSource:
         """Return the module of a part, or of the whole file, to run it. IREE's compiler lowers one in StableHLO; a note
         says so. Parts of an unknown form are skipped, if a function is left. Raise HalfulpError.
         """
-        given = part or InputPart(self.text or "")
+        if self.text is None:
+            return read_bytecode(self.data, self.name, skip_unknown=True)
+        given = part or InputPart(self.text)
         try:
             module = self.module(part)
             language = language_in(module)
@@ -89,8 +91,6 @@ class ProgramSource:
         if language is None:
             return module
         say(f"note: {self.name} is {language}: IREE's compiler lowers it to linalg, which may change its numerics")
-        if part is None:
-            return halfulp.from_stablehlo(self.data, name=self.name)
         # Lines keep their numbers.
         return halfulp.from_stablehlo("\n" * (given.start[0] - 1) + given.text, name=self.name)
 

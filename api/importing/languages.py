@@ -10,7 +10,6 @@ LANGUAGES: Mapping[str, str] = {
     "chlo": "StableHLO",
     "stablehlo": "StableHLO",
     "torch": "the torch dialect",
-    "vhlo": "StableHLO",
 }
 """The dialects, and the name of the language of each."""
 

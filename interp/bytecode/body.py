@@ -18,7 +18,7 @@ from halfulp.interp.bytecode.index import FileIndex, OpName
 from halfulp.interp.declare.operands import is_inherent, move_inherent, split_successor_operands
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.locations import Location, UnknownLoc
-from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import SKIPPED, Block, Operation, Region, SSAValue
 from halfulp.interp.ir.types import Type
 from halfulp.interp.text.cursor import MAX_NESTING
 
@@ -89,10 +89,14 @@ class _Regions:
 
 
 class Body:
-    """A reader of the ops. It has a stack of its own, so that deep nesting does not exhaust Python's."""
+    """A reader of the ops. It has a stack of its own, so that deep nesting does not exhaust Python's.
 
-    def __init__(self, index: FileIndex) -> None:
+    ``skip_unknown``: whether properties of an unknown layout are skipped.
+    """
+
+    def __init__(self, index: FileIndex, skip_unknown: bool = False) -> None:
         self.index = index
+        self.skip_unknown = skip_unknown
         self.version = index.version
         self.stack: list[_Regions] = []
         self.orders: dict[SSAValue, tuple[tuple[int, ...], bool, int]] = {}
@@ -404,6 +408,8 @@ class Body:
                 cursor.fail(f"op '{name.name}': version {self.version} has no properties", start)
             if not name.registered:
                 raw = self.index.raw_properties(number, cursor, start)
+            elif definition is None and self.skip_unknown:
+                attributes[SKIPPED] = at.StringAttr(self.index.skipped_properties(number, cursor, start))
             elif definition is None:
                 cursor.fail(
                     f"op '{name.name}': halfulp does not know the layout of its properties; versions up to 4 have none",

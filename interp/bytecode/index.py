@@ -463,6 +463,11 @@ class FileIndex:
         self.used_properties.add(number)
         return ByteCursor(content.data, content.pos, content.end)
 
+    def skipped_properties(self, number: int, cursor: ByteCursor, start: int) -> str:
+        """Return the bytes of properties whose layout is not known, in hexadecimal."""
+        content = self._blob(number, cursor, start)
+        return bytes(content.data[content.pos : content.end]).hex()
+
     def raw_properties(self, number: int, cursor: ByteCursor, start: int) -> at.Attribute:
         """Return the one attribute that holds the properties of an op that was not registered."""
         outer, self.cursor = self.cursor, self._blob(number, cursor, start)

@@ -73,6 +73,9 @@ Successor = tuple["Block", list[SSAValue]]
 
 VISIBILITIES = ("public", "private", "nested")
 
+SKIPPED = "halfulp.skipped"
+"""The attribute of an op that stands for what was skipped: its text, or the bytes of its properties in hexadecimal."""
+
 
 class Operation:
     """One operation.

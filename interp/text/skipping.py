@@ -13,12 +13,9 @@ from halfulp.interp.declare.declarations import OpDefinition, Trait
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir.attributes import StringAttr
 from halfulp.interp.ir.errors import UnknownOp
-from halfulp.interp.ir.operations import Block, Module, Operation, Region
+from halfulp.interp.ir.operations import SKIPPED, Block, Module, Operation, Region
 from halfulp.interp.text.op_parser import Argument
 from halfulp.interp.text.parser import Parser
-
-TEXT = "halfulp.skipped"
-"""The attribute that has the text of what was skipped."""
 
 _OPENING = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _GOES_ON = frozenset(("{", "(", "->", ":", ",", "=", "attributes", "loc"))
@@ -71,7 +68,7 @@ class SkippingParser(Parser):
         """Return the op that stands for the tokens from ``start`` up to the current one."""
         self.skipped.append(error)
         text = self.source.text[self.offset(start) : self.offset(self.pos - 1) + len(self.tokens[self.pos - 1])]
-        return Operation(error.op or "", attributes={TEXT: StringAttr(text)}, location=error.location)
+        return Operation(error.op or "", attributes={SKIPPED: StringAttr(text)}, location=error.location)
 
     def _after_op(self, at: int) -> int:
         """Return the token after an op: the first on a new line that cannot go on with it."""
@@ -89,7 +86,7 @@ class SkippingParser(Parser):
 def has_function(module: Module) -> bool:
     """Tell whether a module has a function with a body that was not skipped."""
     bodies = (region.blocks for op in module.walk() if _is_function(op.definition) for region in op.regions)
-    return any(blocks and TEXT not in blocks[0].operations[0].attributes for blocks in bodies)
+    return any(blocks and SKIPPED not in blocks[0].operations[0].attributes for blocks in bodies)
 
 
 def _is_function(definition: OpDefinition | None) -> bool:

@@ -48,7 +48,7 @@ def _print_constant(printer: OpPrinter, operation: Operation) -> str:
     assert isinstance(shape, DenseElementsAttr)
     extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
     numbers = ", ".join(str(number) for number in shape.array().view(np.int64).ravel())
-    return f"{extra} [{numbers}] : {printer.type(operation.results[0].type)}"
+    return f" {extra}[{numbers}] : {printer.type(operation.results[0].type)}"
 
 
 # --- ops with a region ------------------------------------------------------------------------------------------------

@@ -81,6 +81,13 @@ def test_constants_of_the_function_are_part_of_the_module() -> None:
 
 
 @JAX
+def test_the_text_of_a_portable_artifact_runs() -> None:
+    x = np.array([1, 4, 9], np.float32)
+    exported = jax().export.export(jax().jit(jax().numpy.sqrt))(x)
+    assert hu.run(hu.from_stablehlo(exported.mlir_module()), x)[0].tolist() == [1, 2, 3]
+
+
+@JAX
 def test_compare_counts_what_differs() -> None:
     def f(x: Any) -> Any:
         jnp = jax().numpy

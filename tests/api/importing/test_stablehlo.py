@@ -125,6 +125,13 @@ def test_an_error_of_a_part_has_its_line_in_the_file(tmp_path: Path, capsys: pyt
     assert f"{path}:9:8: error: IREE's compiler cannot lower the program: failed to legalize" in printed.err
 
 
+def test_bytecode_is_refused_with_a_way_on(tool: Path) -> None:
+    data = hu.write_bytecode(hu.load("func.func @main() { return }"))
+    with pytest.raises(hu.Unsupported, match="is MLIR bytecode") as caught:
+        hu.from_stablehlo(data)
+    assert "mlir_module()" in (caught.value.hint or "")
+
+
 @pytest.mark.iree
 def test_f64_stays_f64() -> None:
     module = hu.from_stablehlo(TEXT.replace("f32", "f64"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from conftest import MlirOpt
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.interp.text.skipping import TEXT
+from halfulp.interp.ir.operations import SKIPPED
 
 PROGRAM = """\
 #map = affine_map<(d0) -> (d0)>
@@ -64,7 +67,7 @@ def test_the_rest_runs() -> None:
 
 def test_what_is_skipped_keeps_its_text() -> None:
     module = hu.load(PROGRAM)
-    skipped = {op.name: str(op.attributes[TEXT].value) for op in module.walk() if TEXT in op.attributes}  # type: ignore[attr-defined]
+    skipped = {op.name: str(op.attributes[SKIPPED].value) for op in module.walk() if SKIPPED in op.attributes}  # type: ignore[attr-defined]
     assert list(skipped) == ["sparse_tensor.convert", "llvm.func", "llvm.mlir.global", "emitc.verbatim", "gpu.module", "transform.named_sequence", "transform.sequence"]  # fmt: skip
     assert all(text in PROGRAM for text in skipped.values())
     assert skipped["llvm.func"] == "llvm.func @printf(!llvm.ptr, ...) -> i32"
@@ -124,3 +127,22 @@ def test_the_command_runs_the_rest(tmp_path: object, capsys: pytest.CaptureFixtu
     assert cli.main(["run", path, "--input=f32=1.5", "--input=i1=false"]) == 3
     assert f"{path}:23:7: error: cannot execute 'emitc.verbatim'" in capsys.readouterr().err
     assert cli.main(["translate", path]) == 3
+
+
+def test_bytecode_of_mlir_with_ops_that_are_not_known(mlir_opt: MlirOpt, tmp_path: Path) -> None:
+    text = """
+    module attributes {transform.with_named_sequence} {
+      func.func @main(%x: f32) -> f32 { return %x : f32 }
+      llvm.func @other(%a: i32) -> i32 { %0 = llvm.add %a, %a : i32  llvm.return %0 : i32 }
+      func.func private @waits(%x: f32) -> f32 { gpu.wait  return %x : f32 }
+      transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) { transform.yield }
+    }"""
+    path = tmp_path / "program.mlirbc"
+    mlir_opt(text, "--emit-bytecode", "-o", str(path))
+    with pytest.raises(hu.BytecodeError, match=r"llvm\.func"):
+        hu.read_bytecode(path)
+    module = hu.load(path)
+    assert hu.run(module, 1.5)[0].item() == 1.5
+    with pytest.raises(hu.Unsupported, match=r"gpu\.wait"):
+        hu.run(module, 1.5, entry="waits")
+    assert cli.main(["run", str(path), "--input=f32=1.5"]) == 0

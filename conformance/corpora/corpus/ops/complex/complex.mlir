@@ -47,3 +47,36 @@ func.func @f(%f: f32, %n: i32, %t: tensor<2xcomplex<f32>>) {
   %x = complex.atan2 %c, %c : complex<f32>
   return
 }
+// -----
+func.func @plain(%f: f32, %c: complex<f32>, %i: i32) {
+  %r0 = complex.abs %c : complex<f32>
+  %r1 = complex.angle %c : complex<f32>
+  %r2 = complex.conj %c : complex<f32>
+  %r3 = complex.cos %c : complex<f32>
+  %r4 = complex.exp %c : complex<f32>
+  %r5 = complex.expm1 %c : complex<f32>
+  %r6 = complex.im %c : complex<f32>
+  %r7 = complex.log %c : complex<f32>
+  %r8 = complex.log1p %c : complex<f32>
+  %r9 = complex.neg %c : complex<f32>
+  %r10 = complex.re %c : complex<f32>
+  %r11 = complex.rsqrt %c : complex<f32>
+  %r12 = complex.sign %c : complex<f32>
+  %r13 = complex.sin %c : complex<f32>
+  %r14 = complex.sqrt %c : complex<f32>
+  %r15 = complex.tan %c : complex<f32>
+  %r16 = complex.tanh %c : complex<f32>
+  %r17 = complex.atan2 %c, %c : complex<f32>
+  %r18 = complex.add %c, %c : complex<f32>
+  %r19 = complex.div %c, %c : complex<f32>
+  %r20 = complex.mul %c, %c : complex<f32>
+  %r21 = complex.pow %c, %c : complex<f32>
+  %r22 = complex.sub %c, %c : complex<f32>
+  %r23 = complex.eq %c, %c : complex<f32>
+  %r24 = complex.neq %c, %c : complex<f32>
+  %r25 = complex.create %f, %f : complex<f32>
+  %k = complex.constant [1.0 : f32, -0.0 : f32] : complex<f32>
+  %p = complex.powi %c, %i : complex<f32>, i32
+  %b = complex.bitcast %c : complex<f32> to i64
+  return
+}
