@@ -75,7 +75,7 @@ def print_inline(printer: OpPrinter, map_: AffineMapAttr, operands: Sequence[SSA
 def read_place(p: OpParser) -> tuple[AffineMapAttr, list[int]]:
     """Read ``[%i + 1, %j]``, the indices of an element, and return their map and the tokens of its operands."""
     if not p.take("["):
-        p.error("expected '[' in affine map")
+        p.wrong_token("expected '[' in affine map")
     return read_inline(p)
 
 

@@ -56,6 +56,9 @@ def _read_bound(p: OpParser, definition: OpDefinition, word: str) -> tuple[Affin
 def _parser(definition: OpDefinition) -> CustomParse:
     def parse(p: OpParser, at: int) -> Operation:
         variable = p.operand_token()
+        if "#" in p.tokens[variable]:
+            p.error("result number not allowed in argument list", variable)
+        place = p.deferrable_location() if p.tokens[p.pos] == "loc" else None
         p.expect("=")
         lower, lower_tokens = _read_bound(p, definition, "max")
         if not p.take("to"):
@@ -64,6 +67,8 @@ def _parser(definition: OpDefinition) -> CustomParse:
         step = 1
         if p.take("step"):
             at_step = p.pos
+            if p.tokens[at_step][:1] == "%":
+                p.wrong_token("expected attribute value")
             step = p.integer("expected attribute value")
             if step <= 0:
                 p.error(
@@ -86,9 +91,8 @@ def _parser(definition: OpDefinition) -> CustomParse:
             results = p.function_results()
         if len(names) != len(results):
             p.error(f"custom op '{definition.name}' mismatch between the number of loop-carried values and results", at)
-        arguments = [
-            Argument(token, kind, None) for token, kind in zip((variable, *names), (INDEX, *results), strict=True)
-        ]
+        arguments = [Argument(variable, INDEX, place)]
+        arguments += [Argument(token, kind, None) for token, kind in zip(names, results, strict=True)]
         region = p.terminated(p.region(definition.name, arguments), "affine.yield", at)
         operands = [*used(p, lower_tokens), *used(p, upper_tokens)]
         operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
@@ -122,7 +126,9 @@ def _print(printer: OpPrinter, op: Operation) -> str:
     first, last = (map_ for map_ in maps if isinstance(map_, AffineMapAttr))
     region = op.regions[0]
     entry = region.blocks[0]
-    text = f" {printer.name(entry.arguments[0])} = {_bound_text(printer, first, lower, 'max')}"
+    variable = entry.arguments[0]
+    text = f" {printer.name(variable)}{printer.location_of_argument(variable)}"
+    text += f" = {_bound_text(printer, first, lower, 'max')}"
     text += f" to {_bound_text(printer, last, upper, 'min')}"
     step = _step(op)
     text += f" step {step}" if step != 1 else ""

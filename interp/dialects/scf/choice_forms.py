@@ -44,6 +44,7 @@ def _forall_parser(definition: OpDefinition) -> CustomParse:
         carried: list[int] = []
         initial: list[int] = []
         results: Sequence[Type] = ()
+        at_outs = p.pos
         if p.take("shared_outs"):
             p.expect("(")
             while p.tokens[p.pos] != ")":
@@ -58,7 +59,7 @@ def _forall_parser(definition: OpDefinition) -> CustomParse:
             p.error(
                 f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
                 f"and {len(results)} types",
-                at,
+                at_outs,
             )
         arguments = [Argument(token, INDEX, None) for token in variables]
         arguments += [Argument(token, type_, None) for token, type_ in zip(carried, results, strict=True)]
@@ -124,12 +125,12 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
     def parse(p: OpParser, at: int) -> Operation:
         value = p.use(p.operand_token(), INDEX)
         attributes = p.optional_dictionary()
-        results = arrow_types(p)
+        results = p.type_list() if p.take("->") else []
         cases: list[int] = []
         regions: list[Region] = []
         while p.take("case"):
             cases.append(p.integer() & ((1 << 64) - 1))
-            regions.append(p.terminated(p.region(definition.name), "scf.yield", at))
+            regions.append(p.region(definition.name))
         p.keyword(definition, "default")
         default = p.terminated(p.region(definition.name), "scf.yield", at)
         properties: dict[str, Attribute] = {"cases": DenseArrayAttr(I64, tuple(cases))}
@@ -145,7 +146,7 @@ def _print_switch(printer: OpPrinter, op: Operation) -> str:
     assert isinstance(cases, DenseArrayAttr)
     text = f" {printer.name(op.operands[0])}" + trailing_dictionary(printer, op)
     types = [result.type for result in op.results]
-    text += f" -> {types_text(printer, types, bare=True)} " if types else " "
+    text += f" -> {', '.join(map(printer.type, types))} " if types else " "
     default, *others = op.regions
     for number, region in zip(cases.values, others, strict=True):
         text += f"\n{printer.indent}case {number} {printer.region(region, op)}"

@@ -180,6 +180,10 @@ def verify_index_switch(op: Operation) -> str | None:
         again = next(value for number, value in enumerate(cases.values) if value in cases.values[:number])
         return f"has duplicate case value: {again}"
     for number, region in enumerate(op.regions):
+        if len(region.blocks) != 1:
+            slot = "caseRegions" if number else "defaultRegion"
+            return f"region #{number} ('{slot}') failed to verify constraint: region with 1 blocks"
+    for number, region in enumerate(op.regions):
         name = f"case region #{number - 1}" if number else "default region"
         last = _last(region) if region.blocks else None
         if last is None or last.name != "scf.yield":

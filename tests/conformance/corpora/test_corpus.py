@@ -38,7 +38,10 @@ UNREADABLE = {
 }
 
 # The ops whose custom forms leave out the locations of arguments.
-LOOPS = ("affine.for", "affine.parallel", "scf.for", "scf.while")
+LOOPS = ("affine.for", "affine.parallel", "scf.for", "scf.forall", "scf.parallel", "scf.while")
+
+# The terminators that custom forms leave out where they pass nothing on.
+ELIDED = ("affine.yield", "scf.forall.in_parallel", "scf.yield")
 
 # Every op that issue text and documents ask for.
 REQUIRED = {
@@ -47,7 +50,13 @@ REQUIRED = {
     "cf": "assert br cond_br switch",
     "ub": "poison unreachable",
     "quant": "qcast dcast scast",
-    "scf": "if for while condition yield execute_region",
+    "affine": (
+        "apply delinearize_index dma_start dma_wait for if linearize_index load max min parallel prefetch store "
+        "vector_load vector_store yield"
+    ),
+    "scf": (
+        "condition execute_region for forall forall.in_parallel if index_switch parallel reduce reduce.return while yield"
+    ),
     "tensor": "empty splat from_elements extract insert dim cast",
     "vector": (
         "bitcast broadcast compressstore constant_mask contract create_mask deinterleave expandload extract "
@@ -211,7 +220,7 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
 def without_location(operation: Operation) -> bool:
     around = operation.parent_op
     masked = around is not None and around.name == "vector.mask"
-    return masked or (operation.name in ("scf.yield", "affine.yield") and not operation.operands)
+    return masked or (operation.name in ELIDED and not operation.operands)
 
 
 def spelled(attribute: Any) -> Any:
