@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
-from halfulp.command.options.fuzz import STAGE_NAMES, FuzzArguments
+from halfulp.command.options.fuzz import FuzzArguments
 from halfulp.command.pass_fuzz import fuzz_passes
 from halfulp.command.programs import plural
 from halfulp.command.progress import progress_bar
@@ -16,9 +16,12 @@ from halfulp.conformance.whole_programs.counterexamples import counterexample_li
 from halfulp.conformance.whole_programs.generator.kinds import KINDS
 from halfulp.conformance.whole_programs.pass_fuzz import MAX_FINDINGS
 from halfulp.conformance.whole_programs.runner_fuzz import RunnerReport, fuzz_runner
-from halfulp.conformance.whole_programs.stages import pipeline
+from halfulp.conformance.whole_programs.stages import RUNNERS, STAGES, pipeline
 
 _STRUCTURED = KINDS["structured"]
+
+STAGE_NAMES = (*STAGES, *(f"runner:{stage}" for stage in RUNNERS))
+"""The stages by their names on the command line."""
 
 
 def fuzz_stages(spelled: str, arguments: FuzzArguments) -> int:

@@ -9,7 +9,7 @@ from halfulp.interp.ir.operations import Module
 LANGUAGES: Mapping[str, str] = {
     "chlo": "StableHLO",
     "stablehlo": "StableHLO",
-    "torch": "the torch dialect",
+    "torch": "a program of the torch dialect",
 }
 """The dialects, and the name of the language of each."""
 

@@ -19,7 +19,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -291,8 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             out.writelines(json.dumps(asdict(result)) + "\n" for result in here)
             out.flush()
             print(f"{name}: {outcome_of(here)} in {time.monotonic() - start:.1f} s", flush=True)
-    for line in summary(found):
-        print(line)
+    print("\n".join(table(counted(found))))
     return 0
 
 
@@ -313,18 +312,31 @@ def outcome_of(results: Sequence[Result]) -> str:
     return min((result.outcome for result in results), key=order.index, default="none")
 
 
-def summary(results: Sequence[Result]) -> list[str]:
-    """Return the number of tests that the real tools pass, and their outcomes here."""
+def counted(results: Sequence[Result]) -> dict[str, dict[str, int]]:
+    """Count the tests of each folder by their outcomes: those that the real tools pass, and "tools fail" for others."""
     tests: dict[str, list[Result]] = {}
     for result in results:
         tests.setdefault(result.test, []).append(result)
-    passed = [name for name, lines in tests.items() if all(line.tools for line in lines)]
-    here = Counter(outcome_of(tests[name]) for name in passed)
-    others = Counter(outcome_of(lines) for lines in tests.values()) - here
-    return [
-        f"{len(passed)} of {len(tests)} tests pass by the real tools; here {dict(here)}",
-        f"of the others, here {dict(others)}",
+    counts: dict[str, Counter[str]] = {}
+    for name, lines in tests.items():
+        passed = all(line.tools for line in lines)
+        counts.setdefault(name.partition("/")[0], Counter())[outcome_of(lines) if passed else "tools fail"] += 1
+    return {folder: dict(found) for folder, found in counts.items()}
+
+
+def table(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return a table with a row for each folder, and a last row with the sums."""
+    total: Counter[str] = sum((Counter(found) for found in counts.values()), Counter())
+    names = [
+        name
+        for name in ("pass", "undefined", "unsupported", "none", "as tools", "timeout", "crash", "wrong")
+        if total[name] or name == "wrong"
     ]
+    lines = [f"| folder | tests | tools fail | {' | '.join(names)} |", "|---" + "|---:" * (len(names) + 2) + "|"]
+    for folder, found in [*counts.items(), ("all", total)]:
+        numbers = [sum(found.values()), *(found.get(name, 0) for name in ("tools fail", *names))]
+        lines.append(f"| {folder} | {' | '.join(map(str, numbers))} |")
+    return lines
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python -m halfulp.conformance.corpora.iree_tests IREE -o FILE [--only TEXT]
 
 ``IREE``: a checkout of IREE, of which ``tests/e2e`` is read. A test is a file with ops ``check.expect_…``; each of its
-public functions without arguments runs. The tests of StableHLO and TOSA, whose ops halfulp does not have, are counted
-as not supported.
+public functions without arguments runs. iree-opt, if it is installed, converts StableHLO and TOSA to linalg; without
+it, these tests are counted as not supported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from halfulp.conformance.corpora.corpus_iree import find_iree_opt
 from halfulp.conformance.corpora.fuzz_text import OutOfTime, stopped_after
+from halfulp.conformance.oracles.oracle import OracleError
+from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation
@@ -48,8 +51,36 @@ class Result:
     why: str = ""
 
 
-def results(test: str, text: str) -> Iterator[Result]:
-    """Yield the results of a test."""
+INPUTS = {
+    "stablehlo.": "--iree-stablehlo-input-transformation-pipeline",
+    "chlo.": "--iree-stablehlo-input-transformation-pipeline",
+    "tosa.": "--iree-tosa-input-transformation-pipeline",
+}
+"""The passes of iree-opt that convert the ops of a dialect to linalg."""
+
+
+def converted(text: str, tool: str) -> str:
+    """Return a test in terms of linalg, as iree-opt makes it; as it is, if there is nothing to convert."""
+    passes = next((passes for name, passes in INPUTS.items() if name in text), None)
+    if passes is None:
+        return text
+    try:
+        done = run_bounded([tool, passes, "-"], text.encode(), SECONDS)
+    except OracleError:
+        return text
+    return text if done.returncode else done.stdout.decode()
+
+
+def results(test: str, text: str, tool: str | None) -> list[Result]:
+    """Return the results of a test; if it is not supported, those of what iree-opt converts it to."""
+    found = list(_results(test, text))
+    if tool is None or all(result.outcome != "unsupported" for result in found):
+        return found
+    other = converted(text, tool)
+    return found if other == text else list(_results(test, other))
+
+
+def _results(test: str, text: str) -> Iterator[Result]:
     try:
         module = parse_module(text, "test.mlir")
     except HalfulpError as error:
@@ -98,6 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="only tests whose path contains this text")
     options = parser.parse_args(arguments)
     root = options.iree / "tests" / "e2e"
+    tool = find_iree_opt()
     counts: Counter[str] = Counter()
     with options.output.open("w") as out:
         for path in sorted(root.rglob("*.mlir")):
@@ -105,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.only not in test or "check.expect_" not in text:
                 continue
             start = time.monotonic()
-            found = list(results(test, text))
+            found = results(test, text, tool)
             out.writelines(json.dumps(asdict(result)) + "\n" for result in found)
             worst = min((result.outcome for result in found), key=OUTCOMES.index, default="unsupported")
             counts[worst] += 1

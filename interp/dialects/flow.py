@@ -1,4 +1,4 @@
-"""IREE's flow dialect (release 3.13): constants of dynamic shape, and other shapes. Other ops are kept as written."""
+"""IREE's flow dialect (release 3.13): constants, and other shapes. Other ops are kept as written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from halfulp.interp.declare.declarations import (
     Trait,
 )
 from halfulp.interp.declare.operands import SEGMENTS
-from halfulp.interp.declare.type_rules import same_type
+from halfulp.interp.declare.type_rules import same_type, type_of_property
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -78,6 +78,14 @@ def _fits(sizes: Sequence[int | None] | None, declared: Sequence[int | None] | N
     return all(size in (None, known) for known, size in zip(sizes, declared, strict=True))
 
 
+flow.op(
+    "tensor.constant",
+    "attr-dict $value",
+    results={"result": c.RANKED_TENSOR},
+    properties=(Property("value", c.TYPED_ATTR),),
+    type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
+    evaluate=Pure(_constant, of_module=True),
+)
 flow.op(
     "tensor.dynamic_constant",
     custom=CustomForm(_parser, _print),

@@ -68,6 +68,12 @@ class BlockArgument(SSAValue):
     def location(self, location: Location) -> None:
         self._location = location
 
+    def take_location_of(self, value: SSAValue) -> None:
+        """Take over the location of another value."""
+        origin = value.owner if isinstance(value, OpResult) else value
+        if isinstance(origin, BlockArgument | Operation):
+            self.token, self._location = origin.token, origin._location
+
 
 Successor = tuple["Block", list[SSAValue]]
 

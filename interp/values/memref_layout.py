@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import evaluated, linear
-from halfulp.interp.ir.errors import TypeMismatch, Unsupported
+from halfulp.interp.ir.affine_expressions import AffineConstant, Binary, evaluated, linear
+from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, Unsupported
 
 Strides = tuple[tuple[int | None, ...], int | None]
 Layout = tuple[tuple[int, ...], int]
@@ -167,6 +167,8 @@ def map_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[i
     if any(symbol <= 0 for symbol in symbols):
         raise TypeMismatch(f"the symbols {list(symbols)} of the layout '{map_}' are not positive")
     indices = np.indices(shape, np.int64)
+    if _may_overflow(map_, (*shape, *symbols)):
+        indices = indices.astype(object)
     rows = [np.broadcast_to(evaluated(result, list(indices), symbols), shape) for result in map_.results]
     lowest = min((int(row.min()) for row in rows if row.size), default=0)
     if lowest < 0:
@@ -174,10 +176,30 @@ def map_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[i
             f"elements of '{type_}' of shape {list(shape)} would begin {-lowest} elements before their memory"
         )
     sizes = [int(row.max()) + 1 if row.size else 0 for row in rows]
+    if prod(sizes) > _MOST_PLACES:
+        raise LimitExceeded(f"the layout of '{type_}' of shape {list(shape)} spans {prod(sizes)} elements")
     places = np.zeros(shape, np.int64)
     for row, stride in zip(rows, row_major(sizes), strict=True):
-        places = places + row * stride
+        places = places + row.astype(np.int64) * stride
     return MapLayout(map_, tuple(symbols), places, prod(sizes))
+
+
+_MOST_PLACES = 1 << 48
+
+
+def _may_overflow(map_: at.AffineMapAttr, numbers: Sequence[int]) -> bool:
+    """Tell whether an intermediate result of a map may have more than 62 bits."""
+    bits = max((abs(number).bit_length() for number in numbers), default=0)
+    work, products, sums = list(map_.results), 0, 0
+    while work:
+        expr = work.pop()
+        if isinstance(expr, AffineConstant):
+            bits = max(bits, abs(expr.value).bit_length())
+        elif isinstance(expr, Binary):
+            products += expr.operator == "*"
+            sums += expr.operator == "+"
+            work += expr.lhs, expr.rhs
+    return bits * (products + 1) + sums > 62
 
 
 def layout_conflict(

@@ -6,10 +6,6 @@ from dataclasses import dataclass
 
 from halfulp.command.option import CommandHelp, option, positive
 from halfulp.command.options.programs import COMPARISON_CODES, KnownOption, PassOptions
-from halfulp.conformance.whole_programs.stages import RUNNERS, STAGES
-
-STAGE_NAMES = (*STAGES, *(f"runner:{stage}" for stage in RUNNERS))
-"""The stages by their names on the command line."""
 
 _FUZZ = """\
 Compare random programs with other implementations, or test a pass of mlir-opt with them:
@@ -49,7 +45,8 @@ class FuzzArguments(KnownOption, PassOptions):
     stages: str | None = option(
         "--stages",
         metavar="STAGE[,STAGE...]",
-        help=f"lower programs on tensors to these stages: {', '.join(STAGE_NAMES)}, or all",
+        help="lower programs on tensors to these stages: loops, vectorized, runner:loops and others, or all; a wrong "
+        "name lists them",
     )
     n: int = option("-n", type=positive, default=1000, metavar="N", help="the number of programs (default: 1000)")
     seconds: float | None = option(

@@ -39,7 +39,7 @@ func.func @shapes(%n: index, %m: tensor<?x4xi8>) {
   %1 = flow.tensor.dynamic_constant {mark} dense<[1.0]> : tensor<1xf32> -> tensor<?xf32>
   %2 = flow.tensor.tie_shape %0 : tensor<?x3xi32>{%n}
   %3 = flow.tensor.bitcast %m : tensor<?x4xi8>{%n} -> tensor<?xf32>{%n}
-  %4 = arith.constant dense<1> : tensor<4xi8>
+  %4 = flow.tensor.constant dense<1> : tensor<4xi8>
   %5 = flow.tensor.bitcast %4 : tensor<4xi8> -> tensor<8xf4E2M1FN>
   %6 = flow.tensor.reshape %4 : tensor<4xi8> -> tensor<2x?xi8>{%n}
   %7 = flow.tensor.reshape %4 : tensor<4xi8> -> tensor<2x2xi8> attributes {mark}

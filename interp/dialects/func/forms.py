@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.ir.attributes import ArrayAttr, DictionaryAttr, StringAttr, TypeAttr
 from halfulp.interp.ir.base import Attribute, Type
@@ -127,7 +129,9 @@ def _print_function(printer: OpPrinter, operation: Operation) -> str:
             f"{printer.name(argument)}: {input}"
             for argument, input in zip(region.blocks[0].arguments, inputs, strict=True)
         ]
-    inputs = _with_attributes(printer, inputs, properties.get("arg_attrs"))
+    # As in MLIR, the attributes of arguments of a body have aliases only where others need these.
+    spelled = _without_counting(printer) if region.blocks else printer.attribute
+    inputs = _with_attributes(spelled, inputs, properties.get("arg_attrs"))
     if region.blocks:
         inputs = [
             input + printer.location_of_argument(argument)
@@ -135,9 +139,8 @@ def _print_function(printer: OpPrinter, operation: Operation) -> str:
         ]
     text += f"{', '.join(inputs)})"
     if type.results:
-        results = _with_attributes(
-            printer, [printer.type(result) for result in type.results], properties.get("res_attrs")
-        )
+        results = [printer.type(result) for result in type.results]
+        results = _with_attributes(printer.attribute, results, properties.get("res_attrs"))
         bare = len(results) == 1 and not isinstance(type.results[0], FunctionType) and "res_attrs" not in properties
         text += f" -> {results[0]}" if bare else f" -> ({', '.join(results)})"
     extra = dict(operation.attributes)
@@ -150,13 +153,15 @@ def _print_function(printer: OpPrinter, operation: Operation) -> str:
     return text
 
 
-def _with_attributes(printer: OpPrinter, texts: list[str], attributes: Attribute | None) -> list[str]:
+def _without_counting(printer: OpPrinter) -> Callable[[Attribute], str]:
+    return lambda attribute: attribute.spell_nested(printer.names)
+
+
+def _with_attributes(spelled: Callable[[Attribute], str], texts: list[str], attributes: Attribute | None) -> list[str]:
     if not isinstance(attributes, ArrayAttr):
         return texts
     return [
-        f"{text} {printer.attribute(dictionary)}"
-        if isinstance(dictionary, DictionaryAttr) and dictionary.entries
-        else text
+        f"{text} {spelled(dictionary)}" if isinstance(dictionary, DictionaryAttr) and dictionary.entries else text
         for text, dictionary in zip(texts, attributes.elements, strict=True)
     ]
 

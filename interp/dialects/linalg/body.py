@@ -207,7 +207,7 @@ def _extract(op: Operation, operands: tuple[int, ...], settings: Settings) -> Co
             outside = index.bits >= np.uint64(shape[axis])
             if outside.any():
                 where = first_place(outside)
-                point = [_signed_at(values[each], where) for each in indices]
+                point = [_signed_at(values[each], where, settings.index_width) for each in indices]
                 raise part.points.complete(
                     undefined(
                         op,
@@ -234,10 +234,10 @@ def _extract(op: Operation, operands: tuple[int, ...], settings: Settings) -> Co
     return compute
 
 
-def _signed_at(value: Value, where: tuple[int, ...]) -> int:
+def _signed_at(value: Value, where: tuple[int, ...], width: int) -> int:
     place = tuple([min(k, size - 1) for k, size in zip(where, value.shape, strict=False)])
     code = int(value.bits[place])
-    return code - (1 << 64) if code >> 63 else code
+    return code - (1 << width) if code >> (width - 1) else code
 
 
 def _whole(op: Operation, operands: tuple[int, ...], settings: Settings) -> Compute:

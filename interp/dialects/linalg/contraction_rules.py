@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from halfulp.interp.declare.declarations import Unprefixed
@@ -10,7 +10,7 @@ from halfulp.interp.dialects.linalg.structure import written_maps
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
 
 Verify = Callable[[Operation], str | None]
 _Axes = tuple[AffineExpr, ...]
@@ -113,3 +113,39 @@ def _verify_uses(maps: Sequence[at.AffineMapAttr]) -> str | None:
             )
         contracted |= (uses, written) == (2, 0)
     return None if contracted else Unprefixed("'indexing_maps' do not specify a contracting dimension")
+
+
+# --- bodies -----------------------------------------------------------------------------------------------------------
+
+_PAIRS = {
+    "arith.addf": "arith.mulf",
+    "arith.addi": "arith.muli",
+    "arith.ori": "arith.andi",
+    "complex.add": "complex.mul",
+}
+
+
+def verify_body(op: Operation) -> str | None:
+    """Check that the body of a contraction adds a product, where any op of one operand may stand between."""
+    block = op.regions[0].blocks[0]
+    a, b, out = block.arguments
+    total = _source(block.operations[-1].operands[0])
+    terms = _operands(total, _PAIRS)
+    if isinstance(total, OpResult) and out in terms:
+        factors = _operands(terms[terms.index(out) - 1], (_PAIRS[total.owner.name],))
+        if set(factors) == {a, b}:
+            return None
+    return Unprefixed("expected add/mul op in the body")
+
+
+def _operands(value: SSAValue, names: Collection[str]) -> list[SSAValue]:
+    """Return the operands of the op with one of these names that makes a value; none if another makes it."""
+    if isinstance(value, OpResult) and value.owner.name in names:
+        return [_source(operand) for operand in value.owner.operands]
+    return []
+
+
+def _source(value: SSAValue) -> SSAValue:
+    while isinstance(value, OpResult) and len(value.owner.operands) == 1:
+        value = value.owner.operands[0]
+    return value

@@ -22,13 +22,25 @@ from halfulp.interp.dialects.linalg.structure import STRUCTURES, Reader
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
 
-linalg = Dialect("linalg", partial=True)
+linalg = Dialect("linalg")
 
-_KINDS = (
-    *("exp", "log", "abs", "ceil", "floor", "negf", "reciprocal", "round", "sqrt", "rsqrt", "square", "tanh", "erf"),
-    *("add", "sub", "mul", "div", "div_unsigned", "max_signed", "min_signed", "max_unsigned", "min_unsigned", "powf"),
-    "select",
-)
+_FUNCTIONS = {
+    "Unary": (
+        *("exp", "log", "abs", "ceil", "floor", "negf"),
+        *("reciprocal", "round", "sqrt", "rsqrt", "square", "tanh", "erf"),
+    ),
+    "Binary": (
+        *("add", "sub", "mul", "div", "div_unsigned"),
+        *("max_signed", "min_signed", "max_unsigned", "min_unsigned", "powf"),
+    ),
+    "Ternary": ("select",),
+}
+_KINDS = tuple(name for names in _FUNCTIONS.values() for name in names)
+
+
+def _numbered(names: Sequence[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}
+
 
 ITERATOR_TYPE = linalg.enum(
     EnumDefinition("::mlir::utils::IteratorType", {"parallel": 0, "reduction": 1}, mnemonic="linalg.iterator_type")
@@ -39,10 +51,14 @@ TYPE_FN = linalg.enum(
 ELEMENTWISE_KIND = linalg.enum(
     EnumDefinition(
         "::mlir::linalg::ElementwiseKind",
-        {name: number for number, name in enumerate(_KINDS)},
+        _numbered(_KINDS),
         mnemonic="linalg.elementwise_kind",
     )
 )
+for _arity, _names in _FUNCTIONS.items():
+    linalg.enum(
+        EnumDefinition(f"::mlir::linalg::{_arity}Fn", _numbered(_names), mnemonic=f"linalg.{_arity.lower()}_fn")
+    )
 ITERATOR_TYPES_ATTR = c.array_of_enum("Iterator type should be an enum.", ITERATOR_TYPE)
 
 

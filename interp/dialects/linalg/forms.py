@@ -284,7 +284,7 @@ def named_form(body: Body, arguments: int | Count, leading: Leading = NOTHING) -
     def print_(printer: OpPrinter, operation: Operation) -> str:
         entries = {**operation.attributes, **operation.properties}
         text = f" kind={printer.attribute(entries['kind'])}" if leading.kind is not None else ""
-        if leading.maps is not None and entries[_MAPS] != leading.maps(operation):
+        if leading.maps is not None and _MAPS in entries and entries[_MAPS] != leading.maps(operation):
             text += f" {_MAPS} = {printer.attribute(entries[_MAPS])}"
         text += print_attributes(printer, entries, (MEMOIZED, "kind", _MAPS))
         return text + print_operands(printer, operation) + print_results(printer, operation)

@@ -92,7 +92,9 @@ def _read_body(p: OpParser, definition: OpDefinition) -> Region:
     while p.tokens[p.pos] != ")":
         token = p.operand_token()
         p.expect(":")
-        arguments.append(Argument(token, p.type(), None))
+        type_ = p.type()
+        location = p.deferrable_location() if p.tokens[p.pos] == "loc" else None
+        arguments.append(Argument(token, type_, location))
         if not p.take(","):
             break
     p.expect(")")
@@ -101,8 +103,10 @@ def _read_body(p: OpParser, definition: OpDefinition) -> Region:
 
 def _made_body(p: OpParser, parts: Parts, payload: _Payload | None, shape: Shape) -> Region:
     block = Block()
-    for type_ in (*parts.inputs, *parts.inits):
-        block.add_argument(type_in_body(type_))
+    for value in parts.operands:
+        argument = block.add_argument(type_in_body(value.type))
+        if payload is None:
+            argument.take_location_of(value)
     if payload is None:
         yielding(p, block, block.arguments[:1])
     elif block.arguments:
@@ -127,6 +131,9 @@ def moving_form(shape: Shape) -> CustomForm:
             operation = Operation(
                 definition.name, definition, parts.operands, results, parts.properties, parts.attributes, [region]
             )
+            if not written:
+                for each in region.blocks[0].operations:
+                    p.placed(each, at)
             return p.placed(operation, at)
 
         return parse
@@ -154,7 +161,7 @@ def _payload_of(op: Operation, shape: Shape) -> Operation | None:
     alone = len(end.operands) == 1 and len(payload.results) == 1 and end.operands[0] is payload.results[0]
     wanted = _payload_operands(block, shape)
     same = len(payload.operands) == len(wanted) and all(a is b for a, b in zip(payload.operands, wanted, strict=True))
-    return payload if alone and same and wanted else None
+    return payload if alone and same and wanted and _NAME.fullmatch(payload.name) else None
 
 
 def _payload_text(printer: OpPrinter, payload: Operation) -> str:
@@ -171,7 +178,10 @@ def _body_text(printer: OpPrinter, op: Operation) -> str:
     (block,) = op.regions[0].blocks
     outer = printer.indent
     printer.indent = outer + "  "
-    arguments = ", ".join(f"{printer.name(argument)}: {printer.type(argument.type)}" for argument in block.arguments)
+    arguments = ", ".join(
+        f"{printer.name(argument)}: {printer.type(argument.type)}{printer.location_of_argument(argument)}"
+        for argument in block.arguments
+    )
     text = f"\n{printer.indent}({arguments}) {printer.region(op.regions[0], op, entry_arguments=False)}"
     printer.indent = outer
     return text

@@ -24,6 +24,16 @@ class Named(NamedTuple):
     cast: bool = False
 
     @property
+    def contracts(self) -> bool:
+        """True if MLIR knows the op as a contraction."""
+        return self.body in (bodies.multiply_and_add, bodies.signed_multiply_and_add) and not self.convolves
+
+    @property
+    def convolves(self) -> bool:
+        """True if an input is read in sliding windows."""
+        return "." in self.operands[0] or "+" in self.operands[0]
+
+    @property
     def windows(self) -> list[str]:
         """The sliding windows, in the order in which the op writes their strides."""
         return [axis for axis in self.operands[0].split() if "." in axis]

@@ -84,11 +84,16 @@ def _shaped_factors(count: int) -> AttributeConstraint:
     return AttributeConstraint(f"64-bit signless int elements attribute of shape [{count}]", accepts)
 
 
-def _remembering(reader: Reader) -> Callable[[Operation], str | None]:
+def _contracting(op: Operation) -> str | None:
+    return rules.verify_structured(op) or contraction_rules.verify_body(op)
+
+
+def _remembering(row: Named, reader: Reader) -> Callable[[Operation], str | None]:
     """Return a verifier that also adds the attribute with the maps, as the one of MLIR does."""
+    check = _contracting if row.contracts else rules.verify_structured
 
     def verify(op: Operation) -> str | None:
-        problem = rules.verify_structured(op)
+        problem = check(op)
         if problem is None:
             op.attributes.setdefault(forms.MEMOIZED, at.ArrayAttr(reader[0](op)))
         return problem
@@ -144,7 +149,13 @@ _MAPS_OF_MATMULS = (
 
 
 def _unless_default(maps: Maps, verify: contraction_rules.Verify) -> contraction_rules.Verify:
-    return lambda op: None if written_maps(op) == maps(op) else verify(op)
+    given = _or_default(maps)
+    return lambda op: None if given(op) == maps(op) else verify(op)
+
+
+def _or_default(maps: Maps) -> Maps:
+    """Return the maps that an op has, or those that it means without any."""
+    return lambda op: written_maps(op) if "indexing_maps" in op.properties else maps(op)
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------
@@ -160,16 +171,17 @@ def declare() -> None:
             reader,
             forms.named_form(_written_body(row.body), len(row.operands)),
             properties=windows if count else (),
-            verify_regions=_remembering(reader),
+            verify_regions=_remembering(row, reader),
         )
     for row, verify in zip(MATMULS, _MAPS_OF_MATMULS, strict=True):
         maps, iterators = _reader(row)
         structured(
             row.name,
-            (written_maps, iterators),
+            (_or_default(maps), iterators),
             forms.named_form(_written_body(row.body), len(row.operands), forms.Leading(_as_property(maps))),
-            properties=(_CAST, Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR)),
+            properties=(_CAST, Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR, optional=True)),
             verify=_unless_default(maps, verify),
+            verify_regions=_contracting,
         )
     structured(
         "contract",
@@ -177,6 +189,7 @@ def declare() -> None:
         forms.named_form(_written_body(bodies.multiply_and_add), 3, forms.Leading(lambda op: None, needed=True)),
         properties=(_CAST, Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR)),
         verify=contraction_rules.verify_contract,
+        verify_regions=_contracting,
     )
     structured(
         "elementwise",
@@ -184,7 +197,10 @@ def declare() -> None:
         forms.named_form(
             _body_of_kind, _arguments_of_kind, forms.Leading(_as_property(_same_place), kind=ELEMENTWISE_KIND)
         ),
-        properties=(Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR), Property("kind", ELEMENTWISE_KIND)),
+        properties=(
+            Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR, optional=True),
+            Property("kind", ELEMENTWISE_KIND),
+        ),
     )
     for name, inputs, body in ELEMENTWISE:
         structured(

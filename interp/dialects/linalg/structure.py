@@ -91,10 +91,10 @@ def structure_of(op: Operation) -> Structure:
 
 
 def written_maps(op: Operation) -> tuple[at.AffineMapAttr, ...]:
-    """Return the maps that the property ``indexing_maps`` has."""
-    maps = op.properties["indexing_maps"]
-    assert isinstance(maps, at.ArrayAttr)
-    return tuple(each for each in maps.elements if isinstance(each, at.AffineMapAttr))
+    """Return the maps that the property ``indexing_maps`` has; none if it is absent."""
+    maps = op.properties.get("indexing_maps")
+    elements = maps.elements if isinstance(maps, at.ArrayAttr) else ()
+    return tuple(each for each in elements if isinstance(each, at.AffineMapAttr))
 
 
 def written_iterators(op: Operation) -> tuple[int, ...]:

@@ -9,7 +9,17 @@ from halfulp.interp.dialects.reassociation import Groups
 from halfulp.interp.dialects.slices import Written
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import known_product, known_sum
+from halfulp.interp.ir.affine_expressions import (
+    AffineConstant,
+    AffineExpr,
+    Binary,
+    Dimension,
+    Symbol,
+    add,
+    known_product,
+    known_sum,
+    multiply,
+)
 from halfulp.interp.values.memref_layout import Strides, strides_and_offset
 
 Shape = tuple[int | None, ...]
@@ -46,6 +56,62 @@ def same_place(one: ty.MemRefType, other: ty.MemRefType) -> bool:
         other.memory_space,
         strides_and_offset(other),
     )
+
+
+def canonical_type(type_: ty.MemRefType) -> ty.MemRefType:
+    """Return a strided type with the layout with which memref.transpose compares it.
+
+    It is none for elements that lie one after the other, else a map. Strides that are the identity map stay.
+    """
+    known = strides_and_offset(type_)
+    if known is None or is_identity(type_):
+        return type_
+    shape = type_.shape or ()
+    if known == strides_and_offset(without_layout(type_, shape)) and None not in shape:
+        return without_layout(type_, shape)
+    map_ = type_.layout if isinstance(type_.layout, at.AffineMapAttr) else _map_of(*known)
+    return ty.MemRefType(shape, type_.element, map_, type_.memory_space)
+
+
+def _map_of(strides: Sequence[int | None], offset: int | None) -> at.AffineMapAttr:
+    """Return strides as a map, with a symbol for each number that is not known: for the offset first."""
+    symbols = 0
+
+    def number(known: int | None) -> AffineExpr:
+        nonlocal symbols
+        if known is not None:
+            return AffineConstant(known)
+        symbols += 1
+        return Symbol(symbols - 1)
+
+    place = number(offset)
+    for axis, stride in enumerate(strides):
+        place = add(place, multiply(Dimension(axis), number(stride)))
+    return at.AffineMapAttr(len(strides), symbols, (place,))
+
+
+def equivalent(one: ty.MemRefType, other: ty.MemRefType) -> bool:
+    """Tell whether two canonical types are equal, in whatever order their maps add."""
+    terms = []
+    for type_ in (one, other):
+        map_ = type_.layout
+        terms.append(_terms(map_.results[0]) if isinstance(map_, at.AffineMapAttr) and map_.results else map_)
+    alike = (one.shape, one.element, one.memory_space) == (other.shape, other.element, other.memory_space)
+    return alike and terms[0] == terms[1]
+
+
+def _terms(expr: AffineExpr) -> dict[int | None, AffineExpr]:
+    """Return the factor of each dimension in a sum, and under None what has no dimension."""
+    if isinstance(expr, Dimension):
+        return {expr.position: AffineConstant(1)}
+    if expr.symbolic or not isinstance(expr, Binary):
+        return {None: expr} if expr != AffineConstant(0) else {}
+    found = _terms(expr.lhs)
+    if expr.operator == "*":
+        return {axis: multiply(factor, expr.rhs) for axis, factor in found.items()}
+    for axis, factor in _terms(expr.rhs).items():
+        found[axis] = add(found[axis], factor) if axis in found else factor
+    return found
 
 
 def compatible_strides(one: Strides | None, other: Strides | None) -> bool:

@@ -471,9 +471,10 @@ def verify_transpose(op: Operation) -> str | None:
     expected = layouts.with_layout(
         source, tuple([shape[axis] for axis in axes]), tuple([strides[axis] for axis in axes]), offset
     )
-    if layouts.same_place(expected, result):
+    canonical = layouts.canonical_type(expected)
+    if layouts.equivalent(canonical, layouts.canonical_type(result)):
         return None
-    return f"result type '{result}' is not equivalent to the canonical transposed input type '{expected}'"
+    return f"result type '{result}' is not equivalent to the canonical transposed input type '{canonical}'"
 
 
 def permutation_of(map_: at.AffineMapAttr) -> tuple[int, ...] | None:

@@ -20,7 +20,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Function, Run
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.buffers import Buffer, vector_shape
 from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.memory_views import Bytes, Regrouped, bytes_of
@@ -36,9 +36,19 @@ def _result_type(op: Operation) -> ty.MemRefType:
 
 
 def _viewed(
-    op: Operation, buffer: Buffer, type_: ty.MemRefType, start: int, shape: tuple[int, ...], strides: tuple[int, ...]
+    op: Operation,
+    settings: Settings,
+    buffer: Buffer,
+    type_: ty.MemRefType,
+    start: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
 ) -> Buffer:
-    """Return a view of a buffer's memory. Raises UndefinedBehavior where it is not of the type."""
+    """Return a view of a buffer's memory. Raises UndefinedBehavior where it is not of the type, and LimitExceeded for
+    a view that repeats elements more often than a value can hold them.
+    """
+    if prod(shape) > len(buffer.allocation):
+        check_allocation(type_, shape, settings)
     conflict = layout_conflict(type_, shape, (strides, start))
     if conflict:
         raise undefined(op, conflict)
@@ -132,7 +142,7 @@ def reinterpret(op: Operation, settings: Settings) -> Function:
             raise undefined(
                 op, f"the view has elements {low} to {high - 1} of memory with {len(buffer.allocation)} elements"
             )
-        return (_viewed(op, buffer, type_, start, shape, strides),)
+        return (_viewed(op, settings, buffer, type_, start, shape, strides),)
 
     return view_memory
 
@@ -154,7 +164,7 @@ def subview(op: Operation, settings: Settings) -> Function:
         strides = tuple([a * b for a, b in zip(steps, buffer.strides, strict=True)])
         if fewer:
             sizes, strides = _reduced(type_, lists, sizes, strides, start)
-        return (_viewed(op, buffer, type_, start, sizes, strides),)
+        return (_viewed(op, settings, buffer, type_, start, sizes, strides),)
 
     return view_part
 
@@ -185,7 +195,7 @@ def transpose(op: Operation, settings: Settings) -> Function:
     def permute(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = buffer_in(op, slots[0], 0)
         shape, strides = (tuple([each[axis] for axis in axes]) for each in (buffer.shape, buffer.strides))
-        return (_viewed(op, buffer, type_, buffer.offset, shape, strides),)
+        return (_viewed(op, settings, buffer, type_, buffer.offset, shape, strides),)
 
     return permute
 
@@ -205,7 +215,7 @@ def expand(op: Operation, settings: Settings) -> Function:
         if min(shape, default=0) < 0 or found != buffer.shape:
             raise undefined(op, f"the shape {spell_shape(buffer.shape)} does not split into {list(shape)}")
         strides = tuple([stride or 0 for stride in expanded_strides(buffer.strides, shape, groups)])
-        return (_viewed(op, buffer, type_, buffer.offset, shape, strides),)
+        return (_viewed(op, settings, buffer, type_, buffer.offset, shape, strides),)
 
     return split
 
@@ -223,7 +233,7 @@ def collapse(op: Operation, settings: Settings) -> Function:
                 op, f"dimensions of shape {list(buffer.shape)} with strides {list(buffer.strides)} are not contiguous"
             )
         known = row_major(shape) if strides is None else tuple([stride or 0 for stride in strides])
-        return (_viewed(op, buffer, type_, buffer.offset, shape, known),)
+        return (_viewed(op, settings, buffer, type_, buffer.offset, shape, known),)
 
     return join
 
@@ -244,7 +254,7 @@ def reshape(op: Operation, settings: Settings) -> Function:
             raise undefined(op, f"the shape {spell_shape(buffer.shape)} has not as many elements as {list(shape)}")
         if not buffer.is_contiguous:
             raise undefined(op, f"the elements, with strides {list(buffer.strides)}, are not contiguous")
-        return (_viewed(op, buffer, type_, buffer.offset, shape, row_major(shape)),)
+        return (_viewed(op, settings, buffer, type_, buffer.offset, shape, row_major(shape)),)
 
     return reorder
 

@@ -80,6 +80,35 @@ def test_constants_of_the_function_are_part_of_the_module() -> None:
     assert np.array_equal(hu.run(module, np.full(2000, 2, np.float32))[0], 2 * weights)
 
 
+KEPT = {"exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "arctan2": "atan2", "sqrt": "sqrt", "cbrt": "cbrt", "power": "powf"}  # fmt: skip
+FORMULAS = {"exp2": 2, "sinh": 5, "cosh": 4, "arcsin": 4, "arccosh": 5}
+
+
+@JAX
+@pytest.mark.parametrize("name", KEPT)
+def test_a_function_with_an_op_keeps_it(name: str) -> None:
+    """As the page From JAX says."""
+    function = getattr(jax().numpy, name)
+    x = [np.array([0.5], np.float32)] * (2 if name in ("arctan2", "power") else 1)
+    computing = [op.name for op in hu.from_jax(function, *x).walk() if op.name.startswith(("math.", "arith."))]
+    assert computing == [f"math.{KEPT[name]}"]
+
+
+@JAX
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_function_without_an_op_is_a_formula(name: str) -> None:
+    module = hu.from_jax(getattr(jax().numpy, name), np.array([0.5], np.float32))
+    assert sum(op.name.startswith(("math.", "arith.")) for op in module.walk()) >= FORMULAS[name]
+
+
+@JAX
+@pytest.mark.parametrize("name", ["sort", "cumsum"])
+def test_an_op_that_only_iree_has_is_named(name: str) -> None:
+    x = np.array([2, 1], np.float32)
+    with pytest.raises(hu.Unsupported, match=r"cannot execute 'iree_linalg_ext\."):
+        hu.run(hu.from_jax(getattr(jax().numpy, name), x), x)
+
+
 @JAX
 def test_the_text_of_a_portable_artifact_runs() -> None:
     x = np.array([1, 4, 9], np.float32)

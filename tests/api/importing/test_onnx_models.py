@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.command import main as cli
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -43,6 +46,20 @@ def test_a_model_with_a_dynamic_axis(tmp_path: Path) -> None:
     (result,) = hu.run(module, x, w)
     assert result.tolist() == [[4, 0], [0, 11]]
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+
+
+@pytest.mark.onnx
+def test_what_the_importer_prints_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, printed = saved(tmp_path / "-o.onnx"), tmp_path / "model.mlir"
+    importer = [sys.executable, "-m", "iree.compiler.tools.import_onnx", str(path), "-o", str(printed)]
+    subprocess.run(importer, check=True, capture_output=True)
+    inputs = ["--input=2x3xf32=[1 2 3][-4 5 -6]", "--input=3x2xf32=[1 0][0 1][1 -1]"]
+    assert cli.main(["run", str(printed), *inputs]) == 0
+    assert capsys.readouterr().out == "result[0]: 2x2xf32=[4 0][0 11]\n"
+    monkeypatch.chdir(tmp_path)
+    assert str(hu.from_onnx("-o.onnx").body[0].symbol_name) == "model"
 
 
 @pytest.mark.onnx

@@ -37,11 +37,20 @@ UNREADABLE = {
     "ops/vector/vector.mlir#17": "after a bare vector.print it takes the name of the next result for an operand",
 }
 
+# Ops that print the body in line, or not at all.
+INLINE = ("vector.mask", *(f"linalg.{name}" for name in ("broadcast", "map", "reduce", "transpose")))
+
+# Terminators that are not printed where they have no operands.
+IMPLIED = (
+    "affine.yield",
+    "memref.alloca_scope.return",
+    "scf.forall.in_parallel",
+    "scf.yield",
+    "shape.assuming_yield",
+)
+
 # The ops whose custom forms leave out the locations of arguments.
 LOOPS = ("affine.for", "affine.parallel", "scf.for", "scf.forall", "scf.parallel", "scf.while")
-
-# The terminators that custom forms leave out where they pass nothing on.
-ELIDED = ("affine.yield", "scf.forall.in_parallel", "scf.yield")
 
 # Every op that issue text and documents ask for.
 REQUIRED = {
@@ -50,13 +59,7 @@ REQUIRED = {
     "cf": "assert br cond_br switch",
     "ub": "poison unreachable",
     "quant": "qcast dcast scast",
-    "affine": (
-        "apply delinearize_index dma_start dma_wait for if linearize_index load max min parallel prefetch store "
-        "vector_load vector_store yield"
-    ),
-    "scf": (
-        "condition execute_region for forall forall.in_parallel if index_switch parallel reduce reduce.return while yield"
-    ),
+    "scf": "if for while condition yield execute_region",
     "tensor": "empty splat from_elements extract insert dim cast",
     "vector": (
         "bitcast broadcast compressstore constant_mask contract create_mask deinterleave expandload extract "
@@ -219,8 +222,8 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
 
 def without_location(operation: Operation) -> bool:
     around = operation.parent_op
-    masked = around is not None and around.name == "vector.mask"
-    return masked or (operation.name in ELIDED and not operation.operands)
+    inline = around is not None and around.name in INLINE
+    return inline or (operation.name in IMPLIED and not operation.operands)
 
 
 def spelled(attribute: Any) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from halfulp.conformance.corpora.answers import Answers
-from halfulp.conformance.corpora.integration_tests import output, results
+from halfulp.conformance.corpora.integration_tests import Result, counted, output, results, table
 from halfulp.conformance.corpora.lit_tools import LitTools
 from halfulp.conformance.oracles.tool import Tool, find_tool
 
@@ -36,6 +36,17 @@ def test_the_result_of_the_entry_is_printed_as_mlir_runner_prints_it() -> None:
     assert output(PROGRAM, "main", "void") == "( 1, 2, 3 )\n"
     assert output(PROGRAM, "returns", "void") == "1.5\n"
     assert output(PROGRAM, "returns", "f32") == "1.5\n1.500000e+00\n"
+
+
+def test_a_test_has_the_outcome_of_its_worst_line() -> None:
+    found = [
+        Result("A/a", 0, True, "pass"),
+        Result("A/a", 1, True, "wrong"),
+        Result("A/b", 0, True, "pass"),
+        Result("B/c", 0, False, "pass"),
+    ]
+    assert counted(found) == {"A": {"wrong": 1, "pass": 1}, "B": {"tools fail": 1}}
+    assert table(counted(found))[2:] == ["| A | 2 | 0 | 1 | 1 |", "| B | 1 | 1 | 0 | 0 |", "| all | 3 | 1 | 1 | 1 |"]
 
 
 @pytest.mark.mlir

@@ -133,8 +133,8 @@ func.func @fails() {
 }
 func.func private @left_out()
 """
-    assert [(one.function, one.outcome) for one in results("a", text)] == [
+    assert [(one.function, one.outcome) for one in results("a", text, None)] == [
         ("sums", "another order"),
         ("fails", "fails"),
     ]
-    assert [one.outcome for one in results("b", "no.op")] == ["unsupported"]
+    assert [one.outcome for one in results("b", "no.op", None)] == ["unsupported"]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from batches import agree
-from loop_runner import run_loops
+from loop_runner import run_loops, same_numbers
 from random_generics import Case, argument, generic
 
 import halfulp as hu
 from halfulp.interp.dialects.linalg import arrays, evaluate
-from halfulp.interp.ir import types as ty
 
 
 @pytest.fixture(params=["arrays", "points"])
@@ -102,17 +102,6 @@ def test_batches_of_memrefs_agree_with_their_lanes(seed: int, way: str) -> None:
     """Each lane has its own memory."""
     case = generic(seed, memrefs=True)
     agree(returning(case), *columns_of(case, seed, 3), on_ub="poison")
-
-
-def same_numbers(mine: hu.Value, theirs: np.ndarray[Any, Any], text: str) -> bool:
-    """Compare bits; any NaN is any other, and maxnumf leaves the sign of zero open."""
-    equal = mine.bits.ravel().astype(np.uint64) == theirs
-    if isinstance(mine.element_type, ty.FloatType):
-        own = mine.numpy().ravel()
-        other = hu.Value.from_bits(theirs.astype(mine.bits.dtype), str(mine.element_type)).numpy()
-        equal |= np.isnan(own) & np.isnan(other)
-        equal |= (own == 0) & (other == 0) & ("num" in text)
-    return bool(equal.all())
 
 
 @pytest.mark.mlir
@@ -371,6 +360,39 @@ func.func @f(%a: tensor<100000xi8>, %b: tensor<100000xi8>, %c: tensor<100000xi8>
     columns = [np.zeros(100_000, np.int8)] * 3
     with pytest.raises(hu.LimitExceeded, match="ran more than"):
         hu.run(text, *columns, np.zeros((), np.int8))
+
+
+def test_traces(way: str) -> None:
+    """On whole arrays an op is one step; point by point its body has steps. Lanes of a batch have values of their own."""
+    text = reduction("arith.addf", "f32")
+    rows, first = np.ones((1, 3, 1), np.float32), np.zeros((1, 1), np.float32)
+    traced = hu.trace(text, rows, first)
+    ops = [step.site.op for step in traced.steps]
+    assert ("linalg.generic" in ops, ops.count("arith.addf")) == (True, 0 if way == "arrays" else 3)
+    assert traced.results[0].tolist() == [[3]]
+    lanes = hu.trace(text, np.stack([rows, rows * 2]), np.stack([first, first]), batch=True)
+    assert lanes.results[0].tolist() == [[[3]], [[6]]]
+
+
+def test_memory_is_bounded() -> None:
+    """A space of 16 million points takes a few blocks of at most a million."""
+    text = """
+func.func @f(%a: tensor<64x4096xf32>, %b: tensor<4096x64xf32>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %r = linalg.matmul ins(%a, %b : tensor<64x4096xf32>, tensor<4096x64xf32>) outs(%c : tensor<64x64xf32>)
+    -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+"""
+    module = hu.parse(text)
+    given = np.ones((64, 4096), np.float32), np.ones((4096, 64), np.float32), np.zeros((64, 64), np.float32)
+    tracemalloc.start()
+    try:
+        (found,) = hu.run(module, *given)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.numpy().tolist() == np.full((64, 64), 4096.0).tolist()
+    assert most < 4 * 4 * arrays.AT_ONCE
 
 
 TYPES = """

@@ -68,6 +68,12 @@ def test_symbols_of_a_map_are_operands() -> None:
         run(f"(%m: {type_})", "  return", np.zeros(4, np.int32))
 
 
+def test_a_map_that_needs_more_memory_than_there_is_has_no_memory() -> None:
+    body = "  %m = memref.alloc() : memref<3xi8, affine_map<(d0) -> ((d0 mod 3) * 4611686018427387904)>>\n  return"
+    with pytest.raises(hu.LimitExceeded, match="spans 9223372036854775809 elements"):
+        run("()", body)
+
+
 def test_memory_may_hold_vectors() -> None:
     body = """\
   %a = memref.alloc() : memref<3xvector<2xf32>>
@@ -167,3 +173,16 @@ def test_views_must_stay_in_their_memory() -> None:
     gaps = hu.Buffer.from_numpy(np.zeros((2, 3), np.int8), "memref<2x3xi8, strided<[4, 1]>>")
     with pytest.raises(hu.UndefinedBehavior, match=r"with strides \[4, 1\] are not contiguous"):
         hu.run(module, gaps)
+
+
+def test_a_view_that_repeats_elements_has_a_limit() -> None:
+    signature = "(%m: memref<4xf32>, %n: index)"
+    type_ = "memref<?x?xf32, strided<[0, 0]>>"
+    body = f"""\
+  %v = memref.reinterpret_cast %m to offset: [0], sizes: [%n, %n], strides: [0, 0] : memref<4xf32> to {type_}
+  memref.copy %v, %v : {type_} to {type_}
+  return"""
+    run(signature, body, np.ones(4, np.float32), 3)
+    for size in (10**5, 10**11):
+        with pytest.raises(hu.LimitExceeded):
+            run(signature, body, np.ones(4, np.float32), size)

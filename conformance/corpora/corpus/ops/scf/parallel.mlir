@@ -1,148 +1,138 @@
-// Loops whose iterations may run in any order, and the choice of a region by a number.
-func.func @parallel(%lo: index, %hi: index, %step: index, %m: memref<?xf32>, %x: f32) -> (f32, i32) {
-  %zero = arith.constant 0.0 : f32
-  %one = arith.constant 1 : i32
-  scf.parallel (%i) = (%lo) to (%hi) step (%step) {
-    memref.store %x, %m[%i] : memref<?xf32>
+// Parallel loops, their reductions, and the choice by an index.
+
+func.func @sums(%first: index, %last: index, %step: index, %start: f32, %memory: memref<4x4xindex>) -> (f32, index) {
+  scf.parallel (%i, %j) = (%first, %first) to (%last, %last) step (%step, %step) {
+    %sum = arith.addi %i, %j : index
+    memref.store %sum, %memory[%i, %j] : memref<4x4xindex>
   }
-  scf.parallel (%i, %j) = (%lo, %lo) to (%hi, %hi) step (%step, %step) {
-    "keep.op"(%i, %j) : (index, index) -> ()
-    scf.reduce
-  } {keep.a}
-  %r = scf.parallel (%i) = (%lo) to (%hi) step (%step) init (%zero) -> f32 {
-    %v = memref.load %m[%i] : memref<?xf32>
-    scf.reduce(%v : f32) {
-    ^bb0(%a: f32, %b: f32):
-      %s = arith.addf %a, %b : f32
-      scf.reduce.return %s : f32
-    }
-  }
-  %q:2 = scf.parallel (%i, %j) = (%lo, %lo) to (%hi, %hi) step (%step, %step) init (%r, %one) -> (f32, i32) {
-    scf.reduce(%x, %one : f32, i32) {
-    ^bb0(%a: f32, %b: f32):
-      %s = arith.maximumf %a, %b : f32
-      scf.reduce.return %s {keep.b} : f32
+  %0:2 = scf.parallel (%i) = (%first) to (%last) step (%step) init (%start, %first) -> (f32, index) {
+    %word = arith.index_cast %i : index to i32
+    %term = arith.sitofp %word : i32 to f32
+    scf.reduce(%term, %i : f32, index) {
+    ^bb0(%total: f32, %each: f32):
+      %next = arith.addf %total, %each : f32
+      scf.reduce.return %next : f32
     }, {
-    ^bb0(%a: i32, %b: i32):
-      %s = arith.muli %a, %b : i32
-      scf.reduce.return %s : i32
-    } {keep.c}
-  } {keep.d}
-  return %q#0, %q#1 : f32, i32
-}
-// -----
-// Generic form.
-func.func @generic(%lo: index, %hi: index, %step: index, %x: f32) -> f32 {
-  "scf.parallel"(%lo, %hi, %step) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
-  ^bb0(%i: index):
-    "scf.reduce"() : () -> ()
-  }) : (index, index, index) -> ()
-  %0 = "scf.parallel"(%lo, %hi, %step, %x) <{operandSegmentSizes = array<i32: 1, 1, 1, 1>}> ({
-  ^bb0(%i: index):
-    "scf.reduce"(%x) ({
-    ^bb0(%a: f32, %b: f32):
-      "scf.reduce.return"(%a) : (f32) -> ()
-    }) : (f32) -> ()
-  }) {keep.b} : (index, index, index, f32) -> f32
-  return %0 : f32
-}
-// -----
-// Bounds of scf.forall: numbers and values, from zero by one or not; what runs the iterations.
-func.func @forall(%lo: index, %hi: index, %step: index, %m: memref<?x?xf32>, %x: f32) {
-  scf.forall (%i) in (4) {
-  }
-  scf.forall (%i, %j) in (%hi, 8) {
-    memref.store %x, %m[%i, %j] : memref<?x?xf32>
-  } {mapping = [#gpu.block<x>, #gpu.thread<linear_dim_3>]}
-  scf.forall (%i, %j) = (%lo, 2) to (%hi, 8) step (3, %step) {
-    "keep.op"(%i, %j) : (index, index) -> ()
-    scf.forall.in_parallel {
+    ^bb0(%most: index, %each: index):
+      %next = arith.maxsi %most, %each : index
+      scf.reduce.return %next : index
     }
-  } {keep.a, mapping = [#gpu.warp<y>, #gpu.lane<z>, #gpu.mask<0x1f>]}
-  scf.forall (%i) in (%hi) {
-  } {mapping = []}
-  scf.forall (%i) = (0) to (%hi) step (1) {
-  } {mapping = [#gpu.warpgroup<x>]}
-  scf.forall (%i) = (0) to (4) step (2) {
-  }
-  return
+  } {note = "two reductions"}
+  return %0#0, %0#1 : f32, index
 }
-// -----
-// Tensors that the iterations share.
-func.func @shared(%a: tensor<8xf32>, %b: tensor<4x?xf32>, %n: index, %x: f32) -> (tensor<8xf32>, tensor<4x?xf32>) {
-  %0:2 = scf.forall (%i) in (%n) shared_outs(%o = %a, %p = %b) -> (tensor<8xf32>, tensor<4x?xf32>) {
-    %s = tensor.extract_slice %o[%i] [2] [1] : tensor<8xf32> to tensor<2xf32>
-    %t = tensor.extract_slice %p[0, %i] [4, 1] [1, 1] : tensor<4x?xf32> to tensor<4xf32>
+
+func.func @parts(%count: index, %whole: tensor<4x8xf32>, %memory: memref<8xf32>, %x: f32) -> tensor<4x8xf32> {
+  %0 = scf.forall (%i, %j) in (%count, 4) shared_outs(%out = %whole) -> (tensor<4x8xf32>) {
+    %part = tensor.extract_slice %out[%i, %j] [1, 2] [1, 1] : tensor<4x8xf32> to tensor<1x2xf32>
     scf.forall.in_parallel {
-      tensor.parallel_insert_slice %s into %o[%i] [2] [1] : tensor<2xf32> into tensor<8xf32>
-      tensor.parallel_insert_slice %t into %p[0, %i] [4, 1] [1, 1] : tensor<4xf32> into tensor<4x?xf32>
+      tensor.parallel_insert_slice %part into %out[%i, %j] [1, 2] [1, 1] : tensor<1x2xf32> into tensor<4x8xf32>
     }
-  } {mapping = [#gpu.thread<x>], keep.b}
-  %1 = scf.forall (%i, %j) = (0, %n) to (4, 8) step (%n, 2) shared_outs(%o = %0#0) -> tensor<8xf32> {
-    scf.forall.in_parallel {
-    } {keep.c}
+  } {mapping = [#gpu.thread<x>, #gpu.thread<y>]}
+  scf.forall (%i) = (%count) to (8) step (2) {
+    memref.store %x, %memory[%i] : memref<8xf32>
   }
-  return %1, %0#1 : tensor<8xf32>, tensor<4x?xf32>
+  return %0 : tensor<4x8xf32>
 }
-// -----
-// Generic form.
-func.func @generic(%n: index, %a: tensor<8xf32>) -> tensor<8xf32> {
-  "scf.forall"(%n, %n, %n) <{
-    operandSegmentSizes = array<i32: 1, 1, 1, 0>, staticLowerBound = array<i64: -9223372036854775808>,
-    staticStep = array<i64: -9223372036854775808>, staticUpperBound = array<i64: -9223372036854775808>
-  }> ({
-  ^bb0(%i: index):
-    "scf.forall.in_parallel"() ({
-    ^bb0:
-    }) : () -> ()
-  }) {keep.b} : (index, index, index) -> ()
-  %0 = "scf.forall"(%a) <{
-    mapping = [#gpu.block<z>], operandSegmentSizes = array<i32: 0, 0, 0, 1>, staticLowerBound = array<i64: 0>,
-    staticStep = array<i64: 2>, staticUpperBound = array<i64: 6>
-  }> ({
-  ^bb0(%i: index, %o: tensor<8xf32>):
-    "scf.forall.in_parallel"() ({
-    ^bb0:
-    }) : () -> ()
-  }) : (tensor<8xf32>) -> tensor<8xf32>
-  return %0 : tensor<8xf32>
-}
-// -----
-// A choice of a region.
-func.func @switch(%n: index, %x: i32) -> (i32, i32, i32) {
-  scf.index_switch %n
-  case 0 {
-    "keep.op"() : () -> ()
-    scf.yield
-  }
-  case -9223372036854775808 {
-    scf.yield
-  }
-  default {
-    "keep.op"() : () -> ()
-  }
-  scf.index_switch %n {keep.a}
-  default {
-    scf.yield
-  }
-  %0 = scf.index_switch %n -> i32
-  case 9223372036854775807 {
-    scf.yield %x : i32
-  }
-  case -1 {
-    scf.yield %x : i32
-  }
-  default {
-    %c = arith.constant 7 : i32
+
+func.func @chosen(%which: index) -> i32 {
+  %0 = scf.index_switch %which -> i32
+  case 2 {
+    %c = arith.constant 10 : i32
     scf.yield %c : i32
   }
-  %1:2 = "scf.index_switch"(%n) <{cases = array<i64: 3>}> ({
-    "scf.yield"(%x, %0) : (i32, i32) -> ()
-  }, {
-    "scf.yield"(%0, %x) : (i32, i32) -> ()
-  }) {keep.b} : (index) -> (i32, i32)
-  "scf.index_switch"(%n) <{cases = array<i64>}> ({
-    "scf.yield"() : () -> ()
-  }) : (index) -> ()
-  return %0, %1#0, %1#1 : i32, i32, i32
+  case 5 {
+    %c = arith.constant 20 : i32
+    scf.yield %c : i32
+  }
+  default {
+    %c = arith.constant 30 : i32
+    scf.yield %c : i32
+  }
+  scf.index_switch %which {note = "nothing to choose"}
+  default {
+  }
+  return %0 : i32
 }
+
+// -----
+
+// Attributes of one's own, and a step that is an operand.
+func.func @notes(%n: index, %x: f32, %whole: tensor<4xf32>, %part: tensor<1xf32>) {
+  %0 = scf.parallel (%i) = (%n) to (%n) step (%n) init (%x) -> f32 {
+    scf.reduce(%x : f32) {
+    ^bb0(%total: f32, %each: f32):
+      scf.reduce.return %total {note = 1 : i32} : f32
+    } {note = 2 : i32}
+  }
+  %1 = scf.forall (%i) = (%n) to (%n) step (%n) shared_outs(%out = %whole) -> (tensor<4xf32>) {
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %part into %out[%i] [1] [1] : tensor<1xf32> into tensor<4xf32>
+    } {note = 3 : i32}
+  } {note = 4 : i32}
+  return
+}
+
+// -----
+
+// The same ops in generic form.
+"builtin.module"() ({
+  "func.func"() <{function_type = (index, index, index, f32, memref<4x4xindex>) -> (f32, index), sym_name = "sums"}> ({
+  ^bb0(%arg9: index, %arg10: index, %arg11: index, %arg12: f32, %arg13: memref<4x4xindex>):
+    "scf.parallel"(%arg9, %arg9, %arg10, %arg10, %arg11, %arg11) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+    ^bb0(%arg19: index, %arg20: index):
+      %11 = "arith.addi"(%arg19, %arg20) <{overflowFlags = #arith.overflow<none>}> : (index, index) -> index
+      "memref.store"(%11, %arg13, %arg19, %arg20) : (index, memref<4x4xindex>, index, index) -> ()
+      "scf.reduce"() : () -> ()
+    }) : (index, index, index, index, index, index) -> ()
+    %6:2 = "scf.parallel"(%arg9, %arg10, %arg11, %arg12, %arg9) <{operandSegmentSizes = array<i32: 1, 1, 1, 2>}> ({
+    ^bb0(%arg14: index):
+      %7 = "arith.index_cast"(%arg14) : (index) -> i32
+      %8 = "arith.sitofp"(%7) : (i32) -> f32
+      "scf.reduce"(%8, %arg14) ({
+      ^bb0(%arg17: f32, %arg18: f32):
+        %10 = "arith.addf"(%arg17, %arg18) <{fastmath = #arith.fastmath<none>}> : (f32, f32) -> f32
+        "scf.reduce.return"(%10) : (f32) -> ()
+      }, {
+      ^bb0(%arg15: index, %arg16: index):
+        %9 = "arith.maxsi"(%arg15, %arg16) : (index, index) -> index
+        "scf.reduce.return"(%9) : (index) -> ()
+      }) : (f32, index) -> ()
+    }) {note = "two reductions"} : (index, index, index, f32, index) -> (f32, index)
+    "func.return"(%6#0, %6#1) : (f32, index) -> ()
+  }) : () -> ()
+  "func.func"() <{function_type = (index, tensor<4x8xf32>, memref<8xf32>, f32) -> tensor<4x8xf32>, sym_name = "parts"}> ({
+  ^bb0(%arg1: index, %arg2: tensor<4x8xf32>, %arg3: memref<8xf32>, %arg4: f32):
+    %4 = "scf.forall"(%arg1, %arg2) <{mapping = [#gpu.thread<x>, #gpu.thread<y>], operandSegmentSizes = array<i32: 0, 1, 0, 1>, staticLowerBound = array<i64: 0, 0>, staticStep = array<i64: 1, 1>, staticUpperBound = array<i64: -9223372036854775808, 4>}> ({
+    ^bb0(%arg6: index, %arg7: index, %arg8: tensor<4x8xf32>):
+      %5 = "tensor.extract_slice"(%arg8, %arg6, %arg7) <{operandSegmentSizes = array<i32: 1, 2, 0, 0>, static_offsets = array<i64: -9223372036854775808, -9223372036854775808>, static_sizes = array<i64: 1, 2>, static_strides = array<i64: 1, 1>}> : (tensor<4x8xf32>, index, index) -> tensor<1x2xf32>
+      "scf.forall.in_parallel"() ({
+        "tensor.parallel_insert_slice"(%5, %arg8, %arg6, %arg7) <{operandSegmentSizes = array<i32: 1, 1, 2, 0, 0>, static_offsets = array<i64: -9223372036854775808, -9223372036854775808>, static_sizes = array<i64: 1, 2>, static_strides = array<i64: 1, 1>}> : (tensor<1x2xf32>, tensor<4x8xf32>, index, index) -> ()
+      }) : () -> ()
+    }) : (index, tensor<4x8xf32>) -> tensor<4x8xf32>
+    "scf.forall"(%arg1) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, staticLowerBound = array<i64: -9223372036854775808>, staticStep = array<i64: 2>, staticUpperBound = array<i64: 8>}> ({
+    ^bb0(%arg5: index):
+      "memref.store"(%arg4, %arg3, %arg5) : (f32, memref<8xf32>, index) -> ()
+      "scf.forall.in_parallel"() ({
+      ^bb0:
+      }) : () -> ()
+    }) : (index) -> ()
+    "func.return"(%4) : (tensor<4x8xf32>) -> ()
+  }) : () -> ()
+  "func.func"() <{function_type = (index) -> i32, sym_name = "chosen"}> ({
+  ^bb0(%arg0: index):
+    %0 = "scf.index_switch"(%arg0) <{cases = array<i64: 2, 5>}> ({
+      %3 = "arith.constant"() <{value = 30 : i32}> : () -> i32
+      "scf.yield"(%3) : (i32) -> ()
+    }, {
+      %2 = "arith.constant"() <{value = 10 : i32}> : () -> i32
+      "scf.yield"(%2) : (i32) -> ()
+    }, {
+      %1 = "arith.constant"() <{value = 20 : i32}> : () -> i32
+      "scf.yield"(%1) : (i32) -> ()
+    }) : (index) -> i32
+    "scf.index_switch"(%arg0) <{cases = array<i64>}> ({
+      "scf.yield"() : () -> ()
+    }) {note = "nothing to choose"} : (index) -> ()
+    "func.return"(%0) : (i32) -> ()
+  }) : () -> ()
+}) : () -> ()

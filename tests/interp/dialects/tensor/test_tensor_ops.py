@@ -1,0 +1,223 @@
+"""The tensor dialect's ops on whole values, against NumPy, and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halfulp as hu
+
+PROGRAM = """
+func.func @concat(%a: tensor<2x2xi32>, %b: tensor<2x?xi32>) -> tensor<2x?xi32> {
+  %0 = tensor.concat dim(1) %a, %b, %a : (tensor<2x2xi32>, tensor<2x?xi32>, tensor<2x2xi32>) -> tensor<2x?xi32>
+  return %0 : tensor<2x?xi32>
+}
+func.func @gather(%t: tensor<2x3x4xi32>, %i: tensor<2x2xi8>) -> (tensor<2x3xi32>, tensor<2x1x3x1xi32>) {
+  %0 = tensor.gather %t[%i] gather_dims([0, 2]) unique : (tensor<2x3x4xi32>, tensor<2x2xi8>) -> tensor<2x3xi32>
+  %1 = tensor.gather %t[%i] gather_dims([0, 2]) : (tensor<2x3x4xi32>, tensor<2x2xi8>) -> tensor<2x1x3x1xi32>
+  return %0, %1 : tensor<2x3xi32>, tensor<2x1x3x1xi32>
+}
+func.func @scatter(%s: tensor<2x3xi32>, %t: tensor<2x3x4xi32>, %i: tensor<2x2xi8>) -> tensor<2x3x4xi32> {
+  %0 = tensor.scatter %s into %t[%i] scatter_dims([0, 2]) unique
+    : (tensor<2x3xi32>, tensor<2x3x4xi32>, tensor<2x2xi8>) -> tensor<2x3x4xi32>
+  return %0 : tensor<2x3x4xi32>
+}
+func.func @reshape(%t: tensor<*xi32>, %s: tensor<?xi16>) -> (tensor<*xi32>, index) {
+  %0 = tensor.reshape %t(%s) : (tensor<*xi32>, tensor<?xi16>) -> tensor<*xi32>
+  %1 = tensor.rank %0 : tensor<*xi32>
+  return %0, %1 : tensor<*xi32>, index
+}
+func.func @bitcast(%t: tensor<3xf32>) -> tensor<?xui32> {
+  %0 = tensor.bitcast %t : tensor<3xf32> to tensor<?xui32>
+  return %0 : tensor<?xui32>
+}
+func.func @generate(%n: index) -> tensor<?x3xindex> {
+  %0 = tensor.generate %n {
+  ^bb0(%i: index, %j: index):
+    %ten = arith.constant 10 : index
+    %a = arith.muli %i, %ten : index
+    %b = arith.addi %a, %j : index
+    tensor.yield %b : index
+  } : tensor<?x3xindex>
+  return %0 : tensor<?x3xindex>
+}
+func.func @branches(%n: index) -> tensor<?xi32> {
+  %0 = tensor.generate %n {
+  ^bb0(%i: index):
+    %two = arith.constant 2 : index
+    %less = arith.cmpi ult, %i, %two : index
+    %v = scf.if %less -> i32 {
+      %seven = arith.constant 7 : i32
+      scf.yield %seven : i32
+    } else {
+      %k = arith.index_cast %i : index to i32
+      scf.yield %k : i32
+    }
+    tensor.yield %v : i32
+  } : tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+func.func @pad(%t: tensor<?x2xi32>, %low: index) -> tensor<?x4xi32> {
+  %0 = tensor.pad %t low[%low, 0] high[0, 2] {
+  ^bb0(%i: index, %j: index):
+    %a = arith.index_cast %i : index to i32
+    %b = arith.index_cast %j : index to i32
+    %ten = arith.constant 10 : i32
+    %c = arith.muli %a, %ten : i32
+    %d = arith.addi %b, %c : i32
+    tensor.yield %d : i32
+  } : tensor<?x2xi32> to tensor<?x4xi32>
+  return %0 : tensor<?x4xi32>
+}
+func.func @around(%t: tensor<?xf32>, %v: f32) -> tensor<?xf32> {
+  %0 = tensor.pad %t low[2] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %v : f32
+  } : tensor<?xf32> to tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+func.func @tile(%t: tensor<2xf32>, %n: index) -> tensor<4xf32> {
+  %empty = tensor.empty() : tensor<4xf32>
+  %0 = tensor.insert_slice %t into %empty[%n] [2] [2] : tensor<2xf32> into tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @quotients(%n: index, %d: tensor<?xi32>) -> tensor<?xi32> {
+  %0 = tensor.generate %n {
+  ^bb0(%i: index):
+    %one = arith.constant 1 : i32
+    %by = tensor.extract %d[%i] : tensor<?xi32>
+    %q = arith.divsi %one, %by : i32
+    tensor.yield %q : i32
+  } : tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+"""
+MODULE = hu.parse(PROGRAM)
+T = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+PLACES = np.array([[1, 3], [0, 2]], np.int8)
+SLICES = np.arange(100, 106, dtype=np.int32).reshape(2, 3)
+
+
+def run(entry: str, *arguments: Any, **options: Any) -> tuple[hu.Value, ...]:
+    return hu.run(MODULE, *arguments, entry=entry, **options)
+
+
+def ints(*shape: int) -> Any:
+    return np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+
+
+def scattered() -> Any:
+    result = T.copy()
+    result[1, :, 3], result[0, :, 2] = SLICES
+    return result
+
+
+def padded(source: Any, low: int) -> Any:
+    rows, columns = np.indices((len(source) + low, 4), dtype=np.int32)
+    result = 10 * rows + columns
+    result[low:, :2] = source
+    return result
+
+
+@pytest.mark.parametrize(
+    ("entry", "arguments", "wanted"),
+    [
+        ("concat", (ints(2, 2), ints(2, 1)), np.concatenate([ints(2, 2), ints(2, 1), ints(2, 2)], 1)),
+        ("gather", (T, PLACES), np.stack([T[1, :, 3], T[0, :, 2]])),
+        ("scatter", (SLICES, T, PLACES), scattered()),
+        ("reshape", (ints(2, 3), np.array([3, 1, 2], np.int16)), ints(3, 1, 2)),
+        ("bitcast", (np.array([1, -2, 0], np.float32),), np.array([1, -2, 0], np.float32).view(np.uint32)),
+        ("generate", (4,), 10 * np.arange(4)[:, None] + np.arange(3)),
+        ("generate", (0,), np.zeros((0, 3))),
+        ("branches", (5,), [7, 7, 2, 3, 4]),
+        ("pad", (ints(2, 2) + 50, 1), padded(ints(2, 2) + 50, 1)),
+        ("pad", (np.zeros((0, 2), np.int32), 3), padded(np.zeros((0, 2), np.int32), 3)),
+        ("around", (np.array([1, 2], np.float32), 9.0), [9, 9, 1, 2, 9]),
+    ],
+)
+def test_ops_move_elements_as_numpy_does(entry: str, arguments: tuple[Any, ...], wanted: Any) -> None:
+    assert np.array_equal(run(entry, *arguments)[0].numpy(), wanted)
+
+
+def test_a_gather_may_keep_the_dimensions_that_it_indexes() -> None:
+    whole, reduced = run("gather", T, PLACES)[::-1]
+    assert whole.shape == (2, 1, 3, 1)
+    assert np.array_equal(whole.numpy().reshape(2, 3), reduced.numpy())
+    assert run("reshape", ints(6), np.array([2, 3], np.int16))[1].item() == 2
+
+
+@pytest.mark.parametrize(
+    ("entry", "arguments", "message"),
+    [
+        (
+            "gather",
+            (T, np.array([[1, 4], [0, 2]], np.int8)),
+            r"the coordinates \[1, 4\] at \[0\] of the indices are outside",
+        ),
+        ("gather", (T, np.array([[1, 3], [-1, 2]], np.int8)), r"the coordinates \[-1, 2\] at \[1\]"),
+        ("gather", (T, np.array([[1, 3], [1, 3]], np.int8)), r"\[1, 3\] appears more than once"),
+        ("reshape", (ints(2, 3), np.array([4, 2], np.int16)), r"\[4, 2\] is not a shape for the elements of 2x3"),
+        ("reshape", (ints(2, 3), np.array([-2, -3], np.int16)), "is not a shape"),
+        ("generate", (-1,), r"the shape \[-1, 3\] has a negative size"),
+        ("pad", (ints(2, 2), -1), r"the padding is negative: low \[-1, 0\]"),
+        ("tile", (np.array([1, 2], np.float32), 2), "slice along dimension 0 runs out-of-bounds: 4 >= 4"),
+        ("quotients", (2, np.array([1, 0], np.int32)), "division by zero"),
+    ],
+)
+def test_what_lies_outside_is_undefined(entry: str, arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(hu.UndefinedBehavior, match=message):
+        run(entry, *arguments)
+
+
+def test_what_was_never_written_is_poison() -> None:
+    (tile,) = run("tile", np.array([1, 2], np.float32), 1)
+    assert tile.poisoned.tolist() == [True, False, True, False]
+    assert "an element of tensor.empty was never written" in str(tile.origin(0))
+
+
+def test_poison_of_one_index_stays_there() -> None:
+    (found,) = run("quotients", 3, np.array([1, 0, -1], np.int32), on_ub="poison")
+    assert found.poisoned.tolist() == [False, True, False]
+    (padded_,) = run("around", found_floats(), 9.0)
+    assert padded_.poisoned.tolist() == [False, False, True, False, False]
+
+
+def found_floats() -> hu.Value:
+    return run("tile", np.array([1, 2], np.float32), 1)[0][:2]
+
+
+def test_lanes_compute_what_each_computes_alone() -> None:
+    many = np.stack([ints(2, 2), ints(2, 2) + 7])
+    (lanes,) = run("pad", many, 1, batch=True)
+    assert np.array_equal(lanes.numpy(), np.stack([padded(each, 1) for each in many]))
+    (around,) = run("around", np.array([[1, 2], [3, 4]], np.float32), np.array([8, 9], np.float32), batch=True)
+    assert around.numpy().tolist() == [[8, 8, 1, 2, 8], [9, 9, 3, 4, 9]]
+    with pytest.raises(hu.Unsupported, match="the same sizes in all lanes"):
+        run("generate", np.array([2, 3]), batch=True)
+
+
+def test_unspecified_elements_go_along() -> None:
+    module = hu.parse(
+        """func.func @f(%a: f32, %b: f32) -> tensor<3xf32> {
+  %0 = arith.addf %a, %b fastmath<reassoc> : f32
+  %1 = tensor.from_elements %a, %0 : tensor<2xf32>
+  %2 = tensor.pad %1 low[1] high[0] {
+  ^bb0(%i: index):
+    tensor.yield %b : f32
+  } : tensor<2xf32> to tensor<3xf32>
+  return %2 : tensor<3xf32>
+}"""
+    )
+    (value,) = hu.run(module, 1.0, 2.0, track_open=True)
+    assert value.open is not None
+    assert (np.asarray(value.open) != 0).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("sizes", [1 << 40, 1 << 62])
+def test_a_tensor_too_large_is_refused(sizes: int) -> None:
+    with pytest.raises(hu.LimitExceeded):
+        run("generate", sizes)
+    with pytest.raises(hu.LimitExceeded, match="ran more than"):
+        run("generate", 1000, max_steps=1000)
