@@ -10,9 +10,10 @@ from reprlib import repr as short
 from typing import Any
 
 from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.interp.dialects.indices import constant
 from halfulp.interp.dialects.iree_codegen.attributes import ONE_OF_KNOB
 from halfulp.interp.dialects.iree_codegen.constraint_rules import CONSTRAINTS, knobs_in
-from halfulp.interp.dialects.iree_codegen.knobs import configuration, constant, function_of
+from halfulp.interp.dialects.iree_codegen.knobs import configuration, function_of
 from halfulp.interp.dialects.iree_codegen.verdicts import ConstraintVerdict, Word, judge, unjudged
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import InputError, TypeMismatch

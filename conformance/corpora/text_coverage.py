@@ -34,8 +34,8 @@ _STRING_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*')
 # The dialects of MLIR whose ops are counted.
 # fmt: off
 DIALECTS = (
-    "builtin", "arith", "bufferization", "cf", "complex", "func", "index", "math", "memref", "quant", "scf", "shape",
-    "tensor", "ub", "vector",
+    "affine", "builtin", "arith", "bufferization", "cf", "complex", "func", "index", "math", "memref", "quant", "scf",
+    "shape", "tensor", "ub", "vector",
 )
 # fmt: on
 
@@ -476,6 +476,13 @@ NOT_COUNTED: dict[tuple[str, str, bool], str] = {
         ("scf.parallel", name, False): "a loop without dimensions is rejected"
         for name in ("lowerBound", "upperBound", "step")
     },
+    **{
+        (f"affine.{name}", part, False): "the maps are among the attributes, and a memref among the operands"
+        for name in ("dma_start", "dma_wait")
+        for part in ("discardable attributes", "operands")
+    },
+    ("affine.delinearize_index", "multi_index", False): "mlir-opt cannot read what it prints",
+    ("affine.linearize_index", "disjoint", False): "the flag is always there, as true or false",
     ("tensor.concat", "inputs", False): "a concatenation of nothing is rejected",
     ("tensor.scatter", "unique", False): "it is rejected",
     ("shape.assuming_all", "inputs", False): "it is rejected",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 from halfulp.interp.dialects.indices import undefined
@@ -23,13 +23,31 @@ def checked_ranges(op: Operation, lower: Sequence[int], upper: Sequence[int], st
     return [range(*each) for each in zip(lower, upper, steps, strict=True)]
 
 
+_MANY = 1 << 16
+"""The values of an induction variable that are not kept in a list."""
+
+
+def _points(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
+    """Yield the points of a box, the last dimension fastest."""
+    if not all(ranges):
+        return
+    large = next((k for k, each in enumerate(ranges) if each[_MANY:]), None)
+    if large is None:
+        yield from product(*ranges)
+        return
+    for front in product(*ranges[:large]):
+        for position in ranges[large]:
+            for back in _points(ranges[large + 1 :]):
+                yield (*front, position, *back)
+
+
 class _Box:
     """The iterations of a loop that is running: its points, and the logs of what it writes."""
 
     __slots__ = ("_logs", "_number", "_points", "_watched")
 
     def __init__(self, run: Run, op: Operation, ranges: Sequence[range], slots: Slots, memory: Sequence[int]) -> None:
-        self._points = product(*ranges)
+        self._points = _points(ranges)
         self._watched = races.watched(run, op, ranges, [slots[slot] for slot in memory])
         self._logs = [writes for _, writes in self._watched]
         self._number = -1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from halfulp.interp.declare.declarations import Dialect
-from halfulp.interp.ir.dialect_attributes import EnumDefinition
+from halfulp.interp.declare.parameters import INTEGER
+from halfulp.interp.ir.dialect_attributes import EnumDefinition, Parameter
 
 gpu = Dialect("gpu", partial=True)
 
@@ -11,3 +12,5 @@ _IDS = {name: number for number, name in enumerate(("x", "y", "z", *(f"linear_di
 
 for _mnemonic in ("block", "warpgroup", "warp", "thread", "lane"):
     gpu.enum(EnumDefinition("::mlir::gpu::MappingId", _IDS, mnemonic=f"gpu.{_mnemonic}"))
+
+MASK = gpu.attribute("mask", "`<` $mask `>`", parameters=(Parameter("mask", INTEGER),))

@@ -1,4 +1,4 @@
-"""Index operands, and positions in a shape."""
+"""Index operands, constants among them, and positions in a shape."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import IntegerAttr
 from halfulp.interp.ir.errors import UndefinedBehavior
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import lift
 from halfulp.interp.values.element_layout import spell_shape
 
 DYNAMIC = -(1 << 63)
 """The mark in a list of static numbers for one that an operand gives."""
+
+
+def constant(value: SSAValue) -> int | None:
+    """Return the number that an `arith.constant` makes; None for any other value."""
+    if not isinstance(value, OpResult) or value.owner.name != "arith.constant":
+        return None
+    found = value.owner.properties.get("value")
+    return found.value if isinstance(found, IntegerAttr) else None
 
 
 def undefined(op: Operation, message: str) -> UndefinedBehavior:

@@ -7,13 +7,14 @@ from typing import Any
 
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
-from halfulp.interp.dialects.affine.inline_maps import print_inline, read_inline, used
+from halfulp.interp.dialects.affine.inline_maps import print_inline, read_place, used
+from halfulp.interp.dialects.affine.symbols import misused
 from halfulp.interp.dialects.indices import numbers, undefined
 from halfulp.interp.dialects.memref import evaluate as memory
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import MemRefType, shape_of
+from halfulp.interp.ir.types import MemRefType, element_type, shape_of
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.op_parser import OpParser
@@ -30,8 +31,7 @@ def _parser(definition: OpDefinition) -> CustomParse:
         if stores:
             p.expect(",")
         base = p.operand_token()
-        p.expect("[")
-        map_, tokens = read_inline(p)
+        map_, tokens = read_place(p)
         attributes = p.optional_dictionary()
         p.expect(":")
         at_type = p.pos
@@ -72,12 +72,15 @@ def verify(op: Operation) -> str | None:
     """Check that the map fits the memref and the operands."""
     which = _memory(op)
     map_, rank = op.properties["map"], len(shape_of(op.operands[which].type) or ())
+    if which and op.operands[0].type != element_type(op.operands[1].type):
+        return "value to store must have the same type as memref element type"
     assert isinstance(map_, AffineMapAttr)
     if len(map_.results) != rank:
         return f"affine map num results must equal memref rank: expected {rank}, got {len(map_.results)}"
-    if map_.dimensions + map_.symbols != len(op.operands) - which - 1:
+    indices = op.operands[which + 1 :]
+    if map_.dimensions + map_.symbols != len(indices):
         return "expects as many subscripts as affine map inputs"
-    return None
+    return misused(indices, map_.dimensions)
 
 
 # --- evaluation -------------------------------------------------------------------------------------------------------

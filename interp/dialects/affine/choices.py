@@ -12,6 +12,7 @@ from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefin
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.inline_maps import print_lists, read_lists, used
 from halfulp.interp.dialects.affine.loops import results_of
+from halfulp.interp.dialects.affine.symbols import misused
 from halfulp.interp.ir.attributes import AffineMapAttr, IntegerSetAttr
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.operations import Operation, Region
@@ -71,7 +72,10 @@ def verify_if(op: Operation) -> str | None:
     assert isinstance(condition, IntegerSetAttr)
     if len(op.operands) != condition.dimensions + condition.symbols:
         return "operand count and condition integer set dimension and symbol count must match"
-    return None
+    for number, region in enumerate(op.regions):
+        if any(block.arguments for block in region.blocks):
+            return f"region #{number} should have no arguments"
+    return misused(op.operands, condition.dimensions)
 
 
 def choose(op: Operation, compiler: Compiler) -> Action:

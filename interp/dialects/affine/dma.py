@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
-from halfulp.interp.dialects.affine.inline_maps import print_inline, read_inline, used
+from halfulp.interp.dialects.affine.inline_maps import print_inline, read_place, used
+from halfulp.interp.dialects.affine.symbols import usable
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.operations import Operation, SSAValue
@@ -24,8 +25,7 @@ _Place = tuple[int, AffineMapAttr, list[int]]
 
 def _read_place(p: OpParser) -> _Place:
     base = p.operand_token()
-    p.expect("[")
-    return base, *read_inline(p)
+    return base, *read_place(p)
 
 
 def _parser(definition: OpDefinition) -> CustomParse:
@@ -97,6 +97,8 @@ def verify_start(op: Operation) -> str | None:
     for word, (_, operands) in zip(("src", "dst", "tag"), places, strict=True):
         if any(value.type != INDEX for value in operands[1:]):
             return f"{word} index to dma_start must have 'index' type"
+        if not all(map(usable, operands[1:])):
+            return f"{word} index must be a valid dimension or symbol identifier"
     rest = len(op.operands) - sum(len(operands) for _, operands in places)
     return None if rest in (1, 3) else "incorrect number of operands"
 
@@ -108,4 +110,6 @@ def verify_wait(op: Operation) -> str | None:
         return "expected DMA tag to be of memref type"
     if any(value.type != INDEX for value in places[0][1][1:]):
         return "index to dma_wait must have 'index' type"
+    if not all(map(usable, places[0][1][1:])):
+        return "index must be a valid dimension or symbol identifier"
     return None

@@ -24,7 +24,7 @@ def _parser(by_map: bool) -> Callable[[OpDefinition], CustomParse]:
             if not isinstance(map_, AffineMapAttr):
                 p.error("invalid kind of attribute specified", at_map)
             tokens, dimensions = read_lists(p)
-            if dimensions != map_.dimensions or len(tokens) - dimensions != map_.symbols:
+            if by_map and (dimensions, len(tokens) - dimensions) != (map_.dimensions, map_.symbols):
                 p.error(f"custom op '{definition.name}' dimension or symbol index mismatch", at)
             results = (INDEX,) * (len(map_.results) if by_map else 1)
             operands = used(p, tokens)

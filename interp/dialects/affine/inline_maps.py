@@ -72,6 +72,13 @@ def print_inline(printer: OpPrinter, map_: AffineMapAttr, operands: Sequence[SSA
     return ", ".join(_PLACE.sub(name, spell(result)) for result in map_.results)
 
 
+def read_place(p: OpParser) -> tuple[AffineMapAttr, list[int]]:
+    """Read ``[%i + 1, %j]``, the indices of an element, and return their map and the tokens of its operands."""
+    if not p.take("["):
+        p.wrong_token("expected '[' in affine map")
+    return read_inline(p)
+
+
 def read_lists(p: OpParser) -> tuple[list[int], int]:
     """Read ``(%dimensions)[%symbols]`` and return the tokens, and the number of dimensions."""
     p.expect("(")
@@ -107,7 +114,8 @@ def read_groups(p: OpParser, word: str) -> tuple[AffineMapAttr, list[int], list[
         before = len(inner.results)
         if p.take(word):
             p.expect("(")
-            inner.results.append(inner.expression())
+            if p.tokens[p.pos] != ")":
+                inner.results.append(inner.expression())
             while p.take(","):
                 inner.results.append(inner.expression())
             p.expect(")")

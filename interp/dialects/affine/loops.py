@@ -9,11 +9,13 @@ from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefin
 from halfulp.interp.declare.operands import SEGMENTS, operand_sizes
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.inline_maps import print_lists, read_lists, used
+from halfulp.interp.dialects.affine.symbols import misused
 from halfulp.interp.dialects.indices import numbers, undefined
 from halfulp.interp.dialects.regions import counted_loop
 from halfulp.interp.ir.affine_expressions import AffineConstant, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr, DenseArrayAttr, IntegerAttr
 from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import I32, INDEX
 from halfulp.interp.run.control import Compiler
@@ -43,21 +45,31 @@ def _read_bound(p: OpParser, definition: OpDefinition, word: str) -> tuple[Affin
         p.error("symbol operand count and affine map symbol count must match", at)
     if len(bound.results) > 1 and not several:
         which = "lower" if word == "max" else "upper"
-        p.error(f"{which} loop bound affine map with multiple results requires '{word}' prefix", at)
+        p.error(
+            f"custom op '{definition.name}' {which} loop bound affine map with multiple results requires '{word}' "
+            "prefix",
+            at,
+        )
     return bound, tokens
 
 
 def _parser(definition: OpDefinition) -> CustomParse:
     def parse(p: OpParser, at: int) -> Operation:
         variable = p.operand_token()
+        if "#" in p.tokens[variable]:
+            p.error("result number not allowed in argument list", variable)
+        place = p.deferrable_location() if p.tokens[p.pos] == "loc" else None
         p.expect("=")
         lower, lower_tokens = _read_bound(p, definition, "max")
-        p.keyword(definition, "to")
+        if not p.take("to"):
+            p.error(f"custom op '{definition.name}' expected 'to' between bounds")
         upper, upper_tokens = _read_bound(p, definition, "min")
         step = 1
         if p.take("step"):
             at_step = p.pos
-            step = p.integer()
+            if p.tokens[at_step][:1] == "%":
+                p.wrong_token("expected attribute value")
+            step = p.integer("expected attribute value")
             if step <= 0:
                 p.error(
                     f"custom op '{definition.name}' expected step to be representable as a positive signed integer",
@@ -79,9 +91,8 @@ def _parser(definition: OpDefinition) -> CustomParse:
             results = p.function_results()
         if len(names) != len(results):
             p.error(f"custom op '{definition.name}' mismatch between the number of loop-carried values and results", at)
-        arguments = [
-            Argument(token, kind, None) for token, kind in zip((variable, *names), (INDEX, *results), strict=True)
-        ]
+        arguments = [Argument(variable, INDEX, place)]
+        arguments += [Argument(token, kind, None) for token, kind in zip(names, results, strict=True)]
         region = p.terminated(p.region(definition.name, arguments), "affine.yield", at)
         operands = [*used(p, lower_tokens), *used(p, upper_tokens)]
         operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
@@ -115,7 +126,9 @@ def _print(printer: OpPrinter, op: Operation) -> str:
     first, last = (map_ for map_ in maps if isinstance(map_, AffineMapAttr))
     region = op.regions[0]
     entry = region.blocks[0]
-    text = f" {printer.name(entry.arguments[0])} = {_bound_text(printer, first, lower, 'max')}"
+    variable = entry.arguments[0]
+    text = f" {printer.name(variable)}{printer.location_of_argument(variable)}"
+    text += f" = {_bound_text(printer, first, lower, 'max')}"
     text += f" to {_bound_text(printer, last, upper, 'min')}"
     step = _step(op)
     text += f" step {step}" if step != 1 else ""
@@ -157,6 +170,9 @@ def verify(op: Operation) -> str | None:
         if not map_.results:
             which = "lower" if name == "lowerBoundMap" else "upper"
             return f"expected {which} bound map to have at least one result"
+        problem = misused(operands, map_.dimensions)
+        if problem:
+            return problem
     if len(initial) != len(op.results):
         return "mismatch between the number of loop-carried values and results"
     return None
@@ -206,4 +222,6 @@ def evaluate(op: Operation, compiler: Compiler) -> Action:
     lows = results_of(op, first, lower, compiler.settings, "the lower bound")
     highs = results_of(op, last, upper, compiler.settings, "the upper bound")
     step = _step(op)
+    if step <= 0:
+        raise Unsupported(f"{op.name}: the step {step} is not positive", location=op.location, op=op.name)
     return counted_loop(op, compiler, initial, lambda slots: range(max(lows(slots)), min(highs(slots)), step))

@@ -13,6 +13,7 @@ from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefin
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.affine.inline_maps import inline_group, read_groups, used
 from halfulp.interp.dialects.affine.loops import results_of
+from halfulp.interp.dialects.affine.symbols import misused
 from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND, COMBINING
 from halfulp.interp.dialects.boxes import Bounds, checked_ranges, over_box
 from halfulp.interp.dialects.combining import arith_step, neutral
@@ -175,6 +176,8 @@ def verify(op: Operation) -> str | None:
             "must all match"
         )
     for which, groups in (("lower", lower_groups), ("upper", upper_groups)):
+        if 0 in groups:
+            return f"expected {which} bound map to have at least one result"
         if sum(groups) != len(_map(op, which).results):
             return f"expected {which} bounds map to have {sum(groups)} results"
     kinds = _integers(op, "reductions")
@@ -187,7 +190,10 @@ def verify(op: Operation) -> str | None:
             return "result type cannot match reduction attribute"
     if len(op.operands) < _inputs(_map(op, "lower")) + _inputs(_map(op, "upper")):
         return "operand count must match with affine map dimension and symbol count"
-    return None
+    first = _inputs(_map(op, "lower"))
+    return misused(op.operands[:first], _map(op, "lower").dimensions) or misused(
+        op.operands[first:], _map(op, "upper").dimensions
+    )
 
 
 def verify_yield(op: Operation) -> str | None:

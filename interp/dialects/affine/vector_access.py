@@ -6,7 +6,8 @@ from typing import Any
 
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.dialects.affine import access
-from halfulp.interp.dialects.affine.inline_maps import print_inline, read_inline, used
+from halfulp.interp.dialects.affine.inline_maps import print_inline, read_place, used
+from halfulp.interp.dialects.affine.symbols import misused, usable
 from halfulp.interp.dialects.memref import evaluate as memory
 from halfulp.interp.ir.attributes import AffineMapAttr, BoolAttr, IntegerAttr
 from halfulp.interp.ir.base import Attribute, Type
@@ -37,8 +38,7 @@ def _parser(definition: OpDefinition) -> CustomParse:
         if stores:
             p.expect(",")
         base = p.operand_token()
-        p.expect("[")
-        map_, tokens = read_inline(p)
+        map_, tokens = read_place(p)
         attributes = p.optional_dictionary()
         p.expect(":")
         type_ = memref_type(p)
@@ -80,8 +80,7 @@ def _prefetch_parser(definition: OpDefinition) -> CustomParse:
 
     def parse(p: OpParser, at: int) -> Operation:
         base = p.operand_token()
-        p.expect("[")
-        map_, tokens = read_inline(p)
+        map_, tokens = read_place(p)
         p.expect(",")
         access_word = p.tokens[p.pos]
         p.pos += 1
@@ -151,7 +150,10 @@ def _verify_map(op: Operation, which: int, name: str) -> str | None:
         return f"{name}affine map num results must equal memref rank"
     if map_.dimensions + map_.symbols != len(op.operands) - which - 1:
         return "expects as many subscripts as affine map inputs"
-    return None
+    if name:
+        valid = all(map(usable, op.operands[1:]))
+        return None if valid else "index must be a valid dimension or symbol identifier"
+    return misused(op.operands[which + 1 :], map_.dimensions)
 
 
 # --- evaluation -------------------------------------------------------------------------------------------------------

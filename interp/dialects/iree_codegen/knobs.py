@@ -24,7 +24,7 @@ from halfulp.interp.ir.attributes import ArrayAttr, Attribute, BoolAttr, Diction
 from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.nested import parts
-from halfulp.interp.ir.operations import Operation, OpResult, SSAValue, is_symbol_table
+from halfulp.interp.ir.operations import Operation, is_symbol_table
 from halfulp.interp.ir.types import I64, IntegerType, Type
 
 MAX_SPELLED = 200
@@ -104,14 +104,6 @@ def function_of(op: Operation) -> Operation | None:
     while around is not None and (around.symbol_name is None or is_symbol_table(around)):
         around = around.parent_op
     return around
-
-
-def constant(value: SSAValue) -> int | None:
-    """Return the number of an index that is the result of an `arith.constant`, or None."""
-    if not isinstance(value, OpResult) or value.owner.name != "arith.constant":
-        return None
-    found = value.owner.properties.get("value")
-    return found.value if isinstance(found, IntegerAttr) else None
 
 
 def _of(definition: AttributeDefinition, found: Attribute | None) -> DialectAttr | None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, operand_sizes
+from halfulp.interp.dialects.indices import DYNAMIC, constant
 from halfulp.interp.dialects.scf.forms import arrow_types, made, trailing_dictionary, types_text
 from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.operations import Block, Operation, Region
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.ir.types import I32, I64, INDEX
 from halfulp.interp.text.mixed_lists import print_mixed, read_mixed
 from halfulp.interp.text.op_parser import Argument, OpParser
@@ -43,6 +44,7 @@ def _forall_parser(definition: OpDefinition) -> CustomParse:
         carried: list[int] = []
         initial: list[int] = []
         results: Sequence[Type] = ()
+        at_outs = p.pos
         if p.take("shared_outs"):
             p.expect("(")
             while p.tokens[p.pos] != ")":
@@ -54,13 +56,17 @@ def _forall_parser(definition: OpDefinition) -> CustomParse:
             p.expect(")")
             results = arrow_types(p)
         if len(results) != len(initial):
-            p.error(f"custom op '{definition.name}' mismatch between out operands and types", at)
+            p.error(
+                f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
+                f"and {len(results)} types",
+                at_outs,
+            )
         arguments = [Argument(token, INDEX, None) for token in variables]
         arguments += [Argument(token, type_, None) for token, type_ in zip(carried, results, strict=True)]
         region = p.region(definition.name, arguments)
         p.terminated(region, "scf.forall.in_parallel", at)
         last = region.blocks[-1].operations[-1]
-        if last.name == "scf.forall.in_parallel" and not last.regions:
+        if last.name == "scf.forall.in_parallel" and not any(inner.blocks for inner in last.regions):
             last.regions = [Region([Block()])]
             last.regions[0].parent = last
         operands = [p.use(token, INDEX) for each in names for token in each]
@@ -72,6 +78,12 @@ def _forall_parser(definition: OpDefinition) -> CustomParse:
         return made(p, at, definition, operands, results, [region], properties)
 
     return parse
+
+
+def _are(number: int, written: DenseArrayAttr, values: Sequence[SSAValue]) -> bool:
+    """Tell whether all numbers of a list are the same one. A value that is a constant counts as its number."""
+    dynamic = iter(values)
+    return all((constant(next(dynamic)) if each == DYNAMIC else each) == number for each in written.values)
 
 
 def _print_forall(printer: OpPrinter, op: Operation) -> str:
@@ -90,7 +102,7 @@ def _print_forall(printer: OpPrinter, op: Operation) -> str:
     rank = len(lists[1][0].codes)
     arguments = region.blocks[0].arguments
     text = f" ({', '.join(map(printer.name, arguments[:rank]))})"
-    plain = not any(code != 0 for code in lists[0][0].codes) and not any(code != 1 for code in lists[2][0].codes)
+    plain = _are(0, *lists[0]) and _are(1, *lists[2])
     texts = [print_mixed(printer, numbers, values, "()") for numbers, values in lists]
     text += f" in {texts[1]}" if plain else f" = {texts[0]} to {texts[1]} step {texts[2]}"
     if groups[3]:
@@ -113,12 +125,12 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
     def parse(p: OpParser, at: int) -> Operation:
         value = p.use(p.operand_token(), INDEX)
         attributes = p.optional_dictionary()
-        results = arrow_types(p)
+        results = p.type_list() if p.take("->") else []
         cases: list[int] = []
         regions: list[Region] = []
         while p.take("case"):
             cases.append(p.integer() & ((1 << 64) - 1))
-            regions.append(p.terminated(p.region(definition.name), "scf.yield", at))
+            regions.append(p.region(definition.name))
         p.keyword(definition, "default")
         default = p.terminated(p.region(definition.name), "scf.yield", at)
         properties: dict[str, Attribute] = {"cases": DenseArrayAttr(I64, tuple(cases))}
@@ -134,11 +146,11 @@ def _print_switch(printer: OpPrinter, op: Operation) -> str:
     assert isinstance(cases, DenseArrayAttr)
     text = f" {printer.name(op.operands[0])}" + trailing_dictionary(printer, op)
     types = [result.type for result in op.results]
-    text += f" -> {types_text(printer, types, bare=True)} " if types else " "
-    words = [f"case {number}" for number in cases.values] + ["default"]
-    for word, region in zip(words, (*op.regions[1:], op.regions[0]), strict=True):
-        text += f"\n{printer.indent}{word} {printer.region(region, op, terminators=bool(types))}"
-    return text
+    text += f" -> {', '.join(map(printer.type, types))} " if types else " "
+    default, *others = op.regions
+    for number, region in zip(cases.values, others, strict=True):
+        text += f"\n{printer.indent}case {number} {printer.region(region, op)}"
+    return text + f"\n{printer.indent}default {printer.region(default, op, terminators=bool(types))}"
 
 
 SWITCH = CustomForm(_switch_parser, _print_switch)

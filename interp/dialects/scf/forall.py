@@ -10,19 +10,26 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.interp.declare.declarations import AttributeConstraint, Unprefixed
 from halfulp.interp.declare.operands import operand_sizes
 from halfulp.interp.dialects.boxes import Bounds, checked_ranges, over_box
 from halfulp.interp.dialects.indices import numbers
 from halfulp.interp.dialects.slices import part_of, written
 from halfulp.interp.dialects.tensor import slicing
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.attributes import DenseArrayAttr
+from halfulp.interp.ir.attributes import ArrayAttr, DenseArrayAttr
 from halfulp.interp.ir.operations import BlockArgument, Operation
 from halfulp.interp.run.control import Compiler, moves
 from halfulp.interp.run.frames import Action, Frame, Segment, Slots
 from halfulp.interp.run.races import Writes
 from halfulp.interp.run.slots import lift
 from halfulp.interp.values.value import Value
+
+MAPPING = AttributeConstraint(
+    "Device Mapping array attribute",
+    lambda attribute: isinstance(attribute, ArrayAttr) and all(str(each)[0] == "#" for each in attribute.elements),
+)
+"""What runs the iterations: attributes of a dialect, one for each dimension."""
 
 _LISTS = ("staticLowerBound", "staticUpperBound", "staticStep")
 
@@ -48,31 +55,53 @@ def shared_arguments(op: Operation) -> Sequence[BlockArgument]:
 
 
 def verify(op: Operation) -> str | None:
-    """Check the bounds and the shared tensors."""
+    """Check the bounds, the mapping, the shared tensors and the arguments of the body."""
     lists, given = [_numbers(op, name) for name in _LISTS], _groups(op)
-    if len({len(each) for each in lists}) > 1:
-        return "expected as many lower bounds as upper bounds and steps"
-    for word, each, count in zip(("lower bound", "upper bound", "step"), lists, given, strict=False):
-        if each.count(None) != count:
-            return f"expected {each.count(None)} dynamic {word} values"
+    block = op.regions[0].blocks[0]
     outs = op.operands[sum(given[:3]) :]
+    rank = len(lists[0])
     if len(op.results) != len(outs):
         return f"produces {len(op.results)} results, but has only {len(outs)} outputs"
-    return None
-
-
-def verify_body(op: Operation) -> str | None:
-    """Check the arguments of the body, and its terminator."""
-    block, rank = op.regions[0].blocks[0], len(_numbers(op, _LISTS[0]))
-    outs = op.operands[sum(_groups(op)[:3]) :]
     if len(block.arguments) != rank + len(outs):
-        return "region expects {rank} arguments" if not outs else f"region expects {rank + len(outs)} arguments"
+        return f"region expects {rank + len(outs)} arguments"
     for number, argument in enumerate(block.arguments[:rank]):
         if not isinstance(argument.type, ty.IndexType):
             return f"expects {number}-th block argument to be an index"
     for number, (value, argument) in enumerate(zip(outs, block.arguments[rank:], strict=True)):
         if value.type != argument.type:
             return f"type mismatch between {number}-th output and corresponding block argument"
+    problem = _verify_mapping(op, rank)
+    if problem:
+        return problem
+    for word, each, count in zip(("lower bound", "upper bound", "step"), lists, given, strict=False):
+        if len(each) != rank:
+            return Unprefixed(f"expected {rank} {word} values, got {len(each)}")
+        if each.count(None) != count:
+            return Unprefixed(f"expected {each.count(None)} dynamic {word} values")
+    for number, (value, result) in enumerate(zip(outs, op.results, strict=True)):
+        if value.type != result.type:
+            return (
+                f"expected type of operand #{number} ('{value.type}') to match type of corresponding result "
+                f"('{result.type}')"
+            )
+    return None
+
+
+def _verify_mapping(op: Operation, rank: int) -> str | None:
+    mapping = op.properties.get("mapping")
+    if not isinstance(mapping, ArrayAttr) or not mapping.elements:
+        return None
+    masks = sum(str(entry).startswith("#gpu.mask<") for entry in mapping.elements)
+    if masks > 1:
+        return '"mapping" supports at most one device masking attribute'
+    if len(mapping.elements) - masks != rank:
+        return "mapping attribute size must match op rank"
+    return None
+
+
+def verify_body(op: Operation) -> str | None:
+    """Check the terminator."""
+    block = op.regions[0].blocks[0]
     last = block.operations[-1].name if block.operations else ""
     if last != "scf.forall.in_parallel":
         return f"expects regions to end with 'scf.forall.in_parallel', found '{last}'"
@@ -84,12 +113,12 @@ def verify_in_parallel(op: Operation) -> str | None:
     parent = op.parent_op
     if parent is None or parent.name != "scf.forall":
         return "expects parent op 'scf.forall'"
-    shared = set(shared_arguments(parent))
+    shared = set(_shared(parent))
     for inner in op.regions[0].blocks[0].operations if op.regions[0].blocks else ():
         if inner.name != "tensor.parallel_insert_slice":
-            return "expected only tensor.parallel_insert_slice ops"
+            return "expected only ParallelCombiningOpInterface ops"
         if inner.operands[1] not in shared:
-            return "may only insert into an output block argument"
+            raise inner.rule_broken("may only insert into an output block argument")
     return None
 
 
@@ -108,10 +137,16 @@ def _bounds(op: Operation, compiler: Compiler) -> Bounds:
     return ranges
 
 
+def _shared(op: Operation) -> Sequence[BlockArgument]:
+    """Return the arguments of the body that stand for tensors."""
+    arguments = op.regions[0].blocks[0].arguments
+    return arguments[len(arguments) - len(op.results) :]
+
+
 def forall(op: Operation, compiler: Compiler) -> Action:
     """Return the action of scf.forall."""
     outs = compiler.slots(op.operands[sum(_groups(op)[:3]) :])
-    shared = compiler.slots(shared_arguments(op))
+    shared = compiler.slots(_shared(op))
     bounds = _bounds(op, compiler)
     share = (*moves(outs, compiler.slots(op.results)), *moves(outs, shared))
     inner = over_box(op, compiler, bounds, share)
@@ -131,7 +166,7 @@ def in_parallel(op: Operation, compiler: Compiler) -> Action:
     loop = op.parent_op
     assert loop is not None
     again = compiler.on_yield(())
-    shared = list(shared_arguments(loop))
+    shared = list(_shared(loop))
     results = compiler.slots(loop.results)
     inserts = []
     for insert in op.regions[0].blocks[0].operations if op.regions[0].blocks else ():

@@ -274,7 +274,7 @@ scf.op(
     ),
     results=_RESULTS,
     properties=(
-        Property("mapping", c.ARRAY_ATTR, optional=True),
+        Property("mapping", forall.MAPPING, optional=True),
         *(Property(name, c.INTEGER_64_ARRAY_ATTR) for name in ("staticLowerBound", "staticStep", "staticUpperBound")),
     ),
     regions=(RegionSlot("region"),),

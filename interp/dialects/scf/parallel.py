@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from halfulp.interp.declare.operands import operand_sizes
 from halfulp.interp.dialects.boxes import Bounds, checked_ranges, over_box
-from halfulp.interp.dialects.indices import numbers
+from halfulp.interp.dialects.indices import constant, numbers
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, Region
 from halfulp.interp.run.control import Compiler, moves
 from halfulp.interp.run.frames import Action, Frame, Segment, Slots
@@ -19,20 +21,18 @@ from halfulp.interp.run.frames import Action, Frame, Segment, Slots
 
 
 def verify_parallel(op: Operation) -> str | None:
-    """Check the bounds and the induction variables."""
-    rank = (len(op.operands) - len(op.results)) // 3
-    if not rank:
+    """Check the bounds, the body and its reductions."""
+    assert op.definition is not None
+    rank, upper, steps, initial = operand_sizes(op, op.definition) or (0, 0, 0, 0)
+    if not steps:
         return "needs at least one tuple element for lowerBound, upperBound and step"
-    return None
-
-
-def verify_parallel_regions(op: Operation) -> str | None:
-    """Check the body and its reductions."""
-    rank = (len(op.operands) - len(op.results)) // 3
+    numbers_of_steps = [constant(value) for value in op.operands[rank + upper : rank + upper + steps]]
+    if any(step is not None and step <= 0 for step in numbers_of_steps):
+        return "constant step operand must be positive"
     block = op.regions[0].blocks[0]
-    if len(block.arguments) != rank:
+    if len(block.arguments) != steps:
         return (
-            f"expects the same number of induction variables: {len(block.arguments)} as bound and step values: {rank}"
+            f"expects the same number of induction variables: {len(block.arguments)} as bound and step values: {steps}"
         )
     if not all(isinstance(argument.type, ty.IndexType) for argument in block.arguments):
         return "expects arguments for the induction variable to be of index type"
@@ -42,12 +42,17 @@ def verify_parallel_regions(op: Operation) -> str | None:
     reductions = len(last.regions)
     if len(op.results) != reductions:
         return f"expects number of results: {len(op.results)} to be the same as number of reductions: {reductions}"
-    if len(op.operands) - 3 * rank != reductions:
-        given = len(op.operands) - 3 * rank
-        return f"expects number of results: {len(op.results)} to be the same as number of initial values: {given}"
+    if initial != reductions:
+        return f"expects number of results: {reductions} to be the same as number of initial values: {initial}"
+    return None
+
+
+def verify_parallel_regions(op: Operation) -> str | None:
+    """Check the types of what is reduced."""
+    last = op.regions[0].blocks[0].operations[-1]
     for number, (value, result) in enumerate(zip(last.operands, op.results, strict=True)):
         if value.type != result.type:
-            return (
+            raise last.rule_broken(
                 f"expects type of {number}-th reduction operand: '{value.type}' to be the same as the {number}-th "
                 f"result type: '{result.type}'"
             )
@@ -104,6 +109,8 @@ def parallel(op: Operation, compiler: Compiler) -> Action:
     """Return the action of scf.parallel."""
     operands = compiler.slots(op.operands)
     bounds = len(operands) - len(op.results)
+    if bounds != 3 * len(op.regions[0].blocks[0].arguments):
+        raise Unsupported(f"{op.name}: the numbers of its bounds and steps differ", location=op.location, op=op.name)
     begin = moves(operands[bounds:], compiler.slots(op.results))
     return over_box(op, compiler, bounds_of(op, compiler, operands[:bounds]), begin)
 

@@ -43,8 +43,8 @@ def _parallel_parser(definition: OpDefinition) -> CustomParse:
         operands = [p.use(token, INDEX) for _, names in lists for token in names]
         if len(initial) != len(results):
             p.error(
-                f"'{definition.name}' number of operands and types do not match: got {len(initial)} operands and "
-                f"{len(results)} types",
+                f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
+                f"and {len(results)} types",
                 at,
             )
         operands += [p.use(token, type) for token, type in zip(initial, results, strict=True)]

@@ -175,10 +175,14 @@ def verify_index_switch(op: Operation) -> str | None:
     cases = op.properties["cases"]
     assert isinstance(cases, at.DenseArrayAttr)
     if len(cases.codes) != len(op.regions) - 1:
-        return f"has {len(op.regions) - 1} case regions but {len(cases.codes)} case values instead"
+        return f"has {len(op.regions) - 1} case regions but {len(cases.codes)} case values"
     if len(set(cases.codes)) < len(cases.codes):
         again = next(value for number, value in enumerate(cases.values) if value in cases.values[:number])
         return f"has duplicate case value: {again}"
+    for number, region in enumerate(op.regions):
+        if len(region.blocks) != 1:
+            slot = "caseRegions" if number else "defaultRegion"
+            return f"region #{number} ('{slot}') failed to verify constraint: region with 1 blocks"
     for number, region in enumerate(op.regions):
         name = f"case region #{number - 1}" if number else "default region"
         last = _last(region) if region.blocks else None

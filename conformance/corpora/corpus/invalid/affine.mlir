@@ -156,3 +156,101 @@ func.func @f(%n: index, %c: f32) -> f32 {
   ^bb0(%a: index): affine.yield %c : f32 }) : (index) -> f32
   return %1 : f32
 }
+// -----
+func.func @f(%m: memref<8xf32>) {
+  affine.for %i = 0 to 8 {
+    %x = "keep.op"() : () -> index
+    %v = affine.load %m[%x] : memref<8xf32>
+  }
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %c: index) {
+  affine.for %i = 0 to 8 {
+    %x = arith.addi %i, %c : index
+    %v = affine.vector_load %m[%x] : memref<8xf32>, vector<2xf32>
+  }
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %v: vector<2xf32>) {
+  affine.for %i = 0 to 8 {
+    affine.vector_store %v, %m[symbol(%i)] : memref<8xf32>, vector<2xf32>
+  }
+  return
+}
+// -----
+func.func @f(%n: index) {
+  affine.for %i = 0 to 8 {
+    %x = arith.divui %n, %n : index
+    affine.for %j = 0 to %x {
+    }
+  }
+  return
+}
+// -----
+func.func @f(%n: i32) {
+  affine.for %i = 0 to 8 {
+    %x = arith.index_cast %n : i32 to index
+    affine.if affine_set<()[s0] : (s0 >= 0)>()[%x] {
+    }
+  }
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>) {
+  affine.for %i = 0 to 8 {
+    %x = affine.min affine_map<(d0) -> (d0, 4)>(%i)
+    affine.prefetch %m[%x], read, locality<3>, data : memref<8xf32>
+  }
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %n: index) {
+  affine.for %i = 0 to 8 {
+    %s = memref.subview %m[0] [%i] [1] : memref<8xf32> to memref<?xf32, strided<[1]>>
+    %c0 = arith.constant 0 : index
+    %x = memref.dim %s, %c0 : memref<?xf32, strided<[1]>>
+    affine.parallel (%j) = (0) to (symbol(%x)) {
+    }
+  }
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %x: i32) {
+  "affine.store"(%x, %m) <{map = affine_map<() -> (0)>}> : (i32, memref<8xf32>) -> ()
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %x: f32) {
+  affine.store %x, %m : memref<8xf32>
+  return
+}
+// -----
+func.func @f() {
+  affine.parallel (%i) = (max()) to (4) {
+  }
+  return
+}
+// -----
+func.func @f() {
+  "affine.if"() <{condition = affine_set<() : (0 == 0)>}> ({
+  ^bb0(%i: index):
+    affine.yield
+  }, {
+  }) : () -> ()
+  return
+}
+// -----
+#map = affine_map<(d0) -> (d0, 4)>
+func.func @f(%n: index) {
+  affine.for %i = #map(%n) to 10 {
+  }
+  return
+}
+// -----
+func.func @f(%n: index) {
+  affine.for %i = 0 to 10 step %n {
+  }
+  return
+}

@@ -80,3 +80,111 @@ func.func @f(%n: index) -> i32 {
   %1 = affine.parallel (%a) = (0) to (%n) reduce ("assign") -> (i32) { affine.yield %c : i32 }
   return %1 : i32
 }
+// -----
+// Values that may be dimensions or symbols inside of loops.
+func.func @roles(%m: memref<16xf32>, %n: index, %d: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  affine.for %i = 0 to 16 {
+    %c3 = arith.constant 3 : index
+    %a = arith.divui %n, %c3 : index
+    %b = index.maxs %a, %n
+    %v0 = affine.load %m[symbol(%b)] : memref<16xf32>
+    %e = affine.apply affine_map<(d0)[s0] -> (d0 + s0)>(%i)[%n]
+    %v1 = affine.load %m[%e] : memref<16xf32>
+    %f = affine.linearize_index [%i, %n] by (4, 4) : index
+    %v2 = affine.load %m[%f] : memref<16xf32>
+    %g = memref.dim %d, %c0 : memref<?xf32>
+    %v3 = affine.load %m[symbol(%g)] : memref<16xf32>
+    %h = memref.alloc(%n) : memref<?xf32>
+    %k = memref.cast %h : memref<?xf32> to memref<?xf32>
+    %l = memref.dim %k, %c0 : memref<?xf32>
+    affine.for %j = 0 to %l {
+    }
+    %o = affine.min affine_map<(d0) -> (d0, 4)>(%n)
+    affine.if affine_set<()[s0] : (s0 >= 0)>()[%o] {
+    }
+  }
+  return
+}
+// -----
+// Loops with all kinds of bounds, conditions and memory.
+#set = affine_set<(d0)[s0] : (d0 - 1 >= 0, s0 - d0 == 0)>
+func.func @loops(%m: memref<?x8xf32>, %n: index, %x: f32) -> (f32, index) {
+  %r:2 = affine.for %i = max affine_map<(d0) -> (d0, 3)>(%n) to min affine_map<(d0)[s0] -> (d0 * 2, s0, 100)>(%n)[%n] step 4 iter_args(%a = %x, %b = %n) -> (f32, index) {
+    %v = affine.load %m[%i + 3, symbol(%n) mod 8] : memref<?x8xf32>
+    affine.store %v, %m[%i floordiv 2, 7] {keep.a} : memref<?x8xf32>
+    %c = affine.if #set(%i)[%n] -> index {
+      affine.yield %i : index
+    } else {
+      %d = affine.max affine_map<(d0)[s0] -> (d0 - s0, 0)>(%i)[%n]
+      affine.yield %d : index
+    }
+    affine.yield %v, %c : f32, index
+  } {keep.c}
+  affine.for %i = %n to 10 {
+    affine.for %j = affine_map<(d0) -> (d0 + 1)>(%i) to affine_map<()[s0] -> (s0 ceildiv 4)>()[%n] {
+      affine.if affine_set<() : (0 == 0)>() {
+      } {keep.d}
+      %0 = affine.load %m[symbol(%n), %j] {keep.e} : memref<?x8xf32>
+    }
+  }
+  affine.if affine_set<(d0, d1) : (d0 + d1 >= 0)>(%n, %n) {
+    %e = affine.min affine_map<(d0) -> (d0)>(%n) {keep.f}
+  } else {
+    %e = affine.max affine_map<() -> (1, 2)>() {keep.g}
+  }
+  return %r#0, %r#1 : f32, index
+}
+// -----
+// Generic form.
+func.func @generic(%m: memref<f32>, %n: index, %x: f32) -> f32 {
+  %0 = "affine.for"(%n, %x) <{
+    lowerBoundMap = affine_map<() -> (0)>, operandSegmentSizes = array<i32: 0, 1, 1>, step = 1 : index,
+    upperBoundMap = affine_map<(d0) -> (d0)>
+  }> ({
+  ^bb0(%i: index, %a: f32):
+    %1 = "affine.load"(%m) <{map = affine_map<() -> ()>}> : (memref<f32>) -> f32
+    "affine.store"(%1, %m) <{map = affine_map<() -> ()>}> : (f32, memref<f32>) -> ()
+    "affine.if"() <{condition = affine_set<() : (1 >= 0)>}> ({
+      "affine.yield"() : () -> ()
+    }, {
+    }) : () -> ()
+    %2 = "affine.min"(%i, %n) <{map = affine_map<(d0)[s0] -> (d0, s0)>}> : (index, index) -> index
+    %3 = "affine.max"(%i, %n) <{map = affine_map<(d0)[s0] -> (d0, s0)>}> : (index, index) -> index
+    "affine.yield"(%1) {keep.d} : (f32) -> ()
+  }) : (index, f32) -> f32
+  %4 = "affine.apply"(%n) <{map = affine_map<(d0) -> (d0)>}> : (index) -> index
+  return %0 : f32
+}
+// -----
+// Attributes that no op knows, and maps of nothing.
+func.func @parts(%m: memref<100xf32>, %n: index, %t: memref<1xi32>, %v: vector<2xf32>) {
+  %0 = affine.apply affine_map<() -> (5)>() {keep.a}
+  %1 = affine.min affine_map<() -> (5, 6)>() {keep.b}
+  %2 = "affine.min"(%n) <{map = affine_map<(d0) -> (d0)>}> {keep.c} : (index) -> index
+  affine.parallel (%i) = (0) to (8) {
+    "affine.if"(%i) <{condition = affine_set<(d0) : (d0 >= 0)>}> ({
+      "affine.yield"() : () -> ()
+    }, {
+      "affine.yield"() : () -> ()
+    }) {keep.e} : (index) -> ()
+  } {keep.f}
+  "affine.parallel"(%n) <{
+    lowerBoundsGroups = dense<1> : tensor<1xi32>, lowerBoundsMap = affine_map<() -> (0)>, reductions = [],
+    steps = [1], upperBoundsGroups = dense<1> : tensor<1xi32>, upperBoundsMap = affine_map<(d0) -> (d0)>
+  }> ({
+  ^bb0(%i: index):
+    "affine.yield"() : () -> ()
+  }) : (index) -> ()
+  "affine.vector_store"(%v, %m) <{map = affine_map<() -> (0)>}> {keep.g} : (vector<2xf32>, memref<100xf32>) -> ()
+  %3 = "affine.vector_load"(%m) <{map = affine_map<() -> (0)>}> {keep.h} : (memref<100xf32>) -> vector<2xf32>
+  "affine.prefetch"(%m) <{isDataCache = true, isWrite = false, localityHint = 3 : i32, map = affine_map<() -> (0)>}> {keep.i} : (memref<100xf32>) -> ()
+  "affine.dma_start"(%m, %n, %m, %n, %t, %n) {
+    dst_map = affine_map<(d0) -> (d0)>, src_map = affine_map<(d0) -> (d0)>, tag_map = affine_map<() -> (0)>
+  } : (memref<100xf32>, index, memref<100xf32>, index, memref<1xi32>, index) -> ()
+  "affine.dma_wait"(%t, %n) {tag_map = affine_map<() -> (0)>} : (memref<1xi32>, index) -> ()
+  affine.vector_store %v, %m[0] : memref<100xf32>, vector<2xf32>
+  %4 = "affine.linearize_index"(%n) <{operandSegmentSizes = array<i32: 1, 0>, static_basis = array<i64>}> {keep.j} : (index) -> index
+  %5:2 = "affine.delinearize_index"(%n, %n) <{static_basis = array<i64: 3, -9223372036854775808>}> {keep.k} : (index, index) -> (index, index)
+  return
+}
