@@ -35,7 +35,7 @@ from halfulp.interp.run.reports import in_lanes
 from halfulp.interp.run.slots import decided, number, undecided
 from halfulp.interp.values.value import Value
 
-scf = Dialect("scf", partial=True)
+scf = Dialect("scf")
 
 _RESULTS = (Slot("results", c.ANY, Arity.VARIADIC),)
 
