@@ -34,7 +34,7 @@ _ADVICE = {
         "hu.error(v, reference=w) measures how far two arrays are apart, hu.error(x, to=type) what rounding costs; "
         "v == w tells whether all bits are equal"
     ),
-    "compare best_format": 'hu.compare_formats(x, ["bf16", "f8E4M3FN"]) compares formats on your data',
+    "best_format": 'hu.compare_formats(x, ["bf16", "f8E4M3FN"]) compares formats on your data',
     "mean average cumsum var std": "hu.sum(v) / v.size is a mean: hu.sum adds in an order that you choose",
     "norm": "hu.dot(v, v) is the square of the norm",
     "einsum inner outer tensordot mm bmm linear": (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +53,11 @@ class Origins:
         self.place: tuple[int, ...] = ()
         self._table: list[Origin] = []
         self._ids: dict[tuple[str, str, str], int] = {}
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        """Restore a table, also one of a pickle in which ``place`` had another name."""
+        for name, value in state[1].items():
+            setattr(self, "place" if name == "_place" else name, value)
 
     def __getitem__(self, poison_id: int) -> Origin:
         """Return the origin of a non-zero id."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from itertools import zip_longest
 from math import prod
 from typing import Any, Protocol
 
@@ -74,6 +75,11 @@ class Allocation:
         self.log: WriteLog | None = None
         self.constant = False
 
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        """Restore memory, also that of a pickle without the later slots."""
+        for name, value in ({"constant": False, "inner": (), "log": None} | state[1]).items():
+            setattr(self, name, value)
+
     def __len__(self) -> int:
         return len(self.bits)
 
@@ -131,6 +137,11 @@ class Buffer:
     swizzle: Swizzle | None = None
     is_view: bool = False
     mapped: MapLayout | None = None
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """Restore a buffer, also one that was pickled before it had all of these fields."""
+        for field, value in zip_longest(fields(self), state):
+            object.__setattr__(self, field.name, value)
 
     def __post_init__(self) -> None:
         low, high = spanned(self.shape, self.strides, self.offset)

@@ -47,7 +47,8 @@ def test_what_to_test_must_be_said_once(command: tuple[str, ...], capsys: pytest
     more = ("--pass-pipeline", "builtin.module()") if len(command) > 2 else ()
     code, _, err = run(capsys, *command, *more)
     assert code == 2
-    assert "give --against" in err
+    assert "--against" in err
+    assert "what" in err
 
 
 def test_a_missing_mlir_opt_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
