@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -272,8 +273,10 @@ def work(number: int) -> int:
 
 def test_several_processes_share_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(disk.LIMIT, "9000")  # files are dropped while others read them
-    with multiprocessing.get_context("fork").Pool(3) as pool:
-        assert pool.map(work, range(3)) == [0, 0, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of JAX, where another test has imported it
+        with multiprocessing.get_context("fork").Pool(3) as pool:
+            assert pool.map(work, range(3)) == [0, 0, 0]
     assert 1 <= len(disk.files(folder)) <= 3
 
 
