@@ -215,7 +215,7 @@ class FunctionLowering:
         passes.
         """
         outer, self._on_yield = self._on_yield, on_yield
-        for block in region.blocks:
+        for block in in_order(region.blocks[0]):
             self._block(block)
         self._on_yield = outer
 
@@ -403,6 +403,26 @@ class FunctionLowering:
         for number, part in enumerate((emit.constant(DONE, 32), *held)):
             result = emit.builder.insert_value(result, part, number)
         emit.builder.ret(result)
+
+
+def in_order(entry: Block) -> list[Block]:
+    """Return the blocks that can be reached, each after those that dominate it (reverse postorder)."""
+    done: list[Block] = []
+    seen, stack = {entry}, [(entry, iter(_after(entry)))]
+    while stack:
+        block, following = stack[-1]
+        new = next((each for each in following if each not in seen), None)
+        if new is None:
+            done.append(block)
+            stack.pop()
+        else:
+            seen.add(new)
+            stack.append((new, iter(_after(new))))
+    return done[::-1]
+
+
+def _after(block: Block) -> list[Block]:
+    return [target for target, _ in block.operations[-1].successors] if block.operations else []
 
 
 def parts_of(item: Item) -> list[Any]:

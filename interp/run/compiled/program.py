@@ -51,11 +51,11 @@ class CompiledFunction:
         all memory is as it was. The steps of the run are counted.
         """
         context = Context(run, self._functions)
-        memories = {id(each.allocation): each.allocation for each in arguments if isinstance(each, Buffer)}
+        memories = memories_of(arguments)
         words = self._words(context, arguments)
-        if words is None or (self._writes and any(memory.constant for memory in memories.values())):
+        if words is None or (self._writes and any(memory.constant for memory in memories)):
             return None
-        before = [_Copy(memory) for memory in memories.values()] if self._writes else []
+        before = [Copy(memory) for memory in memories] if self._writes else []
         general = _GENERAL(context.call)
         state = np.zeros(FIRST_TABLE + len(self._tables), np.uint64)
         state[0] = run.steps
@@ -96,6 +96,12 @@ class CompiledFunction:
         return results
 
 
+def memories_of(arguments: Sequence[Any]) -> list[Allocation]:
+    """Return the memory of buffers among arguments, each once; that of views of bytes is the bytes'."""
+    found = {id(each.allocation.root): each.allocation.root for each in arguments if isinstance(each, Buffer)}
+    return list(found.values())
+
+
 def _plain(buffer: Buffer) -> bool:
     """Tell whether code can address a buffer."""
     memory = buffer.allocation
@@ -111,16 +117,17 @@ def _buffer(context: Context, type_: ty.MemRefType, parts: list[int]) -> Buffer:
     return Buffer(type_, context.allocations[base], offset, tuple(rest[:rank]), tuple(rest[rank:]))
 
 
-class _Copy:
+class Copy:
     """What memory held before a run."""
 
     def __init__(self, memory: Allocation) -> None:
         self.memory = memory
         self.bits = memory.bits.copy()
-        self.poison = None if memory.poison is None else memory.poison.copy()
+        self.masks = [None if mask is None else mask.copy() for mask in (memory.poison, memory.open)]
+        self.origins = memory.origins
 
     def put_back(self) -> None:
         """Restore it."""
         self.memory.bits[...] = self.bits
-        if self.memory.poison is not None:
-            self.memory.poison[...] = self.poison
+        self.memory.poison, self.memory.open = self.masks
+        self.memory.origins = self.origins
