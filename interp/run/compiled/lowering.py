@@ -29,6 +29,8 @@ STEPS, GENERAL, DEPTH, FIRST_TABLE = range(4)
 
 _MOST = 16
 """The operands that the general way of an op may have."""
+_DEEPEST = 50
+"""The regions that may lie in each other: they are lowered by recursion."""
 
 Item = Word | Place
 """A value inside of code."""
@@ -160,6 +162,7 @@ class FunctionLowering:
         self._blocks: dict[Block, tuple[Any, list[Any]]] = {}
         self._on_yield: OnYield | None = None
         self._scratch = self.emit.array(_MOST)
+        self._depth = 0
 
     # --- the whole function ---
 
@@ -215,8 +218,12 @@ class FunctionLowering:
         passes.
         """
         outer, self._on_yield = self._on_yield, on_yield
-        for block in in_order(region.blocks[0]):
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise NotCompiled("regions nested so deep")
+        for block in in_order(region.blocks[0]) if region.blocks else ():
             self._block(block)
+        self._depth -= 1
         self._on_yield = outer
 
     def ways(self, condition: Word, *ways: Callable[[], None]) -> None:
