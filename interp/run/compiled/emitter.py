@@ -86,7 +86,7 @@ class Emitter:
 
     def real(self, code: Held, fmt: FloatFormat) -> Held:
         """See `Machine`."""
-        return self.builder.bitcast(code, self._real(fmt))
+        return self._cast(code, self._real(fmt))
 
     def code(self, number: Held, fmt: FloatFormat) -> Held:
         """See `Machine`."""
@@ -171,7 +171,7 @@ class Emitter:
         self.store(self.state, self.constant(number, 64), value)
 
     def variable(self, type_: Any) -> Any:
-        """Make a variable of this function; LLVM turns it into registers."""
+        """Make a variable of this function; LLVM turns it into registers. One of a float type takes words, too."""
         return self.variables.alloca(type_)
 
     def array(self, count: int) -> Any:
@@ -179,12 +179,24 @@ class Emitter:
         return self.variables.alloca(self.word_type, size=self.constant(max(count, 1), 64))
 
     def get(self, variable: Any, type_: Any) -> Any:
-        """Read a variable."""
-        return self.builder.load(variable, typ=type_)
+        """Read a variable as a value of a type."""
+        return self._cast(self.builder.load(variable, typ=variable.allocated_type), type_)
 
     def set(self, variable: Any, value: Any) -> None:
         """Write a variable."""
-        self.builder.store(value, variable)
+        self.builder.store(self._cast(value, variable.allocated_type), variable)
+
+    def _cast(self, value: Any, type_: Any) -> Any:
+        return value if value.type == type_ else self.builder.bitcast(value, type_)
+
+    def float_type(self, width: int) -> Any:
+        """Return the type of floats of 32 or 64 bits. Values that stay in it move less between registers."""
+        return self.ir.FloatType() if width == 32 else self.ir.DoubleType()
+
+    def _register_type(self, value: Any) -> Any:
+        """Return the type in which a value was computed."""
+        source = value.operands[0] if getattr(value, "opname", "") == "bitcast" else value
+        return source.type
 
     # --- control ---
 
@@ -241,7 +253,7 @@ class Emitter:
         if refused is None:
             return results
         held = [result.held for result in results]
-        variables = [self.variable(each.type) for each in held]
+        variables = [self.variable(self._register_type(each)) for each in held]
         for variable, each in zip(variables, held, strict=True):
             self.set(variable, each)
         cold, on = self.label(), self.label()

@@ -213,6 +213,15 @@ class FunctionLowering:
 
     # --- blocks ---
 
+    def _variables(self, types: Sequence[ty.Type]) -> list[Any]:
+        """Make the variables for the parts of values."""
+        found = []
+        for type_ in types:
+            for part in types_of(type_, self.settings):
+                is_float = isinstance(type_, ty.FloatType) and part.width in (32, 64)
+                found.append(self.emit.variable(self.emit.float_type(part.width) if is_float else part))
+        return found
+
     def region(self, region: Region, on_yield: OnYield | None) -> None:
         """Lower the blocks of a region. ``on_yield`` is called for each of its terminators, with the values that it
         passes.
@@ -240,7 +249,7 @@ class FunctionLowering:
         """
         label, types = self.emit.label(), [value.type for value in op.results]
         parts = [part for type_ in types for part in types_of(type_, self.settings)]
-        variables = [self.emit.variable(part) for part in parts]
+        variables = self._variables(types)
 
         def arrive(items: Sequence[Item]) -> None:
             held = [part for item in items for part in parts_of(item)]
@@ -290,8 +299,8 @@ class FunctionLowering:
     def _target(self, block: Block) -> tuple[Any, list[Any]]:
         found = self._blocks.get(block)
         if found is None:
-            types = [part for a in block.arguments for part in types_of(a.type, self.settings)]
-            found = self._blocks[block] = self.emit.label(), [self.emit.variable(type_) for type_ in types]
+            variables = self._variables([argument.type for argument in block.arguments])
+            found = self._blocks[block] = self.emit.label(), variables
         return found
 
     def _block(self, block: Block) -> None:
