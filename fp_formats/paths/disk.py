@@ -101,7 +101,7 @@ def clear(folder: Path) -> int:
 
 
 def load(key: str, size: int | None = None) -> bytes | None:
-    """Return what was stored under a key, ``size`` bytes long if that is known; None if it is not there or is damaged."""
+    """Return what was stored under a key, ``size`` bytes long if that is known. None if it is not there or damaged."""
     path = _path(key)
     if path is None:
         return None

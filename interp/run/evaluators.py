@@ -42,9 +42,10 @@ class Pure:
 
     ``of_module``: ``build`` gets the compiler, which knows the module, instead of the settings.
     ``raw``: the function gets what the slots hold (integers, unresolved casts) instead of `Value`s, and in a batch
-    values over lanes. ``words``: describes it for a compiler (`Words`). Any other function, and each one on memrefs, is called lane by lane in a batch, unless
+    values over lanes. Any other function, and each one on memrefs, is called lane by lane in a batch, unless
     ``in_lanes`` makes one that gets what all lanes that run the op have. ``reads``: the values that the function gets:
-    the operands, or more for an op that also depends on those of the op around it.
+    the operands, or more for an op that also depends on those of the op around it. ``words``: see `Words`; compiled
+    code calls any other ``raw`` function in the executor.
     """
 
     build: Callable[[Operation, Any], Function]
@@ -61,7 +62,7 @@ class Control:
 
     ``decides``: the number of the i1 operand that chooses where to go on; in a batch the lanes where it is 0 part there
     from those where it is 1. ``in_lanes``: makes its action in a batch, where that differs. ``alone``: it does not know
-    of lanes, so that a batch that may reach it runs lane by lane. ``words``: describes it for a compiler (`Words`).
+    of lanes, so that a batch that may reach it runs lane by lane. ``words``: see `Words`.
     """
 
     build: Callable[[Operation, Compiler], Action]

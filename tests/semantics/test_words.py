@@ -122,7 +122,7 @@ def test_casts_of_integers(source: int, target: int) -> None:
     if source < target:
         factories += [integer.extsi, *(v for v in variants(integer.extui, "nneg"))]
     else:
-        factories += [v for v in variants(integer.trunci, "nsw", "nuw")]
+        factories += list(variants(integer.trunci, "nsw", "nuw"))
     codes = list(range(1 << source)) if source <= 8 else corners(source)
     for factory in factories:
         kernel = factory(source, target)

@@ -57,8 +57,10 @@ def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Operator:
-    """An operator on Python integers, on arrays, which wraps at 64 bits, and on words. ``fault``: the fault of a divisor that is
-    not positive. ``overflows``: from the operands and the wrapped result, where it wrapped; None if it never does.
+    """An operator on Python integers, on arrays, which wraps at 64 bits, and on words.
+
+    ``fault``: the fault of a divisor that is not positive. ``overflows``: from the operands and the wrapped result,
+    where it wrapped; None if it never does.
     """
 
     scalar: Callable[[int, int], int]

@@ -151,6 +151,7 @@ def operands_of(op: Operation) -> tuple[list[SSAValue], list[SSAValue], list[SSA
 
 
 def step_of(op: Operation) -> int:
+    """Return the step of a loop."""
     step = op.properties["step"]
     assert isinstance(step, IntegerAttr)
     return step.value

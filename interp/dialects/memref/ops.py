@@ -171,7 +171,7 @@ memref.op(
     results={"result": _LIST},
     properties=(_ALIGNMENT,),
     verify=rules.verify_realloc,
-    evaluate=Pure(memory.reallocate, raw=True),
+    evaluate=Pure(memory.reallocate, raw=True, words=words.refused),
 )
 memref.op(
     "dealloc",
@@ -199,7 +199,13 @@ memref.op(
     results={"result": MEMREF},
     properties=(Property("name", c.FLAT_SYMBOL_REF_ATTR),),
     verify_symbols=rules.verify_get_global,
-    evaluate=Pure(global_memory.get, raw=True, of_module=True, in_lanes=in_lanes.global_memory),
+    evaluate=Pure(
+        global_memory.get,
+        raw=True,
+        of_module=True,
+        in_lanes=in_lanes.global_memory,
+        words=words.global_memory,
+    ),
 )
 memref.op(
     "assume_alignment",

@@ -7,17 +7,29 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
-from halfulp.interp.values.buffers import Allocation
+from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.semantics.poison import Origin
 
-MOST_BYTES = 1 << 30
-"""The memory that one run of compiled code may make; the executor gives back what is freed, compiled code at its end."""
+MOST_BYTES = 1 << 26
+"""The memory that one run of compiled code may make: code lets it go at its end, the executor as soon as possible."""
 
 HostFunction = Callable[..., Any]
 """A function of a `Context` and words that returns a word or a tuple of them, or anything else to stop the run."""
+
+
+_SIGN = 1 << 63
+
+
+def is_plain(buffer: Buffer) -> bool:
+    """Tell whether code can address a buffer."""
+    memory = buffer.allocation
+    usual = type(memory) is Allocation and memory.freed is None and memory.open is None and memory.log is None
+    shaped = memory.bits.ndim == 1 and not memory.inner and buffer.swizzle is None and buffer.mapped is None
+    return usual and shaped and memory.bits.flags.c_contiguous
 
 
 class Context:
@@ -43,10 +55,38 @@ class Context:
             raise MemoryError
         return self.addresses(memory)
 
-    def free(self, op: Operation, base: int) -> tuple[int, ...]:
-        """Make memory poison: whoever reads it stops the run. `untouched` tells whether somebody wrote to it."""
+    def slot(self, type_: ty.Type, words: Sequence[int]) -> Any:
+        """Return a scalar or a memref, given by its words, as a slot of the executor."""
+        if not isinstance(type_, ty.MemRefType):
+            return words[0]
+        base, _, offset, *rest = words
+        numbers = tuple((code ^ _SIGN) - _SIGN for code in rest)
+        rank = len(numbers) // 2
+        return Buffer(type_, self.allocations[base], (offset ^ _SIGN) - _SIGN, numbers[:rank], numbers[rank:])
+
+    def words(self, slots: Sequence[Any]) -> tuple[int, ...] | None:
+        """Return slots of the executor as words; None if one is not clean, or is memory that code cannot address."""
+        found: list[int] = []
+        for slot in slots:
+            if slot.__class__ is int:
+                found.append(slot)
+            elif isinstance(slot, Buffer) and is_plain(slot):
+                known = slot.allocation.bits.ctypes.data in self.allocations
+                addresses = (self.addresses if known else self.made)(slot.allocation)
+                numbers = (slot.offset, *slot.shape, *slot.strides)
+                found += [*addresses, *(number & ((1 << 64) - 1) for number in numbers)]
+            else:
+                return None
+        return tuple(found)
+
+    def free(self, op: Operation, base: int) -> tuple[int, ...] | None:
+        """Make memory poison: whoever reads it stops the run. `untouched` tells whether somebody wrote to it. None for
+        memory that was freed before.
+        """
         memory = self.allocations[base]
         assert memory.poison is not None
+        if memory.freed is not None:
+            return None
         memory.poison[...] = memory.poison.max() or self.run.origins.id_of(Origin(op.name, "", "freed", ()))
         memory.freed = op.name
         self._freed.append(memory)

@@ -14,7 +14,7 @@ from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.places import NotCompiled
 from halfulp.interp.run.compiled.program import CompiledFunction, Copy, memories_of
 from halfulp.interp.run.compiler import CodeStore
-from halfulp.interp.run.evaluators import Constant, Elementwise, evaluator_of
+from halfulp.interp.run.evaluators import Constant, Elementwise, Pure, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
 
 PAYS = 100_000
@@ -61,6 +61,7 @@ class Hot:
                 copy.put_back()
             frame.slots[:], frame.segment = slots, segment
             run.steps = limit
+            run.kept.clear()
             self._spent = PAYS
             return False
         used = given - run.steps
@@ -81,6 +82,7 @@ class Hot:
             return False
         results = code.call(run, arguments)
         if results is None:
+            run.kept.clear()
             self._stopped += 1
             self._promising = self._stopped < _CHANCES
             return False
@@ -94,33 +96,36 @@ def _arguments(frame: Frame) -> list[Any]:
 
 def is_promising(store: CodeStore, op: Operation) -> bool:
     """Tell whether a function may run for long and seems to be one that can be compiled, with all that it calls."""
-    found: set[Operation] = set()
-    waiting, long = [op], False
+    return is_covered(store, op) and any(
+        each.regions or each.successors or each.name == "func.call" for each in op.walk() if each is not op
+    )
+
+
+def is_covered(store: CodeStore, op: Operation) -> bool:
+    """Tell whether code seems to cover all ops of a function and of those that it calls."""
+    found, waiting = {op}, [op]
     while waiting:
         function = waiting.pop()
-        found.add(function)
         if not function.regions or not function.regions[0].blocks:
             return False
         for each in function.walk():
-            if each is function:
-                continue
-            if not _covered(each):
+            if each is not function and not _covered(each):
                 return False
-            long = long or bool(each.regions or each.successors)
             for target in _called(store, each):
                 if target is None:
                     return False
-                long = True
                 if target not in found:
+                    found.add(target)
                     waiting.append(target)
-    return long
+    return True
 
 
 def _covered(op: Operation) -> bool:
     evaluator = evaluator_of(op)
     if any(isinstance(value.type, ty.TensorType | ty.VectorType) for value in (*op.operands, *op.results)):
         return False
-    return isinstance(evaluator, Constant | Elementwise) or getattr(evaluator, "words", None) is not None
+    by_executor = isinstance(evaluator, Pure) and evaluator.raw
+    return by_executor or isinstance(evaluator, Constant | Elementwise) or getattr(evaluator, "words", None) is not None
 
 
 def _called(store: CodeStore, op: Operation) -> Iterator[Operation | None]:

@@ -1,7 +1,7 @@
 """Lower a function to instructions: its blocks, values, calls, limits. What single ops do stands beside their dialects.
 
-The words that all code of a run shares (`STEPS` and so on, then the addresses of tables) are its state. A function takes
-the address of the state and its arguments, taken apart to words, and returns `DONE` with its results, or `STOPPED`.
+The words that all code of a run shares (`STEPS` and so on, then the addresses of tables) are its state. A function
+takes the address of the state and its arguments, taken apart to words. It returns `DONE` with results, or `STOPPED`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.run.compiled.context import HostFunction
+from halfulp.interp.run.compiled.context import Context, HostFunction
 from halfulp.interp.run.compiled.emitter import DONE, Emitter, Tables
 from halfulp.interp.run.compiled.llvm import ir
 from halfulp.interp.run.compiled.places import NotCompiled, Place, rank_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
-from halfulp.interp.run.evaluators import Constant, Control, Elementwise, evaluator_of
+from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure, evaluator_of
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.run.slots import lower
@@ -27,7 +27,7 @@ from halfulp.semantics.kernel import Kernel
 STEPS, GENERAL, DEPTH, FIRST_TABLE = range(4)
 """The words of the state: the steps left, the address of the way back into Python, the calls left."""
 
-_MOST = 16
+_MOST = 64
 """The operands that the general way of an op may have."""
 _DEEPEST = 50
 """The regions that may lie in each other: they are lowered by recursion."""
@@ -244,8 +244,8 @@ class FunctionLowering:
             way()
 
     def joint(self, op: Operation) -> tuple[OnYield, Callable[[], None]]:
-        """Return what ends an op with regions: the first, called with its results, goes on behind it; the second, called
-        once at the end, makes what follows.
+        """Return what ends an op with regions: the first, called with its results, goes on behind it; the second,
+        called once at the end, makes what follows.
         """
         label, types = self.emit.label(), [value.type for value in op.results]
         parts = [part for type_ in types for part in types_of(type_, self.settings)]
@@ -265,8 +265,8 @@ class FunctionLowering:
         return arrive, follow
 
     def counted(self, op: Operation, first: Word, step: Word, trips: Word, initial: Sequence[Item]) -> None:
-        """Lower a loop with one region, whose first argument counts: ``trips`` times, from ``first`` on by ``step``. The
-        other arguments are carried from trip to trip; those of the last are the results.
+        """Lower a loop with one region, whose first argument counts: ``trips`` times, from ``first`` on by ``step``.
+        The other arguments are carried from trip to trip; those of the last are the results.
         """
         emit, block = self.emit, op.regions[0].blocks[0]
         arrive, follow = self.joint(op)
@@ -339,8 +339,30 @@ class FunctionLowering:
             self.put(op, self._constant(op, evaluator))
         elif isinstance(evaluator, Elementwise):
             self._elementwise(op, evaluator)
+        elif isinstance(evaluator, Pure) and evaluator.raw:
+            self.by_executor(op)
         else:
             raise NotCompiled(f"'{op.name}'")
+
+    def by_executor(self, op: Operation) -> None:
+        """Lower an op on scalars and memrefs as a call of its function in the executor, which takes microseconds."""
+        evaluator: Pure = evaluator_of(op)
+        values = evaluator.reads(op)
+        inputs, outputs = [value.type for value in values], [value.type for value in op.results]
+        counts = [len(types_of(type_, self.settings)) for type_ in inputs]
+        function = evaluator.build(op, self.compiler if evaluator.of_module else self.settings)
+
+        def call(context: Context, *words: int) -> Any:
+            rest, slots = list(words), []
+            for type_, count in zip(inputs, counts, strict=True):
+                slots.append(context.slot(type_, rest[:count]))
+                del rest[:count]
+            return context.words(function(context.run, tuple(slots)))
+
+        self.program.writes = True
+        held = [part for value in values for part in parts_of(self._values[value])]
+        types = [part for type_ in outputs for part in types_of(type_, self.settings)]
+        self.put(op, *self.regrouped(self.host(call, held, types), outputs))
 
     def _constant(self, op: Operation, evaluator: Constant) -> Word:
         width = width_of_scalar(op.results[0].type, self.settings)
@@ -442,5 +464,11 @@ def _after(block: Block) -> list[Block]:
 
 
 def parts_of(item: Item) -> list[Any]:
-    """Return the parts of a value, as `types_of` lists their types."""
-    return [item.held] if isinstance(item, Word) else item.parts()
+    """Return the parts of a value, as `types_of` lists their types. Raises NotCompiled for constant memory: whoever
+    gets the parts might write to it.
+    """
+    if isinstance(item, Word):
+        return [item.held]
+    if item.constant:
+        raise NotCompiled("constant memory that is passed on")
+    return item.parts()

@@ -29,7 +29,7 @@ def rank_of(type_: ty.MemRefType) -> int:
 @dataclass(frozen=True, slots=True)
 class Place:
     """A memref: the address of its memory, the address of the poison of that (or none, 0), and in elements the offset,
-    the sizes and the strides.
+    the sizes and the strides. ``constant``: it must not be written.
     """
 
     emit: Emitter
@@ -39,6 +39,7 @@ class Place:
     offset: Word
     sizes: tuple[Word, ...]
     strides: tuple[Word, ...]
+    constant: bool = False
 
     @staticmethod
     def of(emit: Emitter, type_: ty.MemRefType, parts: Sequence[Any]) -> Place:
@@ -80,8 +81,10 @@ class Place:
         return emit.word(emit.load(self.base, place.held, natural(width))).resized(width)
 
     def store(self, place: Word, value: Word) -> None:
-        """Write the element at a place in memory."""
+        """Write the element at a place in memory. The run stops where that is constant."""
         emit = self.emit
+        if self.constant:
+            emit.stop_if(emit.constant(1, 1))
         checked, on = emit.label(), emit.label()
         known = emit.builder.icmp_unsigned("!=", self.poison, emit.ir.Constant(emit.pointer, None))
         emit.branch(known, checked, on)

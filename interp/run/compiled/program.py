@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled import llvm
-from halfulp.interp.run.compiled.context import Context
+from halfulp.interp.run.compiled.context import Context, is_plain
 from halfulp.interp.run.compiled.emitter import DONE
 from halfulp.interp.run.compiled.lowering import FIRST_TABLE, ProgramLowering, types_of, width_of_scalar
 from halfulp.interp.run.compiler import CodeStore
@@ -79,10 +78,10 @@ class CompiledFunction:
                 words.append(slot)
             elif isinstance(slot, Value) and slot.shape == () and slot.poison is None and slot.open is None:
                 words += codes_to_ints(slot.bits, width_of_scalar(type_, self.settings))
-            elif isinstance(slot, Buffer) and _plain(slot) and not (self.clean and slot.allocation.poison is not None):
-                base, poison = context.addresses(slot.allocation)
-                numbers = (slot.offset, *slot.shape, *slot.strides)
-                words += [base, poison, *(number & ((1 << 64) - 1) for number in numbers)]
+            elif (
+                isinstance(slot, Buffer) and is_plain(slot) and not (self.clean and slot.allocation.poison is not None)
+            ):
+                words += context.words((slot,)) or ()
             else:
                 return None
         return words
@@ -92,7 +91,7 @@ class CompiledFunction:
         for type_ in self._outputs:
             count = len(types_of(type_, self.settings))
             parts, words = words[:count], words[count:]
-            results.append(_buffer(context, type_, parts) if isinstance(type_, ty.MemRefType) else parts[0])
+            results.append(context.slot(type_, parts))
         return results
 
 
@@ -100,21 +99,6 @@ def memories_of(arguments: Sequence[Any]) -> list[Allocation]:
     """Return the memory of buffers among arguments, each once; that of views of bytes is the bytes'."""
     found = {id(each.allocation.root): each.allocation.root for each in arguments if isinstance(each, Buffer)}
     return list(found.values())
-
-
-def _plain(buffer: Buffer) -> bool:
-    """Tell whether code can address a buffer."""
-    memory = buffer.allocation
-    usual = type(memory) is Allocation and memory.freed is None and memory.open is None and memory.log is None
-    shaped = memory.bits.ndim == 1 and not memory.inner and buffer.swizzle is None and buffer.mapped is None
-    return usual and shaped and memory.bits.flags.c_contiguous
-
-
-def _buffer(context: Context, type_: ty.MemRefType, parts: list[int]) -> Buffer:
-    base, _, *numbers = parts
-    offset, *rest = [(code ^ (1 << 63)) - (1 << 63) for code in numbers]
-    rank = len(rest) // 2
-    return Buffer(type_, context.allocations[base], offset, tuple(rest[:rank]), tuple(rest[rank:]))
 
 
 class Copy:
