@@ -17,7 +17,7 @@ import numpy as np
 
 from halfulp.interp.dialects.linalg.body import Body, Part, Step, Values
 from halfulp.interp.dialects.linalg.scalars import LANES, Scalars, columns
-from halfulp.interp.dialects.linalg.space import Block, Space, View, blocks, sizes_of
+from halfulp.interp.dialects.linalg.space import Block, Space, View, blocks, checked_sizes
 from halfulp.interp.dialects.linalg.structure import Structure
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
@@ -133,7 +133,7 @@ class _Execution:
         self._maps = structure.maps
         lanes = next((value.shape[0] for value in (*operands, *outside) if over_lanes(value)), 0)
         shapes = [value.shape[1:] if over_lanes(value) else value.shape for value in operands]
-        sizes = sizes_of(compiled._op, self._maps, shapes)
+        sizes = checked_sizes(compiled._op, self._maps, shapes, run.lanes)
         plan = self._plan
         self._space = Space(sizes, plan.reductions + plan.parallel, lanes)
         self._parallel = Space(sizes, plan.parallel, lanes)
