@@ -25,7 +25,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.folding import Fold
 from halfulp.interp.run.folding import part as part_of
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.frames import STEP_POINTS, Run
 from halfulp.interp.run.points import Points, broadcast
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.lanes import over_lanes
@@ -37,8 +37,6 @@ USUAL = 1 << 6
 """The bytes of the values of one point, up to which blocks have this size."""
 MOST_DIMENSIONS = 60
 """NumPy's limit of 64 axes, less those over lanes and of one element."""
-STEP_POINTS = 1 << 10
-"""The points of an op in a body that count as one step of the run."""
 
 
 class Plan(NamedTuple):
@@ -140,10 +138,7 @@ class _Execution:
         self._inits = compiled._inits
         self._shapes = shapes
         steps = len(self._body.free) + len(self._body.bound) + 1
-        cost = steps * (prod(sizes) * max(1, lanes) // STEP_POINTS + 1)
-        run.steps -= cost
-        if run.steps < 0:
-            raise run.out_of_steps(compiled._op)
+        run.charge(compiled._op, steps * (prod(sizes) * max(1, lanes) + STEP_POINTS))
         self._views = {
             number: View(value, map_, self._parallel if number in compiled._reduced else self._space)
             for number, (value, map_) in enumerate(zip(operands, self._maps, strict=True))

@@ -5,11 +5,11 @@ and for operands that share memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 
+from halfulp.interp.dialects.boxes import points_of
 from halfulp.interp.dialects.linalg.space import checked_sizes
 from halfulp.interp.dialects.linalg.structure import structure_of
 from halfulp.interp.dialects.memref.evaluate import living
@@ -337,7 +337,7 @@ class PointByPoint:
             for which, (each, element) in enumerate(zip(held, self._elements, strict=True))
         ]
         sizes = checked_sizes(op, self._maps, [each.shape for each in cells], run.lanes)
-        walk = slots[self._state] = _Walk(product(*map(range, sizes)), cells, run.origins.place)
+        walk = slots[self._state] = _Walk(points_of([range(size) for size in sizes]), cells, run.origins.place)
         return walk
 
     def _enter(self, slots: Slots, walk: _Walk, point: Point) -> None:
