@@ -19,7 +19,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -72,7 +72,7 @@ def _wrapping(
     width: int,
     nsw: bool,
     nuw: bool,
-    exact: Callable[[Any, Any], Any],
+    exact: Callable[[int, int], int],
     modular: np.ufunc,
     overflows: Callable[[Reading, Codes, Codes, Codes], Mask],
 ) -> Kernel:
@@ -96,7 +96,7 @@ def _wrapping(
         scalar,
         array,
         tuple(fault for _, fault in rules),
-        words=words.wrapping(exact, (reading for reading, _ in rules)),
+        words=words.wrapping(cast("Any", exact), (reading for reading, _ in rules)),
     )
 
 

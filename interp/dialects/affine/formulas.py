@@ -83,7 +83,8 @@ def _quotient(toward: str) -> Face:
 
 
 def _rest(a: Word, b: Word) -> Word:
-    return a - _quotient("down")(a, b) * b
+    quotient: Word = _quotient("down")(a, b)
+    return a - quotient * b
 
 
 _EXACT = (Reading(64, True),)

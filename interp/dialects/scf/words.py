@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from halfulp.fp_formats.paths.words import Word
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.lowering import FunctionLowering, Item
+from halfulp.interp.ir.operations import Operation, Region
+from halfulp.interp.run.compiled.lowering import FunctionLowering, Item, OnYield
 
 
 def for_(op: Operation, low: FunctionLowering) -> None:
@@ -44,14 +45,18 @@ def if_(op: Operation, low: FunctionLowering) -> None:
 def either(op: Operation, low: FunctionLowering, condition: Word) -> None:
     """Lower an op with two regions: the first runs where a condition of one bit holds, else the second, if any."""
     arrive, follow = low.joint(op)
-    yes, no = [
-        (lambda block=region.blocks[0]: low.go(block, ())) if region.blocks else (lambda: arrive(()))
-        for region in op.regions
-    ]
-    low.ways(condition, yes, no)
+    low.ways(condition, *(partial(_enter, low, region, arrive) for region in op.regions))
     for region in op.regions:
         low.region(region, arrive)
     follow()
+
+
+def _enter(low: FunctionLowering, region: Region, otherwise: OnYield) -> None:
+    """Go on in a region, or where it would yield nothing if it has no block."""
+    if region.blocks:
+        low.go(region.blocks[0], ())
+    else:
+        otherwise(())
 
 
 def once(op: Operation, low: FunctionLowering) -> None:

@@ -180,8 +180,10 @@ class FunctionLowering:
         for type_ in types:
             count = len(types_of(type_, self.settings))
             parts, held = held[:count], held[count:]
-            is_place = isinstance(type_, ty.MemRefType)
-            items.append(Place.of(self.emit, type_, parts) if is_place else self.emit.word(parts[0]))
+            if isinstance(type_, ty.MemRefType):
+                items.append(Place.of(self.emit, type_, parts))
+            else:
+                items.append(self.emit.word(parts[0]))
         return items
 
     # --- values ---

@@ -58,7 +58,7 @@ class CompiledFunction:
         general = _GENERAL(context.call)
         state = np.zeros(FIRST_TABLE + len(self._tables), np.uint64)
         state[0] = run.steps
-        state[1] = ctypes.cast(general, ctypes.c_void_p).value
+        state[1] = ctypes.cast(general, ctypes.c_void_p).value or 0
         state[2] = min(self.settings.max_depth, _DEEPEST)
         state[FIRST_TABLE:] = [table.ctypes.data for table in self._tables]
         passed, found = np.array(words, np.uint64), np.zeros(max(self._count, 1), np.uint64)
@@ -107,11 +107,12 @@ class Copy:
     def __init__(self, memory: Allocation) -> None:
         self.memory = memory
         self.bits = memory.bits.copy()
-        self.masks = [None if mask is None else mask.copy() for mask in (memory.poison, memory.open)]
+        self.poison = None if memory.poison is None else memory.poison.copy()
+        self.open = None if memory.open is None else memory.open.copy()
         self.origins = memory.origins
 
     def put_back(self) -> None:
         """Restore it."""
         self.memory.bits[...] = self.bits
-        self.memory.poison, self.memory.open = self.masks
+        self.memory.poison, self.memory.open = self.poison, self.open
         self.memory.origins = self.origins

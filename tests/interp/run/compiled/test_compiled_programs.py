@@ -179,10 +179,12 @@ def test_what_stops_in_a_loop(name: str) -> None:
     more, body, count, message = STOPS[name]
     steps = {"max_steps": 30} if "limit" in name else {}
     pair = both(_LOOP.format(arguments=more, body=body), **steps)
+    memory = pair.types[0]
+    assert isinstance(memory, ty.MemRefType)
     numbers = np.array([3, 1 << 20, 5, 0, 7, 40, 1, 2], np.uint32)
 
     def make() -> list[Any]:
-        given = [buffer_of(numbers.view(np.int32), pair.types[0], "m"), of(count, "index")]
+        given = [buffer_of(numbers.view(np.int32), memory, "m"), of(count, "index")]
         return [*given, of(0, "index")] if more else given
 
     found = pair.check(make)
