@@ -127,6 +127,11 @@ class Emitter:
         """See `Machine`: what is refused is collected until `elementwise` ends."""
         self._refused = condition if self._refused is None else self.builder.or_(self._refused, condition)
 
+    def take_refused(self) -> Held | None:
+        """Return whether something was refused since the last call, as a word of one bit; None if nothing can be."""
+        refused, self._refused = self._refused, None
+        return refused
+
     # --- types and values ---
 
     @property
@@ -246,10 +251,9 @@ class Emitter:
         """Make the instructions of a description. ``general(operands, types)`` makes those for what it refuses, and
         returns the results.
         """
-        self._refused = None
         found = face(*operands)
         results = found if isinstance(found, tuple) else (found,)
-        refused, self._refused = self._refused, None
+        refused = self.take_refused()
         if refused is None:
             return results
         held = [result.held for result in results]
