@@ -38,7 +38,7 @@ class CompiledModule:
         self.module = module
         self.settings = settings
         self.kernels: dict[Profile, dict[Any, Kernel]] = {}
-        self._hots: dict[Operation, Hot] = {}
+        self._made: dict[Any, Any] = {}
         self._functions: dict[tuple[Operation, type[FunctionCompiler]], FunctionCode] = {}
         self._lock = threading.RLock()
 
@@ -64,14 +64,17 @@ class CompiledModule:
         bound; without it they are Unsupported. Raises the errors of `halfulp.interp.ir.errors`.
         """
         run = Run(self.settings, outside=outside)
-        execute = run.execute if outside is not None else partial(self._hot(op).execute, run)
+        execute = run.execute
+        if outside is None:
+            execute = partial(self.made((op, Hot), lambda: Hot(self, op)).execute, run)
         return self.finish(op, run, Frame(self.function(op), run, None, (), None), arguments, execute)
 
-    def _hot(self, op: Operation) -> Hot:
-        hot = self._hots.get(op)
-        if hot is None:
-            hot = self._hots[op] = Hot(self, op)
-        return hot
+    def made(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what is kept with the program under a key; ``make`` makes it the first time."""
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = make()
+        return found
 
     def finish(
         self,

@@ -81,14 +81,21 @@ class ProgramLowering:
             self._waiting.append(op)
         return found
 
-    def lower(self, op: Operation, clean: bool) -> str:
-        """Return the assembly with an entry ``i32 entry(state, arguments, results)`` for a function; arguments and
-        results are arrays of words of 64 bits. ``clean``: no memory that is passed holds poison. Raises NotCompiled.
+    def all_of(self, op: Operation) -> Any:
+        """Return the function of the assembly for one of the program, and lower it with all that it calls. Raises
+        NotCompiled.
         """
         target = self.function(op)
         while self._waiting:
             each = self._waiting.pop()
             FunctionLowering(self, each, self._functions[each]).lower()
+        return target
+
+    def lower(self, op: Operation, clean: bool) -> str:
+        """Return the assembly with an entry ``i32 entry(state, arguments, results)`` for a function; arguments and
+        results are arrays of words of 64 bits. ``clean``: no memory that is passed holds poison. Raises NotCompiled.
+        """
+        target = self.all_of(op)
         make, pointer = ir(), ir().PointerType()
         entry = make.Function(self.module, make.FunctionType(make.IntType(32), [pointer] * 3), "entry")
         emit = Emitter(entry, self.tables, FIRST_TABLE)

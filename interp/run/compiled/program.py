@@ -7,22 +7,32 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.context import Context, is_plain
 from halfulp.interp.run.compiled.emitter import DONE
-from halfulp.interp.run.compiled.lowering import FIRST_TABLE, ProgramLowering, types_of, width_of_scalar
+from halfulp.interp.run.compiled.lowering import (
+    DEPTH,
+    FIRST_TABLE,
+    GENERAL,
+    STEPS,
+    ProgramLowering,
+    types_of,
+    width_of_scalar,
+)
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
 
-_DEEPEST = 2_000  # nested calls: each takes some of the C stack
+DEEPEST = 2_000
+"""The nested calls of compiled code: each takes some of the C stack."""
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-_GENERAL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_uint64))
+GENERAL_TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_uint64))
 
 
 class CompiledFunction:
@@ -55,19 +65,15 @@ class CompiledFunction:
         if words is None or (self._writes and any(memory.constant for memory in memories)):
             return None
         before = [Copy(memory) for memory in memories] if self._writes else []
-        general = _GENERAL(context.call)
-        state = np.zeros(FIRST_TABLE + len(self._tables), np.uint64)
-        state[0] = run.steps
-        state[1] = ctypes.cast(general, ctypes.c_void_p).value or 0
-        state[2] = min(self.settings.max_depth, _DEEPEST)
-        state[FIRST_TABLE:] = [table.ctypes.data for table in self._tables]
+        general = GENERAL_TYPE(context.call)
+        state = state_of(run.steps, self.settings.max_depth, general, self._tables)
         passed, found = np.array(words, np.uint64), np.zeros(max(self._count, 1), np.uint64)
         status = self._entry(state.ctypes.data, passed.ctypes.data, found.ctypes.data)
         if status != DONE or not context.untouched():
             for copy in before:
                 copy.put_back()
             return None
-        run.steps = int(state[0])
+        run.steps = int(state[STEPS])
         return tuple(self._results(context, found.tolist()))
 
     def _words(self, context: Context, arguments: Sequence[Any]) -> list[int] | None:
@@ -93,6 +99,15 @@ class CompiledFunction:
             parts, words = words[:count], words[count:]
             results.append(context.slot(type_, parts))
         return results
+
+
+def state_of(steps: int, depth: int, general: Any, tables: Sequence[Any]) -> npt.NDArray[np.uint64]:
+    """Return the state of a run: see `lowering`. ``general``: the way back into Python."""
+    state = np.zeros(FIRST_TABLE + len(tables), np.uint64)
+    state[STEPS], state[DEPTH] = steps, min(depth, DEEPEST)
+    state[GENERAL] = ctypes.cast(general, ctypes.c_void_p).value or 0
+    state[FIRST_TABLE:] = [table.ctypes.data for table in tables]
+    return state
 
 
 def memories_of(arguments: Sequence[Any]) -> list[Allocation]:
