@@ -123,8 +123,10 @@ class Operation:
         self.name = name
         self.definition = definition
         self.operands: list[SSAValue] = [] if operands is None else operands
-        self.results: tuple[OpResult, ...] = tuple(
-            [OpResult(type, self, index) for index, type in enumerate(result_types)]
+        self.results: tuple[OpResult, ...] = (
+            (OpResult(result_types[0], self, 0),)
+            if len(result_types) == 1
+            else tuple([OpResult(type, self, index) for index, type in enumerate(result_types)])
         )
         self.properties: dict[str, Attribute] = {} if properties is None else properties
         self.raw_properties: Attribute | None = None
