@@ -27,6 +27,7 @@ from halfulp.interp.declare.notation import (
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.text.op_parser import OpParser, ParseOp
+from halfulp.interp.text.property_forms import property_form
 from halfulp.interp.text.slots import Slots
 
 Pick = Callable[[list[str]], Any]
@@ -55,35 +56,33 @@ def usual_shape(definition: OpDefinition) -> UsualShape | None:
     slots = Slots(definition)
     if definition.custom is not None or definition.assembly is None or not slots.plain or definition.regions:
         return None
-    literals: list[str] = []
     kinds: list[str] = []
+    literals: list[str] = []
     operands: dict[int, int] = {}
-    skipped: set[str] = set()
+    skipped: list[Element] = []
     for element in read_format(definition.assembly):
         kind = _kind(element, slots)
-        if kind == "":
-            continue
-        if kind == "skipped":
-            begins = _begins(element)
-            if begins is None:
-                return None
-            skipped |= begins
-            continue
-        text = element.text if isinstance(element, Literal) else ""
-        # What is skipped must be told from what follows by one token.
-        if kind is None or (skipped and (kind != "literal" or text in skipped)):
+        if kind is None:
             return None
-        skipped.clear()
-        if kind == "operand" and isinstance(element, Variable):
-            operands[slots.index[element.name]] = len(kinds)
-        kinds.append(kind)
-        literals.append(text)
+        if kind == "skipped":
+            skipped.append(element)
+        elif kind != "space":
+            text = element.text if isinstance(element, Literal) else ""
+            # One token must tell that nothing is there of what is skipped.
+            if skipped and (not text or any(_may_begin(left_out, text, slots) for left_out in skipped)):
+                return None
+            skipped.clear()
+            if isinstance(element, Variable) and kind == "operand":
+                operands[slots.index[element.name]] = len(kinds)
+            kinds.append(kind)
+            literals.append(text)
+    after = [_first_words(element) for element in skipped]
+    if "literal" not in kinds or len(operands) != len(slots.operands) or None in after:
+        return None
     fixed, types, words = (
         [place for place, kind in enumerate(kinds) if kind in wanted]
         for wanted in (("literal",), ("type",), ("type", "word"))
     )
-    if not fixed or len(operands) != len(slots.operands):
-        return None
     pick = itemgetter(*fixed)
     return UsualShape(
         len(kinds),
@@ -92,14 +91,14 @@ def usual_shape(definition: OpDefinition) -> UsualShape | None:
         _pick_list([operands[index] for index in sorted(operands)]),
         _pick_list(types),
         itemgetter(*words) if words else lambda _: (),
-        frozenset(skipped),
+        frozenset().union(*(first for first in after if first is not None)),
     )
 
 
 def _kind(element: Element, slots: Slots) -> str | None:
-    """Return what an element is in the usual shape: the empty text for nothing, None if it does not fit into one."""
+    """Return what an element is in the usual shape; None if it does not fit into one."""
     if isinstance(element, Literal):
-        return "literal" if element.text.strip() else ""
+        return "literal" if element.text.strip() else "space"
     if isinstance(element, AttributeDictionary | Group | Clauses):
         return "skipped"
     if isinstance(element, TypeOf):
@@ -111,17 +110,33 @@ def _kind(element: Element, slots: Slots) -> str | None:
     return None
 
 
-def _begins(element: Element) -> set[str] | None:
-    """Return the tokens with which an element begins that may be left out; None if it begins with no literal."""
+def _may_begin(element: Element, text: str, slots: Slots) -> bool:
+    """Tell whether an element that may be left out may begin with a literal."""
+    words = _first_words(element)
+    if words is not None:
+        return text in words
+    first = _first_of(element)
+    if isinstance(first, Variable) and first.name in slots.properties:
+        begins = property_form(slots.properties[first.name], "").begins
+        return begins is None or begins(text)
+    return True
+
+
+def _first_words(element: Element) -> frozenset[str] | None:
+    """Return the tokens with which an element begins that may be left out; None if they are not all literals."""
     if isinstance(element, AttributeDictionary):
-        return {"attributes" if element.keyword else "{"}
-    firsts: list[Element] = []
+        return frozenset(("attributes" if element.keyword else "{",))
     if isinstance(element, Clauses):
-        firsts = [clause[0] for clause in element.clauses]
-    elif isinstance(element, Group) and not element.otherwise:
-        firsts = [next((part for part in element.elements if part not in (Literal(""), Literal(" "))), element)]
-    begins = {first.text for first in firsts if isinstance(first, Literal)}
-    return begins if len(begins) == len(firsts) and begins else None
+        return frozenset(clause[0].text for clause in element.clauses if isinstance(clause[0], Literal))
+    first = _first_of(element)
+    return frozenset((first.text,)) if isinstance(first, Literal) else None
+
+
+def _first_of(element: Element) -> Element | None:
+    """Return the first element of an optional group that leaves nothing to read if it is absent."""
+    if not isinstance(element, Group) or element.otherwise:
+        return None
+    return next((part for part in element.elements if part not in (Literal(""), Literal(" "))), None)
 
 
 def _pick_list(places: list[int]) -> Pick:
