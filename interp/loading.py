@@ -42,11 +42,12 @@ def parse_module(
 def parse_without(unknown: UnknownOp, text: str, filename: str = "<string>", start: tuple[int, int] = (1, 1)) -> Module:
     """Read a file of MLIR text to run a function of it, without the parts that have ops of an unknown form.
 
-    ``unknown``: the error of `parse_module`, which is raised if no function is left.
+    ``unknown``: the error of `parse_module`, which is raised if no function is left, or if the rest is wrong too.
     """
     try:
         module = parse_module(text, filename, start=start, skip_unknown=True)
-    except HalfulpError:
+    except HalfulpError as error:
+        unknown.notes += ((error.location, f"the rest of the file has an error too: {error.message}"),)
         raise unknown from None
     if not has_function(module):
         raise unknown

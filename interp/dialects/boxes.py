@@ -27,8 +27,8 @@ _MANY = 1 << 16
 """The values of an induction variable that are not kept in a list."""
 
 
-def _points(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
-    """Yield the points of a box, the last dimension fastest."""
+def points_of(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
+    """Yield the points of a box, the last dimension fastest, without a list of a long dimension."""
     if not all(ranges):
         return
     large = next((k for k, each in enumerate(ranges) if each[_MANY:]), None)
@@ -37,7 +37,7 @@ def _points(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
         return
     for front in product(*ranges[:large]):
         for position in ranges[large]:
-            for back in _points(ranges[large + 1 :]):
+            for back in points_of(ranges[large + 1 :]):
                 yield (*front, position, *back)
 
 
@@ -47,7 +47,7 @@ class _Box:
     __slots__ = ("_logs", "_number", "_points", "_watched")
 
     def __init__(self, run: Run, op: Operation, ranges: Sequence[range], slots: Slots, memory: Sequence[int]) -> None:
-        self._points = _points(ranges)
+        self._points = points_of(ranges)
         self._watched = races.watched(run, op, ranges, [slots[slot] for slot in memory])
         self._logs = [writes for _, writes in self._watched]
         self._number = -1

@@ -58,8 +58,10 @@ class Places:
         return f" at element {list(where[lead:])}", count
 
     def complete(self, error: UndefinedBehavior, offending: Mask) -> UndefinedBehavior:
-        """Add the lanes in which it happened to an error."""
-        by_lane = np.asarray(offending.reshape(len(offending), -1).any(axis=1)) if self.lead else None
+        """Add the lanes in which it happened to an error. Of what all lanes share, the first axis has one element."""
+        by_lane = None
+        if self.lead and self.lanes is not None and offending.shape[:1] == (len(self.lanes),):
+            by_lane = np.asarray(offending.reshape(len(offending), -1).any(axis=1))
         return in_lanes(error, self.lanes, by_lane)
 
 

@@ -116,6 +116,10 @@ _FEW_LANES = 4096
 """Fewer are looked up by bisection; for this many or more a table is quicker."""
 
 
+STEP_POINTS = 1 << 10
+"""The points of an op on whole arrays that count as one step of the run."""
+
+
 class Run:
     """The state of one execution: the frame on top of the stack, the table of poison origins, and the steps left.
 
@@ -158,6 +162,12 @@ class Run:
     def each(self, function: Function, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> tuple[Any, ...]:
         """Call a function that does not know of lanes; in a batch once for each lane."""
         return function(self, operands)
+
+    def charge(self, op: Operation, points: int) -> None:
+        """Count the points of an op on whole arrays as steps. Raises LimitExceeded."""
+        self.steps -= points // STEP_POINTS
+        if self.steps < 0:
+            raise self.out_of_steps(op)
 
     def out_of_steps(self, op: Operation) -> LimitExceeded:
         """Make the error of a run that would execute more ops than it may, the first of them just before ``op``."""

@@ -46,14 +46,18 @@ class Points(Places):
 
     def _point(self, where: tuple[int, ...]) -> tuple[int, ...]:
         point = dict(self._fixed)
-        for (dimension, start), index in zip(self._axes, where[self.lead :], strict=True):
+        # What depends on no point and no lane has no axes.
+        indices = where[self.lead :] or (0,) * len(self._axes)
+        for (dimension, start), index in zip(self._axes, indices, strict=True):
             point[dimension] = start + index
         return tuple(point[dimension] for dimension in sorted(point))
 
     def origin(self, where: tuple[int, ...]) -> tuple[int, ...]:
         """Return the name of a point as the place where poison was born."""
         point = self._point(where)
-        return point if self.lanes is None else (int(self.lanes.numbers[where[0] if self.lead else 0]), *point)
+        return (
+            point if self.lanes is None else (int(self.lanes.numbers[where[0] if self.lead and where else 0]), *point)
+        )
 
     def text(self, where: tuple[int, ...], offending: Mask) -> tuple[str, str]:
         """Return the name of the first offending point for an error."""

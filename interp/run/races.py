@@ -1,6 +1,6 @@
 """Races: two iterations of a parallel loop that write one element with different bits.
 
-Iterations run one after the other. A log notes, for each element, the last iteration that wrote it; a second one may
+Iterations run one after the other. A log notes, for each element, the first iteration that wrote it; a second one may
 write the same bits again. What an iteration reads of what another wrote is not reported.
 """
 
@@ -24,31 +24,31 @@ View = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 
 class Writes:
-    """The iteration that wrote each element of a shape last, in one run of a loop.
+    """The iteration that wrote each element of a shape first, in one run of a loop.
 
     ``ranges``: the values of the induction variables. `iteration` is the number of the current one, in row-major order.
     ``outer``: the log of the loop around it.
     """
 
-    __slots__ = ("_last", "_op", "_ranges", "iteration", "outer")
+    __slots__ = ("_first", "_op", "_ranges", "iteration", "outer")
 
     def __init__(self, op: Operation, ranges: Sequence[range], shape: tuple[int, ...], outer: Writes | None) -> None:
         self.outer = outer
         self.iteration = 0
         self._op = op
         self._ranges = ranges
-        self._last = np.full(shape, -1, np.int64)
+        self._first = np.full(shape, -1, np.int64)
 
     def note(self, view: View, index: Any, differs: Any) -> None:
         """Note that the current iteration writes elements, ``view(array)[index]`` of an array of the shape.
 
         ``differs``: the elements whose bits change. Raises UndefinedBehavior for a race.
         """
-        last = np.asarray(view(self._last)[index])
-        wrong = np.asarray(differs) & (last >= 0) & (last != self.iteration)
+        first = np.asarray(view(self._first)[index])
+        wrong = np.asarray(differs) & (first >= 0) & (first != self.iteration)
         if wrong.any():
-            raise self._race(int(last[wrong][0]))
-        view(self._last)[index] = self.iteration
+            raise self._race(int(first[wrong][0]))
+        view(self._first)[index] = np.where(first < 0, self.iteration, first)
         if self.outer is not None:
             self.outer.note(view, index, differs)
 

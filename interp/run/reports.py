@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -21,6 +22,20 @@ def in_lanes(error: Reported, lanes: Lanes | None, mask: Mask | None = None) -> 
         error.lanes = lanes.offending(mask)
         error.message += f" ({_lanes_text(error.lanes, lanes)})"
     return error
+
+
+def of_lanes(failed: Mapping[int, HalfulpError], lanes: Lanes) -> HalfulpError:
+    """Return the error of the first lane that failed. It names all lanes that failed so, at the same place.
+
+    ``failed``: the errors by the positions of their lanes, which ascend.
+    """
+    first = next(iter(failed.values()))
+    like = [position for position, error in failed.items() if _failure(error) == _failure(first)]
+    return in_lanes(first, lanes, np.isin(np.arange(len(lanes)), like))
+
+
+def _failure(error: HalfulpError) -> tuple[object, ...]:
+    return error.__class__, error.op, error.location
 
 
 def _lanes_text(offending: npt.NDArray[np.intp], lanes: Lanes) -> str:

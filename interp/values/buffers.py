@@ -379,13 +379,20 @@ def load_at(memory: Allocation, places: npt.NDArray[np.int64], type_: ty.Type, o
     return Value(type_, taken(memory.bits), poison, open_, None if poison is None else origins)
 
 
-def store_at(memory: Allocation, places: npt.NDArray[np.int64], value: Value, origins: Origins | None = None) -> None:
+def store_at(
+    memory: Allocation,
+    places: npt.NDArray[np.int64],
+    value: Value,
+    origins: Origins | None = None,
+    atomic: bool = False,
+) -> None:
     """Write the elements of a value to some places of memory that was not freed.
 
-    At a place that occurs several times the last element stays. ``origins``: as for `Buffer.store`.
+    At a place that occurs several times the last element stays. ``origins``: as for `Buffer.store`. ``atomic``: the log
+    of a parallel loop is not told.
     """
 
-    _write(memory, value, _whole, places, origins)
+    _write(memory, value, _whole, places, origins, not atomic)
 
 
 View = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
@@ -404,7 +411,9 @@ def _whole(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def _write(memory: Allocation, value: Value, view: View, index: Any, origins: Origins | None) -> None:
+def _write(
+    memory: Allocation, value: Value, view: View, index: Any, origins: Origins | None, logged: bool = True
+) -> None:
     """Write the codes, the poison and the open mask of a value to ``view(array)[index]`` of each array of the memory.
 
     Raises UndefinedBehavior for constant memory.
@@ -414,7 +423,7 @@ def _write(memory: Allocation, value: Value, view: View, index: Any, origins: Or
     if origins is not None and memory.origins is not origins:
         memory.adopted(origins)
     ids = memory.ids_of(value)
-    if memory.log is not None:
+    if logged and memory.log is not None:
         memory.log.note(view, index, _changes(memory, value, ids, view, index))
     view(memory.bits)[index] = value.bits
     memory.poison = _with_mask(memory, memory.poison, ids, np.uint16, view, index)

@@ -17,12 +17,14 @@ from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dim
 from halfulp.interp.ir.affine_expressions import multiply as times
 from halfulp.interp.ir.attributes import AffineMapAttr, BoolAttr, DenseArrayAttr, UnitAttr
 from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import I32, I64, INDEX
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.text.affine_parser import MAX_DEPTH
 from halfulp.interp.text.op_parser import OpParser
 from halfulp.interp.text.op_printer import OpPrinter
 
@@ -199,8 +201,10 @@ def linearize(op: Operation, settings: Settings) -> Function:
 
 
 def delinearize(op: Operation, settings: Settings) -> Function:
-    """Return the function of affine.delinearize_index."""
+    """Return the function of affine.delinearize_index. Raises Unsupported for more digits than expressions may nest."""
     weights = _weights(op, len(op.results))
+    if len(weights) > MAX_DEPTH:
+        raise Unsupported(f"{op.name}: the base has more than {MAX_DEPTH} digits", location=op.location, op=op.name)
     rest: AffineExpr = Dimension(0)
     digits: list[AffineExpr] = []
     for weight in reversed(weights):

@@ -17,7 +17,7 @@ import numpy as np
 
 from halfulp.interp.dialects.linalg.body import Body, Part, Step, Values
 from halfulp.interp.dialects.linalg.scalars import LANES, Scalars, columns
-from halfulp.interp.dialects.linalg.space import Block, Space, View, blocks, sizes_of
+from halfulp.interp.dialects.linalg.space import Block, Space, View, blocks, checked_sizes
 from halfulp.interp.dialects.linalg.structure import Structure
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
@@ -25,7 +25,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.folding import Fold
 from halfulp.interp.run.folding import part as part_of
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.frames import STEP_POINTS, Run
 from halfulp.interp.run.points import Points, broadcast
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.lanes import over_lanes
@@ -37,8 +37,6 @@ USUAL = 1 << 6
 """The bytes of the values of one point, up to which blocks have this size."""
 MOST_DIMENSIONS = 60
 """NumPy's limit of 64 axes, less those over lanes and of one element."""
-STEP_POINTS = 1 << 10
-"""The points of an op in a body that count as one step of the run."""
 
 
 class Plan(NamedTuple):
@@ -133,17 +131,14 @@ class _Execution:
         self._maps = structure.maps
         lanes = next((value.shape[0] for value in (*operands, *outside) if over_lanes(value)), 0)
         shapes = [value.shape[1:] if over_lanes(value) else value.shape for value in operands]
-        sizes = sizes_of(compiled._op, self._maps, shapes)
+        sizes = checked_sizes(compiled._op, self._maps, shapes, run.lanes)
         plan = self._plan
         self._space = Space(sizes, plan.reductions + plan.parallel, lanes)
         self._parallel = Space(sizes, plan.parallel, lanes)
         self._inits = compiled._inits
         self._shapes = shapes
         steps = len(self._body.free) + len(self._body.bound) + 1
-        cost = steps * (prod(sizes) * max(1, lanes) // STEP_POINTS + 1)
-        run.steps -= cost
-        if run.steps < 0:
-            raise run.out_of_steps(compiled._op)
+        run.charge(compiled._op, steps * (prod(sizes) * max(1, lanes) + STEP_POINTS))
         self._views = {
             number: View(value, map_, self._parallel if number in compiled._reduced else self._space)
             for number, (value, map_) in enumerate(zip(operands, self._maps, strict=True))

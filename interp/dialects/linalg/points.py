@@ -5,12 +5,12 @@ and for operands that share memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from halfulp.interp.dialects.linalg.space import sizes_of
+from halfulp.interp.dialects.boxes import points_of
+from halfulp.interp.dialects.linalg.space import checked_sizes
 from halfulp.interp.dialects.linalg.structure import structure_of
 from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.dialects.memref.in_lanes import living_over_lanes
@@ -94,7 +94,7 @@ class TensorCells(Cells):
             return self._bits.item(index)
         poison = None if self._poison is None or not self._poison[index] else np.array(self._poison[index])
         open_ = None if self._open is None else np.array(self._open[index])
-        return lower(Value(self._type, np.array(self._bits[index]), poison, open_, self._held.origins))
+        return lower(Value(self._type, np.array(self._bits[index]), poison, open_, run.origins))
 
     def write(self, index: Point, slot: Any, run: Run) -> None:
         """Replace an element."""
@@ -336,8 +336,8 @@ class PointByPoint:
             _cells(op, which, each, element, which >= inputs, run)
             for which, (each, element) in enumerate(zip(held, self._elements, strict=True))
         ]
-        sizes = sizes_of(op, self._maps, [each.shape for each in cells])
-        walk = slots[self._state] = _Walk(product(*map(range, sizes)), cells, run.origins.place)
+        sizes = checked_sizes(op, self._maps, [each.shape for each in cells], run.lanes)
+        walk = slots[self._state] = _Walk(points_of([range(size) for size in sizes]), cells, run.origins.place)
         return walk
 
     def _enter(self, slots: Slots, walk: _Walk, point: Point) -> None:

@@ -15,7 +15,10 @@ from halfulp.interp.dialects.linalg.rules import loop_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, evaluated, linear
+from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.frames import Lanes
+from halfulp.interp.run.reports import in_lanes
 from halfulp.interp.values.value import Value
 
 Block = tuple[slice, ...]
@@ -26,11 +29,20 @@ MANY = 1 << 62
 """A bound on indices: what may lie beyond it is computed on Python integers."""
 
 
-def sizes_of(op: Operation, maps: Sequence[at.AffineMapAttr], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the sizes of the iteration space for operands of these shapes.
+def checked_sizes(
+    op: Operation, maps: Sequence[at.AffineMapAttr], shapes: Sequence[tuple[int, ...]], lanes: Lanes | None
+) -> tuple[int, ...]:
+    """Return the sizes of the iteration space for operands of these shapes, which are those in all ``lanes``.
 
     Raises UndefinedBehavior where shapes do not fit each other, or where a map leaves its operand.
     """
+    try:
+        return _sizes(op, maps, shapes)
+    except UndefinedBehavior as error:
+        raise in_lanes(error, lanes) from None
+
+
+def _sizes(op: Operation, maps: Sequence[at.AffineMapAttr], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     loops = loop_of(maps)
     sizes = tuple([shapes[loop[0]][loop[1]] for loop in loops if loop is not None])
     for operand, (map_, shape) in enumerate(zip(maps, shapes, strict=True)):

@@ -39,7 +39,7 @@ def combine(op: Operation, settings: Settings) -> Function:
         memory, value = slots[1].allocation, lift(slots[0], type_)
         before = load_at(memory, place, type_, run.origins)
         after = value if step is None else step.run(run, (before, value))[0]
-        store_at(memory, place, after, run.origins)
+        store_at(memory, place, after, run.origins, atomic=True)
         return (before,)
 
     return update
@@ -80,7 +80,7 @@ def apply(op: Operation, compiler: Compiler) -> Action:
         def write(frame: Frame) -> Segment | None:
             slots = frame.slots
             memory, place = slots[where]
-            store_at(memory, place, lift(slots[source], type_), slots[0].origins)
+            store_at(memory, place, lift(slots[source], type_), slots[0].origins, atomic=True)
             return finish(frame)
 
         return write

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.dialects.boxes import points_of
 from halfulp.interp.dialects.tensor.bodies import Body, shape_operands, spread, together
 from halfulp.interp.dialects.tensor.making import result_shape
 from halfulp.interp.ir import types as ty
@@ -56,6 +56,6 @@ def generate(op: Operation, compiler: Compiler) -> Action:
         if body.constant:
             return body.begin(frame, iter([(0,) * len(ty.shape_of(type_) or ())]))
         shape = shape_of([frame.slots[slot] for slot in sizes])
-        return body.begin(frame, product(*map(range, shape)))
+        return body.begin(frame, points_of([range(size) for size in shape]))
 
     return begin

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.dialects.boxes import points_of
 from halfulp.interp.dialects.elements import rearranged, replaced
 from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.slices import static_numbers
@@ -131,7 +131,7 @@ def pad(op: Operation, compiler: Compiler) -> Action:
             frame,
             (
                 point
-                for point in product(*map(range, padded))
+                for point in points_of([range(size) for size in padded])
                 if not all(k in range_ for k, range_ in zip(point, inside, strict=True))
             ),
         )

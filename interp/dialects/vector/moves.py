@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -111,14 +112,31 @@ def bitcast(op: Operation, settings: Settings) -> Function:
         if before == after:
             return (Value(type_, value.bits, value.poison, value.open, value.origins),)
         shape = static_shape(type_, settings)
+        group = lcm(before, after)
+
+        def packed(codes: Any) -> Any:
+            return _packed(_unpacked(codes, before).reshape(len(codes), group // after, after), target)
 
         def spread(mask: Any) -> Any:
-            return None if mask is None else mask.repeat(before, axis=-1).reshape(*shape, after).max(axis=-1)
+            return mask.repeat(before, axis=-1).reshape(len(mask), group // after, after).max(axis=-1)
 
-        bits = _packed(_unpacked(value.bits, before).reshape(*shape, after), target)
-        return (Value(type_, bits, spread(value.poison), spread(value.open), value.origins),)
+        def regrouped(array: Any, convert: Callable[[Any], Any]) -> Any:
+            """Convert the fewest elements that have all bits of others, for many such groups at a time."""
+            if array is None:
+                return None
+            groups = array.reshape(-1, group // before, *array.shape[value.ndim :])
+            many = max(1, _BITS_AT_ONCE // group)
+            parts = [convert(groups[start : start + many]) for start in range(0, max(1, len(groups)), many)]
+            return np.concatenate(parts).reshape(shape + parts[0].shape[2:])
+
+        poison, open_ = regrouped(value.poison, spread), regrouped(value.open, spread)
+        return (Value(type_, regrouped(value.bits, packed), poison, open_, value.origins),)
 
     return cast
+
+
+_BITS_AT_ONCE = 1 << 20
+"""The bits of a vector that are taken apart at the same time."""
 
 
 def _unpacked(codes: Codes, width: int) -> npt.NDArray[np.uint8]:

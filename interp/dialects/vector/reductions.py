@@ -16,7 +16,16 @@ import numpy as np
 
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.combining import arith_step, neutral
-from halfulp.interp.dialects.elements import Function, picked, poison_ids, rearranged, repeated, replaced, reshaped
+from halfulp.interp.dialects.elements import (
+    Function,
+    combined,
+    picked,
+    poison_ids,
+    rearranged,
+    repeated,
+    replaced,
+    reshaped,
+)
 from halfulp.interp.dialects.elementwise import fastmath_of, format_of
 from halfulp.interp.dialects.vector.attributes import integers, kind_of
 from halfulp.interp.dialects.vector.folding import Combination, arith_name
@@ -137,10 +146,13 @@ def scan(op: Operation, settings: Settings) -> Function:
         rows = _rows(whole, (axis,))
         count = len(rows.bits)
         last = part(rows, 0) if count and inclusive else initial
+        parts = []
         for number in range(count):
             if number:
                 last = combination.pair(run, last, part(rows, number if inclusive else number - 1))
-            whole = replaced(run, whole, (*(slice(None),) * axis, number), last)
+            parts.append(last)
+        if parts:
+            whole = combined(run, parts, type_, lambda arrays: np.stack(arrays, axis))
         return _of_type(whole, type_), _of_type(last, part_type)
 
     return scanned
@@ -200,6 +212,7 @@ def contract(op: Operation, settings: Settings, masked: bool = False) -> Functio
             lanes = _repeated_rows(spread, sizes)
         many = max(1, _CHUNK // max(1, result.size))
         count = prod(sizes)
+        run.charge(op, count * result.size)
         step = 1 if masked else count if combine.needs_all else many
         for start in range(0, count, max(1, step)):
             some = slice(start, start + step)

@@ -64,7 +64,7 @@ class _Transfer:
         indices: list[Numbers] = []
         for dimension, (index, extent) in enumerate(zip(start, size, strict=True)):
             axis = self.axes.get(dimension)
-            along = np.array(index, np.int64)
+            along = np.array(min(index, extent), np.int64)  # far behind the end, sums would overflow
             if axis is not None:
                 ahead = [1] * len(shape)
                 ahead[axis] = shape[axis]

@@ -16,7 +16,7 @@ from halfulp.interp.run.batch.slots import scattered
 from halfulp.interp.run.evaluators import Control, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.program import CompiledModule
-from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.reports import of_lanes
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import Buffer, buffer_of
@@ -45,7 +45,7 @@ def lane_by_lane(
 ) -> tuple[Value, ...]:
     """Run the lanes of a batch one after the other, and return the results over all lanes.
 
-    Raises the error of the first lane that fails; it names all lanes that fail with an error of that class.
+    Raises the error of the first lane that fails; it names all lanes that fail so, at the same place.
     """
     types = argument_types(function)
     rows: list[tuple[Value, ...]] = []
@@ -66,9 +66,7 @@ def lane_by_lane(
         if steps < 0:
             break
     if failed:
-        first = next(iter(failed.values()))
-        like = [position for position, error in failed.items() if error.__class__ is first.__class__]
-        raise in_lanes(first, batch.lanes, np.isin(np.arange(len(batch.lanes)), like))
+        raise of_lanes(failed, batch.lanes)
     kinds = [value.type for value in rows[0]]
     results = [lift(value, kind) for value, kind in zip(batch.stacked(rows, kinds), kinds, strict=True)]
     if len(batch.lanes) < batch.lanes.total:

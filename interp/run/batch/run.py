@@ -14,7 +14,7 @@ from halfulp.interp.run.batch.frames import Activation, LaneFrame, Plan
 from halfulp.interp.run.batch.slots import Elsewhere, joined, scattered
 from halfulp.interp.run.frames import Action, Frame, Function, Lanes, Run, Segment
 from halfulp.interp.run.host import host_values
-from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.reports import in_lanes, of_lanes
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import result_types
 from halfulp.interp.run.slots import lower, seen, undecided
@@ -189,7 +189,7 @@ class LaneRun(Run):
         """Call a function that does not know of lanes for each lane; once where all have the same operands and the
         function has results: one without results prints.
 
-        Raises the error of the first lane that fails; it names all lanes that fail with an error of that class.
+        Raises the error of the first lane that fails; it names all lanes that fail so, at the same place.
         """
         numbers = self.lanes.numbers
         together = bool(types) and not any(map(over_lanes, operands))
@@ -202,9 +202,7 @@ class LaneRun(Run):
                 except HalfulpError as error:
                     failed[position] = error
         if failed:
-            first = next(iter(failed.values()))
-            like = [position for position, error in failed.items() if error.__class__ is first.__class__]
-            raise in_lanes(first, self.lanes, None if together else np.isin(np.arange(len(numbers)), like))
+            raise in_lanes(failed[0], self.lanes) if together else of_lanes(failed, self.lanes)
         if together and not any(isinstance(value, Buffer) for value in results[0]):
             return results[0]
         # Each lane has memory of its own.

@@ -109,6 +109,21 @@ def test_damaged_texts_are_errors_of_halfulp(rest: str) -> None:
             continue
 
 
+def test_an_error_of_the_rest_is_a_note() -> None:
+    text = """
+    func.func @main(%x: tensor<4xi32>) -> tensor<5xi32> {
+      %0 = tensor.extract_slice %x[0] [4] [1] : tensor<4xi32> to tensor<5xi32>
+      return %0 : tensor<5xi32>
+    }
+    emitc.verbatim "x"
+    """
+    with pytest.raises(hu.ParseError, match="emitc") as caught:
+        hu.load(text)
+    ((location, note),) = caught.value.notes
+    assert str(location) == '"<string>":3:12'
+    assert "size mismatch" in note
+
+
 def test_parse_skips_nothing() -> None:
     with pytest.raises(hu.ParseError, match="sparse_tensor"):
         hu.parse(PROGRAM)

@@ -332,6 +332,79 @@ func.func @f(%x: tensor<2x3xf32>, %i: tensor<3xi32>) -> (tensor<3xi32>, tensor<2
     assert sums[1].item() == 4.0
 
 
+SAME_AT_ALL_POINTS = """
+func.func @f(%t: tensor<2xi32>, %z: i32) -> tensor<2xi32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%t : tensor<2xi32>) {
+  ^bb0(%x: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %d = arith.divsi %c1, WHICH : i32
+    %s = arith.addi %x, %d : i32
+    linalg.yield %s : i32
+  } -> tensor<2xi32>
+  return %0 : tensor<2xi32>
+}
+"""
+
+
+@pytest.mark.parametrize("which", ["%c0", "%z"])
+def test_an_error_that_no_point_and_no_lane_decides(which: str, way: str) -> None:
+    """A division whose operands come from outside fails at the first point, in all lanes."""
+    text = SAME_AT_ALL_POINTS.replace("WHICH", which)
+    rows = np.zeros((3, 2), np.int32)
+    with pytest.raises(hu.UndefinedBehavior, match=r"division by zero.*at iteration \[0\]"):
+        hu.run(text, rows[0], 0)
+    with pytest.raises(hu.UndefinedBehavior, match=r"division by zero.*\(lane 0; 3 of 3 lanes\)"):
+        hu.run(text, rows, 0, batch=True)
+    (found,) = hu.run(text, rows[0], 0, on_ub="poison")
+    assert found.poisoned.tolist() == [True, True]
+
+
+OUTSIDE_IN_ALL_LANES = """
+func.func @f(%t: tensor<3xf32>, %c: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%c : tensor<4xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %x = tensor.extract %t[%i] : tensor<3xf32>
+    linalg.yield %x : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def test_errors_of_what_lanes_share_name_all_of_them(way: str) -> None:
+    """An index, or shapes, that are the same in all lanes."""
+    with pytest.raises(hu.UndefinedBehavior, match=r"index \[3\] is outside.*2 of 2 lanes"):
+        hu.run(OUTSIDE_IN_ALL_LANES, np.zeros((2, 3), np.float32), np.zeros((2, 4), np.float32), batch=True)
+    rows, first = np.zeros((2, 2, 3, 4), np.float32), np.zeros((2, 2, 5), np.float32)
+    with pytest.raises(hu.UndefinedBehavior, match="different shapes.*2 of 2 lanes") as caught:
+        hu.run(reduction("arith.addf", "f32"), rows, first, batch=True)
+    assert caught.value.lanes is not None
+    assert caught.value.lanes.tolist() == [0, 1]
+
+
+def test_the_origin_of_poison_that_is_read_again() -> None:
+    """Poison that a point wrote keeps its own origin where a later point reads it, beside poison of another op."""
+    text = """
+func.func @f(%a: tensor<2x2xf32>, %o: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (1)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%a : tensor<2x2xf32>) outs(%o : tensor<2xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = ub.poison : f32
+    %m = arith.maximumf %y, %x fastmath<ninf> : f32
+    linalg.yield %m : f32
+  } -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+"""
+    (found,) = hu.run(text, np.array([[1, np.inf], [3, 4]], np.float32), np.zeros(2, np.float32))
+    origin = found.origin(1)
+    assert origin is not None
+    assert (origin.op, origin.element) == ("arith.maximumf", (0, 1))
+
+
 def test_no_points() -> None:
     """A reduction of nothing gives the init; a parallel dimension without points gives nothing."""
     text = reduction("arith.addf", "f32")

@@ -223,6 +223,8 @@ ALL = np.ones(4, np.bool_)
         ("false", -1, ALL, r"element \[0\] of the vector: index \[-1\] is outside"),
         ("true", 1, np.array([True, True, True, False]), None),
         ("false", 3, ALL, None),
+        ("false", (1 << 63) - 4, ALL, None),
+        ("false", (1 << 63) - 1, ALL, None),
         ("false", -1, np.array([False, True, True, True]), None),
     ],
 )
@@ -236,7 +238,7 @@ def test_lanes_outside(bounds: str, start: int, mask: Any, problem: str | None) 
         with pytest.raises(hu.UndefinedBehavior, match=problem):
             run(signature, text, *arguments)
         return
-    lanes = np.arange(start, start + 4)
+    lanes = min(start, 4) + np.arange(4)
     inside = mask & (lanes >= 0) & (lanes < 4)
     assert result(signature, text, *arguments).tolist() == np.where(inside, lanes, 0).tolist()
 

@@ -58,3 +58,25 @@ func.func @main(%x: i32) -> i32 {
         hu.run(program, np.array([1, 0, 3, 0], np.int32), batch=True)
     assert caught.value.lanes is not None
     assert caught.value.lanes.tolist() == [1, 3]
+
+
+def test_the_error_names_only_lanes_that_fail_at_its_place() -> None:
+    program = """
+func.func @main(%m: memref<2xi32>, %n: index, %s: index) -> i32 {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0 : i32
+  %r = scf.parallel (%i) = (%c0) to (%n) step (%s) init (%z) -> i32 {
+    %v = memref.load %m[%i] : memref<2xi32>
+    scf.reduce(%v : i32) {
+    ^bb0(%a: i32, %b: i32):
+      %t = arith.addi %a, %b : i32
+      scf.reduce.return %t : i32
+    }
+  }
+  return %r : i32
+}"""
+    given = np.ones((4, 2), np.int32), np.array([2, 3, 2, 5]), np.array([1, 1, 0, 1])
+    with pytest.raises(hu.UndefinedBehavior, match="outside the shape 2") as caught:
+        hu.run(program, *given, batch=True)
+    assert caught.value.lanes is not None
+    assert caught.value.lanes.tolist() == [1, 3]
