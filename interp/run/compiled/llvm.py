@@ -11,6 +11,9 @@ from typing import Any
 
 from halfulp.fp_formats.paths import compiled, disk
 
+_LARGE = 1 << 17
+"""The characters of assembly from which LLVM takes fewer passes, so that it does not take seconds."""
+
 
 @cache
 def installed() -> bool:
@@ -72,8 +75,9 @@ def _object_of(binding: Any, text: str) -> bytes:
     module = binding.parse_assembly(text)
     module.verify()
     machine = _machine(binding)
-    options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = True
+    small = len(text) < _LARGE
+    options = binding.create_pipeline_tuning_options(speed_level=3 if small else 1)
+    options.loop_vectorization = options.slp_vectorization = small
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return bytes(machine.emit_object(module))

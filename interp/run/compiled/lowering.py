@@ -52,6 +52,7 @@ class ProgramLowering:
         self._functions: dict[Operation, Any] = {}
         self._waiting: list[Operation] = []
         self._numbers: dict[int, int] = {}
+        self._ways: dict[int, Any] = {}
         self._kept: list[Any] = []  # so that no number is given twice
 
     def number(self, function: Any, make: Callable[[], HostFunction]) -> int:
@@ -80,6 +81,32 @@ class ProgramLowering:
             found.args[0].add_attribute("noalias")
             self._waiting.append(op)
         return found
+
+    def way_back(self, number: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+        """Return the function of the assembly that calls a function of Python: there are many calls, and few run."""
+        found = self._ways.get(number)
+        if found is not None:
+            return found
+        if max(len(inputs) + 1, len(outputs)) > _MOST:
+            raise NotCompiled("so many operands")
+        make = ir()
+        type_ = make.FunctionType(make.LiteralStructType([make.IntType(32), *outputs]), [make.PointerType(), *inputs])
+        function = self._ways[number] = make.Function(self.module, type_, f"back{number}")
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        function.attributes.add("cold")
+        emit = Emitter(function, self.tables, FIRST_TABLE)
+        words = emit.array(_MOST)
+        for place, word in enumerate((emit.constant(len(inputs), 64), *function.args[1:])):
+            emit.store(words, emit.constant(place, 64), as_word(emit, word))
+        general = make.FunctionType(emit.word_type, [emit.word_type, emit.pointer])
+        status = emit.call_address(emit.shared(GENERAL), general, [emit.constant(number, 64), words])
+        emit.stop_if(emit.relation("!=", status, emit.constant(0, 64)))
+        found = [emit.load(words, emit.constant(place, 64), 64) for place in range(len(outputs))]
+        held = [as_held(emit, word, type_) for word, type_ in zip(found, outputs, strict=True)]
+        emit.builder.ret(returned(emit, function, held))
+        emit.finish()
+        return function
 
     def all_of(self, op: Operation) -> Any:
         """Return the function of the assembly for one of the program, and lower it with all that it calls. Raises
@@ -111,6 +138,14 @@ class ProgramLowering:
         emit.builder.ret(emit.builder.extract_value(result, 0))
         emit.finish()
         return str(self.module)
+
+
+def returned(emit: Emitter, function: Any, held: Sequence[Any]) -> Any:
+    """Return what a function that has come to its end returns: `DONE` and its results."""
+    result = emit.ir.Constant(function.function_type.return_type, emit.ir.Undefined)
+    for number, part in enumerate((emit.constant(DONE, 32), *held)):
+        result = emit.builder.insert_value(result, part, number)
+    return result
 
 
 def poison_parts(op: Operation, settings: Settings) -> set[int]:
@@ -168,7 +203,6 @@ class FunctionLowering:
         self._values: dict[SSAValue, Item] = {}
         self._blocks: dict[Block, tuple[Any, list[Any]]] = {}
         self._on_yield: OnYield | None = None
-        self._scratch = self.emit.array(_MOST)
         self._depth = 0
 
     # --- the whole function ---
@@ -410,15 +444,10 @@ class FunctionLowering:
 
     def _called(self, number: int, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
         emit = self.emit
-        if max(len(operands) + 1, len(types)) > _MOST:
-            raise NotCompiled("so many operands")
-        for place, word in enumerate((emit.constant(len(operands), 64), *operands)):
-            emit.store(self._scratch, emit.constant(place, 64), as_word(emit, word))
-        general = emit.ir.FunctionType(emit.word_type, [emit.word_type, emit.pointer])
-        status = emit.call_address(emit.shared(GENERAL), general, [emit.constant(number, 64), self._scratch])
-        emit.stop_if(emit.relation("!=", status, emit.constant(0, 64)))
-        words = [emit.load(self._scratch, emit.constant(place, 64), 64) for place in range(len(types))]
-        return [as_held(emit, word, type_) for word, type_ in zip(words, types, strict=True)]
+        way = self.program.way_back(number, [operand.type for operand in operands], types)
+        result = emit.builder.call(way, [emit.state, *operands])
+        emit.stop_if(emit.relation("!=", emit.builder.extract_value(result, 0), emit.constant(DONE, 32)))
+        return [emit.builder.extract_value(result, place) for place in range(1, len(types) + 1)]
 
     def made(self, function: HostFunction, operands: Sequence[Word], type_: ty.MemRefType) -> Place:
         """Lower a call of a function of Python that returns the parts of a memref."""
@@ -444,12 +473,8 @@ class FunctionLowering:
 
     def leave(self, values: Sequence[SSAValue]) -> None:
         """Lower the return of the function."""
-        emit = self.emit
-        result = emit.ir.Constant(self.function.function_type.return_type, emit.ir.Undefined)
         held = [part for item in self.items(values) for part in parts_of(item)]
-        for number, part in enumerate((emit.constant(DONE, 32), *held)):
-            result = emit.builder.insert_value(result, part, number)
-        emit.builder.ret(result)
+        self.emit.builder.ret(returned(self.emit, self.function, held))
 
 
 def in_order(entry: Block) -> list[Block]:
