@@ -6,6 +6,7 @@ TEST_ARGS ?=
 EXTRAS ?= test
 ONLY ?=
 RESULTS ?=
+BASE ?=
 DEMO_FILE ?= examples/f8_add.mlir
 DEMO_INPUTS ?= --input="4xf8E4M3FN=1 0.3 -2.5 448" --input="4xf8E4M3FN=0.0625 0.3 2.5 32"
 
@@ -27,6 +28,7 @@ help:
 	@echo 'make notebooks        execute the notebooks of examples/, and keep their outputs'
 	@echo 'make lint             ruff, and mypy --strict on the wheel as installed and on the tests'
 	@echo 'make bench            measure against peers: 3 minutes (ONLY="f32 to f8", RESULTS=benchmarks/RESULTS.md)'
+	@echo 'make bench BASE=main  compare the speed of a commit with that of the tree, row by row (ONLY="f32 to f8")'
 	@echo 'make clean            remove everything that make made'
 	@echo 'PYTHON=python3.12 chooses the interpreter for .venv.'
 
@@ -66,7 +68,8 @@ lint: $(VENV)/.installed-test
 	MYPYPATH=tests:build/site $(RUN) mypy --explicit-package-bases --cache-dir .mypy_cache/tests tests
 
 bench: $(VENV)/.installed-bench
-	$(RUN) benchmarks $(if $(ONLY),--only='$(ONLY)') $(if $(RESULTS),--markdown='$(RESULTS)')
+	$(RUN) benchmarks $(if $(ONLY),--only='$(ONLY)') $(if $(RESULTS),--markdown='$(RESULTS)') \
+	    $(if $(BASE),--base='$(BASE)')
 
 clean:
 	rm -rf $(VENV) build dist site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,7 @@
-"""Prints the table: ``make bench``, or ``python -m benchmarks``. It ends with 1 where results differ from a peer's."""
+"""Prints the table: ``make bench``, or ``python -m benchmarks``. It ends with 1 where results differ from a peer's.
+
+With ``--base``, it compares two commits instead.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import table
+from benchmarks import comparison, table
 from benchmarks.rows import Sizes
 
 
@@ -14,10 +17,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure halfulp beside its peers.")
     parser.add_argument("--only", default="", metavar="NAME", help="rows whose group, name or peer contains this")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table of all rows here as well")
+    parser.add_argument("--base", default="", metavar="COMMIT", help="compare this commit with the tree, row by row")
     options = parser.parse_args()
     if options.only and options.markdown:
         parser.error("--markdown takes all rows")
+    if options.base and options.markdown:
+        parser.error("--markdown takes the figures of one commit")
     wanted = options.only.lower()
+    if options.base:
+        return comparison.main(options.base, wanted)
     rows = [row for row in table.all_rows() if wanted in f"{row.group}: {row.name}, {row.peer}".lower()]
     if not rows:
         parser.error(f"no row has {options.only!r} in its name")

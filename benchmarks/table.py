@@ -85,11 +85,11 @@ class Line(NamedTuple):
         met = {None: "", True: "yes", False: "**no**"}[self.met]
         return (
             row.name,
-            _figure(measured.ours) + unit,
+            figure(measured.ours) + unit,
             row.peer,
-            "" if measured.peer is None else _figure(measured.peer) + unit,
-            "" if measured.speed is None else f"{_figure(measured.speed)}×",
-            "" if measured.copies is None else _figure(measured.copies),
+            "" if measured.peer is None else figure(measured.peer) + unit,
+            "" if measured.speed is None else f"{figure(measured.speed)}×",
+            "" if measured.copies is None else figure(measured.copies),
             target,
             met,
             measured.note,
@@ -111,7 +111,7 @@ def lines(rows: Iterable[Row], sizes: Sizes) -> Iterator[Line]:
             yield Line(row, None, f"RESULTS DIFFER: {disagreement}", wrong=True)
 
 
-def _figure(number: float) -> str:
+def figure(number: float) -> str:
     """Format a figure with three digits, or two below one."""
     if number >= 100:
         return f"{number:,.0f}"
@@ -168,11 +168,16 @@ def text_line(line: Line, widths: Sequence[int]) -> str:
 
 
 def _text_line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    aligned = [
-        cell.rjust(width) if name in NUMBERS else cell.ljust(width)
-        for name, cell, width in zip(HEAD, cells, widths, strict=True)
+    return aligned(cells, widths, [name in NUMBERS for name in HEAD])
+
+
+def aligned(cells: Sequence[str], widths: Sequence[int], numbers: Sequence[bool]) -> str:
+    """Return a line of cells; those of ``numbers`` end in line."""
+    padded = [
+        cell.rjust(width) if number else cell.ljust(width)
+        for cell, width, number in zip(cells, widths, numbers, strict=True)
     ]
-    return "  ".join(aligned).rstrip()
+    return "  ".join(padded).rstrip()
 
 
 def text_widths(rows: Sequence[Row]) -> list[int]:

@@ -8,6 +8,7 @@ them, and dominance last, in each isolated op.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, Trait, Unprefixed
@@ -31,15 +32,15 @@ from halfulp.interp.text.printer import Printer
 
 def verify(module: Module) -> None:
     """Check a whole module. Raises VerifyError for the first rule it breaks, in mlir-opt's order."""
-    checked: dict[object, None] = {}
+    rules = _RulesByOp()
     dominance = Dominance()
-    open_ = [_verify_isolated(module.operation, checked, dominance)]
+    open_ = [_verify_isolated(module.operation, rules, dominance)]
     while open_:
         inner = next(open_[-1], None)
         if inner is None:
             open_.pop()
         else:
-            open_.append(_verify_isolated(inner, checked, dominance))
+            open_.append(_verify_isolated(inner, rules, dominance))
 
 
 class _Inside:
@@ -55,11 +56,11 @@ class _Inside:
         self.isolated: list[Operation] = []
 
 
-def _verify_isolated(root: Operation, checked: dict[object, None], dominance: Dominance) -> Iterator[Operation]:
+def _verify_isolated(root: Operation, rules: _RulesByOp, dominance: Dominance) -> Iterator[Operation]:
     """Check an op, then what is inside it, and last dominance. An op inside it that is isolated from above is yielded,
     to be checked when all else inside its parent is.
     """
-    _verify_operation(root, checked)
+    _verify_operation(root, rules)
     stack = [_Inside(root)]
     while stack:
         inside = stack[-1]
@@ -68,10 +69,11 @@ def _verify_isolated(root: Operation, checked: dict[object, None], dominance: Do
                 if is_isolated(operation):
                     inside.isolated.append(operation)
                     continue
-                _verify_operation(operation, checked)
+                _verify_operation(operation, rules)
                 stack.append(_Inside(operation))
                 break
-            _verify_operation(operation, checked)
+            if operation.definition is not None:
+                rules[operation.definition].verify(operation)
         else:
             if inside.block is not None:
                 _leave_block(inside.block, inside.owner)
@@ -89,10 +91,10 @@ def _verify_isolated(root: Operation, checked: dict[object, None], dominance: Do
 # --- one op ---------------------------------------------------------------------------------------------------------
 
 
-def _verify_operation(operation: Operation, checked: dict[object, None]) -> None:
+def _verify_operation(operation: Operation, rules: _RulesByOp) -> None:
     definition = operation.definition
     if definition is not None:
-        _verify_registered(operation, definition, checked)
+        rules[definition].verify(operation)
     for region in operation.regions:
         if region.blocks and _has_predecessor(region):
             raise operation.rule_broken(Unprefixed("entry block of region may not have predecessors"))
@@ -113,45 +115,106 @@ def problem_of(operation: Operation) -> VerifyError | None:
     """Return the error in an op of a known definition, apart from what is around and inside it, or None."""
     assert operation.definition is not None
     try:
-        _verify_registered(operation, operation.definition, {})
+        _Rules(operation.definition).verify(operation)
     except VerifyError as error:
         return error
     return None
 
 
-def _verify_registered(operation: Operation, definition: OpDefinition, checked: dict[object, None]) -> None:
-    # An op's types are checked once per combination: a large file has few of them.
-    plain = not operation.successors and not operation.regions
-    if plain:
-        key = (
-            definition,
-            tuple([value.type for value in operation.operands]),
-            tuple([result.type for result in operation.results]),
-        )
-        if key not in checked:
+_type_of = attrgetter("type")
+
+
+class _Rules:
+    """The rules of one definition, and what was found to follow them while a module is verified.
+
+    A large file has few combinations of types and few attributes, so that each is checked once. Attributes are known by
+    their identity: comparing two large ones may take longer than the check.
+    """
+
+    __slots__ = (
+        "attributes",
+        "definition",
+        "has_regions",
+        "is_symbol",
+        "is_terminator",
+        "operand_types",
+        "result_types",
+        "rules_apart",
+        "types",
+    )
+
+    def __init__(self, definition: OpDefinition) -> None:
+        self.definition = definition
+        self.has_regions = bool(definition.regions)
+        self.is_symbol = Trait.SYMBOL in definition.traits
+        self.is_terminator = Trait.TERMINATOR in definition.traits
+        # Type rules that `_verify_types` leaves out, even if the op has neither successors nor regions.
+        self.rules_apart = bool(definition.type_rules) and not _rules_in_key(definition, True)
+        self.types: set[tuple[object, ...]] = set()
+        # The types of the last op, which are those of the next one in most cases.
+        self.operand_types: list[object] | None = None
+        self.result_types: list[object] | None = None
+        self.attributes = [(prop, set[int]()) for prop in definition.properties]
+
+    def verify(self, operation: Operation) -> None:
+        """Raise VerifyError for a rule that an op of the definition breaks."""
+        definition = self.definition
+        successors, regions = operation.successors, operation.regions
+        if successors or regions:
             _verify_types(operation, definition)
-            checked[key] = None
-    else:
-        _verify_types(operation, definition)
-    _verify_properties(operation, definition, checked)
-    if definition.type_rules and not _rules_in_key(definition, plain):
-        _verify_rules(operation, definition)
-    if definition.regions or operation.regions:
-        _verify_regions(operation, definition)
-    if Trait.TERMINATOR in definition.traits:
-        _verify_last(operation)
-        for number, (successor, values) in enumerate(operation.successors):
-            _verify_branch(operation, number, successor, values)
-    elif operation.successors:
-        raise operation.rule_broken("requires 0 successors but found " + str(len(operation.successors)))
-    if "sym_visibility" in operation.properties and Trait.SYMBOL in definition.traits:
-        _verify_visibility(operation)
-    if definition.verify is not None:
-        message = definition.verify(operation)
-        if message is not None:
-            raise operation.rule_broken(message)
-    if not operation.regions and definition.verify_regions is not None:
-        _leave_operation(operation)
+        else:
+            operands, results = [*map(_type_of, operation.operands)], [*map(_type_of, operation.results)]
+            if operands != self.operand_types or results != self.result_types:
+                self._verify_types(operation, operands, results)
+        if self.attributes:
+            self._verify_properties(operation)
+        if self.rules_apart or (definition.type_rules and (successors or regions)):
+            _verify_rules(operation, definition)
+        if self.has_regions or regions:
+            _verify_regions(operation, definition)
+        if self.is_terminator:
+            _verify_last(operation)
+            for number, (successor, values) in enumerate(successors):
+                _verify_branch(operation, number, successor, values)
+        elif successors:
+            raise operation.rule_broken("requires 0 successors but found " + str(len(successors)))
+        if self.is_symbol and "sym_visibility" in operation.properties:
+            _verify_visibility(operation)
+        if definition.verify is not None:
+            message = definition.verify(operation)
+            if message is not None:
+                raise operation.rule_broken(message)
+        if definition.verify_regions is not None and not regions:
+            _leave_operation(operation)
+
+    def _verify_types(self, operation: Operation, operands: list[object], results: list[object]) -> None:
+        key = (*operands, None, *results)
+        if key not in self.types:
+            _verify_types(operation, self.definition)
+            self.types.add(key)
+        self.operand_types, self.result_types = operands, results
+
+    def _verify_properties(self, operation: Operation) -> None:
+        properties = operation.properties
+        for prop, accepted in self.attributes:
+            attribute = properties.get(prop.name)
+            if attribute is None:
+                if not prop.optional:
+                    raise operation.rule_broken(f"requires attribute '{prop.name}'")
+            elif id(attribute) not in accepted:
+                if not prop.kind.accepts(attribute):
+                    raise operation.rule_broken(
+                        f"attribute '{prop.name}' failed to satisfy constraint: {prop.kind.description}"
+                    )
+                accepted.add(id(attribute))
+
+
+class _RulesByOp(dict[OpDefinition, _Rules]):
+    """The rules of each definition that a module uses."""
+
+    def __missing__(self, definition: OpDefinition) -> _Rules:
+        rules = self[definition] = _Rules(definition)
+        return rules
 
 
 def _rules_in_key(definition: OpDefinition, plain: bool) -> bool:
@@ -228,24 +291,6 @@ def _groups(
         groups.append(values[start : start + size])
         start += size
     return groups
-
-
-def _verify_properties(operation: Operation, definition: OpDefinition, checked: dict[object, None]) -> None:
-    properties = operation.properties
-    for prop in definition.properties:
-        attribute = properties.get(prop.name)
-        if attribute is None:
-            if not prop.optional:
-                raise operation.rule_broken(f"requires attribute '{prop.name}'")
-            continue
-        key = (prop.kind, id(attribute))
-        if key in checked:
-            continue
-        if not prop.kind.accepts(attribute):
-            raise operation.rule_broken(
-                f"attribute '{prop.name}' failed to satisfy constraint: {prop.kind.description}"
-            )
-        checked[key] = None
 
 
 def _verify_rules(operation: Operation, definition: OpDefinition) -> None:

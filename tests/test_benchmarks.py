@@ -1,4 +1,5 @@
-"""The table of benchmarks/: every row can be measured, peers that are absent are said, RESULTS.md holds all rows.
+"""The table of benchmarks/: every row can be measured, peers that are absent are said, RESULTS.md holds all rows. And
+the table of two commits.
 
 Nothing here depends on how long something takes.
 """
@@ -6,8 +7,10 @@ Nothing here depends on how long something takes.
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
@@ -19,6 +22,11 @@ from tree import ROOT
 def table(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOT))
     return importlib.import_module("benchmarks.table")
+
+
+@pytest.fixture
+def comparison(table: ModuleType) -> ModuleType:
+    return importlib.import_module("benchmarks.comparison")
 
 
 @pytest.fixture
@@ -106,3 +114,63 @@ def test_a_peer_may_differ_only_as_its_profile_says(rows: ModuleType) -> None:
         rows.agree_or_as_predicted("it", ours, theirs, lambda: ours)
     with pytest.raises(rows.Disagreement):
         rows.agree_or_as_predicted("it", ours, np.array([1, 2, 3, 4], np.float32), lambda: ours)
+
+
+def test_two_sides_are_compared_by_their_best_figures(comparison: ModuleType) -> None:
+    key = comparison.Key("text", "reading", "", "ns/op")
+    turns: list[str] = []
+
+    def side(name: str, figures: list[float | None]) -> Callable[[object], object]:
+        replies = iter(figures)
+
+        def measure(asked: object) -> object:
+            assert asked is key
+            turns.append(name)
+            figure = next(replies)
+            return comparison.Reply(figure) if figure is not None else comparison.Reply(trouble="no peer")
+
+        return measure
+
+    line = comparison.compare(key, side("base", [7000, 6000, None]), side("now", [3000, 5000, 4000]), 3)
+    assert turns == ["base", "now"] * 3
+    assert line.cells() == ("reading", "6,000 ns/op", "3,000 ns/op", "2.00×", "")
+
+    line = comparison.compare(key, side("base", [None, None]), side("now", [20, 15]), 2)
+    assert line.cells() == ("reading", "", "15 ns/op", "", "base: no peer")
+    turns.clear()
+    comparison.compare(key, side("base", [None]), side("now", [None]), 3)
+    assert turns == ["base", "now"]
+
+
+def test_rows_of_two_sides(comparison: ModuleType) -> None:
+    """They are the same only if the unit is too. A row that only one side has is named."""
+    one, two, three = (comparison.Key("text", name, "mlir-opt", "ns") for name in ("one", "two", "three"))
+    other_unit = two._replace(unit="ns/op")
+    base, now = [three, two, one], [one, other_unit, three]
+    assert comparison.shared(base, now, "") == [one, three]
+    assert comparison.shared(base, now, "three, mlir") == [three]
+    assert comparison.alone(base, now, "") == [two]
+    assert comparison.alone(now, base, "text: tw") == [other_unit]
+    assert comparison.alone(now, base, "one") == []
+    assert str(one) == "text: one, mlir-opt"
+    widths = comparison.widths_of([one, three])
+    line = comparison.text_line(comparison.Compared(three, *[comparison.Reply(10.0)] * 2).cells(), widths)
+    assert line == "three, mlir-opt          10          10    1.00×"
+
+
+def test_a_side_measures_the_rows_that_are_requested(rows: ModuleType) -> None:
+    side = importlib.import_module("benchmarks.side")
+
+    def absent(sizes: object) -> None:
+        raise rows.Absent("not installed")
+
+    known = [
+        rows.Row("group", "one", lambda sizes: rows.Measured(sizes.rounds)),
+        rows.Row("group", "two", absent, "peer", unit="s"),
+    ]
+    replies = side.replies(known, ["1\n", "0\n"], rows.Sizes(rounds=4), (rows.Absent,))
+    assert [json.loads(reply) for reply in replies] == [
+        [["group", "one", "", "ns"], ["group", "two", "peer", "s"]],
+        {"trouble": "not installed"},
+        {"figure": 4},
+    ]

@@ -149,7 +149,8 @@ class Figures:
     """The errors of an array, summed up over its measured elements: those that are finite before and after.
 
     Every other element is counted in one of ``overflowed``, ``not_numbers``, ``nan``, ``infinite`` and ``poison``.
-    Without a measured element the errors are NaN.
+    Without a measured element the errors are NaN. An error beyond the largest f64 is infinite, and so is each mean that
+    it is part of.
 
     ``elements``: their count. ``measured``: the count of those that have an error.
     ``sqnr``: the signal to quantisation noise ratio in dB: 10 * log10(sum of squares of the exact numbers / sum of

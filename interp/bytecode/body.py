@@ -17,7 +17,7 @@ from halfulp.interp.bytecode.encoding import (
 from halfulp.interp.bytecode.index import FileIndex, OpName
 from halfulp.interp.declare.operands import is_inherent, move_inherent, split_successor_operands
 from halfulp.interp.ir import attributes as at
-from halfulp.interp.ir.locations import Location, UnknownLoc
+from halfulp.interp.ir.locations import Location, Place, UnknownLoc
 from halfulp.interp.ir.operations import SKIPPED, Block, Operation, Region, SSAValue
 from halfulp.interp.ir.types import Type
 from halfulp.interp.text.cursor import MAX_NESTING
@@ -196,8 +196,8 @@ class Body:
                 number, placed = number >> 1, bool(number & 1)
             if number >= len(file_index.types):
                 cursor.fail(f"type {number} does not exist: there are {len(file_index.types)}", start)
-            argument = block.add_argument(file_index.type_at(number))
-            argument.location = self._location(cursor) if placed else UnknownLoc()
+            type = file_index.type_at(number)
+            argument = block.add_argument(type, None, self._location(cursor) if placed else UnknownLoc())
             self._define(frame, argument)
         if self.version >= USE_LISTS:
             start = cursor.pos
@@ -218,17 +218,18 @@ class Body:
         elif frame.end >= 0:
             frame.cursor.fail(f"a region of '{frame.op.name}' has more values than the file announces")
 
-    def _location(self, cursor: ByteCursor) -> Location:
+    def _location(self, cursor: ByteCursor) -> Place:
         start = cursor.pos
         return self._location_at(cursor.varint(), cursor, start)
 
-    def _location_at(self, number: int, cursor: ByteCursor, start: int) -> Location:
-        attributes = self.index.attributes
-        if number >= len(attributes):
-            cursor.fail(f"attribute {number} does not exist: there are {len(attributes)}", start)
-        found: object = self.index.file_position_at(number) or self.index.attribute_at(number)
-        if not isinstance(found, Location):
+    def _location_at(self, number: int, cursor: ByteCursor, start: int) -> Place:
+        index = self.index
+        if number >= len(index.attributes):
+            cursor.fail(f"attribute {number} does not exist: there are {len(index.attributes)}", start)
+        found = index.position_at(number) or index.attribute_at(number)
+        if not isinstance(found, Location | tuple):
             cursor.fail(f"expected a location, found {type(found).__name__}", start)
+        index.places[number] = found
         return found
 
     def _ops(self, frame: _Regions) -> None:
@@ -248,12 +249,13 @@ class Body:
         file_index, cursor, scope = self.index, frame.cursor, frame.scope
         data, end, pos = cursor.data, cursor.end, cursor.pos
         long, fail, values = cursor.varint_at, cursor.fail, scope.values
-        names, types, attributes_by_number = file_index.ops, file_index.types, file_index.attributes
+        names, types, places = file_index.ops, file_index.types, file_index.places
         native = self.version >= NATIVE_PROPERTIES
         block = frame.blocks[frame.next_block - 1]
         operations = block.operations
-        while frame.ops:
-            frame.ops -= 1
+        left, next_value, last = frame.ops, frame.next_value, frame.end
+        while left:
+            left -= 1
             start = pos
             number = data[pos]
             if number & 1:
@@ -276,9 +278,9 @@ class Body:
                 pos += 1
             else:
                 number, pos = long(pos)
-            location = attributes_by_number[number] if number < len(attributes_by_number) else None
-            if not isinstance(location, Location):
-                location = self._location_at(number, cursor, at_part)
+            place: Place | None = places[number] if number < len(places) else None
+            if place is None:
+                place = self._location_at(number, cursor, at_part)
 
             attributes: dict[str, at.Attribute] = {}
             if mask & _ATTRIBUTES:
@@ -359,28 +361,38 @@ class Body:
                         waiting = True
                     operands.append(value)
 
-            operation = Operation(name.name, name.definition, operands, result_types, properties, attributes)
-            operation.location = location
-            operation.raw_properties = raw
+            operation = Operation(
+                name.name, name.definition, operands, result_types, properties, attributes, location=place
+            )
             operation.parent = block
-            lists = [operands]
+            if raw is not None:
+                operation.raw_properties = raw
+            if waiting:
+                scope.pending.append(operands)
             cursor.pos = pos
             if mask & _SUCCESSORS:
                 operation.successors = self._successors(frame, name)
-                lists += split_successor_operands(operation)
-            if waiting:
-                scope.pending += lists
+                parts = split_successor_operands(operation)
+                if waiting:
+                    scope.pending += parts
             for result in operation.results:
-                self._define(frame, result)
+                if next_value < last and values[next_value] is None:
+                    values[next_value] = result
+                else:
+                    frame.next_value = next_value
+                    self._define(frame, result)
+                next_value += 1
             if mask & _USE_LISTS:
                 self._use_orders(cursor, operation.results)
             operations.append(operation)
             if mask & _REGIONS:
+                frame.ops, frame.next_value = left, next_value
                 self._open(frame, operation)
                 return
             pos = cursor.pos
             if pos > end:
                 fail(f"op '{name.name}' goes beyond its section", start)
+        frame.ops, frame.next_value = left, next_value
 
     def _attributes(self, cursor: ByteCursor, name: OpName) -> dict[str, at.Attribute]:
         start = cursor.pos

@@ -29,7 +29,7 @@ from halfulp.interp.declare.operands import SEGMENTS, add_defaults
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError
-from halfulp.interp.ir.locations import FileLineCol, UnknownLoc
+from halfulp.interp.ir.locations import FileLineCol, Place, Position, UnknownLoc
 from halfulp.interp.ir.nested import parts
 from halfulp.interp.ir.operations import Blob, Resources, SSAValue
 from halfulp.interp.ir.types import FloatType, IndexType, IntegerType, Type
@@ -90,6 +90,8 @@ class FileIndex:
         self.dialects: list[str] = []
         self.ops: list[OpName] = []
         self.attributes: list[Any] = []
+        # By the number of an attribute: the place that it was found to be, of an op or of an argument.
+        self.places: list[Place | None] = []
         self.types: list[Any] = []
         self.properties: list[ByteCursor] = []
         self.used_properties: set[int] = set()
@@ -114,8 +116,9 @@ class FileIndex:
 
     def read_rest(self) -> None:
         """Read the attributes and types that no op uses. Raises BytecodeError for properties that no op has."""
-        for number in range(len(self.attributes)):
-            self.attribute_at(number)
+        for number, place in enumerate(self.places):
+            if place is None:
+                self.attribute_at(number)
         for number in range(len(self.types)):
             self.type_at(number)
         for number, content in enumerate(self.properties):
@@ -180,6 +183,7 @@ class FileIndex:
     def _entries(self, cursor: ByteCursor, data: ByteCursor) -> None:
         counts = cursor.count(), cursor.count()
         start = data.pos
+        sizes, end = cursor.data, cursor.end
         for entries, count in zip((self.attributes, self.types), counts, strict=True):
             while len(entries) < count:
                 dialect = self._dialect(cursor)
@@ -187,13 +191,24 @@ class FileIndex:
                 group = cursor.count()
                 if group > count - len(entries):
                     cursor.fail(f"{len(entries) + group} entries, but the file announces {count}", at_count)
+                pos = cursor.pos
                 for _ in range(group):
-                    at_size = cursor.pos
-                    size, encoded = cursor.flagged()
+                    at_size = pos
+                    # Nearly all sizes are small.
+                    if pos < end and sizes[pos] & 1:
+                        size = sizes[pos] >> 1
+                        pos += 1
+                    else:
+                        cursor.pos = pos
+                        size = cursor.varint()
+                        pos = cursor.pos
+                    encoded, size = bool(size & 1), size >> 1
                     if size > data.end - start:
                         cursor.fail(f"an entry of {size} bytes, but only {data.end - start} are left", at_size)
                     entries.append((dialect, start, start + size, encoded))
                     start += size
+                cursor.pos = pos
+        self.places = [None] * len(self.attributes)
         cursor.finish("the sizes of attributes and types")
         if start != data.end:
             data.fail(f"{data.end - start} bytes are left over in the section of attributes and types", start)
@@ -241,9 +256,9 @@ class FileIndex:
         assert isinstance(made, at.Attribute)
         return made
 
-    def file_position_at(self, number: int) -> FileLineCol | None:
-        """Return a place in a file by its number; None for another attribute. Most attributes of a file are such
-        places, so that they are read here without their row of the table.
+    def position_at(self, number: int) -> Position | None:
+        """Return the position that an attribute stands for, by its number; None for another attribute. Most attributes
+        of a file are positions, so that they are read here without their row of the table.
         """
         entry = self.attributes[number]
         if entry.__class__ is not tuple:
@@ -257,11 +272,12 @@ class FileIndex:
         column, pos = read(pos)
         if pos != end or name >= len(self.attributes) or line >> 32 or column >> 32:
             return None
-        file = self.attribute_at(name)
+        file = self.attributes[name]
+        if file.__class__ is tuple:
+            file = self.attribute_at(name)
         if not isinstance(file, at.StringAttr):
             return None
-        made = self.attributes[number] = FileLineCol(file.value, line, column)
-        return made
+        return file.value, line, column
 
     def type_at(self, number: int) -> Type:
         """Return a type by its number."""

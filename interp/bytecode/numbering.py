@@ -20,7 +20,7 @@ from halfulp.interp.declare.operands import SEGMENTS, all_operands
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.locations import FileLineCol
+from halfulp.interp.ir.locations import FileLineCol, Position
 from halfulp.interp.ir.nested import parts as nested_parts
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
 from halfulp.interp.ir.types import DialectType, OpaqueType
@@ -75,8 +75,6 @@ class _Resource(NamedTuple):
     key: str
 
 
-Place = tuple[str, int, int]
-
 BUILTIN = "builtin"
 _PLACE = ATTRIBUTE_CODES["builtin"].by_kind[FileLineCol][0]
 _HOMES = {
@@ -87,7 +85,7 @@ _HOMES = {
 }
 
 
-def _key(thing: Thing) -> Thing | Place:
+def _key(thing: Thing) -> Thing | Position:
     """Return the key of an entry. A place is found by its parts, so that the locations of ops need not be made."""
     return (thing.file, thing.line, thing.column) if isinstance(thing, FileLineCol) else thing
 
@@ -155,7 +153,7 @@ class Numbering:
         self.isolated = isolated_ops(module.operation)
         self.codes = Varints()
         self._names: dict[str, NameEntry] = {}
-        self._entries: dict[Thing | Place, NumberedEntry] = {}
+        self._entries: dict[Thing | Position, NumberedEntry] = {}
         # By identity, for parts of the module, which stay alive: faster than comparing and hashing.
         self._known: dict[int, NumberedEntry] = {}
         self._recorder = _Recorder(schema, self.codes)
@@ -283,7 +281,7 @@ class Numbering:
             found.refs += 1
         return found
 
-    def entry(self, thing: Thing | Place) -> NumberedEntry:
+    def entry(self, thing: Thing | Position) -> NumberedEntry:
         """Return the entry of an attribute or a type, and count it once more. The parts of a new one are numbered right
         after it.
         """
@@ -314,7 +312,7 @@ class Numbering:
                 stack.pop()
         return made
 
-    def _new(self, key: Thing | Place) -> NumberedEntry:
+    def _new(self, key: Thing | Position) -> NumberedEntry:
         """Make the entry of something, or of the place of these parts. Its parts are not numbered yet."""
         if isinstance(key, tuple):
             _PLACE.write(self._recorder, key)

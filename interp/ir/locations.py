@@ -46,6 +46,18 @@ class FileLineCol(Location):
         return f"{quoted(self.file)}:{self.line}:{self.column}"
 
 
+Position = tuple[str, int, int]
+"""The file, the line and the column of a `FileLineCol` that is not made yet."""
+
+Place = Location | Position
+"""A location, or the position of one. Most ops have a position, and few of them are asked for a location."""
+
+
+def location_at(place: Place) -> Location:
+    """Return the location of a place."""
+    return FileLineCol(*place) if isinstance(place, tuple) else place
+
+
 @immutable
 class FileRange(Location):
     """``"file":line:column to line:column``: a range. An end line equal to the first is left out, and so is an end

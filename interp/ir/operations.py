@@ -14,7 +14,7 @@ from halfulp.interp.declare.upstream import SYMBOL_TABLES
 from halfulp.interp.ir.attributes import DictionaryAttr, StringAttr, SymbolRefAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.errors import VerifyError
-from halfulp.interp.ir.locations import FileLineCol, Location, UnknownLoc
+from halfulp.interp.ir.locations import FileLineCol, Location, Place, UnknownLoc, location_at
 from halfulp.interp.ir.source import Source
 
 
@@ -46,7 +46,7 @@ class BlockArgument(SSAValue):
     __slots__ = ("_location", "block", "index", "token")
 
     def __init__(
-        self, type: Type, block: Block, index: int, name: str | None = None, location: Location | None = None
+        self, type: Type, block: Block, index: int, name: str | None = None, location: Place | None = None
     ) -> None:
         self.type = type
         self.name = name
@@ -59,7 +59,8 @@ class BlockArgument(SSAValue):
     def location(self) -> Location:
         """The location in ``loc(…)``, or else the place where the parser read the name."""
         if self._location is not None:
-            return self._location
+            self._location = found = location_at(self._location)
+            return found
         owner = None if self.block.parent is None else self.block.parent.parent
         source = None if owner is None else owner.source
         return UnknownLoc() if source is None or self.token < 0 else source.at_token(self.token)
@@ -118,13 +119,15 @@ class Operation:
         attributes: dict[str, Attribute] | None = None,
         regions: Sequence[Region] = (),
         successors: Sequence[Successor] = (),
-        location: Location | None = None,
+        location: Place | None = None,
     ) -> None:
         self.name = name
         self.definition = definition
         self.operands: list[SSAValue] = [] if operands is None else operands
-        self.results: tuple[OpResult, ...] = tuple(
-            [OpResult(type, self, index) for index, type in enumerate(result_types)]
+        self.results: tuple[OpResult, ...] = (
+            (OpResult(result_types[0], self, 0),)
+            if len(result_types) == 1
+            else tuple([OpResult(type, self, index) for index, type in enumerate(result_types)])
         )
         self.properties: dict[str, Attribute] = {} if properties is None else properties
         self.raw_properties: Attribute | None = None
@@ -146,17 +149,22 @@ class Operation:
     @property
     def location(self) -> Location:
         """The location in ``loc(…)``, or else the position."""
-        return self._location or self.position or UnknownLoc()
+        if self._location is not None:
+            self._location = found = location_at(self._location)
+            return found
+        return self.position or UnknownLoc()
 
     @location.setter
     def location(self, location: Location) -> None:
         self._location = location
 
     @property
-    def place(self) -> tuple[str, int, int] | Location:
+    def place(self) -> Place:
         """The location; where it is the position, as a tuple of file, line and column, which is faster to make."""
-        if self._location is not None or self.source is None:
-            return self.location
+        if self._location is not None:
+            return self._location
+        if self.source is None:
+            return UnknownLoc()
         return self.source.place_of_token(self.token)
 
     @property
@@ -211,7 +219,7 @@ class Block:
         self.label = label
         self.parent: Region | None = None
 
-    def add_argument(self, type: Type, name: str | None = None, location: Location | None = None) -> BlockArgument:
+    def add_argument(self, type: Type, name: str | None = None, location: Place | None = None) -> BlockArgument:
         """Append an argument."""
         argument = BlockArgument(type, self, len(self.arguments), name, location)
         self.arguments.append(argument)

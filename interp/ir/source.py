@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from halfulp.interp.ir.locations import FileLineCol
+from halfulp.interp.ir.locations import FileLineCol, Position
 
 
 class Source:
@@ -50,7 +50,7 @@ class Source:
     def _ascii(self) -> bool:
         return self.text.isascii()
 
-    def _place(self, offset: int) -> tuple[str, int, int]:
+    def _place(self, offset: int) -> Position:
         line = bisect_right(self._line_starts, offset)
         start = self._line_starts[line - 1]
         column = offset - start if self._ascii else len(self.text[start:offset].encode("utf-8", "replace"))
@@ -70,7 +70,7 @@ class Source:
         """Return the line and column of a token; the end of the text for a token past the last."""
         return FileLineCol(*self.place_of_token(token))
 
-    def place_of_token(self, token: int) -> tuple[str, int, int]:
+    def place_of_token(self, token: int) -> Position:
         """Return the file, line and column of a token, as `at_token` gives them."""
         offsets = self.token_offsets
         return self._place(offsets[token] if token < len(offsets) else len(self.text))

@@ -26,6 +26,7 @@ from halfulp.interp.ir.types import FunctionType, Type
 from halfulp.interp.text.assembly import compile_parser
 from halfulp.interp.text.op_parser import Argument, Forward, OpParser, ParseOp
 from halfulp.interp.text.resource_parser import read_resources
+from halfulp.interp.text.usual_shape import with_usual_shape
 
 # How much larger than the whole file an alias may be when the aliases in it are expanded.
 MAX_ALIAS_SIZE = 1 << 16
@@ -71,34 +72,26 @@ class Parser(OpParser):
         """Read operations up to a ``}``, a block label, the definition of an alias or the end of the file."""
         tokens = self.tokens
         custom = self.custom
+        values = self.values
         append = block.operations.append
         while True:
             start = self.pos
             token = tokens[start]
             first = token[:1]
-            if first == "%" and token != "%":
-                self._bound_operation(block, start, token)
+            # Most operations bind one result.
+            bound = first == "%" and tokens[start + 1] == "=" and token != "%"
+            if bound:
+                at = start + 2
+            elif first == "%" and token != "%":
+                self._bound_operation(block)
                 continue
-            if first in _ENDS or token == "{-#":
+            elif first in _ENDS or token == "{-#":
                 return
-            parse = custom.get(token)
-            if parse is not None:
-                self.pos = start + 1
-                operation = parse(self, start)
-                if tokens[self.pos] == "loc":
-                    self.trailing_location(operation)
-                operation.parent = block
-                append(operation)
-                continue
-            append(self.operation(block))
-
-    def _bound_operation(self, block: Block, start: int, name: str) -> None:
-        tokens = self.tokens
-        if tokens[start + 1] == "=":
-            at = start + 2
-            parse = self.custom.get(tokens[at])
-            self.pos = at
+            else:
+                at = start
+            parse = custom.get(tokens[at])
             if parse is None:
+                self.pos = at
                 operation = self._uncached(at)
             else:
                 self.pos = at + 1
@@ -106,21 +99,25 @@ class Parser(OpParser):
             if tokens[self.pos] == "loc":
                 self.trailing_location(operation)
             operation.parent = block
-            block.operations.append(operation)
-            results = operation.results
-            if len(results) == 1:
-                if self.forward or name in self.values:
-                    self.define(name, results[0], start)
-                else:
-                    self.values[name] = results[0]
-                results[0].name = name[1:]
-                return
-            self._bind(operation, [(name, 1, start)])
-            return
+            append(operation)
+            if not bound:
+                continue
+            if len(operation.results) != 1:
+                self._bind(operation, [(token, 1, start)])
+                continue
+            result = operation.results[0]
+            if self.forward or token in values:
+                self.define(token, result, start)
+            else:
+                values[token] = result
+            result.name = token[1:]
+
+    def _bound_operation(self, block: Block) -> None:
+        """Read an operation that binds several names, or one name to several results."""
         bindings = self._result_names()
         self.expect("=", "expected '=' after SSA name")
         operation = self._uncached(self.pos)
-        if tokens[self.pos] == "loc":
+        if self.tokens[self.pos] == "loc":
             self.trailing_location(operation)
         operation.parent = block
         block.operations.append(operation)
@@ -183,7 +180,7 @@ class Parser(OpParser):
             self.error(f"custom op '{name}' has no custom assembly form", at)
         # An abbreviated name stands for another op in a region of another dialect.
         if "." in token:
-            self.custom[token] = parse
+            self.custom[token] = parse = with_usual_shape(self, definition, parse)
         self.pos = at + 1
         return parse(self, at)
 
