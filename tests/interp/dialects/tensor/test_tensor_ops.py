@@ -257,3 +257,14 @@ def test_an_empty_part_in_a_parallel_loop() -> None:
     given = np.arange(4, dtype=np.int8)
     (found,) = hu.run(text, given, np.zeros(0, np.int8), 0)
     assert found.numpy().tolist() == given.tolist()
+
+
+def test_no_elements_in_dimensions_too_large_for_any_array() -> None:
+    text = """
+    func.func @f(%t: tensor<?xi8>, %n: index, %m: index) -> tensor<?x?xi8> {
+      %0 = tensor.expand_shape %t [[0, 1]] output_shape [%n, %m] : tensor<?xi8> into tensor<?x?xi8>
+      return %0 : tensor<?x?xi8>
+    }"""
+    assert hu.run(text, np.zeros(0, np.int8), 0, 3)[0].shape == (0, 3)
+    with pytest.raises(hu.LimitExceeded, match="too large for any array"):
+        hu.run(text, np.zeros(0, np.int8), 0, (1 << 63) - 1)
