@@ -149,7 +149,8 @@ def test_a_value_with_another_shape() -> None:
     "body",
     [
         "%p = ub.poison : !shape.size\n%r = shape.size_to_index %p : !shape.size",
-        "%p = ub.poison : !shape.shape\n%r = shape.rank %p : !shape.shape -> index",
+        "%p = ub.poison : !shape.shape\n%s = shape.num_elements %p : !shape.shape -> !shape.size\n"
+        "%r = shape.size_to_index %s : !shape.size",
         "%p = ub.poison : !shape.witness\n%r = shape.assuming %p -> index { shape.assuming_yield %i : index }",
     ],
 )
