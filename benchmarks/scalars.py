@@ -11,7 +11,7 @@ import numpy as np
 
 import halfulp as hu
 from benchmarks import mlir, xdsl_peer
-from benchmarks.backends import BACKENDS, NUMBA, NUMPY, backend, named
+from benchmarks.backends import NUMBA, NUMPY, backend, named
 from benchmarks.programs import (
     CHAIN,
     FLOAT_LINE,
@@ -36,23 +36,32 @@ LOOP_ARGUMENTS = {"i32": (3, 5), "f32": (0.7, 0.05), "f64": (0.7, 0.05)}
 LINE_ARGUMENTS = {"i32": (3, 5), "f32": (0.7, 1.1), "f64": (0.7, 1.1)}
 
 
+_GCD = "greatest common divisors, a batch of scalars"
+
+
 def rows() -> Iterator[Row]:
     for type_ in TYPES:
         yield Row("scalar code", f"{type_} ops in a loop", partial(looping, type_), xdsl_peer.NAME, SPEED)
-        for by, target in ((NUMPY, Target()), (NUMBA, Target(most=3))):
-            name, measure = f"{type_} ops in a loop", partial(beside_runner, by, type_)
-            yield Row(named("scalar code", by), name, measure, mlir.NATIVE, target)
+        yield Row("scalar code", f"{type_} ops in a loop", partial(beside_runner, NUMPY, type_), mlir.NATIVE)
         yield Row("scalar code", f"{type_} ops in a line", partial(in_line, type_), xdsl_peer.NAME, SPEED)
     yield Row("scalar code", "i32 ops in a line, first run", first_run)
     for type_, ops in (("f32", CHAIN), ("i32", INTEGER_CHAIN)):
         measure = partial(batched, type_, ops)
         name = f"ten-op chain of {type_}, a batch of scalars"
         yield Row("scalar code", name, measure, "the same on tensors", Target(speed=1 / 1.5))
-    for by in BACKENDS:
-        yield Row(named("scalar code", by), "greatest common divisors, a batch of scalars", partial(gcd, by), "NumPy")
+    yield Row("scalar code", _GCD, partial(gcd, NUMPY), "NumPy")
+    yield from compiled_rows()
+
+
+def compiled_rows() -> Iterator[Row]:
+    group = named("scalar code", NUMBA)
+    for type_ in TYPES:
+        measure = partial(beside_runner, NUMBA, type_)
+        yield Row(group, f"{type_} ops in a loop", measure, mlir.NATIVE, Target(most=3))
+    yield Row(group, _GCD, partial(gcd, NUMBA), "NumPy")
     for type_, most in (("f32", 30), ("f8E4M3FN", 60)):
         name, measure = f"matmul 128x128 of {type_}, loops on memrefs", partial(matmul_loops, type_)
-        yield Row(named("scalar code", NUMBA), name, measure, "NumPy", Target(most=most), unit="ms")
+        yield Row(group, name, measure, "NumPy", Target(most=most), unit="ms")
 
 
 def looping(type_: str, sizes: Sizes) -> Measured:

@@ -40,18 +40,21 @@ CHANNELS = 256
 
 
 def rows() -> Iterator[Row]:
-    for by, chains in CHAINS.items():
-        group = named("programs", by)
-        for type_, target in chains.items():
-            yield Row(group, f"ten-op chain, {type_}", partial(beside_numpy, by, type_), peer_of(type_), target)
-        for peer, types in RUNNERS.items():
-            for type_ in types:
-                measure = partial(beside_runner, by, peer, type_)
-                known = BESIDE_RUNNER.get((by, peer, type_), Target())
-                yield Row(group, f"ten-op chain, {type_}", measure, peer, known)
+    yield from chains(NUMPY)
     for axis, where in enumerate(("first", "last")):
         name = f"quant.qcast and quant.dcast, f32 and i8, channels {where}"
         yield Row("programs", name, partial(quantization, axis), "NumPy", Target(speed=1 / 3))
+    yield from chains(NUMBA)
+
+
+def chains(by: str) -> Iterator[Row]:
+    group = named("programs", by)
+    for type_, target in CHAINS[by].items():
+        yield Row(group, f"ten-op chain, {type_}", partial(beside_numpy, by, type_), peer_of(type_), target)
+    for peer, types in RUNNERS.items():
+        for type_ in types:
+            known = BESIDE_RUNNER.get((by, peer, type_), Target())
+            yield Row(group, f"ten-op chain, {type_}", partial(beside_runner, by, peer, type_), peer, known)
 
 
 def beside_numpy(by: str, type_: str, sizes: Sizes) -> Measured:
