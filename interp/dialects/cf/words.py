@@ -29,13 +29,8 @@ def switch(op: Operation, low: FunctionLowering) -> None:
     """Lower cf.switch: its cases one after the other, and then the default."""
     flag, values = low.word(op.operands[0]), op.properties.get("case_values")
     codes = codes_to_ints(values.array(), flag.width) if isinstance(values, DenseElementsAttr) else []
-    rest = enumerate(codes, 1)
-
-    def next_case() -> None:
-        found = next(rest, None)
-        if found is None:
-            _to(op, low, 0)
-        else:
-            low.ways(flag.equals(found[1]), partial(_to, op, low, found[0]), next_case)
-
-    next_case()
+    for index, code in enumerate(codes, 1):
+        following = low.emit.label()
+        low.ways(flag.equals(code), partial(_to, op, low, index), partial(low.emit.jump, following))
+        low.emit.begin(following)
+    _to(op, low, 0)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.compiled import llvm
@@ -44,20 +45,24 @@ class LaneCode:
         self._widths = [natural(width_of(type_)) for type_ in result_types(op)]
         lowering = ProgramLowering(program)
         text = _assembly(lowering, op, splats, self._widths)
+        if lowering.writes:
+            raise NotCompiled("memory, of which each lane has its own")
         self._code = llvm.compile_assembly(text, "lanes")
         self._entry = _ENTRY(self._code.address)
         self._tables = lowering.tables.arrays
         self._functions = lowering.functions
+        self._depth = min(self._settings.max_depth, lowering.deepest)
 
     def run(self, arguments: Sequence[Codes], lanes: int) -> tuple[list[Codes], Mask]:
         """Return the codes of the results, and the mask of the lanes that stopped."""
         context = Context(Run(self._settings), self._functions)
         general = GENERAL_TYPE(context.call)
-        state = state_of(self._settings.max_steps, self._settings.max_depth, general, self._tables)
+        state = state_of(self._settings.max_steps, self._depth, general, self._tables)
         made = [np.zeros(lanes, f"u{width // 8}") for width in self._widths]
         stopped = np.zeros(lanes, np.uint8)
         passed, found = (np.array([each.ctypes.data for each in some], np.uint64) for some in (arguments, made))
         self._entry(state.ctypes.data, passed.ctypes.data, found.ctypes.data, lanes, stopped.ctypes.data)
+        context.ended()
         return list(made), stopped.view(np.bool_)
 
 
@@ -114,7 +119,10 @@ class LaneHot:
         settings = program.settings
         self._outputs = result_types(op)
         types = [*argument_types(op), *self._outputs]
-        plain = not (settings.listeners or settings.externals or settings.track_open) and settings.index_width == 64
+        plain = (
+            not (settings.listeners or settings.externals or settings.casts or settings.track_open)
+            and settings.index_width == 64
+        )
         scalars = all(isinstance(type_, ty.IntegerType | ty.FloatType | ty.IndexType) for type_ in types)
         self._promising = plain and scalars and bool(self._outputs) and is_covered(program, op)
 
@@ -135,7 +143,7 @@ class LaneHot:
             code = self._codes.get(splats)
             if code is None:
                 code = self._codes[splats] = LaneCode(self._program, self._op, splats)
-        except NotCompiled:
+        except (NotCompiled, HalfulpError):
             self._promising = False
             return None
         found, stopped = code.run([each for each in codes if each is not None], lanes)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.values.buffers import Allocation, Buffer
@@ -32,6 +31,18 @@ def is_plain(buffer: Buffer) -> bool:
     return usual and shaped and memory.bits.flags.c_contiguous
 
 
+def parts_of_buffer(buffer: Buffer, addresses: tuple[int, int]) -> list[int]:
+    """Return a buffer as words; ``addresses``: those of its memory."""
+    numbers = (buffer.offset, *buffer.shape, *buffer.strides)
+    return [*addresses, *(number & ((1 << 64) - 1) for number in numbers)]
+
+
+def masks_of(slots: Sequence[Any]) -> list[Any]:
+    """Return the masks of the memory of buffers among slots."""
+    memories = [slot.allocation for slot in slots if isinstance(slot, Buffer)]
+    return [mask for memory in memories for mask in (memory.poison, memory.open)]
+
+
 class Context:
     """One run of compiled code: its memory by address, and the functions of Python that it calls by number."""
 
@@ -40,6 +51,7 @@ class Context:
         self.functions = functions
         self.allocations: dict[int, Allocation] = {}
         self._freed: list[Allocation] = []
+        self.interrupted: BaseException | None = None
         self._left = MOST_BYTES
 
     def addresses(self, memory: Allocation) -> tuple[int, int]:
@@ -72,9 +84,7 @@ class Context:
                 found.append(slot)
             elif isinstance(slot, Buffer) and is_plain(slot):
                 known = slot.allocation.bits.ctypes.data in self.allocations
-                addresses = (self.addresses if known else self.made)(slot.allocation)
-                numbers = (slot.offset, *slot.shape, *slot.strides)
-                found += [*addresses, *(number & ((1 << 64) - 1) for number in numbers)]
+                found += parts_of_buffer(slot, (self.addresses if known else self.made)(slot.allocation))
             else:
                 return None
         return tuple(found)
@@ -96,12 +106,24 @@ class Context:
         """Tell whether no memory was written after it was freed."""
         return all(memory.poison is not None and bool(np.all(memory.poison)) for memory in self._freed)
 
+    def ended(self) -> None:
+        """Raise what interrupted the run, if anything."""
+        if self.interrupted is not None:
+            raise self.interrupted
+
     def call(self, number: int, words: Any) -> int:
-        """Call a function with the words of an array, and write its results there. Returns 0, or 1 to stop the run."""
+        """Call a function with the words of an array, and write its results there. Returns 0, or 1 to stop the run.
+
+        No error may leave: there is no Python above that could take it. `ended` raises an interrupt.
+        """
         function, count = self.functions[number], words[0]
         try:
             found = function(self, *[words[1 + place] for place in range(count)])
-        except (HalfulpError, MemoryError):
+        except Exception:
+            # The executor says what is wrong.
+            return 1
+        except BaseException as error:
+            self.interrupted = error
             return 1
         if found.__class__ is int:
             words[0] = found

@@ -8,7 +8,7 @@ from typing import Any
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
-from halfulp.interp.ir.errors import LimitExceeded
+from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.places import NotCompiled
@@ -33,7 +33,7 @@ class Hot:
         self._stopped = 0
         self._code: dict[bool, CompiledFunction] = {}
         settings = store.settings
-        plain = not settings.listeners and not settings.externals and settings.index_width == 64
+        plain = not (settings.listeners or settings.externals or settings.casts) and settings.index_width == 64
         self._promising = plain and is_promising(store, op)
 
     def execute(self, run: Run, frame: Frame) -> None:
@@ -77,7 +77,8 @@ class Hot:
             code = self._code.get(clean)
             if code is None:
                 code = self._code[clean] = CompiledFunction(self._store, self._op, clean)
-        except NotCompiled:
+        except (NotCompiled, HalfulpError):
+            # An op that cannot be run at all may never be reached.
             self._promising = False
             return False
         results = code.call(run, arguments)

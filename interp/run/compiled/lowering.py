@@ -7,12 +7,14 @@ takes the address of the state and its arguments, taken apart to words. It retur
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from graphlib import CycleError, TopologicalSorter
+from operator import is_
 from typing import Any
 
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.run.compiled.context import Context, HostFunction
+from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of
 from halfulp.interp.run.compiled.emitter import DONE, Emitter, Tables
 from halfulp.interp.run.compiled.llvm import ir
 from halfulp.interp.run.compiled.places import NotCompiled, Place, rank_of
@@ -29,6 +31,12 @@ STEPS, GENERAL, DEPTH, FIRST_TABLE = range(4)
 
 _MOST = 64
 """The operands that the general way of an op may have."""
+DEEPEST = 2_000
+"""The nested calls of compiled code: each takes some of the C stack."""
+_STACK = 1 << 20
+"""The bytes of the C stack that recursion may take."""
+_FRAME = 512
+"""The bytes of the C stack that a call takes beside its values."""
 _DEEPEST = 50
 """The regions that may lie in each other: they are lowered by recursion."""
 
@@ -51,6 +59,7 @@ class ProgramLowering:
         self.writes = False
         self._functions: dict[Operation, Any] = {}
         self._waiting: list[Operation] = []
+        self.calls: dict[Operation, set[Operation]] = {}
         self._numbers: dict[int, int] = {}
         self._ways: dict[int, Any] = {}
         self._kept: list[Any] = []  # so that no number is given twice
@@ -117,6 +126,17 @@ class ProgramLowering:
             each = self._waiting.pop()
             FunctionLowering(self, each, self._functions[each]).lower()
         return target
+
+    @property
+    def deepest(self) -> int:
+        """The nested calls for which the stack is large enough, with any stack that threads usually have."""
+        try:
+            TopologicalSorter(self.calls).prepare()
+        except CycleError:
+            # At worst LLVM puts all functions into one, and keeps every value on the stack.
+            values = sum(len(block.instructions) for function in self.module.functions for block in function.blocks)
+            return min(DEEPEST, _STACK // (_FRAME + 8 * values))
+        return DEEPEST
 
     def lower(self, op: Operation, clean: bool) -> str:
         """Return the assembly with an entry ``i32 entry(state, arguments, results)`` for a function; arguments and
@@ -400,7 +420,11 @@ class FunctionLowering:
             for type_, count in zip(inputs, counts, strict=True):
                 slots.append(context.slot(type_, rest[:count]))
                 del rest[:count]
-            return context.words(function(context.run, tuple(slots)))
+            before = masks_of(slots)
+            found = function(context.run, tuple(slots))
+            # Code knows where the masks of memory were; the op may have made other ones.
+            same = all(map(is_, masks_of(slots), before))
+            return context.words(found) if same else None
 
         self.program.writes = True
         held = [part for value in values for part in parts_of(self._values[value])]
@@ -460,6 +484,7 @@ class FunctionLowering:
         """Lower a call of a function of the program, with a body."""
         emit = self.emit
         called = self.program.function(target)
+        self.program.calls.setdefault(self.op, set()).add(target)
         left = emit.builder.sub(emit.shared(DEPTH), emit.constant(1, 64))
         emit.stop_if(emit.relation("s<", left, emit.constant(0, 64)))
         emit.share(DEPTH, left)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled import llvm
-from halfulp.interp.run.compiled.context import Context, is_plain
+from halfulp.interp.run.compiled.context import Context, is_plain, parts_of_buffer
 from halfulp.interp.run.compiled.emitter import DONE
 from halfulp.interp.run.compiled.lowering import (
     DEPTH,
@@ -29,8 +29,8 @@ from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
 
-DEEPEST = 2_000
-"""The nested calls of compiled code: each takes some of the C stack."""
+MOST_STEPS = 1 << 62
+"""The steps that code can count."""
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 GENERAL_TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_uint64))
 
@@ -50,6 +50,7 @@ class CompiledFunction:
         self._entry = _ENTRY(self._code.address)
         self._tables = lowering.tables.arrays
         self._functions = lowering.functions
+        self._deepest = lowering.deepest
         self._writes = lowering.writes
         self._inputs = argument_types(op)
         self._outputs = result_types(op)
@@ -66,14 +67,16 @@ class CompiledFunction:
             return None
         before = [Copy(memory) for memory in memories] if self._writes else []
         general = GENERAL_TYPE(context.call)
-        state = state_of(run.steps, self.settings.max_depth, general, self._tables)
+        state = state_of(run.steps, min(self.settings.max_depth, self._deepest), general, self._tables)
+        given = int(state[STEPS])
         passed, found = np.array(words, np.uint64), np.zeros(max(self._count, 1), np.uint64)
         status = self._entry(state.ctypes.data, passed.ctypes.data, found.ctypes.data)
+        context.ended()
         if status != DONE or not context.untouched():
             for copy in before:
                 copy.put_back()
             return None
-        run.steps = int(state[STEPS])
+        run.steps -= given - int(state[STEPS])
         return tuple(self._results(context, found.tolist()))
 
     def _words(self, context: Context, arguments: Sequence[Any]) -> list[int] | None:
@@ -87,7 +90,7 @@ class CompiledFunction:
             elif (
                 isinstance(slot, Buffer) and is_plain(slot) and not (self.clean and slot.allocation.poison is not None)
             ):
-                words += context.words((slot,)) or ()
+                words += parts_of_buffer(slot, context.addresses(slot.allocation))
             else:
                 return None
         return words
@@ -104,7 +107,7 @@ class CompiledFunction:
 def state_of(steps: int, depth: int, general: Any, tables: Sequence[Any]) -> npt.NDArray[np.uint64]:
     """Return the state of a run: see `lowering`. ``general``: the way back into Python."""
     state = np.zeros(FIRST_TABLE + len(tables), np.uint64)
-    state[STEPS], state[DEPTH] = steps, min(depth, DEEPEST)
+    state[STEPS], state[DEPTH] = min(steps, MOST_STEPS), depth
     state[GENERAL] = ctypes.cast(general, ctypes.c_void_p).value or 0
     state[FIRST_TABLE:] = [table.ctypes.data for table in tables]
     return state

@@ -1,0 +1,145 @@
+"""What programs may do to compiled code: masks that appear late, deep recursion, many cases, interrupts, large memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halfulp as hu
+from halfulp.fp_formats.paths import compiled
+from halfulp.interp.run.compiled.context import Context
+from halfulp.interp.run.compiled.lowering import ProgramLowering
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.program import CompiledModule
+from halfulp.interp.run.settings import Settings
+
+pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _compile_at_once() -> Iterator[None]:
+    before = compiled.backend()
+    compiled.use("numba")
+    yield
+    compiled.use(before)
+
+
+def test_poison_that_an_op_of_the_executor_brings_into_clean_memory() -> None:
+    text = """func.func @f(%m: memref<4xi32>, %k: index) -> i32 {
+      %fresh = memref.alloc() : memref<4xi32>
+      cf.br ^next
+    ^next:
+      memref.copy %fresh, %m : memref<4xi32> to memref<4xi32>
+      %x = memref.load %m[%k] : memref<4xi32>
+      return %x : i32
+    }"""
+    (found,) = hu.run(text, np.arange(4, dtype=np.int32), 1)
+    assert found.poisoned.item()
+
+
+def test_a_switch_of_many_cases() -> None:
+    cases = ",\n".join(f"{number}: ^found(%k : i32)" for number in range(2000))
+    text = f"""func.func @f(%k: i32) -> i32 {{
+      cf.switch %k : i32, [default: ^other, {cases}]
+    ^found(%a: i32):
+      return %a : i32
+    ^other:
+      %c = arith.constant -7 : i32
+      return %c : i32
+    }}"""
+    assert [int(hu.run(text, number)[0].bits) for number in (0, 1999)] == [0, 1999]
+    assert hu.run(text, 2000)[0].numpy() == -7
+
+
+def test_more_steps_than_a_word_can_count() -> None:
+    text = "func.func @f(%k: i32) -> i32 {\n cf.br ^b\n^b:\n return %k : i32 }"
+    assert hu.run(text, 5, max_steps=10**30)[0].numpy() == 5
+    assert hu.run(text, np.arange(5, dtype=np.int32), max_steps=10**30, batch=True)[0].numpy().tolist() == [
+        *range(5)
+    ]
+
+
+def test_arguments_larger_than_the_memory_that_code_may_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halfulp.interp.run.compiled.context.MOST_BYTES", 8)
+    text = """func.func @f(%m: memref<4xi32>, %k: index) -> i32 {
+      cf.br ^next
+    ^next:
+      %x = memref.load %m[%k] : memref<4xi32>
+      return %x : i32
+    }"""
+    assert hu.run(text, np.arange(4, dtype=np.int32), 3)[0].numpy() == 3
+
+
+def test_recursion_with_many_values_does_not_overflow_the_stack() -> None:
+    count = 300
+    before = [f"%w{n} = arith.xori %n, %k{n} : i64\n%v{n} = arith.muli %w{n}, %w{n} : i64" for n in range(count)]
+    after = [f"%y{n} = arith.xori %x{n}, %v{n} : i64\n%x{n + 1} = arith.muli %y{n}, %v{n} : i64" for n in range(count)]
+    text = f"""func.func @f(%n: i64) -> i64 {{
+      %zero = arith.constant 0 : i64
+      %one = arith.constant 1 : i64
+      {" ".join(f"%k{n} = arith.constant {7919 * n + 3} : i64" for n in range(count))}
+      {" ".join(before)}
+      %end = arith.cmpi eq, %n, %zero : i64
+      %r = scf.if %end -> i64 {{ scf.yield %one : i64 }} else {{
+        %less = arith.subi %n, %one : i64
+        %x0 = func.call @f(%less) : (i64) -> i64
+        {" ".join(after)}
+        scf.yield %x{count} : i64
+      }}
+      return %r : i64
+    }}"""
+    program = CompiledModule(hu.parse(text), Settings())
+    lowering = ProgramLowering(program)
+    lowering.lower(next(op for op in program.module.walk() if op.name == "func.func"), clean=True)
+    # The values that live across the call take 8 bytes each on a stack that may have 8 MB.
+    assert 1 <= lowering.deepest * 8 * count < 4 << 20
+
+
+_FREED = """func.func @f(%k: i32) -> i32 {
+  %c0 = arith.constant 0 : index
+  %m = memref.alloc() : memref<4xi32>
+  memref.dealloc %m : memref<4xi32>
+  memref.store %k, %m[%c0] : memref<4xi32>
+  return %k : i32
+}"""
+_COUNTER = """memref.global "private" @counter : memref<1xi32> = dense<[4]>
+func.func @f(%k: i32) -> i32 {
+  %c0 = arith.constant 0 : index
+  %m = memref.get_global @counter : memref<1xi32>
+  %old = memref.load %m[%c0] : memref<1xi32>
+  %new = arith.addi %old, %k : i32
+  memref.store %new, %m[%c0] : memref<1xi32>
+  return %new : i32
+}"""
+
+
+def test_lanes_notice_memory_that_was_freed() -> None:
+    with pytest.raises(hu.UndefinedBehavior, match="was freed"):
+        hu.run(_FREED, np.arange(5, dtype=np.int32), batch=True)
+
+
+def test_each_lane_has_globals_of_its_own() -> None:
+    (found,) = hu.run(_COUNTER, np.arange(5, dtype=np.int32), batch=True)
+    assert found.numpy().tolist() == [4, 5, 6, 7, 8]
+
+
+def _interrupt(*_: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def _fail(*_: Any) -> Any:
+    raise ValueError
+
+
+@pytest.mark.parametrize(("function", "raised"), [(_interrupt, KeyboardInterrupt), (_fail, None)])
+def test_no_error_leaves_a_call_from_code(function: Callable[..., Any], raised: type[BaseException] | None) -> None:
+    context = Context(Run(Settings()), [function])
+    assert context.call(0, np.zeros(4, np.uint64)) == 1
+    if raised is None:
+        context.ended()
+    else:
+        with pytest.raises(raised):
+            context.ended()
