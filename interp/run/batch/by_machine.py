@@ -116,7 +116,9 @@ class LaneHot:
         types = [*argument_types(op), *self._outputs]
         plain = not (settings.listeners or settings.externals or settings.track_open) and settings.index_width == 64
         scalars = all(isinstance(type_, ty.IntegerType | ty.FloatType | ty.IndexType) for type_ in types)
-        self._promising = plain and scalars and bool(self._outputs) and is_covered(program, op)
+        # Lanes with memory of different shapes are refused by the executor.
+        covered = plain and scalars and is_covered(program, op, (ty.MemRefType,))
+        self._promising = covered and bool(self._outputs)
 
     def run(self, arguments: Sequence[Any], lanes: int) -> tuple[tuple[Value, ...], npt.NDArray[np.bool_]] | None:
         """Return the results of all lanes, and the mask of the lanes that stopped: theirs mean nothing. None where

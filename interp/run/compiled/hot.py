@@ -101,15 +101,17 @@ def is_promising(store: CodeStore, op: Operation) -> bool:
     )
 
 
-def is_covered(store: CodeStore, op: Operation) -> bool:
-    """Tell whether code seems to cover all ops of a function and of those that it calls."""
+def is_covered(store: CodeStore, op: Operation, others: tuple[type[ty.Type], ...] = ()) -> bool:
+    """Tell whether code seems to cover all ops of a function and of those that it calls. ``others``: types of values
+    that it must not have.
+    """
     found, waiting = {op}, [op]
     while waiting:
         function = waiting.pop()
         if not function.regions or not function.regions[0].blocks:
             return False
         for each in function.walk():
-            if each is not function and not _covered(each):
+            if each is not function and not _covered(each, others):
                 return False
             for target in _called(store, each):
                 if target is None:
@@ -120,9 +122,9 @@ def is_covered(store: CodeStore, op: Operation) -> bool:
     return True
 
 
-def _covered(op: Operation) -> bool:
+def _covered(op: Operation, others: tuple[type[ty.Type], ...] = ()) -> bool:
     evaluator = evaluator_of(op)
-    if any(isinstance(value.type, ty.TensorType | ty.VectorType) for value in (*op.operands, *op.results)):
+    if any(isinstance(value.type, (ty.TensorType, ty.VectorType, *others)) for value in (*op.operands, *op.results)):
         return False
     by_executor = isinstance(evaluator, Pure) and evaluator.raw
     return by_executor or isinstance(evaluator, Constant | Elementwise) or getattr(evaluator, "words", None) is not None
