@@ -45,8 +45,6 @@ class LaneCode:
         self._widths = [natural(width_of(type_)) for type_ in result_types(op)]
         lowering = ProgramLowering(program)
         text = _assembly(lowering, op, splats, self._widths)
-        if lowering.writes:
-            raise NotCompiled("memory, of which each lane has its own")
         self._code = llvm.compile_assembly(text, "lanes")
         self._entry = _ENTRY(self._code.address)
         self._tables = lowering.tables.arrays
@@ -119,12 +117,11 @@ class LaneHot:
         settings = program.settings
         self._outputs = result_types(op)
         types = [*argument_types(op), *self._outputs]
-        plain = (
-            not (settings.listeners or settings.externals or settings.casts or settings.track_open)
-            and settings.index_width == 64
-        )
+        plain = not (settings.listeners or settings.externals or settings.track_open) and settings.index_width == 64
         scalars = all(isinstance(type_, ty.IntegerType | ty.FloatType | ty.IndexType) for type_ in types)
-        self._promising = plain and scalars and bool(self._outputs) and is_covered(program, op)
+        # Lanes with memory of different shapes are refused by the executor.
+        covered = plain and scalars and is_covered(program, op, (ty.MemRefType,))
+        self._promising = covered and bool(self._outputs)
 
     def run(self, arguments: Sequence[Any], lanes: int) -> tuple[tuple[Value, ...], npt.NDArray[np.bool_]] | None:
         """Return the results of all lanes, and the mask of the lanes that stopped: theirs mean nothing. None where

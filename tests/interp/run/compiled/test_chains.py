@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import float_samples
 import numpy as np
@@ -15,6 +16,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
+from halfulp.interp.run.compiled.chain_code import ChainCode
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
 
@@ -90,7 +92,7 @@ def check(text: str, *arguments: Value) -> tuple[Value, ...] | tuple[type, str]:
         except hu.HalfulpError as error:
             found.append((type(error), str(error)))  # type: ignore[arg-type]
     assert found[0] == found[1]
-    return found[0][0]  # type: ignore[return-value]
+    return found[0][0]
 
 
 def program(lines: list[str], types: tuple[str, ...], result: tuple[str, str]) -> str:
@@ -188,11 +190,20 @@ def test_values_in_any_layout() -> None:
 
 def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled.use("auto")
-    made: list[object] = []
-    monkeypatch.setattr(chains, "ChainCode", lambda *given: made.append(given) or pytest.fail("too early"))
+    made: list[tuple[object, ...]] = []
+
+    def noted(*given: Any) -> ChainCode:
+        made.append(given)
+        return ChainCode(*given)
+
+    monkeypatch.setattr(chains, "ChainCode", noted)
     type_ = f"tensor<{COUNT}xf32>"
     text = program(
         [f"%0 = arith.mulf %x0, %x0 : {type_}", f"%1 = arith.addf %0, %x0 : {type_}"], ("f32",), ("%1", "f32")
     )
-    hu.run(hu.parse(text), samples("f32", 1, True))
+    module, value = hu.parse(text), samples("f32", 1, True)
+    first = hu.run(module, value)
     assert not made
+    monkeypatch.setattr(chains, "PAYS", 2 * COUNT)
+    assert hu.run(module, value) == first
+    assert len(made) == 1

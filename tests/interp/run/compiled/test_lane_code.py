@@ -59,7 +59,9 @@ def outcomes(text: str, *arguments: Any, **options: Any) -> list[Any]:
         compiled.use(backend)
         try:
             values = hu.run(hu.parse(text), *arguments, batch=True, **options)
-            found.append((values, [[str(value.origin(k)) for k in np.flatnonzero(value.poisoned)] for value in values]))
+            found.append(
+                (values, [[str(value.origin(k)) for k in np.flatnonzero(value.poisoned).tolist()] for value in values])
+            )
         except hu.HalfulpError as error:
             found.append((type(error), str(error), np.asarray(error.lanes).tolist()))
     return found

@@ -57,9 +57,7 @@ def test_a_switch_of_many_cases() -> None:
 def test_more_steps_than_a_word_can_count() -> None:
     text = "func.func @f(%k: i32) -> i32 {\n cf.br ^b\n^b:\n return %k : i32 }"
     assert hu.run(text, 5, max_steps=10**30)[0].numpy() == 5
-    assert hu.run(text, np.arange(5, dtype=np.int32), max_steps=10**30, batch=True)[0].numpy().tolist() == [
-        *range(5)
-    ]
+    assert hu.run(text, np.arange(5, dtype=np.int32), max_steps=10**30, batch=True)[0].numpy().tolist() == [*range(5)]
 
 
 def test_arguments_larger_than_the_memory_that_code_may_make(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,3 +141,34 @@ def test_no_error_leaves_a_call_from_code(function: Callable[..., Any], raised: 
     else:
         with pytest.raises(raised):
             context.ended()
+
+
+def test_globals_that_a_called_function_wrote_before_it_stopped() -> None:
+    text = """memref.global "private" @g : memref<1xi32> = dense<[0]>
+    func.func @touch(%k: i32) -> i32 {
+      %c0 = arith.constant 0 : index
+      %m = memref.get_global @g : memref<1xi32>
+      %old = memref.load %m[%c0] : memref<1xi32>
+      %new = arith.addi %old, %k : i32
+      memref.store %new, %m[%c0] : memref<1xi32>
+      return %new : i32
+    }
+    func.func @loops(%n: index, %k: i32) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        scf.for %j = %c0 to %n step %c1 {
+          %t = func.call @touch(%k) : (i32) -> i32
+          %poison = arith.addi %t, %t overflow<nsw> : i32
+        }
+      }
+      return
+    }
+    func.func @f(%n: index, %k: i32, %a: tensor<2xi32>) -> i32 {
+      func.call @loops(%n, %k) : (index, i32) -> ()
+      %b = arith.addi %a, %a : tensor<2xi32>
+      %y = func.call @touch(%k) : (i32) -> i32
+      return %y : i32
+    }"""
+    (found,) = hu.run(text, 3, 1 << 28, np.zeros(2, np.int32), entry="f", on_ub="poison")
+    assert found.numpy() == np.int32(10 * (1 << 28) - (1 << 32))
