@@ -16,7 +16,7 @@ from halfulp.conformance.corpora.corpus import entries
 from halfulp.interp.declare.constraints import ANY
 from halfulp.interp.declare.declarations import Dialect, OpDefinition
 from halfulp.interp.declare.registry import Registry, default_registry
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.errors import HalfulpError, ParseError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text import parser
@@ -149,9 +149,7 @@ def test_each_token_of_a_later_op_may_be_another(line: str) -> None:
     assert accepted < 3 * len(tokens), accepted
 
 
-POINTERS = """%p = "t.make"() : () -> !llvm.ptr
-%c = "t.make"() : () -> i1
-"""
+POINTER = '%p = "t.make"() : () -> !llvm.ptr\n'
 
 
 @pytest.mark.parametrize(
@@ -161,9 +159,9 @@ POINTERS = """%p = "t.make"() : () -> !llvm.ptr
         "func.func @f(%i: index) {\n %0 = index.add %i, %i\n %1 = index.add %i, %i {k}\n return\n}",
         "func.func @f(%i: index) {\n %0 = index.add %i, %i\n %1 = index.add %i, %i loc(unknown)\n return\n}",
         # A type that begins like a known one.
-        f"{POINTERS}%0 = arith.select %c, %p, %p : !llvm.ptr\n%1 = arith.select %c, %p, %p : !llvm.ptr<3>",
-        f'{POINTERS}"t.a"(%p) : (!llvm.ptr) -> ()\n"t.a"(%p) : (!llvm.ptr) -> !llvm.ptr<3>',
-        f'{POINTERS}%0 = "t.a"(%p) : (!llvm.ptr) -> !llvm.ptr\n%1 = "t.a"(%p) : (!llvm.ptr) -> !llvm.ptr<3>',
+        f'{POINTER}"t.a"(%p) : (!llvm.ptr) -> ()\n"t.a"(%p) : (!llvm.ptr) -> !llvm.ptr<3>',
+        f'{POINTER}%0 = "t.a"(%p) : (!llvm.ptr) -> !llvm.ptr\n%1 = "t.a"(%p) : (!llvm.ptr) -> !llvm.ptr<3>',
+        '%0 = "t.a"() : () -> !llvm.ptr\n%1 = "t.a"() : () -> !llvm.ptr<3>',
         # Regions, attributes, successors and an attribute in angle brackets are not kept.
         '"t.r"() ({\n"t.x"() : () -> ()\n}) : () -> ()\n' * 2,
         '"t.r"() {k = 1 : i8} : () -> ()\n' * 2,
@@ -182,16 +180,29 @@ def test_what_differs_is_read_in_the_general_way(text: str) -> None:
     same_outcome(text)
 
 
-def test_the_order_of_operands_is_that_of_the_declaration() -> None:
-    dialect = Dialect("t")
-    operands = {"first": ANY, "second": ANY}
-    dialect.op("swap", "$second `,` $first attr-dict `:` type($second) `,` type($first)", operands=operands)
-    body = "  t.swap %a, %b : i32, f32\n" * 3
+def registry_with(mnemonic: str, assembly: str, *operands: str) -> Registry:
+    dialect = Dialect("k")
+    dialect.op(mnemonic, assembly, operands=dict.fromkeys(operands, ANY))
     registry = Registry(default_registry().dialects.values())
     registry.register(dialect)
+    return registry
+
+
+def test_the_order_of_operands_is_that_of_the_declaration() -> None:
+    assembly = "$second `,` $first attr-dict `:` type($second) `,` type($first)"
+    registry = registry_with("swap", assembly, "first", "second")
+    body = "  k.swap %a, %b : i32, f32\n" * 3
     module = parse_module(f"func.func @f(%a: i32, %b: f32) {{\n{body}  return\n}}", registry=registry)
     function = module.body[0].regions[0].blocks[0]
     assert [op.operands for op in function.operations[:3]] == [function.arguments[::-1]] * 3
+
+
+def test_a_type_of_one_token_may_go_on() -> None:
+    registry = registry_with("keep", "$in attr-dict `:` type($in)", "in")
+    text = f"{POINTER}k.keep %p : !llvm.ptr\nk.keep %p : !llvm.ptr\n"
+    assert len(parse_module(text, registry=registry).body) == 3
+    with pytest.raises(ParseError, match=r"different type than prior uses: '!llvm.ptr<3>' vs '!llvm.ptr'"):
+        parse_module(f"{text}k.keep %p : !llvm.ptr<3>", registry=registry)
 
 
 def test_most_ops_are_of_the_usual_shape(monkeypatch: pytest.MonkeyPatch) -> None:
