@@ -99,3 +99,46 @@ def loop(type_: str) -> str:
 
 
 OPS_OF_A_TURN = 8
+
+
+GCD = """func.func @main(%a: i32, %b: i32) -> i32 {
+  %zero = arith.constant 0 : i32
+  %r:2 = scf.while (%x = %a, %y = %b) : (i32, i32) -> (i32, i32) {
+    %c = arith.cmpi ne, %y, %zero : i32
+    scf.condition(%c) %x, %y : i32, i32
+  } do {
+  ^body(%x: i32, %y: i32):
+    %m = arith.remui %x, %y : i32
+    scf.yield %y, %m : i32, i32
+  }
+  return %r#0 : i32
+}
+"""
+
+
+def matmul(type_: str, size: int) -> str:
+    """Return a product of square matrices as loops on memrefs, added to an f32 matrix in the order of the loops."""
+    matrix, total = f"memref<{size}x{size}x{type_}>", f"memref<{size}x{size}xf32>"
+    widen = [f"%{name}w = arith.extf %{name} : {type_} to f32" for name in "ab"] if type_ != "f32" else []
+    a, b = ("%aw", "%bw") if widen else ("%a", "%b")
+    body = "\n        ".join(widen)
+    return f"""func.func @main(%x: {matrix}, %y: {matrix}, %z: {total}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant {size} : index
+  scf.for %i = %c0 to %n step %c1 {{
+    scf.for %j = %c0 to %n step %c1 {{
+      scf.for %k = %c0 to %n step %c1 {{
+        %a = memref.load %x[%i, %k] : {matrix}
+        %b = memref.load %y[%k, %j] : {matrix}
+        {body}
+        %c = memref.load %z[%i, %j] : {total}
+        %p = arith.mulf {a}, {b} : f32
+        %s = arith.addf %c, %p : f32
+        memref.store %s, %z[%i, %j] : {total}
+      }}
+    }}
+  }}
+  return
+}}
+"""

@@ -11,15 +11,17 @@ import numpy as np
 
 import halfulp as hu
 from benchmarks import mlir, xdsl_peer
-from benchmarks.backends import NUMPY, backend
+from benchmarks.backends import NUMBA, NUMPY, backend, named
 from benchmarks.programs import (
     CHAIN,
     FLOAT_LINE,
+    GCD,
     INTEGER_CHAIN,
     INTEGER_LINE,
     OPS_OF_A_TURN,
     chain,
     loop,
+    matmul,
     straight_line,
 )
 from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, agree, best, nanoseconds
@@ -34,16 +36,32 @@ LOOP_ARGUMENTS = {"i32": (3, 5), "f32": (0.7, 0.05), "f64": (0.7, 0.05)}
 LINE_ARGUMENTS = {"i32": (3, 5), "f32": (0.7, 1.1), "f64": (0.7, 1.1)}
 
 
+_GCD = "greatest common divisors, a batch of scalars"
+
+
 def rows() -> Iterator[Row]:
     for type_ in TYPES:
         yield Row("scalar code", f"{type_} ops in a loop", partial(looping, type_), xdsl_peer.NAME, SPEED)
-        yield Row("scalar code", f"{type_} ops in a loop", partial(beside_runner, type_), mlir.NATIVE)
+        yield Row("scalar code", f"{type_} ops in a loop", partial(beside_runner, NUMPY, type_), mlir.NATIVE)
         yield Row("scalar code", f"{type_} ops in a line", partial(in_line, type_), xdsl_peer.NAME, SPEED)
     yield Row("scalar code", "i32 ops in a line, first run", first_run)
     for type_, ops in (("f32", CHAIN), ("i32", INTEGER_CHAIN)):
         measure = partial(batched, type_, ops)
         name = f"ten-op chain of {type_}, a batch of scalars"
         yield Row("scalar code", name, measure, "the same on tensors", Target(speed=1 / 1.5))
+    yield Row("scalar code", _GCD, partial(gcd, NUMPY), "NumPy")
+    yield from compiled_rows()
+
+
+def compiled_rows() -> Iterator[Row]:
+    group = named("scalar code", NUMBA)
+    for type_ in TYPES:
+        measure = partial(beside_runner, NUMBA, type_)
+        yield Row(group, f"{type_} ops in a loop", measure, mlir.NATIVE, Target(most=3))
+    yield Row(group, _GCD, partial(gcd, NUMBA), "NumPy")
+    for type_, most in (("f32", 30), ("f8E4M3FN", 60)):
+        name, measure = f"matmul 128x128 of {type_}, loops on memrefs", partial(matmul_loops, type_)
+        yield Row(group, name, measure, "NumPy", Target(most=most), unit="ms")
 
 
 def looping(type_: str, sizes: Sizes) -> Measured:
@@ -73,7 +91,8 @@ def _line(type_: str, ops: int) -> str:
 def _ours(text: str, arguments: tuple[Any, ...], sizes: Sizes) -> float:
     """Return the nanoseconds of a run by halfulp."""
     module = hu.load(text)
-    return best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)[0] * 1e9
+    with backend(NUMPY):
+        return best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)[0] * 1e9
 
 
 def _xdsl(type_: str, text: str, arguments: tuple[Any, ...]) -> float:
@@ -91,14 +110,15 @@ def _remark(type_: str) -> str:
     return "the peer computes f32 in f64: results not compared" if type_ == "f32" else ""
 
 
-def beside_runner(type_: str, sizes: Sizes) -> Measured:
+def beside_runner(by: str, type_: str, sizes: Sizes) -> Measured:
     turns = sizes.ops // OPS_OF_A_TURN
     count = turns * OPS_OF_A_TURN
     text = loop(type_)
     module = hu.load(text)
     operands = _arguments(type_, LOOP_ARGUMENTS)
     arguments = (np.int32(turns), *operands)
-    (ours,) = hu.run(module, *arguments)
+    with backend(by):
+        (ours,) = hu.run(module, *arguments)
     codes = [np.atleast_1d(operand).view(ours.bits.dtype) for operand in operands]
     # Memory that the clock might write to and read: else LLVM calls once, and when the clock has stopped.
     memory = f"""memref.global "public" @turns : memref<i32> = dense<{turns}>
@@ -113,8 +133,42 @@ def beside_runner(type_: str, sizes: Sizes) -> Measured:
     ]
     result = ours.bits.reshape(1)
     theirs = mlir.elementwise(mlir.NATIVE, body, type_, codes, result, sizes.rounds, functions=memory + text)
-    (mine,) = best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)
+    with backend(by):
+        (mine,) = best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)
     return Measured(mine / count * 1e9, theirs / count)
+
+
+def gcd(by: str, sizes: Sizes) -> Measured:
+    """Measure a loop in which every lane makes another number of trips."""
+    x, y = (random(seed).integers(0, 2**31 - 1, sizes.chain, np.int32) for seed in (8, 9))
+    module = hu.load(GCD)
+    with backend(by):
+        agree("a batch", hu.run(module, x, y, batch=True)[0].bits, np.gcd(x, y))
+        times = best(lambda: hu.run(module, x, y, batch=True), lambda: np.gcd(x, y), rounds=sizes.rounds)
+    return nanoseconds(times, sizes.chain)
+
+
+def matmul_loops(type_: str, sizes: Sizes) -> Measured:
+    """Measure a product of matrices as three loops with loads and stores, accumulated in f32."""
+    size = 128 if sizes.chain >= 128**2 else 8
+    x, y = (samples.reshape(size, size) for samples in positive(type_, size * size))
+    module = hu.load(matmul(type_, size))
+
+    def ours() -> Any:
+        result = hu.Buffer.from_numpy(np.zeros((size, size), np.float32), f"memref<{size}x{size}xf32>")
+        hu.run(module, x, y, result, max_steps=10**9)
+        return result.numpy()
+
+    def theirs() -> Any:
+        total = np.zeros((size, size), np.float32)
+        for k in range(size):
+            total += x[:, k : k + 1].astype(np.float32) * y[k : k + 1].astype(np.float32)
+        return total
+
+    with backend(NUMBA):
+        agree("a product of matrices", ours().view(np.uint32), theirs())
+        mine, peer = best(ours, theirs, rounds=sizes.rounds)
+    return Measured(mine * 1e3, peer * 1e3, note="NumPy adds whole matrices, in the same order")
 
 
 def first_run(sizes: Sizes) -> Measured:

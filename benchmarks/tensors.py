@@ -10,41 +10,58 @@ import numpy as np
 
 import halfulp as hu
 from benchmarks import mlir
-from benchmarks.backends import NUMPY, backend
+from benchmarks.backends import NUMBA, NUMPY, backend, named
 from benchmarks.programs import chain, chain_body, numpy_chain
 from benchmarks.rows import Measured, Row, Sizes, Target, agree, best, nanoseconds
 from benchmarks.samples import peer_of, positive, random
 
-CHAINS: Mapping[str, Target] = {
-    "f32": Target(speed=1 / 2),
-    "f64": Target(),
-    "f16": Target(speed=1 / 1.3),
-    "bf16": Target(),
-    "f8E4M3FN": Target(speed=5),
+CHAINS: Mapping[str, Mapping[str, Target]] = {
+    NUMPY: {
+        "f32": Target(speed=1 / 2),
+        "f64": Target(),
+        "f16": Target(speed=1 / 1.3),
+        "bf16": Target(),
+        "f8E4M3FN": Target(speed=5),
+    },
+    NUMBA: {
+        "f32": Target(speed=2.5),
+        "f64": Target(speed=2.5),
+        "f16": Target(speed=8),
+        "bf16": Target(speed=8),
+        "f8E4M3FN": Target(speed=14),
+    },
 }
 RUNNERS = {
     mlir.NATIVE: ("f32", "f64", "f16", "bf16"),
     mlir.APFLOAT: ("f32", "f16", "f8E4M3FN"),
 }
+BESIDE_RUNNER: Mapping[tuple[str, str, str], Target] = {(NUMBA, mlir.NATIVE, "f32"): Target(speed=0.8)}
 CHANNELS = 256
 
 
 def rows() -> Iterator[Row]:
-    for type_, target in CHAINS.items():
-        yield Row("programs", f"ten-op chain, {type_}", partial(beside_numpy, type_), peer_of(type_), target)
-    for peer, types in RUNNERS.items():
-        for type_ in types:
-            yield Row("programs", f"ten-op chain, {type_}", partial(beside_runner, peer, type_), peer)
+    yield from chains(NUMPY)
     for axis, where in enumerate(("first", "last")):
         name = f"quant.qcast and quant.dcast, f32 and i8, channels {where}"
         yield Row("programs", name, partial(quantization, axis), "NumPy", Target(speed=1 / 3))
+    yield from chains(NUMBA)
 
 
-def beside_numpy(type_: str, sizes: Sizes) -> Measured:
+def chains(by: str) -> Iterator[Row]:
+    group = named("programs", by)
+    for type_, target in CHAINS[by].items():
+        yield Row(group, f"ten-op chain, {type_}", partial(beside_numpy, by, type_), peer_of(type_), target)
+    for peer, types in RUNNERS.items():
+        for type_ in types:
+            known = BESIDE_RUNNER.get((by, peer, type_), Target())
+            yield Row(group, f"ten-op chain, {type_}", partial(beside_runner, by, peer, type_), peer, known)
+
+
+def beside_numpy(by: str, type_: str, sizes: Sizes) -> Measured:
     x, y = positive(type_, sizes.chain)
     module = hu.load(chain(f"tensor<{x.size}x{type_}>"))
     copy = np.zeros_like(x)
-    with backend(NUMPY):
+    with backend(by):
         agree(f"a chain of {type_}", hu.run(module, x, y)[0].bits, numpy_chain(x, y))
         times = best(
             lambda: hu.run(module, x, y),
@@ -55,7 +72,7 @@ def beside_numpy(type_: str, sizes: Sizes) -> Measured:
     return nanoseconds(times, x.size)
 
 
-def beside_runner(peer: str, type_: str, sizes: Sizes) -> Measured:
+def beside_runner(by: str, peer: str, type_: str, sizes: Sizes) -> Measured:
     """Compare with a peer whose program holds a few elements and repeats them; our operands repeat them too."""
     few = min(mlir.TILE, sizes.chain)
     times = max(1, sizes.chain // few // (1 if peer == mlir.NATIVE else 16))
@@ -63,7 +80,7 @@ def beside_runner(peer: str, type_: str, sizes: Sizes) -> Measured:
     codes = [operand.view(f"u{operand.itemsize}") for operand in operands]
     x, y = (np.tile(operand, times) for operand in operands)
     module = hu.load(chain(f"tensor<{x.size}x{type_}>"))
-    with backend(NUMPY):
+    with backend(by):
         (ours,) = hu.run(module, x, y)
         theirs = mlir.elementwise(peer, chain_body(type_), type_, codes, ours.bits, sizes.rounds)
         (mine,) = best(lambda: hu.run(module, x, y), rounds=sizes.rounds)

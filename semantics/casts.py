@@ -13,7 +13,7 @@ from halfulp.fp_formats.codes import Codes, Mask, element_shape, ints_to_codes
 from halfulp.fp_formats.exact import comparisons, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.paths import cpu, fast, native_scalar
+from halfulp.fp_formats.paths import cpu, fast, native_scalar, word_floats
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.floats import (
@@ -59,7 +59,11 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
     )
     if fastmath & (NNAN | NINF):
         return kernel
-    return replace(kernel, scalar=native_scalar.convert(source, target, rounding, policy, kernel.scalar))
+    return replace(
+        kernel,
+        scalar=native_scalar.convert(source, target, rounding, policy, kernel.scalar),
+        words=word_floats.convert(source, target, rounding, policy),
+    )
 
 
 def _loses_nan(policy: FloatPolicy, source: FloatFormat, target: FloatFormat) -> bool:
@@ -123,7 +127,8 @@ def from_integer(
         return Kernel(scalar_face, array_face, faults=faults)
     quick = scalar_face if nneg else native_scalar.from_integer(target, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
-    return Kernel(quick, array_face, faults=faults, flags=flags)
+    words = None if nneg else word_floats.from_integer(target, width, signed, rounding)
+    return Kernel(quick, array_face, faults=faults, flags=flags, words=words)
 
 
 def _always_fits(source: FloatFormat, width: int, signed: bool) -> bool:
@@ -167,10 +172,11 @@ def to_integer(
         return Kernel(scalar_face, array_face, faults=faults)
     quick = native_scalar.to_integer(source, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.to_integer(source, a, width, signed, rounding, policy, want_flags=True))
-    return Kernel(quick, array_face, faults=faults, flags=flags)
+    words = word_floats.to_integer(source, width, signed, rounding)
+    return Kernel(quick, array_face, faults=faults, flags=flags, words=words)
 
 
-_IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)))
+_IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)), words=lambda a: a)
 
 
 def bitcast() -> Kernel:

@@ -20,7 +20,7 @@ from halfulp.fp_formats.codes import Codes, Mask, element_shape
 from halfulp.fp_formats.exact import arithmetic, comparisons
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.paths import cpu, fast, native_scalar
+from halfulp.fp_formats.paths import cpu, fast, native_scalar, word_floats
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.kernel import Fault, Kernel, Open, Outcome, Scalar, faults_of, poison
@@ -239,7 +239,11 @@ def binary(
     kernel = float_kernel(*faces, (fmt, fmt), fmt, fastmath, open_rule, loses=loses, flags=flags)
     if emulates or fastmath & (NNAN | NINF):
         return kernel
-    return replace(kernel, scalar=native_scalar.binary(name, fmt, rounding, policy, kernel.scalar))
+    return replace(
+        kernel,
+        scalar=native_scalar.binary(name, fmt, rounding, policy, kernel.scalar),
+        words=word_floats.binary(name, fmt, rounding, policy),
+    )
 
 
 def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile, fastmath: int = 0) -> Kernel:
@@ -312,7 +316,9 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
     if name == "negate" and emulated.emulates(profile, fmt) and fmt.name != "f16":
         faces, flags = emulated.negate(fmt), None
     # Neither op generates NaNs, and both keep the bits of one.
-    return float_kernel(*faces, (fmt,), fmt, fastmath, open_nan=False, flags=flags)
+    kernel = float_kernel(*faces, (fmt,), fmt, fastmath, open_nan=False, flags=flags)
+    plain = not emulated.emulates(profile, fmt) and not fastmath & (NNAN | NINF)
+    return replace(kernel, words=word_floats.negate(fmt, policy)) if name == "negate" and plain else kernel
 
 
 @cpu.forgotten
@@ -341,4 +347,5 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
         found = array(a, b)
         return Outcome((found.codes,), faults_of((fault, test(fmt, a) | test(fmt, b)) for fault, _, test in rules))
 
-    return Kernel(scalar_face, array_face, faults=tuple(fault for fault, _, _ in rules), flags=flags)
+    words = word_floats.compare(predicate, fmt, policy) if native else None
+    return Kernel(scalar_face, array_face, faults=tuple(fault for fault, _, _ in rules), flags=flags, words=words)

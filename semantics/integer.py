@@ -19,7 +19,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from halfulp.fp_formats.codes import (
     Mask,
     storage_dtype,
 )
+from halfulp.semantics import integer_words as words
 from halfulp.semantics.integer_kernels import Faults, Reading, Values, integer_kernel, mask_of, wrap
 from halfulp.semantics.kernel import Fault, Kernel, Scalar, poison, undefined
 
@@ -89,7 +90,14 @@ def _wrapping(
         result = wrap(width, modular(a, b))
         return (result,), ((fault, overflows(reading, a, b, result)) for reading, fault in rules)
 
-    return integer_kernel((width, width), (width,), scalar, array, tuple(fault for _, fault in rules))
+    return integer_kernel(
+        (width, width),
+        (width,),
+        scalar,
+        array,
+        tuple(fault for _, fault in rules),
+        words=words.wrapping(cast("Any", exact), (reading for reading, _ in rules)),
+    )
 
 
 def _moved(reading: Reading, a: Codes, b: Codes, result: Codes, beyond: np.ufunc) -> Mask:
@@ -146,7 +154,7 @@ def addui_extended(width: int) -> Kernel:
         total = wrap(width, a + b)
         return (total, (total < a).view(np.uint8)), ()
 
-    return integer_kernel((width, width), (width, 1), scalar, array)
+    return integer_kernel((width, width), (width, 1), scalar, array, words=words.carrying)
 
 
 def subui_extended(width: int) -> Kernel:
@@ -159,7 +167,7 @@ def subui_extended(width: int) -> Kernel:
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (wrap(width, a - b), (a < b).view(np.uint8)), ()
 
-    return integer_kernel((width, width), (width, 1), scalar, array)
+    return integer_kernel((width, width), (width, 1), scalar, array, words=words.borrowing)
 
 
 def mulsi_extended(width: int) -> Kernel:
@@ -182,7 +190,7 @@ def _multiply_extended(reading: Reading) -> Kernel:
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (wrap(width, a * b), _high_half(reading, a, b)), ()
 
-    return integer_kernel((width, width), (width, width), scalar, array)
+    return integer_kernel((width, width), (width, width), scalar, array, words=words.product_halves(reading.signed))
 
 
 # Division -------------------------------------------------------------------------------------------------------------
@@ -200,17 +208,17 @@ def divsi(width: int, *, exact: bool = False) -> Kernel:
 
 def floordivsi(width: int) -> Kernel:
     """Return the kernel of arith.floordivsi: the signed quotient, rounded down."""
-    return _division(Reading(width, True), operator.floordiv, away_from_zero=lambda negative: negative)
+    return _division(Reading(width, True), operator.floordiv, toward="down")
 
 
 def ceildivui(width: int) -> Kernel:
     """Return the kernel of arith.ceildivui: the unsigned quotient, rounded up."""
-    return _division(Reading(width, False), _ceiling_quotient, away_from_zero=np.logical_not)
+    return _division(Reading(width, False), _ceiling_quotient, toward="up")
 
 
 def ceildivsi(width: int) -> Kernel:
     """Return the kernel of arith.ceildivsi: the signed quotient, rounded up."""
-    return _division(Reading(width, True), _ceiling_quotient, away_from_zero=np.logical_not)
+    return _division(Reading(width, True), _ceiling_quotient, toward="up")
 
 
 def remui(width: int) -> Kernel:
@@ -237,12 +245,10 @@ def _ceiling_quotient(a: int, b: int) -> int:
 def _division(
     reading: Reading,
     quotient: Callable[[int, int], int],
-    away_from_zero: Callable[[Any], Any] | None = None,
+    toward: str = "zero",
     exact: bool = False,
 ) -> Kernel:
-    """Return the kernel of a division. ``away_from_zero``: from a mask of negative quotients, a mask of those whose
-    magnitude is rounded up.
-    """
+    """Return the kernel of a division whose quotient is rounded toward "zero", "down" or "up"."""
     width, sign, mask, high = reading.width, reading.sign, mask_of(reading.width), reading.high
 
     def scalar(a: int, b: int) -> Scalar:
@@ -268,12 +274,12 @@ def _division(
             faults.append((DIVISION_OVERFLOW, (a == sign) & (b == mask)))
             x, y = np.abs(x).view(a.dtype), np.abs(y).view(a.dtype)
         result = x // y
-        if exact or away_from_zero:
+        if exact or toward != "zero":
             inexact = result * y != x
             if exact:
                 faults.append((INEXACT_DIVISION, inexact))
-            if away_from_zero:
-                result += inexact & away_from_zero(negative)
+            if toward != "zero":
+                result += inexact & (negative if toward == "down" else np.logical_not(negative))
         if reading.signed:
             flip = signs.view(a.dtype)
             result ^= flip
@@ -282,7 +288,9 @@ def _division(
 
     overflow = (DIVISION_OVERFLOW,) if reading.signed else ()
     faults = (DIVISION_BY_ZERO, *overflow, *((INEXACT_DIVISION,) if exact else ()))
-    return integer_kernel((width, width), (width,), scalar, array, faults, worst=(sign, 0))
+    return integer_kernel(
+        (width, width), (width,), scalar, array, faults, (sign, 0), words.division(reading, toward, exact)
+    )
 
 
 def _remainder(reading: Reading) -> Kernel:
@@ -300,7 +308,9 @@ def _remainder(reading: Reading) -> Kernel:
         rest = np.fmod(reading.values(a), divisor)
         return (wrap(width, rest),), [(DIVISION_BY_ZERO, zero)]
 
-    return integer_kernel((width, width), (width,), scalar, array, (DIVISION_BY_ZERO,), worst=(0, 0))
+    return integer_kernel(
+        (width, width), (width,), scalar, array, (DIVISION_BY_ZERO,), (0, 0), words.remainder(reading)
+    )
 
 
 def _guarded(divisor: Values) -> tuple[Mask, Values]:
@@ -332,7 +342,9 @@ def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
         faults += ((fault, _shifted(reading, result, b) != reading.values(a)) for reading, fault in rules)
         return (result,), faults
 
-    return integer_kernel((width, width), (width,), scalar, array, (SHIFT_TOO_FAR, *(fault for _, fault in rules)))
+    faults = (SHIFT_TOO_FAR, *(fault for _, fault in rules))
+    face = words.shift_left(reading for reading, _ in rules)
+    return integer_kernel((width, width), (width,), scalar, array, faults, words=face)
 
 
 def shrui(width: int, *, exact: bool = False) -> Kernel:
@@ -364,7 +376,7 @@ def _shift_right(reading: Reading, exact: bool) -> Kernel:
         return (result,), faults
 
     faults = (SHIFT_TOO_FAR, INEXACT_SHIFT) if exact else (SHIFT_TOO_FAR,)
-    return integer_kernel((width, width), (width,), scalar, array, faults)
+    return integer_kernel((width, width), (width,), scalar, array, faults, words=words.shift_right(reading, exact))
 
 
 def _shifted(reading: Reading, a: Codes, b: Codes) -> Values:
@@ -391,8 +403,8 @@ def xori(width: int) -> Kernel:
     return _bitwise(width, operator.xor, np.bitwise_xor)
 
 
-def _bitwise(width: int, scalar: Callable[[int, int], int], ufunc: np.ufunc) -> Kernel:
-    return integer_kernel((width, width), (width,), scalar, lambda a, b: ((ufunc(a, b),), ()))
+def _bitwise(width: int, scalar: Callable[[Any, Any], Any], ufunc: np.ufunc) -> Kernel:
+    return integer_kernel((width, width), (width,), scalar, lambda a, b: ((ufunc(a, b),), ()), words=scalar)
 
 
 def maxsi(width: int) -> Kernel:
@@ -424,7 +436,8 @@ def _extremum(reading: Reading, wins: Callable[[int, int], bool], ufunc: np.ufun
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (wrap(width, ufunc(reading.values(a), reading.values(b))),), ()
 
-    return integer_kernel((width, width), (width,), scalar, array)
+    face = words.extremum(reading, wins.__name__)
+    return integer_kernel((width, width), (width,), scalar, array, words=face)
 
 
 _PREDICATES: tuple[tuple[bool, Callable[[int, int], bool], np.ufunc], ...] = (
@@ -457,7 +470,8 @@ def cmpi(width: int, predicate: int) -> Kernel:
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (ufunc(reading.values(a), reading.values(b)).view(np.uint8),), ()
 
-    return integer_kernel((width, width), (1,), scalar, array)
+    face = words.relation(reading, holds.__name__)
+    return integer_kernel((width, width), (1,), scalar, array, words=face)
 
 
 # Casts ----------------------------------------------------------------------------------------------------------------
@@ -529,4 +543,5 @@ def _cast(reading: Reading, width: int, rules: tuple[Range, ...] = ()) -> Kernel
         result = wrap(width, reading.values(a).astype(dtype))
         return (result,), ((rule.fault, outside(rule, a)) for rule in rules)
 
-    return integer_kernel((reading.width,), (width,), scalar, array, tuple(rule.fault for rule in rules))
+    face = words.cast(reading, width, ((rule.reading, rule.low, rule.high) for rule in rules))
+    return integer_kernel((reading.width,), (width,), scalar, array, tuple(rule.fault for rule in rules), words=face)

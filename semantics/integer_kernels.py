@@ -25,6 +25,7 @@ from halfulp.fp_formats.codes import (
     element_shape,
     ints_to_codes,
 )
+from halfulp.fp_formats.paths.words import Face
 from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of
 
 Values = npt.NDArray[Any]
@@ -88,10 +89,13 @@ def integer_kernel(
     array: ArrayFace,
     faults: tuple[Fault, ...] = (),
     worst: tuple[int, ...] | None = None,
+    words: Face | None = None,
 ) -> Kernel:
     """Return the kernel of an op with these operand and result widths."""
     wide = max(operands + results) > LIMB_BITS
-    return Kernel(scalar, _mapped(operands, results, scalar) if wide else _ranked(array), worst, faults=faults)
+    described = words if min(operands + results) and not wide else None
+    face = _mapped(operands, results, scalar) if wide else _ranked(array)
+    return Kernel(scalar, face, worst, faults=faults, words=described)
 
 
 def _ranked(array: ArrayFace) -> Callable[..., Outcome]:

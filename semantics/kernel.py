@@ -1,11 +1,13 @@
 """Kernels: the meaning of an op on codes, without any IR.
 
-A kernel exists for concrete element types, attributes and profile. It has two faces that must agree:
+A kernel exists for concrete element types, attributes and profile. It has faces that must agree:
 
 - ``scalar`` is the specification, or a quicker function that is tested to be equal. It takes Python integers and
   returns one Python integer (a tuple of them for several results), or a `Fault` if the result is poison or the op is
   undefined for these operands.
 - ``array`` does the same for arrays of codes (see below) and reports faults as masks.
+- ``words``, which not every kernel has, describes it for a compiler (`halfulp.fp_formats.paths.words`); it refuses the
+  elements that have a fault.
 
 Codes are raw bit patterns, always unsigned, in the smallest of uint8/16/32/64 that holds the width; wider elements have
 one more trailing axis of uint64 limbs, least significant first. Masks are bool arrays of the element shape.
@@ -21,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.paths.words import Face
 
 
 class FaultKind(Enum):
@@ -84,6 +87,7 @@ class Kernel:
     unspecified. None where every result is specified.
     ``opens``: all bits that such a mask may have.
     ``faults``: every fault that an element may have, in order of precedence; empty for an op that is total.
+    ``words``: see above; None where codes have more than 64 bits or no description is known.
     ``flags``: from operand codes, the exception flags of `halfulp.fp_formats.policy.Flags` as uint8; None for an op
     that raises none, or whose flags are not known.
     """
@@ -95,6 +99,7 @@ class Kernel:
     opens: int = 0
     faults: tuple[Fault, ...] = ()
     flags: Callable[..., npt.NDArray[np.uint8]] | None = None
+    words: Face | None = None
 
 
 def faults_of(pairs: Iterable[tuple[Fault, Mask | None]]) -> tuple[tuple[Fault, Mask], ...]:

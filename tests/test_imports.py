@@ -32,6 +32,7 @@ IN_FUNCTIONS = {
     "halfulp.fp_formats.reals": "slow: 30 ms, of python-flint; only elementary functions need it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
     "jax": "optional",
+    "llvmlite": "optional",
     "matplotlib": "optional",
     "ml_dtypes": "slow: 15 ms; a run on plain floats and integers does without",
     "numba": "optional",
@@ -216,7 +217,20 @@ def test_third_party_imports_are_declared() -> None:
 
 # Optional or slow to import: loaded where they are used, if at all.
 SLOW = {
-    *("bitstring", "dask", "distributed", "iree", "flint", "matplotlib", "numba", "pandas", "rich", "scipy", "z3"),
+    *(
+        "bitstring",
+        "dask",
+        "distributed",
+        "iree",
+        "flint",
+        "llvmlite",
+        "matplotlib",
+        "numba",
+        "pandas",
+        "rich",
+        "scipy",
+        "z3",
+    ),
     *("build", "hypothesis", "mypy", "pytest", "setuptools"),
 }
 

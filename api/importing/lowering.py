@@ -32,6 +32,11 @@ FLAGS = (
     "-",
 )
 _STDIN = "<stdin>"
+_SHARDY = "Dialect `sdy' not found"
+"""What IREE's compiler says of JAX's meshes of devices."""
+_SHARDY_HINT = (
+    "JAX writes sdy where a function calls Python (jax.debug.print, jax.pure_callback) or splits arrays: remove that"
+)
 
 
 def lower(text: str, name: str) -> Module:
@@ -78,5 +83,6 @@ def _failure(error: OracleError, name: str) -> HalfulpError:
     message = found[3] if found else str(error).partition("error: ")[2] or str(error)
     message = message.partition(" that was explicitly marked illegal")[0]
     location = FileLineCol(name, int(found[1]), int(found[2])) if found else None
-    kind = Unsupported if error.kind != "refusal" or "legalize" in message else InputError
-    return kind(f"IREE's compiler cannot lower the program: {message}", location=location)
+    hint = _SHARDY_HINT if _SHARDY in message else None
+    kind = Unsupported if hint or error.kind != "refusal" or "legalize" in message else InputError
+    return kind(f"IREE's compiler cannot lower the program: {message}", location=location, hint=hint)

@@ -100,8 +100,8 @@ def clear(folder: Path) -> int:
     return sum(_remove(kept.path) for kept in files(folder))
 
 
-def load(key: str, size: int) -> bytes | None:
-    """Return what was stored under a key, ``size`` bytes long; None if it is not there or is damaged."""
+def load(key: str, size: int | None = None) -> bytes | None:
+    """Return what was stored under a key, ``size`` bytes long if that is known. None if it is not there or damaged."""
     path = _path(key)
     if path is None:
         return None
@@ -110,7 +110,7 @@ def load(key: str, size: int) -> bytes | None:
         found = os.stat(path, follow_symlinks=False)
         if not stat.S_ISREG(found.st_mode):
             return None
-        whole = path.read_bytes() if found.st_size == _HEAD + len(text) + size else b""
+        whole = path.read_bytes() if size is None or found.st_size == _HEAD + len(text) + size else b""
     except OSError:
         return None
     body = whole[_HEAD:]

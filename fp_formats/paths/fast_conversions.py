@@ -263,35 +263,46 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Fl
     return None
 
 
+class Sums(NamedTuple):
+    """The constants of rounding by sums (see `narrow`) from f32 or f64 to a format of up to 16 bits.
+
+    ``result``: that format. ``fmt``: the format of the sums. Codes with a magnitude above ``limit``, and the code
+    ``apart``, are not rounded. Magnitudes are clamped to ``smallest`` and ``largest``. The power that is added to a
+    number with these bits of ``exponents`` has at least the bits ``least``, and ``up`` more; ``lowest`` and ``surplus``
+    turn it into the exponent of the result. Codes of negative numbers get the bits ``negative``; the code ``hole``
+    becomes 0.
+    """
+
+    result: FloatFormat
+    fmt: FloatFormat
+    limit: int
+    apart: int
+    smallest: float
+    largest: float
+    exponents: int
+    least: int
+    up: int
+    lowest: int
+    surplus: int
+    negative: int
+    hole: int
+
+
+@cpu.forgotten
 @lru_cache(maxsize=4096)
-def _ahead(
-    src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy
-) -> tuple[compiled.Loop, tuple[float, ...]] | None:
-    """Return the loop, and its arguments between the operand and the result."""
+def sums_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Sums | None:
+    """Return how a conversion is done by sums; None if `ahead_of` names no such loop."""
     kind = ahead_of(src, dst, rounding, policy)
-    if kind is None:
+    if kind not in ("f32", "f64"):
         return None
-    codes, results = src.storage_dtype, dst.storage_dtype
-    limit = src.infinity_code or 0
-    if dst.nan is not NanEncoding.IEEE or policy.conversion_overflow == "saturate":
-        limit = min(scalar.convert(dst, src, dst.max_code).code, src.max_code)
-    checks = (src.magnitude_mask, limit)
-    if kind == "widen":
-        shift = dst.mantissa_bits - src.mantissa_bits
-        return compiled.loop(compiled.widen, (codes,), results, codes, codes, (results,)), (shift, *checks)
-    if kind == "exponents":
-        ends = [scalar.convert(src, dst, code, rounding, policy).code for code in (0, src.code_mask)]
-        assert ends[1] == ends[1] | src.code_mask << dst.mantissa_bits  # NaN and infinity have all bits of the exponent
-        loop = compiled.loop(compiled.widen_exponents, (codes,), "u4", codes, results, results, (results,))
-        return loop, (dst.mantissa_bits, src.code_mask, *ends)
-    sums = FORMATS[kind]
-    code, real, one = sums.storage_dtype, NATIVE[sums], 1 << sums.mantissa_bits
+    sums, sign = FORMATS[kind], dst.sign_mask or 0
+    one = 1 << sums.mantissa_bits
     surplus = sums.mantissa_bits - dst.mantissa_bits
     least, up = (dst.emin + sums.bias) * one, surplus * one
-    sign = dst.sign_mask or 0
-    kinds = (codes,), (NATIVE[src],), codes, codes, codes, real, real, *[code] * 5, codes, "u4", "u4", (results,)
-    return compiled.loop(compiled.round_by_f32_sums if sums == F32 else compiled.round_by_f64_sums, *kinds), (
-        *checks,
+    return Sums(
+        dst,
+        sums,
+        _highest(src, dst, policy),
         # Without a sign every negative value but -0 is NaN, all ones; with a sign only NaNs are special.
         src.code_mask if sign else src.sign_mask or 0,
         0.0 if dst.zero else 2.0**dst.emin,
@@ -301,9 +312,50 @@ def _ahead(
         up,
         least + up + one - dst.min_normal_magnitude * (one >> dst.mantissa_bits),
         surplus,
-        src.bits - 1,
         sign or dst.code_mask,
         sign if sign and not dst.has_negative_zero else 1 << 31,
+    )
+
+
+def _highest(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> int:
+    """Return the magnitude above which a compiled loop stops: that of the infinity, or of the largest value if larger
+    ones do not become infinity.
+    """
+    if dst.nan is not NanEncoding.IEEE or policy.conversion_overflow == "saturate":
+        return min(scalar.convert(dst, src, dst.max_code).code, src.max_code)
+    return src.infinity_code or 0
+
+
+@lru_cache(maxsize=4096)
+def _ahead(
+    src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy
+) -> tuple[compiled.Loop, tuple[float, ...]] | None:
+    """Return the loop, and its arguments between the operand and the result."""
+    kind = ahead_of(src, dst, rounding, policy)
+    if kind is None:
+        return None
+    codes, results = src.storage_dtype, dst.storage_dtype
+    if kind == "widen":
+        shift = dst.mantissa_bits - src.mantissa_bits
+        return compiled.loop(compiled.widen, (codes,), results, codes, codes, (results,)), (
+            shift,
+            src.magnitude_mask,
+            _highest(src, dst, policy),
+        )
+    if kind == "exponents":
+        ends = [scalar.convert(src, dst, code, rounding, policy).code for code in (0, src.code_mask)]
+        assert ends[1] == ends[1] | src.code_mask << dst.mantissa_bits  # NaN and infinity have all bits of the exponent
+        loop = compiled.loop(compiled.widen_exponents, (codes,), "u4", codes, results, results, (results,))
+        return loop, (dst.mantissa_bits, src.code_mask, *ends)
+    sums = sums_of(src, dst, rounding, policy)
+    assert sums is not None
+    code, real = sums.fmt.storage_dtype, NATIVE[sums.fmt]
+    kinds = (codes,), (NATIVE[src],), codes, codes, codes, real, real, *[code] * 5, codes, "u4", "u4", (results,)
+    return compiled.loop(compiled.round_by_f32_sums if sums.fmt == F32 else compiled.round_by_f64_sums, *kinds), (
+        src.magnitude_mask,
+        *sums[2:-2],
+        src.bits - 1,
+        *sums[-2:],
     )
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import spell_place
+from halfulp.interp.ir.errors import LimitExceeded, spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import code_layout, runtime_shape
+from halfulp.interp.values.element_layout import code_layout, runtime_shape, shape_problem
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 
@@ -105,7 +105,10 @@ def rearranged(value: Value, type_: ty.Type, move: Move) -> Value:
 
 
 def reshaped(value: Value, type_: ty.Type, shape: tuple[int, ...]) -> Value:
-    """Return a value with the same elements, in row-major order, in another shape."""
+    """Return a value with the same elements, in row-major order, in another shape. Raises LimitExceeded."""
+    problem = shape_problem(shape)
+    if problem:
+        raise LimitExceeded(f"a value of type '{type_}' {problem}")
     return rearranged(value, type_, lambda array, trailing: array.reshape(shape + trailing))
 
 

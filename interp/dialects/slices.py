@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Property, Slot, Unprefixed
 from halfulp.interp.dialects.indices import DYNAMIC, numbers, undefined
@@ -34,12 +36,19 @@ class Part(NamedTuple):
     strides: tuple[int, ...]
 
     @property
-    def place(self) -> tuple[slice, ...]:
-        """The part as an index of NumPy."""
-        return tuple(
-            slice(start, start + (count - 1) * step + 1, step) if count else slice(0, 0)
-            for start, count, step in zip(*self, strict=True)
-        )
+    def place(self) -> tuple[Any, ...]:
+        """The part as an index of NumPy. A stride may be negative, or 0, with which an element occurs several times."""
+        axes = list(zip(*self, strict=True))
+        if any(count > 1 and not step for _, count, step in axes):
+            return np.ix_(*(start + step * np.arange(count) for start, count, step in axes))
+        return tuple([_slice(*axis) for axis in axes])
+
+
+def _slice(start: int, count: int, step: int) -> slice:
+    if count < 2:
+        return slice(start, start + count)
+    stop = start + count * step
+    return slice(start, stop if stop >= 0 else None, step)
 
 
 def static_numbers(op: Operation, name: str) -> tuple[int | None, ...]:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, SSAValue
+from halfulp.interp.run.chains import ChainPieces
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Inline, Pure, evaluator_of
 from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
@@ -52,10 +53,11 @@ class FunctionCompiler(Compiler):
     """Compiles one function to slots and steps.
 
     ``one_at_a_time``: no frame waits for another in the middle of a function, so that what a branch or a call has
-    taken from a slot need not stay there.
+    taken from a slot need not stay there. ``chains``: elementwise ops that follow one another run together.
     """
 
     one_at_a_time = True
+    chains = True
 
     def __init__(self, store: CodeStore, function: Operation) -> None:
         settings = settings_of(function, store.settings)
@@ -116,11 +118,13 @@ class FunctionCompiler(Compiler):
         """Compile the ops of a block, cut into segments at its control ops."""
         outer = self._after
         steps: list[Step] = []
+        pieces = ChainPieces(self.settings if self.chains else None, self._dying, self.slot)
         cost = begin = 0
         for index, op in enumerate(block.operations):
             cost += 1
             evaluator = evaluator_of(op)
             if isinstance(evaluator, Control):
+                steps += pieces.taken()
                 after = self._after = Segment()
                 segment.op, segment.steps, segment.cost = op, tuple(steps), cost
                 segment.control = self._control(op, evaluator)
@@ -132,10 +136,11 @@ class FunctionCompiler(Compiler):
                     step = self._step(op, evaluator)
                 except HalfulpError as error:
                     raise located(error, op) from None
-                if step is not None:
-                    steps.append(step)
+                own = [] if step is None else [step]
                 if op in self._dying:
-                    steps.append(letting_go(self.slots(self._dying[op])))
+                    own.append(letting_go(self.slots(self._dying[op])))
+                kernel = self.kernel(op, evaluator) if isinstance(evaluator, Elementwise) and own else None
+                steps += pieces.add(op, kernel, own)
         if not block.operations:
             raise Unsupported("the block ends without a terminator", location=self.function.location)
         if cost:  # the last op is no terminator that halfulp executes

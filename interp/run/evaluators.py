@@ -12,6 +12,9 @@ from halfulp.interp.run.frames import Action, Function, Step
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import Kernel
 
+Words = Callable[[Operation, Any], None]
+"""Lowers an op to machine words: called with a `halfulp.interp.run.compiled.lowering.FunctionLowering`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:
@@ -41,7 +44,8 @@ class Pure:
     ``raw``: the function gets what the slots hold (integers, unresolved casts) instead of `Value`s, and in a batch
     values over lanes. Any other function, and each one on memrefs, is called lane by lane in a batch, unless
     ``in_lanes`` makes one that gets what all lanes that run the op have. ``reads``: the values that the function gets:
-    the operands, or more for an op that also depends on those of the op around it.
+    the operands, or more for an op that also depends on those of the op around it. ``words``: see `Words`; compiled
+    code calls any other ``raw`` function in the executor.
     """
 
     build: Callable[[Operation, Any], Function]
@@ -49,6 +53,7 @@ class Pure:
     of_module: bool = False
     in_lanes: Callable[[Operation, Any], Function | None] = lambda op, settings: None
     reads: Callable[[Operation], Sequence[SSAValue]] = lambda op: op.operands
+    words: Words | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +62,14 @@ class Control:
 
     ``decides``: the number of the i1 operand that chooses where to go on; in a batch the lanes where it is 0 part there
     from those where it is 1. ``in_lanes``: makes its action in a batch, where that differs. ``alone``: it does not know
-    of lanes, so that a batch that may reach it runs lane by lane.
+    of lanes, so that a batch that may reach it runs lane by lane. ``words``: see `Words`.
     """
 
     build: Callable[[Operation, Compiler], Action]
     decides: int | None = None
     in_lanes: Callable[[Operation, Any], Action] | None = None
     alone: bool = False
+    words: Words | None = None
 
 
 @dataclass(frozen=True, slots=True)

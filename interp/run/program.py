@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,6 +16,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run import races
+from halfulp.interp.run.compiled.hot import Hot
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
 from halfulp.interp.run.settings import Settings
@@ -36,6 +38,7 @@ class CompiledModule:
         self.module = module
         self.settings = settings
         self.kernels: dict[Profile, dict[Any, Kernel]] = {}
+        self._made: dict[Any, Any] = {}
         self._functions: dict[tuple[Operation, type[FunctionCompiler]], FunctionCode] = {}
         self._lock = threading.RLock()
 
@@ -61,10 +64,28 @@ class CompiledModule:
         bound; without it they are Unsupported. Raises the errors of `halfulp.interp.ir.errors`.
         """
         run = Run(self.settings, outside=outside)
-        return self.finish(op, run, Frame(self.function(op), run, None, (), None), arguments)
+        execute = run.execute
+        if outside is None:
+            execute = partial(self.made((op, Hot), lambda: Hot(self, op)).execute, run)
+        return self.finish(op, run, Frame(self.function(op), run, None, (), None), arguments, execute)
 
-    def finish(self, op: Operation, run: Run, frame: Frame, arguments: Sequence[Any]) -> tuple[Value, ...]:
+    def made(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what is kept with the program under a key; ``make`` makes it the first time."""
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = make()
+        return found
+
+    def finish(
+        self,
+        op: Operation,
+        run: Run,
+        frame: Frame,
+        arguments: Sequence[Any],
+        execute: Callable[[Frame], None] | None = None,
+    ) -> tuple[Value, ...]:
         """Execute a run from its first frame, that of ``op`` called with these arguments, and return the results.
+        ``execute``: what runs the frame, the executor unless given.
 
         Results share no memory with the arguments, and each has a table of poison origins of its own.
         """
@@ -73,7 +94,7 @@ class CompiledModule:
         for listener in self.settings.listeners:
             listener.run_will_start(op, arguments)
         try:
-            run.execute(frame)
+            (execute or run.execute)(frame)
         except UndefinedBehavior as error:
             if run.origins.place:
                 error.message += f", at iteration {list(run.origins.place)}"

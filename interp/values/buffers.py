@@ -488,7 +488,10 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
         raise
     dtype, trailing = code_layout(type_.element)
     size = high * prod(trailing) * dtype.itemsize
-    if size > max(max_bytes, value.bits.nbytes):
+    # An element that stands for many takes memory only here.
+    bits = value.bits
+    held = prod(count for count, step in zip(bits.shape, bits.strides, strict=True) if step) * bits.itemsize
+    if size > max(max_bytes, held):
         raise LimitExceeded(
             f"{what}: the layout of '{type_}' spans {size} bytes; the limit is {max_bytes}",
             hint="raise the limit with max_bytes (--max-bytes)",

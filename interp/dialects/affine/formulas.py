@@ -17,10 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.paths.words import Face, Word
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import narrowed_index
+from halfulp.semantics.integer_kernels import Reading
+from halfulp.semantics.integer_words import division, wrapping
 from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, poison, undefined
 
 DIVISION = undefined("division by a number that is not positive")
@@ -54,22 +57,44 @@ def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Operator:
-    """An operator on Python integers and on arrays, which wraps at 64 bits. ``fault``: the fault of a divisor that is
-    not positive. ``overflows``: from the operands and the wrapped result, where it wrapped; None if it never does.
+    """An operator on Python integers, on arrays, which wraps at 64 bits, and on words.
+
+    ``fault``: the fault of a divisor that is not positive. ``overflows``: from the operands and the wrapped result,
+    where it wrapped; None if it never does.
     """
 
     scalar: Callable[[int, int], int]
     array: Callable[[Numbers, Numbers], Any]
+    words: Face
     fault: Fault | None = None
     overflows: Callable[[Numbers, Numbers, Numbers], Mask] | None = None
 
 
+def _quotient(toward: str) -> Face:
+    """Return a quotient of signed words; a divisor that is not positive is refused."""
+    divided = division(Reading(64, True), toward, exact=False)
+
+    def face(a: Word, b: Word) -> Word:
+        b.at_most(0, signed=True).refuse()
+        quotient: Word = divided(a, b)
+        return quotient
+
+    return face
+
+
+def _rest(a: Word, b: Word) -> Word:
+    quotient: Word = _quotient("down")(a, b)
+    return a - quotient * b
+
+
+_EXACT = (Reading(64, True),)
+
 _OPERATORS = {
-    "+": _Operator(operator.add, np.add, overflows=_sum_overflows),
-    "*": _Operator(operator.mul, np.multiply, overflows=_product_overflows),
-    "floordiv": _Operator(operator.floordiv, np.floor_divide, DIVISION),
-    "ceildiv": _Operator(lambda a, b: -(-a // b), _ceiling, DIVISION),
-    "mod": _Operator(operator.mod, np.remainder, REMAINDER),
+    "+": _Operator(operator.add, np.add, wrapping(operator.add, _EXACT), overflows=_sum_overflows),
+    "*": _Operator(operator.mul, np.multiply, wrapping(operator.mul, _EXACT), overflows=_product_overflows),
+    "floordiv": _Operator(operator.floordiv, np.floor_divide, _quotient("down"), DIVISION),
+    "ceildiv": _Operator(lambda a, b: -(-a // b), _ceiling, _quotient("up"), DIVISION),
+    "mod": _Operator(operator.mod, np.remainder, _rest, REMAINDER),
 }
 
 
@@ -179,7 +204,25 @@ def apply_kernel(formula: Formula, width: int) -> Kernel:
 
     worst = tuple([sign if k in in_divisors else 0 for k in range(formula.operands)])
     faults = (*divisions, OVERFLOW) if overflows else divisions
-    return Kernel(scalar, array, worst if in_divisors else None, faults=faults)
+    return Kernel(
+        scalar,
+        array,
+        worst if in_divisors else None,
+        faults=faults,
+        words=_words(formula) if formula.operands and width == 64 else None,
+    )
+
+
+def _words(formula: Formula) -> Callable[..., Word]:
+    """Return the description of a formula, which refuses every fault."""
+
+    def face(*operands: Word) -> Word:
+        numbers = [*operands, *(operands[0].of(value) for value in formula.constants)]
+        for function, left, right in formula.steps:
+            numbers.append(function.words(numbers[left], numbers[right]))
+        return numbers[formula.result]
+
+    return face
 
 
 def _either(one: Mask | None, other: Mask | None) -> Mask | None:

@@ -121,7 +121,7 @@ def _bound_text(printer: OpPrinter, map_: AffineMapAttr, operands: Sequence[SSAV
 
 
 def _print(printer: OpPrinter, op: Operation) -> str:
-    lower, upper, initial = _operands(op)
+    lower, upper, initial = operands_of(op)
     maps = [op.properties[name] for name in ("lowerBoundMap", "upperBoundMap")]
     first, last = (map_ for map_ in maps if isinstance(map_, AffineMapAttr))
     region = op.regions[0]
@@ -130,7 +130,7 @@ def _print(printer: OpPrinter, op: Operation) -> str:
     text = f" {printer.name(variable)}{printer.location_of_argument(variable)}"
     text += f" = {_bound_text(printer, first, lower, 'max')}"
     text += f" to {_bound_text(printer, last, upper, 'min')}"
-    step = _step(op)
+    step = step_of(op)
     text += f" step {step}" if step != 1 else ""
     if initial:
         pairs = zip(entry.arguments[1:], initial, strict=True)
@@ -143,14 +143,15 @@ def _print(printer: OpPrinter, op: Operation) -> str:
 FORM = CustomForm(_parser, _print)
 
 
-def _operands(op: Operation) -> tuple[list[SSAValue], list[SSAValue], list[SSAValue]]:
+def operands_of(op: Operation) -> tuple[list[SSAValue], list[SSAValue], list[SSAValue]]:
     """Return the operands of the lower bound, those of the upper bound, and the initial values."""
     assert op.definition is not None
     lower, upper, _ = operand_sizes(op, op.definition) or (0, 0, 0)
     return op.operands[:lower], op.operands[lower : lower + upper], op.operands[lower + upper :]
 
 
-def _step(op: Operation) -> int:
+def step_of(op: Operation) -> int:
+    """Return the step of a loop."""
     step = op.properties["step"]
     assert isinstance(step, IntegerAttr)
     return step.value
@@ -161,7 +162,7 @@ def _step(op: Operation) -> int:
 
 def verify(op: Operation) -> str | None:
     """Check the bounds, the body and the carried values."""
-    lower, upper, initial = _operands(op)
+    lower, upper, initial = operands_of(op)
     for name, operands in (("lowerBoundMap", lower), ("upperBoundMap", upper)):
         map_ = op.properties[name]
         assert isinstance(map_, AffineMapAttr)
@@ -216,12 +217,12 @@ def results_of(
 
 def evaluate(op: Operation, compiler: Compiler) -> Action:
     """Return the action of affine.for: from the largest lower bound to below the smallest upper bound."""
-    lower, upper, initial = (compiler.slots(values) for values in _operands(op))
+    lower, upper, initial = (compiler.slots(values) for values in operands_of(op))
     maps = [op.properties[name] for name in ("lowerBoundMap", "upperBoundMap")]
     first, last = (map_ for map_ in maps if isinstance(map_, AffineMapAttr))
     lows = results_of(op, first, lower, compiler.settings, "the lower bound")
     highs = results_of(op, last, upper, compiler.settings, "the upper bound")
-    step = _step(op)
+    step = step_of(op)
     if step <= 0:
         raise Unsupported(f"{op.name}: the step {step} is not positive", location=op.location, op=op.name)
     return counted_loop(op, compiler, initial, lambda slots: range(max(lows(slots)), min(highs(slots)), step))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, AttributeConstraint, Dialect, Property, RegionSlot, Slot, Trait
-from halfulp.interp.dialects.affine import access, choices, dma, indexing, loops, parallel, vector_access
+from halfulp.interp.dialects.affine import access, choices, dma, indexing, loops, parallel, vector_access, words
 from halfulp.interp.dialects.affine.forms import APPLY, EXTREME
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.symbols import dimension_as_symbol
@@ -89,7 +89,7 @@ affine.op(
     results={"result": c.ANY},
     properties=(Property("map", c.AFFINE_MAP_ATTR),),
     verify=access.verify,
-    evaluate=Pure(access.load, raw=True),
+    evaluate=Pure(access.load, raw=True, words=words.memory),
 )
 affine.op(
     "store",
@@ -97,7 +97,7 @@ affine.op(
     operands=(Slot("value", c.ANY), Slot("memref", MEMREF), Slot("indices", c.INDEX, Arity.VARIADIC)),
     properties=(Property("map", c.AFFINE_MAP_ATTR),),
     verify=access.verify,
-    evaluate=Pure(access.store, raw=True),
+    evaluate=Pure(access.store, raw=True, words=words.memory),
 )
 affine.op(
     "for",
@@ -118,7 +118,7 @@ affine.op(
     verify=loops.verify,
     verify_regions=loops.verify_body,
     implicit_terminator="affine.yield",
-    evaluate=Control(loops.evaluate, alone=True),
+    evaluate=Control(loops.evaluate, alone=True, words=words.loop),
 )
 affine.op(
     "if",
@@ -129,7 +129,7 @@ affine.op(
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
     verify=choices.verify_if,
     implicit_terminator="affine.yield",
-    evaluate=Control(choices.choose, alone=True),
+    evaluate=Control(choices.choose, alone=True, words=words.choice),
 )
 affine.op(
     "yield",
@@ -137,7 +137,7 @@ affine.op(
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=parallel.verify_yield,
-    evaluate=Control(yielded),
+    evaluate=Control(yielded, words=words.yielded),
 )
 affine.op(
     "parallel",

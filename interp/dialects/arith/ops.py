@@ -604,6 +604,12 @@ def _different_shapes(run: Run, *operands: Value) -> UndefinedBehavior:
     return in_lanes(report, run.lanes)
 
 
+def _select_words(op: Operation, low: Any) -> None:
+    """Lower arith.select of scalars."""
+    condition, yes, no = low.words(op.operands)
+    low.put(op, condition.choose(yes, no))
+
+
 def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
     condition_type, result_type = op.operands[0].type, op.results[0].type
     shaped = isinstance(result_type, ty.ShapedType)
@@ -657,5 +663,5 @@ arith.op(
     traits=(Trait.ELEMENTWISE,),
     type_rules=(same_type("true_value", "false_value", "result"),),
     verify=_verify_select,
-    evaluate=Pure(_select, raw=True),
+    evaluate=Pure(_select, raw=True, words=_select_words),
 )

@@ -11,6 +11,7 @@ from halfulp.interp.declare.type_rules import TypeRule
 from halfulp.interp.dialects.bufferization import evaluate, rules
 from halfulp.interp.dialects.bufferization.forms import ALLOC_TENSOR
 from halfulp.interp.dialects.memref.ops import ANY_MEMREF
+from halfulp.interp.dialects.memref.words import refused
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.evaluators import Pure
 
@@ -68,7 +69,7 @@ bufferization.op(
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     type_rules=(_one_condition_each(),),
     verify=rules.verify_dealloc,
-    evaluate=Pure(evaluate.dealloc, raw=True),
+    evaluate=Pure(evaluate.dealloc, raw=True, words=refused),
 )
 # What reads the tensor after it is wrong, and values do not show that.
 bufferization.op(

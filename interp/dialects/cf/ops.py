@@ -9,6 +9,7 @@ import numpy as np
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, SuccessorSlot, Trait, Unprefixed
+from halfulp.interp.dialects.cf import words
 from halfulp.interp.dialects.cf.forms import SWITCH
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -71,7 +72,7 @@ cf.op(
     operands=(Slot("destOperands", c.ANY, Arity.VARIADIC),),
     successors=(SuccessorSlot("dest"),),
     traits=(Trait.TERMINATOR,),
-    evaluate=Control(_branch),
+    evaluate=Control(_branch, words=words.branch),
 )
 
 
@@ -99,7 +100,7 @@ cf.op(
     successors=(SuccessorSlot("trueDest"), SuccessorSlot("falseDest")),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     verify=_verify_weights,
-    evaluate=Control(_conditional, decides=0),
+    evaluate=Control(_conditional, decides=0, words=words.conditional),
 )
 
 
@@ -183,7 +184,7 @@ cf.op(
     successors=(SuccessorSlot("default"), SuccessorSlot("case", Arity.VARIADIC)),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     verify=_verify_switch,
-    evaluate=Control(_switch),
+    evaluate=Control(_switch, words=words.switch),
 )
 cf.op(
     "assert",

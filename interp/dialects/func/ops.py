@@ -9,7 +9,7 @@ from typing import Any
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.declare.type_rules import TypeRule
-from halfulp.interp.dialects.func import rules
+from halfulp.interp.dialects.func import rules, words
 from halfulp.interp.dialects.func.forms import FUNCTION
 from halfulp.interp.dialects.func.runner import runner_function
 from halfulp.interp.ir import attributes as at
@@ -204,7 +204,7 @@ func.op(
         Property("no_inline", c.UNIT_ATTR, optional=True),
     ),
     verify_symbols=rules.verify_call,
-    evaluate=Control(_call),
+    evaluate=Control(_call, words=words.call),
 )
 
 
@@ -239,5 +239,5 @@ func.op(
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=rules.verify_return,
-    evaluate=Control(_return),
+    evaluate=Control(_return, words=words.leave),
 )

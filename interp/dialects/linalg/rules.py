@@ -25,7 +25,7 @@ def loop_of(maps: Sequence[at.AffineMapAttr]) -> list[tuple[int, int] | None]:
     """Return, for each dimension of the iteration space, the operand and its axis that give the size: the first
     ones whose index is that dimension alone. None if there are none.
     """
-    loops: list[tuple[int, int] | None] = [None] * (maps[0].dimensions if maps else 0)
+    loops: list[tuple[int, int] | None] = [None] * max([map_.dimensions for map_ in maps], default=0)
     for operand, map_ in enumerate(maps):
         for axis, expr in enumerate(map_.results):
             if isinstance(expr, Dimension) and loops[expr.position] is None:
@@ -103,8 +103,6 @@ def _maps_fit(op: Operation) -> str | None:
     for number, (map_, value) in enumerate(zip(maps, op.operands, strict=True)):
         if map_.symbols:
             return f"unexpected symbols in indexing_map #{number}"
-        if not map_.dimensions and not map_.results:
-            continue
         rank = len(_shape(value))
         if len(map_.results) != rank:
             return (

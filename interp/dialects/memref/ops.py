@@ -20,7 +20,7 @@ from halfulp.interp.declare.declarations import (
 )
 from halfulp.interp.declare.type_rules import TypeRule, derived_type, same_type
 from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND
-from halfulp.interp.dialects.memref import atomics, forms, global_memory, in_lanes, memory, rules, views
+from halfulp.interp.dialects.memref import atomics, forms, global_memory, in_lanes, memory, rules, views, words
 from halfulp.interp.dialects.memref import evaluate as ops
 from halfulp.interp.dialects.memref.layouts import is_strided
 from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
@@ -28,7 +28,7 @@ from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.dialects.slices import FORM, OPERANDS, PROPERTIES
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.evaluators import Control, Pure
+from halfulp.interp.run.evaluators import Control, Pure, Words
 
 memref = Dialect("memref")
 
@@ -118,8 +118,8 @@ def _element_of(name: str, source: str) -> TypeRule:
     return TypeRule(f"failed to verify that {what} matches element type of '{source}'", solve, holds)
 
 
-def _view(build: Callable[[Any, Any], Any]) -> Pure:
-    return Pure(build, raw=True, in_lanes=in_lanes.view(build))
+def _view(build: Callable[[Any, Any], Any], described: Words | None = None) -> Pure:
+    return Pure(build, raw=True, in_lanes=in_lanes.view(build), words=described)
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def _alloc(mnemonic: str, verify: Callable[[Any], str | None]) -> OpDefinition:
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         verify=verify,
         named_results=(mnemonic,),
-        evaluate=Pure(memory.allocate, raw=True, in_lanes=in_lanes.allocate),
+        evaluate=Pure(memory.allocate, raw=True, in_lanes=in_lanes.allocate, words=words.allocate),
     )
 
 
@@ -171,13 +171,13 @@ memref.op(
     results={"result": _LIST},
     properties=(_ALIGNMENT,),
     verify=rules.verify_realloc,
-    evaluate=Pure(memory.reallocate, raw=True),
+    evaluate=Pure(memory.reallocate, raw=True, words=words.refused),
 )
 memref.op(
     "dealloc",
     "$memref attr-dict `:` type($memref)",
     operands={"memref": ANY_MEMREF},
-    evaluate=Pure(memory.free, raw=True, in_lanes=in_lanes.free),
+    evaluate=Pure(memory.free, raw=True, in_lanes=in_lanes.free, words=words.free),
 )
 memref.op(
     "global",
@@ -199,7 +199,13 @@ memref.op(
     results={"result": MEMREF},
     properties=(Property("name", c.FLAT_SYMBOL_REF_ATTR),),
     verify_symbols=rules.verify_get_global,
-    evaluate=Pure(global_memory.get, raw=True, of_module=True, in_lanes=in_lanes.global_memory),
+    evaluate=Pure(
+        global_memory.get,
+        raw=True,
+        of_module=True,
+        in_lanes=in_lanes.global_memory,
+        words=words.global_memory,
+    ),
 )
 memref.op(
     "assume_alignment",
@@ -247,7 +253,7 @@ memref.op(
     properties=_LOAD_PROPERTIES,
     type_rules=(_element_of("result", "memref"),),
     verify=rules.verify_indices(0, "incorrect number of indices for load"),
-    evaluate=Pure(ops.load, raw=True, in_lanes=in_lanes.load),
+    evaluate=Pure(ops.load, raw=True, in_lanes=in_lanes.load, words=words.load),
 )
 memref.op(
     "store",
@@ -256,7 +262,7 @@ memref.op(
     properties=_ACCESS_PROPERTIES,
     type_rules=(_element_of("value", "memref"),),
     verify=rules.verify_indices(1, "store index operand count not equal to memref rank"),
-    evaluate=Pure(ops.store, raw=True, in_lanes=in_lanes.store),
+    evaluate=Pure(ops.store, raw=True, in_lanes=in_lanes.store, words=words.store),
 )
 memref.op(
     "prefetch",
@@ -338,7 +344,7 @@ memref.op(
     operands=(Slot("source", _WITH_DIMENSIONS), Slot("index", c.INDEX)),
     results={"result": c.INDEX},
     named_results=("dim",),
-    evaluate=_view(views.dimension),
+    evaluate=_view(views.dimension, words.dimension),
 )
 memref.op(
     "rank",

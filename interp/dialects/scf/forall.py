@@ -6,6 +6,7 @@ Each iteration sees the tensors as they were before the loop. The parts go into 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -204,8 +205,8 @@ def _inserting(insert: Operation, compiler: Compiler) -> Callable[[Slots, Value,
     return put
 
 
-def _differs(one: Value, two: Value, place: tuple[slice, ...]) -> npt.NDArray[np.bool_]:
+def _differs(one: Value, two: Value, place: tuple[Any, ...]) -> npt.NDArray[np.bool_]:
     bits = np.asarray(one.bits[place] != two.bits[place])
-    bits = np.asarray(bits.reshape((*bits.shape[: len(one.shape)], -1)).any(-1))
+    bits = np.asarray(bits.any(axis=tuple(range(len(one.shape), bits.ndim))))
     poison = [False if value.poison is None else value.poison[place] != 0 for value in (one, two)]
     return np.asarray(bits | (poison[0] != poison[1]))

@@ -8,7 +8,7 @@ from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.declare.type_rules import same_type
 from halfulp.interp.dialects.regions import counted_loop, yielded
-from halfulp.interp.dialects.scf import choice_forms, forall, forms, parallel, parallel_forms
+from halfulp.interp.dialects.scf import choice_forms, forall, forms, parallel, parallel_forms, words
 from halfulp.interp.dialects.scf import region_rules as regions
 from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.errors import UndefinedBehavior
@@ -178,7 +178,7 @@ scf.op(
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
     verify=regions.verify_if,
     verify_regions=regions.verify_if_regions,
-    evaluate=Control(_if, decides=0),
+    evaluate=Control(_if, decides=0, words=words.if_),
 )
 scf.op(
     "for",
@@ -195,7 +195,7 @@ scf.op(
     type_rules=(same_type("lowerBound", "upperBound", "step"),),
     verify=regions.verify_for,
     verify_regions=regions.verify_for_regions,
-    evaluate=Control(_for, in_lanes=_for_in_lanes),
+    evaluate=Control(_for, in_lanes=_for_in_lanes, words=words.for_),
 )
 scf.op(
     "while",
@@ -205,7 +205,7 @@ scf.op(
     regions=(RegionSlot("before"), RegionSlot("after")),
     verify=regions.verify_while,
     verify_regions=regions.verify_while_regions,
-    evaluate=Control(_while),
+    evaluate=Control(_while, words=words.while_),
 )
 scf.op(
     "execute_region",
@@ -215,7 +215,7 @@ scf.op(
     regions=(RegionSlot("region"),),
     verify=regions.verify_execute_region,
     verify_regions=regions.verify_execute_region_regions,
-    evaluate=Control(_execute_region),
+    evaluate=Control(_execute_region, words=words.once),
 )
 scf.op(
     "condition",
@@ -223,7 +223,7 @@ scf.op(
     operands=(Slot("condition", c.BOOL), Slot("args", c.ANY, Arity.VARIADIC)),
     traits=(Trait.TERMINATOR,),
     verify=regions.verify_condition,
-    evaluate=Control(yielded, decides=0),
+    evaluate=Control(yielded, decides=0, words=words.yielded),
 )
 scf.op(
     "yield",
@@ -231,7 +231,7 @@ scf.op(
     operands=(Slot("results", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=regions.verify_yield,
-    evaluate=Control(yielded),
+    evaluate=Control(yielded, words=words.yielded),
 )
 scf.op(
     "parallel",
@@ -263,7 +263,7 @@ scf.op(
     operands={"result": c.ANY},
     traits=(Trait.TERMINATOR,),
     verify=parallel.verify_reduce_return,
-    evaluate=Control(yielded),
+    evaluate=Control(yielded, words=words.yielded),
 )
 scf.op(
     "forall",

@@ -286,7 +286,7 @@ def with_shape(op: Operation, settings: Settings) -> Function:
             shape: Extents | Failed = extents_of(op, said, settings)
         except ErrorShapeError as error:
             shape = Failed(str(error))
-        own = content(value).value if value.type == VALUE_SHAPE else value
+        own = content(op, value).value if value.type == VALUE_SHAPE else value
         return (carried(VALUE_SHAPE, ValueShape(own, shape)),)
 
     return join
@@ -297,7 +297,7 @@ def value_of(op: Operation, settings: Settings) -> Function:
     type_ = op.results[0].type
 
     def take(run: Run, operands: Operands) -> tuple[Any, ...]:
-        held = content(operands[0])
+        held = content(op, operands[0])
         if not isinstance(held.value, Value) or isinstance(held.shape, Failed):
             raise undefined(op, "there is no value")
         if ty.element_type(held.value.type) != ty.element_type(type_) or prod(held.shape) != prod(held.value.shape):

@@ -19,6 +19,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import shape_conflict
+from halfulp.interp.values.poisoning import first_place
 from halfulp.interp.values.value import Value
 
 Extents = tuple[int, ...]
@@ -66,8 +67,10 @@ def carried(type_: ty.Type, element: Any) -> Value:
     return Value(type_, codes)
 
 
-def content(value: Value) -> Any:
-    """Return what a value of a type of this dialect holds."""
+def content(op: Operation, value: Value) -> Any:
+    """Return what a value of a type of this dialect holds. Raises UndefinedBehavior for poison."""
+    if value.poison is not None:
+        raise undefined(op, f"an operand is poison: {value.origin()}")
     return value.bits[()]
 
 
@@ -77,7 +80,7 @@ def extents_of(op: Operation, value: Any, settings: Settings) -> Extents:
         return value.shape
     if value.type not in (SHAPE, VALUE_SHAPE):
         return tuple(elements_as_numbers(op, value, settings, "the extents"))
-    held = content(value)
+    held = content(op, value)
     found: Any = held.shape if isinstance(held, ValueShape) else held
     if isinstance(found, Failed):
         raise ErrorShapeError(found.why)
@@ -88,7 +91,7 @@ def extents_of(op: Operation, value: Any, settings: Settings) -> Extents:
 def number_of(op: Operation, value: Value, settings: Settings) -> int:
     """Return a size or an index as a number. Raises ErrorShapeError, and UndefinedBehavior for poison."""
     if value.type == SIZE:
-        held = content(value)
+        held = content(op, value)
         if isinstance(held, Failed):
             raise ErrorShapeError(held.why)
         return int(held.content)
@@ -117,5 +120,8 @@ def witness(why: str | None) -> Value:
 
 def broken(witnesses: Sequence[Value]) -> str | None:
     """Return why one of several constraints does not hold, in any lane; None where all hold."""
+    lost = next((value for value in witnesses if value.poison is not None), None)
+    if lost is not None:
+        return f"a constraint is poison: {lost.origin(*first_place(lost.poisoned))}"
     found = (held for value in witnesses for held in value.bits.ravel())
     return next((held.why for held in found if isinstance(held, Failed)), None)

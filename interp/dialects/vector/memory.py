@@ -71,8 +71,8 @@ def active_lanes(op: Operation, mask: Value) -> Mask:
 
 
 def _places(buffer: Buffer, indices: Sequence[Numbers]) -> Numbers:
-    """Return the places in memory of elements at indices that lie inside the shape."""
-    return buffer.places_at(indices)
+    """Return the places in memory of elements at indices that lie inside the shape: of a memref of rank 0, its one."""
+    return np.atleast_1d(buffer.places_at(indices))
 
 
 def _check_inside(op: Operation, shape: tuple[int, ...], indices: Sequence[Numbers]) -> None:

@@ -13,6 +13,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.alone import goes_alone, lane_by_lane
+from halfulp.interp.run.batch.by_machine import LaneHot
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.batch.frames import LaneFrame
 from halfulp.interp.run.batch.run import LaneRun
@@ -39,6 +40,10 @@ def run_batch(
 
     A function that may reach an op that does not know of lanes runs lane by lane, with the steps of one run for all.
     """
+    if active is None:
+        found = program.made((op, LaneHot), lambda: LaneHot(program, op)).run(arguments, lanes)
+        if found is not None:
+            return _completed(program, op, arguments, *found)
     chosen = np.arange(lanes) if active is None else np.flatnonzero(active)
     run = LaneRun(program.settings, Lanes(chosen, lanes))
     if len(chosen) and goes_alone(program.module, op):
@@ -51,6 +56,23 @@ def run_batch(
         for value, held in zip(arguments, given, strict=True):
             if isinstance(value, Buffer):
                 store_at(value.allocation, value.places()[chosen], held.load(), value.allocation.origins)
+
+
+def _completed(
+    program: CompiledModule, op: Operation, arguments: Sequence[Any], values: tuple[Value, ...], stopped: Mask
+) -> tuple[Value, ...]:
+    """Return the results of machine code, with those of the executor for the lanes where it stopped."""
+    if not stopped.any():
+        return values
+    exact = run_batch(program, op, arguments, len(stopped), stopped)
+    return tuple(_merged(stopped, first, second) for first, second in zip(exact, values, strict=True))
+
+
+def _merged(chosen: Mask, first: Value, second: Value) -> Value:
+    """Take the chosen lanes from one value, which may be the same for all, and the others from another."""
+    bits = np.where(chosen, first.bits, second.bits)
+    poison = None if first.poison is None else np.where(chosen, first.poison, np.uint16(0))
+    return Value(second.type, bits, poison, None, first.origins)
 
 
 def _given(run: LaneRun, value: Any, type_: ty.Type, active: Mask | None) -> Any:

@@ -57,6 +57,15 @@ def test_an_op_without_a_lowering_is_unsupported(tool: Path) -> None:
         hu.from_stablehlo(TEXT)
 
 
+def test_a_program_that_calls_python_is_unsupported_with_what_to_do(tool: Path) -> None:
+    tool.write_text(
+        "#!/bin/sh\ncat >&2 <<'END'\n<stdin>:3:3: error: Dialect `sdy' not found for custom op 'sdy.mesh'\nEND\nexit 1\n"
+    )
+    with pytest.raises(hu.Unsupported, match=r"sdy\.mesh") as caught:
+        hu.from_stablehlo(TEXT)
+    assert "jax.debug.print" in (caught.value.hint or "")
+
+
 def test_a_crash_is_unsupported(tool: Path) -> None:
     tool.write_text("#!/bin/sh\nkill -SEGV $$\n")
     with pytest.raises(hu.Unsupported, match=r"IREE's compiler cannot lower the program: .*ended with"):

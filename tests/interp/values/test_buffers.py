@@ -17,6 +17,7 @@ from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, UndefinedBehav
 from halfulp.interp.values.buffers import Allocation, Buffer, store_at, to_argument
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.memref_layout import is_injective, spanned
+from halfulp.interp.values.parsing import parse_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open
 from halfulp.semantics.poison import Origin, Origins
@@ -377,3 +378,10 @@ def test_numpy_computes_on_a_buffer_as_on_its_value() -> None:
     for refused in (numpy.mean, numpy.sign, numpy.cumsum):
         with pytest.raises(TypeError, match="does not compute values"):
             refused(memory)
+
+
+def test_memory_for_one_repeated_element_is_limited() -> None:
+    text = "func.func @f(%m: memref<1024x1024x1024xf32>) { return }"
+    type_ = as_type("tensor<1024x1024x1024xf32>")
+    with pytest.raises(hu.LimitExceeded, match="spans 4294967296 bytes"):
+        hu.run(text, parse_value(type_, "1"))

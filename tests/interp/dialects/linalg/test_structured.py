@@ -405,6 +405,38 @@ func.func @f(%a: tensor<2x2xf32>, %o: tensor<2xf32>) -> tensor<2xf32> {
     assert (origin.op, origin.element) == ("arith.maximumf", (0, 1))
 
 
+@pytest.mark.parametrize(
+    ("maps", "iterators", "message"),
+    [
+        ("(i) -> (i)>, affine_map<(i, j) -> (j)", 1, "expected indexing_map #1 to have 1 dim"),
+        (
+            "(i) -> (i)>, affine_map<(i, j) -> (i)",
+            1,
+            "invalid indexing maps are non-invertible: ((d0, d1) -> (d0, d0))",
+        ),
+        (
+            "() -> ()>, affine_map<() -> ()",
+            0,
+            "expected operand #0 rank (1) to match the result rank of indexing_map (0)",
+        ),
+    ],
+)
+def test_maps_that_do_not_fit(maps: str, iterators: int, message: str) -> None:
+    """The messages are those of mlir-opt."""
+    text = f"""
+func.func @f(%a: tensor<2xi1>, %b: tensor<2xi1>) -> tensor<2xi1> {{
+  %0 = linalg.generic {{indexing_maps = [affine_map<{maps}>], iterator_types = [{", ".join(['"parallel"'] * iterators)}]}}
+    ins(%a : tensor<2xi1>) outs(%b : tensor<2xi1>) {{
+  ^bb0(%x: i1, %y: i1):
+    linalg.yield %x : i1
+  }} -> tensor<2xi1>
+  return %0 : tensor<2xi1>
+}}
+"""
+    with pytest.raises(hu.VerifyError, match=re.escape(message)):
+        hu.parse(text)
+
+
 def test_no_points() -> None:
     """A reduction of nothing gives the init; a parallel dimension without points gives nothing."""
     text = reduction("arith.addf", "f32")

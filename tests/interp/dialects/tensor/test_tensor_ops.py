@@ -221,3 +221,50 @@ def test_a_tensor_too_large_is_refused(sizes: int) -> None:
         run("generate", sizes)
     with pytest.raises(hu.LimitExceeded, match="ran more than"):
         run("generate", 1000, max_steps=1000)
+
+
+@pytest.mark.parametrize(
+    ("start", "count", "step"), [(3, 3, -1), (4, 3, -2), (2, 1, -1), (2, 1, 0), (1, 3, 0), (4, 5, -1)]
+)
+def test_parts_with_strides_that_are_not_positive(start: int, count: int, step: int) -> None:
+    """The part has the elements start + k * step. Put back, the last of several at one place stays."""
+    text = """
+    func.func @f(%t: tensor<5xi8>, %s: tensor<?xi8>, %a: index, %n: index, %d: index) -> (tensor<?xi8>, tensor<5xi8>) {
+      %0 = tensor.extract_slice %t[%a] [%n] [%d] : tensor<5xi8> to tensor<?xi8>
+      %1 = tensor.insert_slice %s into %t[%a] [%n] [%d] : tensor<?xi8> into tensor<5xi8>
+      return %0, %1 : tensor<?xi8>, tensor<5xi8>
+    }"""
+    whole, part = np.arange(5, dtype=np.int8), np.arange(10, 10 + count, dtype=np.int8)
+    taken, put = hu.run(text, whole, part, start, count, step)
+    places = [start + k * step for k in range(count)]
+    assert taken.numpy().tolist() == places
+    expected = whole.tolist()
+    for place, element in zip(places, part.tolist(), strict=True):
+        expected[place] = element
+    assert put.numpy().tolist() == expected
+
+
+def test_an_empty_part_in_a_parallel_loop() -> None:
+    text = """
+    func.func @f(%t: tensor<4xi8>, %s: tensor<?xi8>, %n: index) -> tensor<4xi8> {
+      %0 = scf.forall (%i) in (2) shared_outs(%o = %t) -> (tensor<4xi8>) {
+        scf.forall.in_parallel {
+          tensor.parallel_insert_slice %s into %o[%i] [%n] [1] : tensor<?xi8> into tensor<4xi8>
+        }
+      }
+      return %0 : tensor<4xi8>
+    }"""
+    given = np.arange(4, dtype=np.int8)
+    (found,) = hu.run(text, given, np.zeros(0, np.int8), 0)
+    assert found.numpy().tolist() == given.tolist()
+
+
+def test_no_elements_in_dimensions_too_large_for_any_array() -> None:
+    text = """
+    func.func @f(%t: tensor<?xi8>, %n: index, %m: index) -> tensor<?x?xi8> {
+      %0 = tensor.expand_shape %t [[0, 1]] output_shape [%n, %m] : tensor<?xi8> into tensor<?x?xi8>
+      return %0 : tensor<?x?xi8>
+    }"""
+    assert hu.run(text, np.zeros(0, np.int8), 0, 3)[0].shape == (0, 3)
+    with pytest.raises(hu.LimitExceeded, match="too large for any array"):
+        hu.run(text, np.zeros(0, np.int8), 0, (1 << 63) - 1)

@@ -209,6 +209,19 @@ def test_transfers_read_and_write_as_their_maps_say(map_: tuple[int | None, ...]
     np.testing.assert_array_equal(got, written)
 
 
+@pytest.mark.parametrize("base", ["tensor<i8>", "memref<i8>"])
+def test_transfers_of_rank_0(base: str) -> None:
+    written = "%w" if base[0] == "t" else "%m"
+    text = f"""
+      {"%w = " if written == "%w" else ""}vector.transfer_write %v, %m[] : vector<i8>, {base}
+      %0 = vector.transfer_read {written}[], %p : {base}, vector<i8>
+      %1 = vector.broadcast %0 : vector<i8> to vector<2xi8>
+      return %0, %1 : vector<i8>, vector<2xi8>"""
+    signature = f"(%m: {base}, %v: vector<i8>, %p: i8) -> (vector<i8>, vector<2xi8>)"
+    zero, two = run(signature, text, np.array(1, np.int8), np.array(5, np.int8), 7)
+    assert (zero.numpy().tolist(), two.numpy().tolist()) == (5, [5, 5])
+
+
 READ = """
   %f = arith.constant 0.0 : f32
   %0 = vector.transfer_read %t[%i], %f, %k {in_bounds = [BOUNDS]} : tensor<?xf32>, vector<4xf32>

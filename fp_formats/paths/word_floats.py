@@ -1,0 +1,274 @@
+"""Float operations on machine words: the paths of `fast` and `fast_conversions` that a compiler can take.
+
+Each function returns a description (see `words`) whose results, where it does not refuse, are those of `scalar`; None
+where there is no path. No path gives flags. NaN results are refused, so that their bits come from the one rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import storage_dtype
+from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
+from halfulp.fp_formats.exact.core import ArrayResult
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import cpu, fast
+from halfulp.fp_formats.paths.fast_conversions import NATIVE, Sums, conversion_path, sums_of
+from halfulp.fp_formats.paths.words import F32, F64, Face, Real, Word
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
+from halfulp.fp_formats.scalar import RNE, RZ, STOCHASTIC
+
+_ARITHMETIC = ("add", "subtract", "multiply", "divide")
+_MAXIMA, _MINIMA = ("maximum", "maximum_number"), ("minimum", "minimum_number")
+_BF16, _F16 = FORMATS["bf16"], FORMATS["f16"]
+_LONGEST = 21  # bits of an index into a table of conversions
+
+Table = npt.NDArray[Any]
+
+
+@cpu.forgotten
+@lru_cache(maxsize=4096)
+def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Face | None:
+    """Return the description of an operation with two operands and a result of one format, named as in `scalar`."""
+    path = fast.path_of(name, fmt, rounding, policy)
+    if path == "table" and fmt.bits <= 8:
+        return _by_pairs(name, fmt, rounding, policy)
+    if name in _ARITHMETIC and rounding == RNE:
+        if path == "native":
+            return lambda a, b: _settled(a.real(fmt).computed(name, b.real(fmt))).code()
+        if path == "through_f32":
+            return lambda a, b: _narrowed(_settled(widened(fmt, a).computed(name, widened(fmt, b))), fmt)
+    if name in _MAXIMA + _MINIMA and path in ("native", "bits"):
+        return _extremum(name in _MAXIMA, fmt)
+    return None
+
+
+def _settled(result: Real) -> Real:
+    """Refuse a NaN."""
+    result.is_nan().refuse()
+    return result
+
+
+def _extremum(largest: bool, fmt: FloatFormat) -> Face:
+    """Return the description of minimum or maximum, where -0 < +0. The numbers of NaNs are refused."""
+
+    def face(a: Word, b: Word) -> Word:
+        x, y = widened(fmt, a), widened(fmt, b)
+        (x.is_nan() | y.is_nan()).refuse()
+        first = y.less(x) if largest else x.less(y)
+        zeros = a & b if largest else a | b
+        return x.equals(y).choose(zeros, first.choose(a, b))
+
+    return face
+
+
+def negate(fmt: FloatFormat, policy: FloatPolicy) -> Face | None:
+    """Return the description of a negation."""
+    mask = fmt.sign_mask or 0
+    return (lambda a: a ^ mask) if fast.path_of("negate", fmt, RNE, policy) == "bits" else None
+
+
+_RELATIONS: dict[int, Callable[[Real, Real], Word]] = {
+    1: lambda x, y: x.equals(y),
+    2: lambda x, y: y.less(x),
+    3: lambda x, y: y.at_most(x),
+    4: lambda x, y: x.less(y),
+    5: lambda x, y: x.at_most(y),
+    6: lambda x, y: x.less(y) | y.less(x),
+    7: lambda x, y: x.at_most(y) | y.less(x),
+}
+"""The ordered comparisons, by MLIR's number. An unordered one is the opposite of an ordered one."""
+_OPPOSITES = {8: 6, 9: 5, 10: 4, 11: 3, 12: 2, 13: 1, 14: 7}
+
+
+@cpu.forgotten
+@lru_cache(maxsize=4096)
+def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Face | None:
+    """Return the description of a comparison with MLIR's predicate number."""
+    path = fast.path_of("compare", fmt, RNE, policy)
+    if path == "table":
+        operation = lambda a, b: comparisons.compare(fmt, predicate, a, b, policy)  # noqa: E731
+        return _pairs(fmt, operation, ("compare", predicate, fmt, policy), 1)
+    relation = _RELATIONS.get(_OPPOSITES.get(predicate, predicate))
+    if path is None or relation is None:
+        return None
+
+    def face(a: Word, b: Word) -> Word:
+        holds = relation(widened(fmt, a), widened(fmt, b))
+        return ~holds if predicate in _OPPOSITES else holds
+
+    return face
+
+
+# --- conversions ------------------------------------------------------------------------------------------------------
+
+
+def widened(fmt: FloatFormat, a: Word) -> Real:
+    """Return the number of a code of f16, bf16, f32 or f64; that of f16 and bf16 in f32."""
+    if fmt == _BF16:
+        return (a.resized(32) << 16).real(F32)
+    if fmt != _F16:
+        return a.real(fmt)
+    bits = a.resized(32)
+    magnitude = (bits & 0x7FFF) << 13
+    # The exponent is too small by the difference of the biases; a product corrects it for subnormals as well.
+    special = ~magnitude.less(0x7C00 << 13, signed=False)
+    finite = (magnitude.real(F32) * 2.0**112).code()
+    return (special.choose(magnitude | 0x7F800000, finite) | ((bits & 0x8000) << 16)).real(F32)
+
+
+@cpu.forgotten
+@lru_cache(maxsize=4096)
+def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Face | None:
+    """Return the description of a conversion between floats."""
+    path = conversion_path(src, dst, rounding, policy)
+    if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1 or path.kind == "through_f32":
+        return None
+    if src in (_BF16, _F16) and dst in NATIVE and _plain(src, dst, policy):
+        return lambda a: _settled(widened(src, a)).converted(dst).code()
+    if path.kind == "native" and {src, dst} == {F32, F64} and policy.conversion_overflow != "saturate":
+        return lambda a: _settled(a.real(src)).converted(dst).code()
+    sums = sums_of(src, dst, rounding, policy)
+    if sums is not None:
+        return lambda a: _by_sums(a, src, dst, sums)
+    if path.kind == "table" and path.head is not None and path.head.bits <= _LONGEST:
+        return _by_table(path.head, path.shift, dst, rounding, policy)
+    return None
+
+
+def _plain(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
+    """Tell whether a conversion to a wider format keeps every number but NaNs."""
+    flushes = policy.flushing(src).operands or policy.flushing(dst).results
+    return not flushes and policy.conversion_overflow == "format" and cpu.keeps_subnormals()
+
+
+def _narrowed(number: Real, fmt: FloatFormat) -> Word:
+    """Round a number of f32 that is not a NaN to bf16 or f16, to nearest even."""
+    if fmt == _BF16:
+        bits = number.code()
+        return (bits + 0x7FFF + (bits.shift_right(16) & 1)).shift_right(16).resized(16)
+    sums = sums_of(F32, fmt, RNE, SPEC)
+    assert sums is not None
+    return _rounded(number, sums)
+
+
+def _by_sums(a: Word, src: FloatFormat, dst: FloatFormat, sums: Sums) -> Word:
+    """Round a code of f32 or f64, as `fast_conversions.narrow` does."""
+    magnitude = a & src.magnitude_mask
+    (~magnitude.at_most(sums.limit, signed=False) | a.equals(sums.apart)).refuse()
+    return _rounded(a.real(src).converted(sums.fmt), sums)
+
+
+def _rounded(number: Real, sums: Sums) -> Word:
+    """Add a power of two, so large that the last fraction bit of the sum is the last bit of the result."""
+    code = number.code()
+    sign = code.shift_right(code.width - 1)
+    value = (code & sums.fmt.magnitude_mask).real(sums.fmt)
+    value = value.less(sums.largest).choose(value, value.of(sums.largest))
+    value = value.less(sums.smallest).choose(value.of(sums.smallest), value)
+    exponent = value.code() & sums.exponents
+    power = exponent.less(sums.least, signed=False).choose(exponent.of(sums.least), exponent) + sums.up
+    total = (value + power.real(sums.fmt)).code() - power
+    total = total + (power - sums.lowest).shift_right(sums.surplus)
+    width = sums.result.bits
+    result = (total | sign.equals(1).choose(total.of(sums.negative), total.of(0))).resized(width)
+    if sums.hole < 1 << width:
+        result = result.equals(sums.hole).choose(result.of(0), result)
+    return result
+
+
+@lru_cache(maxsize=4096)
+def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int) -> Face | None:
+    """Return the description of a conversion of integers to f32 or f64."""
+    if dst not in NATIVE or rounding != RNE or not 0 < width <= 64:
+        return None
+    return lambda a: a.number(signed, dst).code()
+
+
+@lru_cache(maxsize=4096)
+def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Face | None:
+    """Return the description of a conversion to integers, toward zero. What is out of range is refused."""
+    if src not in NATIVE or rounding != RZ or not 0 < width <= 64:
+        return None
+    # A number fits if it is above the integer before the least one. Where the format lacks that integer, it has none
+    # between it and the least one.
+    least, above = (-(2.0 ** (width - 1)), 2.0 ** (width - 1)) if signed else (0.0, 2.0**width)
+    before = not signed or width <= src.precision
+
+    def face(a: Word) -> Word:
+        x = a.real(src)
+        high_enough = x.of(least - 1).less(x) if before else x.of(least).at_most(x)
+        (~(high_enough & x.less(above))).refuse()
+        return x.integer(width, signed)
+
+    return face
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _entries(key: Any, bits: int, operation: Callable[[Table], ArrayResult]) -> tuple[Table, Table | None]:
+    """Return the table of an operation on codes of this many bits, and that of its poison. ``key``: what it is of."""
+    found = operation(np.arange(1 << bits, dtype=storage_dtype(bits)))
+    poison = None if found.poison is None or not found.poison.any() else found.poison.astype(np.uint8)
+    return np.ascontiguousarray(found.codes), poison
+
+
+class _Of:
+    """An operation whose tables are kept by its key."""
+
+    def __init__(self, key: Any, operation: Callable[[Table], ArrayResult]) -> None:
+        self.key, self.operation = key, operation
+
+    def __call__(self, codes: Table) -> ArrayResult:
+        return self.operation(codes)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Of) and self.key == other.key
+
+
+def _read(key: Any, bits: int, operation: Callable[[Table], ArrayResult], index: Word, width: int) -> Word:
+    """Look up an operation of codes of ``bits`` bits; poison is refused."""
+    codes, poison = _entries(key, bits, _Of(key, operation))
+    if poison is not None:
+        index.entry(poison).equals(1).refuse()
+    return index.entry(codes).resized(width)
+
+
+def _by_pairs(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Face:
+    arguments: tuple[Any, ...] = (rounding, policy) if name in (*_ARITHMETIC, "remainder") else (policy,)
+    operation = getattr(arithmetic, name)
+    return _pairs(fmt, lambda a, b: operation(fmt, a, b, *arguments), (name, fmt, rounding, policy), fmt.bits)
+
+
+def _pairs(fmt: FloatFormat, operation: Callable[[Table, Table], ArrayResult], key: Any, width: int) -> Face:
+    """Look up an operation of two codes of up to 8 bits."""
+    bits, mask = fmt.bits, fmt.code_mask
+
+    def of_both(index: Table) -> ArrayResult:
+        storage = fmt.storage_dtype
+        return operation((index >> bits).astype(storage), (index & mask).astype(storage))
+
+    return lambda a, b: _read(key, 2 * bits, of_both, (a.resized(2 * bits) << bits) | b.resized(2 * bits), width)
+
+
+def _by_table(head: FloatFormat, shift: int, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Face:
+    def face(a: Word) -> Word:
+        index = a
+        if shift:
+            below = (1 << shift) - 1
+            index = (a | ((a & below) + below)).shift_right(shift).resized(head.bits)
+        key = ("convert", head, dst, rounding, policy)
+        operation = lambda codes: conversions.convert(head, dst, codes, rounding, policy)  # noqa: E731
+        return _read(key, head.bits, operation, index, dst.bits)
+
+    return face

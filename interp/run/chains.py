@@ -1,0 +1,202 @@
+"""Chains: elementwise ops on tensors that follow one another run as one loop of machine code, once that pays.
+
+What lies between the first op and the last is never a whole array. Blocks with an element that the loop refuses, such
+as a NaN, are computed by the kernels. Where a value is not clean, or an op has a fault, the whole chain runs op by op:
+so poison, errors and their order are those of the ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.paths import compiled
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.run.compiled import llvm
+from halfulp.interp.run.compiled.chain_code import BLOCK, ChainCode, Link
+from halfulp.interp.run.frames import Slots, Step
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.steps import letting_go
+from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Kernel
+
+PAYS = 1 << 24
+"""The ops on elements from which machine code pays."""
+_LARGE = 1 << 12
+"""The elements from which a chain is worth a loop of its own."""
+_SHORTEST = 2
+"""The ops from which a chain is worth a loop of its own."""
+
+
+class Output(NamedTuple):
+    """A value that is needed after a chain: its number, slot and type."""
+
+    number: int
+    slot: int
+    type: ty.Type
+
+
+class Chain:
+    """Some ops that follow one another, all on values of one static shape.
+
+    ``kept``: tells whether a value is needed after the chain. ``slot``: gives the slot of a value. ``steps`` run the
+    same op by op.
+    """
+
+    def __init__(
+        self,
+        ops: Sequence[tuple[Operation, Kernel]],
+        kept: Callable[[SSAValue], bool],
+        slot: Callable[[SSAValue], int],
+        steps: Sequence[Step],
+    ) -> None:
+        made = {result for op, _ in ops for result in op.results}
+        inputs = list(dict.fromkeys(value for op, _ in ops for value in op.operands if value not in made))
+        numbers = {value: number for number, value in enumerate(inputs)}
+        self._links: list[Link] = []
+        for op, kernel in ops:
+            operands = tuple([numbers[value] for value in op.operands])
+            for result in op.results:
+                numbers[result] = len(numbers)
+            assert kernel.words is not None
+            self._links.append(Link(kernel.words, operands, tuple([numbers[result] for result in op.results])))
+        self._kernels = [kernel for _, kernel in ops]
+        self._inputs = [slot(value) for value in inputs]
+        self._widths = [width_of(ty.element_type(value.type)) for value in inputs]
+        kept_values = [value for value in numbers if value in made and kept(value)]
+        self._outputs = [Output(numbers[value], slot(value), value.type) for value in kept_values]
+        self._count = len(numbers)
+        self._steps = tuple(steps)
+        self._shape: tuple[int, ...] = tuple(size or 0 for size in ty.shape_of(inputs[0].type) or ())
+        self._spent = 0
+        self._codes: dict[tuple[bool, ...], ChainCode] = {}
+
+    def __call__(self, slots: Slots) -> None:
+        """Run the chain."""
+        if not self._by_machine(slots):
+            for step in self._steps:
+                step(slots)
+
+    def _by_machine(self, slots: Slots) -> bool:
+        """Run the loop; False where that does not pay yet, a value is not clean, or an op has a fault."""
+        if not llvm.wanted():
+            return False
+        size = prod(self._shape)
+        if self._spent < PAYS and compiled.backend() != "numba":
+            self._spent += size * len(self._links)
+            return False
+        inputs = self._clean(slots)
+        if inputs is None:
+            return False
+        splats = tuple([size > 1 and not any(codes.strides) for codes in inputs])
+        code = self._codes.get(splats)
+        if code is None:
+            numbers = [output.number for output in self._outputs]
+            code = self._codes[splats] = ChainCode(self._links, self._widths, splats, numbers)
+        flat = [codes.reshape(-1) if not splat else codes for codes, splat in zip(inputs, splats, strict=True)]
+        made = [np.empty(size, code_layout(ty.element_type(output.type))[0]) for output in self._outputs]
+        for block in code.run(flat, made, size).tolist():
+            part = slice(block * BLOCK, (block + 1) * BLOCK)
+            values = [
+                codes.reshape(-1)[:1] if splat else codes[part] for codes, splat in zip(flat, splats, strict=True)
+            ]
+            if not self._by_kernels(values, [out[part] for out in made]):
+                return False
+        for out, output in zip(made, self._outputs, strict=True):
+            slots[output.slot] = Value(output.type, out.reshape(self._shape))
+        return True
+
+    def _clean(self, slots: Slots) -> list[Codes] | None:
+        """Return the codes of the inputs; None if one is not clean."""
+        codes = []
+        for number in self._inputs:
+            value = slots[number]
+            if value.__class__ is not Value or value.poison is not None or value.open is not None:
+                return None
+            if value.bits.shape != self._shape:
+                return None
+            codes.append(value.bits if not any(value.bits.strides) else np.ascontiguousarray(value.bits))
+        return codes
+
+    def _by_kernels(self, values: list[Codes], made: Sequence[Codes]) -> bool:
+        """Compute a block; False where an op has a fault."""
+        for link, kernel in zip(self._links, self._kernels, strict=True):
+            outcome = kernel.array(*[values[number] for number in link.operands])
+            if outcome.faults:
+                return False
+            values += outcome.results
+        for out, output in zip(made, self._outputs, strict=True):
+            out[...] = values[output.number]
+        return True
+
+
+class ChainPieces:
+    """Collects the steps of ops that follow one another, and makes chains of them.
+
+    ``settings``: of the run; None if nothing is to be chained. ``dying``: the values that nothing needs after an op.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None,
+        dying: Mapping[Operation, Sequence[SSAValue]],
+        slot: Callable[[SSAValue], int],
+    ) -> None:
+        self._settings = settings
+        self._dying = dying
+        self._slot = slot
+        self._ops: list[tuple[Operation, Kernel]] = []
+        self._steps: list[Step] = []
+
+    def add(self, op: Operation, kernel: Kernel | None, steps: Sequence[Step]) -> list[Step]:
+        """Take the steps of the next op; return those of the ops before that are complete. ``kernel``: that of an
+        elementwise op.
+        """
+        if kernel is None or kernel.words is None or self._settings is None or not can_join(op, self._settings):
+            # A constant makes no step, and does not end a chain.
+            return [*self.taken(), *steps] if steps else []
+        before = self.taken() if self._ops and _shape(self._ops[0][0]) != _shape(op) else []
+        self._ops.append((op, kernel))
+        self._steps += steps
+        return before
+
+    def taken(self) -> list[Step]:
+        """Return the steps of the ops so far, and forget them."""
+        ops, steps, self._ops, self._steps = self._ops, self._steps, [], []
+        if len(ops) < _SHORTEST:
+            return steps
+        dying = [value for op, _ in ops for value in self._dying.get(op, ())]
+        made = {result for op, _ in ops for result in op.results}
+        dead = set(dying)
+        chain = Chain(ops, lambda value: value not in dead, self._slot, steps)
+        released = tuple([self._slot(value) for value in dying if value not in made])
+        return [chain, letting_go(released)] if released else [chain]
+
+
+def _shape(op: Operation) -> tuple[int | None, ...] | None:
+    return ty.shape_of(op.operands[0].type)
+
+
+def can_join(op: Operation, settings: Settings) -> bool:
+    """Tell whether an elementwise op can be part of a chain: tensors or vectors of one large static shape, of elements
+    of up to 64 bits.
+    """
+    if settings.listeners or settings.track_open or settings.index_width != 64 or not op.operands:
+        return False
+    shape = ty.shape_of(op.operands[0].type)
+    if not shape or None in shape or prod(size or 0 for size in shape) < _LARGE:
+        return False
+    for value in (*op.operands, *op.results):
+        type_ = value.type
+        if not isinstance(type_, ty.TensorType | ty.VectorType) or type_.shape != shape:
+            return False
+        if any(getattr(type_, "scalable", ())) or code_layout(type_.element)[1]:
+            return False
+    return True

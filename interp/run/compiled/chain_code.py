@@ -1,0 +1,113 @@
+"""Chains of elementwise ops as one loop of machine code."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.paths.words import Face, Word
+from halfulp.interp.run.compiled import llvm
+from halfulp.interp.run.compiled.emitter import Emitter, Tables, natural
+
+BLOCK = 1 << 12
+"""The elements of a block: where one of them is refused, the whole block goes the general way."""
+
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+
+
+class Link(NamedTuple):
+    """An op of a chain: its description, and the numbers of its operands and results among the values of the chain."""
+
+    face: Face
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+
+
+class ChainCode:
+    """The loop of a chain. Its values are numbered: the inputs come first, then the results of each op.
+
+    ``widths``: the bits of the inputs. ``splats``: for each input, whether one code stands for all elements.
+    ``outputs``: the numbers of the values that are written.
+    """
+
+    def __init__(
+        self, links: Sequence[Link], widths: Sequence[int], splats: Sequence[bool], outputs: Sequence[int]
+    ) -> None:
+        tables = Tables()
+        text = _assembly(links, widths, splats, outputs, tables)
+        self._code = llvm.compile_assembly(text, "entry")
+        self._entry = _ENTRY(self._code.address)
+        self._tables = np.array([table.ctypes.data for table in tables.arrays], np.uint64)
+        self._kept = tables.arrays
+
+    def run(self, inputs: Sequence[Codes], made: Sequence[Codes], count: int) -> npt.NDArray[np.intp]:
+        """Fill the outputs. Returns the numbers of the blocks that hold a refused element: what they got is wrong."""
+        addresses = np.array([each.ctypes.data for each in (*inputs, *made)], np.uint64)
+        refused = np.zeros(-(-count // BLOCK), np.uint8)
+        self._entry(self._tables.ctypes.data, addresses.ctypes.data, count, refused.ctypes.data)
+        return np.flatnonzero(refused)
+
+
+def _assembly(
+    links: Sequence[Link], widths: Sequence[int], splats: Sequence[bool], outputs: Sequence[int], tables: Tables
+) -> str:
+    make = llvm.ir()
+    pointer, word = make.PointerType(), make.IntType(64)
+    module = make.Module()
+    function = make.Function(module, make.FunctionType(make.VoidType(), [pointer, pointer, word, pointer]), "entry")
+    emit = Emitter(function, tables, 0)
+    _, addresses, count, refused = function.args
+
+    def address(number: int) -> Any:
+        place = emit.variables.gep(addresses, [emit.constant(number, 64)], source_etype=word)
+        return emit.variables.inttoptr(emit.variables.load(place, typ=word), pointer)
+
+    inputs = [address(number) for number in range(len(widths))]
+    made = [address(len(widths) + number) for number in range(len(outputs))]
+    start, index, flag = emit.variable(word), emit.variable(word), emit.variable(make.IntType(1))
+    block, inner, after, end = (emit.label() for _ in range(4))
+    zero, one, size = emit.constant(0, 64), emit.constant(1, 64), emit.constant(BLOCK, 64)
+    emit.set(start, zero)
+    emit.jump(block)
+
+    emit.begin(block)
+    first = emit.get(start, word)
+    last = emit.builder.add(first, size)
+    last = emit.choose(emit.relation("s<", last, count), last, count)
+    emit.set(index, first)
+    emit.set(flag, emit.constant(0, 1))
+    emit.jump(inner)
+
+    emit.begin(inner)
+    at = emit.get(index, word)
+    values: list[Word] = []
+    for base, width, splat in zip(inputs, widths, splats, strict=True):
+        code = emit.load(base, zero if splat else at, natural(width))
+        values.append(emit.word(code).resized(width))
+    for link in links:
+        found = link.face(*(values[number] for number in link.operands))
+        values += found if isinstance(found, tuple) else (found,)
+    wrong = emit.take_refused()
+    if wrong is not None:
+        emit.set(flag, emit.builder.or_(emit.get(flag, make.IntType(1)), wrong))
+    for base, number in zip(made, outputs, strict=True):
+        emit.store(base, at, values[number].resized(natural(values[number].width)).held)
+    following = emit.builder.add(at, one)
+    emit.set(index, following)
+    emit.branch(emit.relation("s<", following, last), inner, after)
+
+    emit.begin(after)
+    number = emit.builder.udiv(first, size)
+    emit.store(refused, number, emit.resize(emit.get(flag, make.IntType(1)), 8, signed=False))
+    emit.set(start, last)
+    emit.branch(emit.relation("s<", last, count), block, end)
+
+    emit.begin(end)
+    emit.builder.ret_void()
+    emit.finish()
+    return str(module)

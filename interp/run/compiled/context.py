@@ -1,0 +1,113 @@
+"""What one run of compiled code owns: its memory, and the way back into Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.frames import Run
+from halfulp.interp.values.buffers import Allocation, Buffer
+from halfulp.semantics.poison import Origin
+
+MOST_BYTES = 1 << 26
+"""The memory that one run of compiled code may make: code lets it go at its end, the executor as soon as possible."""
+
+HostFunction = Callable[..., Any]
+"""A function of a `Context` and words that returns a word or a tuple of them, or anything else to stop the run."""
+
+
+_SIGN = 1 << 63
+
+
+def is_plain(buffer: Buffer) -> bool:
+    """Tell whether code can address a buffer."""
+    memory = buffer.allocation
+    usual = type(memory) is Allocation and memory.freed is None and memory.open is None and memory.log is None
+    shaped = memory.bits.ndim == 1 and not memory.inner and buffer.swizzle is None and buffer.mapped is None
+    return usual and shaped and memory.bits.flags.c_contiguous
+
+
+class Context:
+    """One run of compiled code: its memory by address, and the functions of Python that it calls by number."""
+
+    def __init__(self, run: Run, functions: Sequence[HostFunction]) -> None:
+        self.run = run
+        self.functions = functions
+        self.allocations: dict[int, Allocation] = {}
+        self._freed: list[Allocation] = []
+        self._left = MOST_BYTES
+
+    def addresses(self, memory: Allocation) -> tuple[int, int]:
+        """Return the addresses of the codes of memory and of its poison (0 without), which stay alive."""
+        base = memory.bits.ctypes.data
+        self.allocations[base] = memory
+        return base, 0 if memory.poison is None else memory.poison.ctypes.data
+
+    def made(self, memory: Allocation) -> tuple[int, int]:
+        """Return the `addresses` of new memory. Raises MemoryError where all of it is more than `MOST_BYTES`."""
+        self._left -= memory.bits.nbytes
+        if self._left < 0:
+            raise MemoryError
+        return self.addresses(memory)
+
+    def slot(self, type_: ty.Type, words: Sequence[int]) -> Any:
+        """Return a scalar or a memref, given by its words, as a slot of the executor."""
+        if not isinstance(type_, ty.MemRefType):
+            return words[0]
+        base, _, offset, *rest = words
+        numbers = tuple((code ^ _SIGN) - _SIGN for code in rest)
+        rank = len(numbers) // 2
+        return Buffer(type_, self.allocations[base], (offset ^ _SIGN) - _SIGN, numbers[:rank], numbers[rank:])
+
+    def words(self, slots: Sequence[Any]) -> tuple[int, ...] | None:
+        """Return slots of the executor as words; None if one is not clean, or is memory that code cannot address."""
+        found: list[int] = []
+        for slot in slots:
+            if slot.__class__ is int:
+                found.append(slot)
+            elif isinstance(slot, Buffer) and is_plain(slot):
+                known = slot.allocation.bits.ctypes.data in self.allocations
+                addresses = (self.addresses if known else self.made)(slot.allocation)
+                numbers = (slot.offset, *slot.shape, *slot.strides)
+                found += [*addresses, *(number & ((1 << 64) - 1) for number in numbers)]
+            else:
+                return None
+        return tuple(found)
+
+    def free(self, op: Operation, base: int) -> tuple[int, ...] | None:
+        """Make memory poison: whoever reads it stops the run. `untouched` tells whether somebody wrote to it. None for
+        memory that was freed before.
+        """
+        memory = self.allocations[base]
+        assert memory.poison is not None
+        if memory.freed is not None:
+            return None
+        memory.poison[...] = memory.poison.max() or self.run.origins.id_of(Origin(op.name, "", "freed", ()))
+        memory.freed = op.name
+        self._freed.append(memory)
+        return ()
+
+    def untouched(self) -> bool:
+        """Tell whether no memory was written after it was freed."""
+        return all(memory.poison is not None and bool(np.all(memory.poison)) for memory in self._freed)
+
+    def call(self, number: int, words: Any) -> int:
+        """Call a function with the words of an array, and write its results there. Returns 0, or 1 to stop the run."""
+        function, count = self.functions[number], words[0]
+        try:
+            found = function(self, *[words[1 + place] for place in range(count)])
+        except (HalfulpError, MemoryError):
+            return 1
+        if found.__class__ is int:
+            words[0] = found
+            return 0
+        if found.__class__ is not tuple:
+            return 1
+        for place, word in enumerate(found):
+            words[place] = word
+        return 0

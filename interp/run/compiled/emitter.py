@@ -1,0 +1,275 @@
+"""The `Machine` that makes LLVM instructions, with labels, variables and memory beside its words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.paths.words import F32, Face, Held, Word
+from halfulp.interp.run.compiled.llvm import ir
+
+_INTEGER = {"and": "and_", "or": "or_"}
+_ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
+_UNSIGNED = {"==": "==", "!=": "!=", "u<": "<", "u<=": "<="}
+_SIGNED = {"s<": "<", "s<=": "<="}
+
+DONE, STOPPED = 0, 1
+"""What a function returns first: it ran to its end, or it met what it does not cover."""
+
+
+class Tables:
+    """The tables that code reads, by number. Code finds their addresses in its state."""
+
+    def __init__(self) -> None:
+        self.arrays: list[npt.NDArray[Any]] = []
+        self._numbers: dict[int, int] = {}
+
+    def number(self, table: npt.NDArray[Any]) -> int:
+        """Return the number of a table, which stays alive from now on."""
+        found = self._numbers.get(id(table))
+        if found is None:
+            found = self._numbers[id(table)] = len(self.arrays)
+            self.arrays.append(table)
+        return found
+
+
+class Emitter:
+    """Makes the instructions of one function. ``state``: the words that all code of a run shares, see `state`."""
+
+    def __init__(self, function: Any, tables: Tables, first_table: int) -> None:
+        self.ir = ir()
+        self.function = function
+        self.tables = tables
+        self._first_table = first_table
+        self.entry = function.append_basic_block("entry")
+        self._body = function.append_basic_block("body")
+        self.variables = self.ir.IRBuilder(self.entry)  # what is computed once, before everything else
+        self.builder = self.ir.IRBuilder(self._body)
+        self.state = function.args[0]
+        self._addresses: dict[int, Any] = {}
+        self._refused: Any = None
+        self._stop: Any = None
+
+    # --- the machine ---
+
+    def constant(self, code: int, width: int) -> Held:
+        """See `Machine`."""
+        return self.ir.Constant(self.ir.IntType(width), code)
+
+    def integer(self, name: str, a: Held, b: Held) -> Held:
+        """See `Machine`."""
+        return getattr(self.builder, _INTEGER.get(name, name))(a, b)
+
+    def relation(self, name: str, a: Held, b: Held) -> Held:
+        """See `Machine`."""
+        if name in _SIGNED:
+            return self.builder.icmp_signed(_SIGNED[name], a, b)
+        return self.builder.icmp_unsigned(_UNSIGNED[name], a, b)
+
+    def choose(self, condition: Held, a: Held, b: Held) -> Held:
+        """See `Machine`."""
+        return self.builder.select(condition, a, b)
+
+    def resize(self, a: Held, width: int, signed: bool) -> Held:
+        """See `Machine`."""
+        type_ = self.ir.IntType(width)
+        if width < a.type.width:
+            return self.builder.trunc(a, type_)
+        return self.builder.sext(a, type_) if signed else self.builder.zext(a, type_)
+
+    def _real(self, fmt: FloatFormat) -> Any:
+        return self.ir.FloatType() if fmt == F32 else self.ir.DoubleType()
+
+    def real(self, code: Held, fmt: FloatFormat) -> Held:
+        """See `Machine`."""
+        return self._cast(code, self._real(fmt))
+
+    def code(self, number: Held, fmt: FloatFormat) -> Held:
+        """See `Machine`."""
+        return self.builder.bitcast(number, self.ir.IntType(fmt.bits))
+
+    def arithmetic(self, name: str, x: Held, y: Held) -> Held:
+        """See `Machine`."""
+        return getattr(self.builder, _ARITHMETIC[name])(x, y)
+
+    def ordered(self, name: str, x: Held, y: Held) -> Held:
+        """See `Machine`."""
+        return self.builder.fcmp_ordered(name, x, y)
+
+    def convert(self, x: Held, fmt: FloatFormat) -> Held:
+        """See `Machine`."""
+        return (self.builder.fptrunc if fmt == F32 else self.builder.fpext)(x, self._real(fmt))
+
+    def from_integer(self, a: Held, signed: bool, fmt: FloatFormat) -> Held:
+        """See `Machine`."""
+        return (self.builder.sitofp if signed else self.builder.uitofp)(a, self._real(fmt))
+
+    def to_integer(self, x: Held, width: int, signed: bool) -> Held:
+        """See `Machine`."""
+        return (self.builder.fptosi if signed else self.builder.fptoui)(x, self.ir.IntType(width))
+
+    def look_up(self, table: npt.NDArray[Any], index: Held) -> Held:
+        """See `Machine`."""
+        number = self.tables.number(table)
+        base = self._addresses.get(number)
+        if base is None:
+            address = self.shared(self._first_table + number, self.variables)
+            base = self._addresses[number] = self.variables.inttoptr(address, self.pointer)
+        width = index.type.width
+        index = self.builder.zext(index, self.word_type) if width < 64 else index
+        return self.load(base, index, 8 * table.dtype.itemsize)
+
+    def refuse(self, condition: Held) -> None:
+        """See `Machine`: what is refused is collected until `elementwise` ends."""
+        self._refused = condition if self._refused is None else self.builder.or_(self._refused, condition)
+
+    def take_refused(self) -> Held | None:
+        """Return whether something was refused since the last call, as a word of one bit; None if nothing can be."""
+        refused, self._refused = self._refused, None
+        return refused
+
+    # --- types and values ---
+
+    @property
+    def pointer(self) -> Any:
+        """The type of addresses."""
+        return self.ir.PointerType()
+
+    @property
+    def word_type(self) -> Any:
+        """The type of words of 64 bits."""
+        return self.ir.IntType(64)
+
+    def word(self, held: Held) -> Word:
+        """Return a value of the builder as a `Word`."""
+        return Word(self, held, held.type.width)
+
+    def number(self, code: int, width: int = 64) -> Word:
+        """Return a constant."""
+        return Word(self, self.constant(code & ((1 << width) - 1), width), width)
+
+    # --- memory ---
+
+    def load(self, base: Any, index: Any, width: int) -> Any:
+        """Return entry ``index`` of an array of words of 8, 16, 32 or 64 bits."""
+        type_ = self.ir.IntType(width)
+        place = self.builder.gep(base, [index], source_etype=type_)
+        return self.builder.load(place, typ=type_, align=width // 8)
+
+    def store(self, base: Any, index: Any, value: Any) -> None:
+        """Write entry ``index`` of an array of words of the width of the value, 8, 16, 32 or 64 bits."""
+        place = self.builder.gep(base, [index], source_etype=value.type)
+        self.builder.store(value, place, align=value.type.width // 8)
+
+    def shared(self, number: int, builder: Any = None) -> Any:
+        """Read a word of the state."""
+        builder = builder or self.builder
+        place = builder.gep(self.state, [self.constant(number, 64)], source_etype=self.word_type)
+        return builder.load(place, typ=self.word_type, align=8)
+
+    def share(self, number: int, value: Any) -> None:
+        """Write a word of the state."""
+        self.store(self.state, self.constant(number, 64), value)
+
+    def variable(self, type_: Any) -> Any:
+        """Make a variable of this function; LLVM turns it into registers. One of a float type takes words, too."""
+        return self.variables.alloca(type_)
+
+    def array(self, count: int) -> Any:
+        """Make an array of words of 64 bits."""
+        return self.variables.alloca(self.word_type, size=self.constant(max(count, 1), 64))
+
+    def get(self, variable: Any, type_: Any) -> Any:
+        """Read a variable as a value of a type."""
+        return self._cast(self.builder.load(variable, typ=variable.allocated_type), type_)
+
+    def set(self, variable: Any, value: Any) -> None:
+        """Write a variable."""
+        self.builder.store(self._cast(value, variable.allocated_type), variable)
+
+    def _cast(self, value: Any, type_: Any) -> Any:
+        return value if value.type == type_ else self.builder.bitcast(value, type_)
+
+    def float_type(self, width: int) -> Any:
+        """Return the type of floats of 32 or 64 bits. Values that stay in it move less between registers."""
+        return self.ir.FloatType() if width == 32 else self.ir.DoubleType()
+
+    def _register_type(self, value: Any) -> Any:
+        """Return the type in which a value was computed."""
+        source = value.operands[0] if getattr(value, "opname", "") == "bitcast" else value
+        return source.type
+
+    # --- control ---
+
+    def label(self) -> Any:
+        """Make a place to jump to."""
+        return self.function.append_basic_block()
+
+    def begin(self, label: Any) -> None:
+        """Go on making instructions at a label."""
+        self.builder.position_at_end(label)
+
+    def jump(self, label: Any) -> None:
+        """Go on running at a label."""
+        self.builder.branch(label)
+
+    def branch(self, condition: Any, yes: Any, no: Any) -> None:
+        """Go on running at one of two labels."""
+        self.builder.cbranch(condition, yes, no)
+
+    def stop_if(self, condition: Any) -> None:
+        """Leave the function, and all that called it, where a condition of one bit holds."""
+        on = self.label()
+        self.builder.cbranch(condition, self.stopping(), on)
+        self.begin(on)
+
+    def stopping(self) -> Any:
+        """Return the label where the function is left."""
+        if self._stop is None:
+            self._stop = self.label()
+            builder = self.ir.IRBuilder(self._stop)
+            result = self.ir.Constant(self.function.function_type.return_type, self.ir.Undefined)
+            builder.ret(builder.insert_value(result, self.constant(STOPPED, 32), 0))
+        return self._stop
+
+    def finish(self) -> None:
+        """End the function: what is computed once comes first."""
+        self.variables.branch(self._body)
+
+    def call_address(self, address: Any, type_: Any, operands: Sequence[Any]) -> Any:
+        """Call the function of a type at an address."""
+        function = self.builder.inttoptr(address, type_.as_pointer())
+        return self.builder.call(function, operands)
+
+    # --- elements ---
+
+    def elementwise(self, face: Face, operands: Sequence[Word], general: Any) -> tuple[Word, ...]:
+        """Make the instructions of a description. ``general(operands, types)`` makes those for what it refuses, and
+        returns the results.
+        """
+        found = face(*operands)
+        results = found if isinstance(found, tuple) else (found,)
+        refused = self.take_refused()
+        if refused is None:
+            return results
+        held = [result.held for result in results]
+        variables = [self.variable(self._register_type(each)) for each in held]
+        for variable, each in zip(variables, held, strict=True):
+            self.set(variable, each)
+        cold, on = self.label(), self.label()
+        self.builder.cbranch(refused, cold, on)
+        self.begin(cold)
+        for variable, each in zip(variables, general(operands, [each.type for each in held]), strict=True):
+            self.set(variable, each)
+        self.jump(on)
+        self.begin(on)
+        return tuple(self.word(self.get(v, each.type)) for v, each in zip(variables, held, strict=True))
+
+
+def natural(width: int) -> int:
+    """Return the bits in which memory holds codes of a width."""
+    return 8 * np.dtype(f"u{1 if width <= 8 else 2 if width <= 16 else 4 if width <= 32 else 8}").itemsize

@@ -1,0 +1,83 @@
+"""The bridge to LLVM: assembly text in, the address of a function out. Machine code is kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from halfulp.fp_formats.paths import compiled, disk
+
+_LARGE = 1 << 17
+"""The characters of assembly from which LLVM takes fewer passes, so that it does not take seconds."""
+
+
+@cache
+def installed() -> bool:
+    """Tell whether llvmlite, which numba brings, is there."""
+    return find_spec("llvmlite") is not None
+
+
+def wanted() -> bool:
+    """Tell whether programs may be compiled: llvmlite is there, and the backend is not NumPy."""
+    return compiled.backend() != "numpy" and installed()
+
+
+@cache
+def ir() -> Any:
+    """Return llvmlite's maker of assembly. Importing it takes a while."""
+    return import_module("llvmlite.ir")
+
+
+@dataclass(frozen=True)
+class Code:
+    """Machine code in memory: the address of its entry, and the engine that owns it."""
+
+    address: int
+    engine: Any
+
+
+@cache
+def _target() -> tuple[Any, str]:
+    """Return the binding, and what machine code depends on beside the assembly."""
+    binding = import_module("llvmlite.binding")
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    features = binding.get_host_cpu_features().flatten()
+    return binding, f"{binding.llvm_version_info} {binding.get_host_cpu_name()} {features}"
+
+
+def _machine(binding: Any) -> Any:
+    return binding.Target.from_default_triple().create_target_machine(
+        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=3, jit=True
+    )
+
+
+def compile_assembly(text: str, entry: str) -> Code:
+    """Return the machine code of assembly, from disk if it is there."""
+    binding, version = _target()
+    key = f"machine code {version} {hashlib.sha256(text.encode()).hexdigest()}"
+    module = binding.parse_assembly("")
+    engine = binding.create_mcjit_compiler(module, _machine(binding))
+    stored = disk.load(key)
+    if stored is None:
+        stored = _object_of(binding, text)
+        disk.store(key, stored)
+    engine.add_object_file(binding.ObjectFileRef.from_data(stored))
+    engine.finalize_object()
+    return Code(engine.get_function_address(entry), engine)
+
+
+def _object_of(binding: Any, text: str) -> bytes:
+    module = binding.parse_assembly(text)
+    module.verify()
+    machine = _machine(binding)
+    small = len(text) < _LARGE
+    options = binding.create_pipeline_tuning_options(speed_level=3 if small else 1)
+    options.loop_vectorization = options.slp_vectorization = small
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return bytes(machine.emit_object(module))

@@ -1,0 +1,508 @@
+"""Lower a function to instructions: its blocks, values, calls, limits. What single ops do stands beside their dialects.
+
+The words that all code of a run shares (`STEPS` and so on, then the addresses of tables) are its state. A function
+takes the address of the state and its arguments, taken apart to words. It returns `DONE` with results, or `STOPPED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from halfulp.fp_formats.paths.words import Word
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.run.compiled.context import Context, HostFunction
+from halfulp.interp.run.compiled.emitter import DONE, Emitter, Tables
+from halfulp.interp.run.compiled.llvm import ir
+from halfulp.interp.run.compiled.places import NotCompiled, Place, rank_of
+from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
+from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure, evaluator_of
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.run.slots import lower
+from halfulp.interp.run.steps import specified_scalar
+from halfulp.semantics.kernel import Kernel
+
+STEPS, GENERAL, DEPTH, FIRST_TABLE = range(4)
+"""The words of the state: the steps left, the address of the way back into Python, the calls left."""
+
+_MOST = 64
+"""The operands that the general way of an op may have."""
+_DEEPEST = 50
+"""The regions that may lie in each other: they are lowered by recursion."""
+
+Item = Word | Place
+"""A value inside of code."""
+OnYield = Callable[[Sequence[Item]], None]
+
+
+class ProgramLowering:
+    """The assembly of an entry and of all functions that it calls.
+
+    ``tables``, ``functions``: what code reads and calls, by number. ``writes``: it may write to memory.
+    """
+
+    def __init__(self, store: CodeStore) -> None:
+        self.store = store
+        self.module = ir().Module()
+        self.tables = Tables()
+        self.functions: list[HostFunction] = []
+        self.writes = False
+        self._functions: dict[Operation, Any] = {}
+        self._waiting: list[Operation] = []
+        self._numbers: dict[int, int] = {}
+        self._ways: dict[int, Any] = {}
+        self._kept: list[Any] = []  # so that no number is given twice
+
+    def number(self, function: Any, make: Callable[[], HostFunction]) -> int:
+        """Return the number of what is called; ``make`` makes it for a new ``function``."""
+        number = self._numbers.get(id(function))
+        if number is None:
+            number = self._numbers[id(function)] = len(self.functions)
+            self.functions.append(make())
+            self._kept.append(function)
+        return number
+
+    def function(self, op: Operation) -> Any:
+        """Return the function of the assembly for one of the program, which is lowered later."""
+        found = self._functions.get(op)
+        if found is None:
+            if not op.regions or not op.regions[0].blocks:
+                raise NotCompiled(f"@{op.symbol_name} has no body")
+            settings = self.store.settings
+            inputs = [type_ for each in argument_types(op) for type_ in types_of(each, settings)]
+            outputs = [type_ for each in result_types(op) for type_ in types_of(each, settings)]
+            type_ = ir().FunctionType(
+                ir().LiteralStructType([ir().IntType(32), *outputs]), [ir().PointerType(), *inputs]
+            )
+            found = self._functions[op] = ir().Function(self.module, type_, f"f{len(self._functions)}")
+            found.linkage = "internal"
+            found.args[0].add_attribute("noalias")
+            self._waiting.append(op)
+        return found
+
+    def way_back(self, number: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+        """Return the function of the assembly that calls a function of Python: there are many calls, and few run."""
+        found = self._ways.get(number)
+        if found is not None:
+            return found
+        if max(len(inputs) + 1, len(outputs)) > _MOST:
+            raise NotCompiled("so many operands")
+        make = ir()
+        type_ = make.FunctionType(make.LiteralStructType([make.IntType(32), *outputs]), [make.PointerType(), *inputs])
+        function = self._ways[number] = make.Function(self.module, type_, f"back{number}")
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        function.attributes.add("cold")
+        emit = Emitter(function, self.tables, FIRST_TABLE)
+        words = emit.array(_MOST)
+        for place, word in enumerate((emit.constant(len(inputs), 64), *function.args[1:])):
+            emit.store(words, emit.constant(place, 64), as_word(emit, word))
+        general = make.FunctionType(emit.word_type, [emit.word_type, emit.pointer])
+        status = emit.call_address(emit.shared(GENERAL), general, [emit.constant(number, 64), words])
+        emit.stop_if(emit.relation("!=", status, emit.constant(0, 64)))
+        found = [emit.load(words, emit.constant(place, 64), 64) for place in range(len(outputs))]
+        held = [as_held(emit, word, type_) for word, type_ in zip(found, outputs, strict=True)]
+        emit.builder.ret(returned(emit, function, held))
+        emit.finish()
+        return function
+
+    def all_of(self, op: Operation) -> Any:
+        """Return the function of the assembly for one of the program, and lower it with all that it calls. Raises
+        NotCompiled.
+        """
+        target = self.function(op)
+        while self._waiting:
+            each = self._waiting.pop()
+            FunctionLowering(self, each, self._functions[each]).lower()
+        return target
+
+    def lower(self, op: Operation, clean: bool) -> str:
+        """Return the assembly with an entry ``i32 entry(state, arguments, results)`` for a function; arguments and
+        results are arrays of words of 64 bits. ``clean``: no memory that is passed holds poison. Raises NotCompiled.
+        """
+        target = self.all_of(op)
+        make, pointer = ir(), ir().PointerType()
+        entry = make.Function(self.module, make.FunctionType(make.IntType(32), [pointer] * 3), "entry")
+        emit = Emitter(entry, self.tables, FIRST_TABLE)
+        passed = [entry.args[0]]
+        masks = poison_parts(op, self.store.settings)
+        for number, type_ in enumerate(target.function_type.args[1:]):
+            word = emit.load(entry.args[1], emit.constant(number, 64), 64)
+            passed.append(make.Constant(pointer, None) if clean and number in masks else as_held(emit, word, type_))
+        result = emit.builder.call(target, passed)
+        for number in range(1, len(target.function_type.return_type.elements)):
+            held = emit.builder.extract_value(result, number)
+            emit.store(entry.args[2], emit.constant(number - 1, 64), as_word(emit, held))
+        emit.builder.ret(emit.builder.extract_value(result, 0))
+        emit.finish()
+        return str(self.module)
+
+
+def returned(emit: Emitter, function: Any, held: Sequence[Any]) -> Any:
+    """Return what a function that has come to its end returns: `DONE` and its results."""
+    result = emit.ir.Constant(function.function_type.return_type, emit.ir.Undefined)
+    for number, part in enumerate((emit.constant(DONE, 32), *held)):
+        result = emit.builder.insert_value(result, part, number)
+    return result
+
+
+def poison_parts(op: Operation, settings: Settings) -> set[int]:
+    """Return the numbers of the parts of a function's arguments that are addresses of poison."""
+    found, number = set(), 0
+    for type_ in argument_types(op):
+        if isinstance(type_, ty.MemRefType):
+            found.add(number + 1)
+        number += len(types_of(type_, settings))
+    return found
+
+
+def as_held(emit: Emitter, word: Any, type_: Any) -> Any:
+    """Return a word of 64 bits as a value of a type of the assembly."""
+    if type_ == emit.pointer:
+        return emit.builder.inttoptr(word, type_)
+    return word if type_.width == 64 else emit.builder.trunc(word, type_)
+
+
+def as_word(emit: Emitter, held: Any) -> Any:
+    """Return a value of the assembly as a word of 64 bits."""
+    if held.type == emit.pointer:
+        return emit.builder.ptrtoint(held, emit.word_type)
+    return held if held.type.width == 64 else emit.builder.zext(held, emit.word_type)
+
+
+def types_of(type_: ty.Type, settings: Settings) -> list[Any]:
+    """Return the types of the assembly for the parts of a value. Raises NotCompiled."""
+    make = ir()
+    if isinstance(type_, ty.MemRefType):
+        rank = rank_of(type_)
+        return [make.PointerType()] * 2 + [make.IntType(64)] * (1 + 2 * rank)
+    return [make.IntType(width_of_scalar(type_, settings))]
+
+
+def width_of_scalar(type_: ty.Type, settings: Settings) -> int:
+    """Return the bits of a scalar. Raises NotCompiled for any other type, and for 0 or more than 64 bits."""
+    if isinstance(type_, ty.IntegerType | ty.FloatType | ty.IndexType):
+        width = settings.width(type_)
+        if 0 < width <= 64:
+            return width
+    raise NotCompiled(f"values of type '{type_}'")
+
+
+class FunctionLowering:
+    """Lowers the ops of one function. Ops find their operands with `word` and `place`, and give results with `put`."""
+
+    def __init__(self, program: ProgramLowering, op: Operation, function: Any) -> None:
+        self.program = program
+        self.op = op
+        self.function = function
+        self.compiler = FunctionCompiler(program.store, op)
+        self.settings = self.compiler.settings
+        self.emit = Emitter(function, program.tables, FIRST_TABLE)
+        self._values: dict[SSAValue, Item] = {}
+        self._blocks: dict[Block, tuple[Any, list[Any]]] = {}
+        self._on_yield: OnYield | None = None
+        self._depth = 0
+
+    # --- the whole function ---
+
+    def lower(self) -> None:
+        """Lower the function. Raises NotCompiled."""
+        emit, region = self.emit, self.op.regions[0]
+        arguments = self.regrouped(list(self.function.args[1:]), [a.type for a in region.blocks[0].arguments])
+        self.go(region.blocks[0], arguments)
+        self.region(region, None)
+        emit.finish()
+
+    def regrouped(self, held: list[Any], types: Sequence[ty.Type]) -> list[Item]:
+        """Make values of their parts."""
+        items: list[Item] = []
+        for type_ in types:
+            count = len(types_of(type_, self.settings))
+            parts, held = held[:count], held[count:]
+            if isinstance(type_, ty.MemRefType):
+                items.append(Place.of(self.emit, type_, parts))
+            else:
+                items.append(self.emit.word(parts[0]))
+        return items
+
+    # --- values ---
+
+    def word(self, value: SSAValue) -> Word:
+        """Return a scalar."""
+        found = self._values[value]
+        assert isinstance(found, Word)
+        return found
+
+    def items(self, values: Sequence[SSAValue]) -> list[Item]:
+        """Return several values."""
+        return [self._values[value] for value in values]
+
+    def words(self, values: Sequence[SSAValue]) -> list[Word]:
+        """Return several scalars."""
+        return [self.word(value) for value in values]
+
+    def place(self, value: SSAValue) -> Place:
+        """Return a memref."""
+        found = self._values[value]
+        assert isinstance(found, Place)
+        return found
+
+    def put(self, op: Operation, *items: Item) -> None:
+        """Give the results of an op."""
+        for result, item in zip(op.results, items, strict=True):
+            self._values[result] = item
+
+    # --- blocks ---
+
+    def _variables(self, types: Sequence[ty.Type]) -> list[Any]:
+        """Make the variables for the parts of values."""
+        found = []
+        for type_ in types:
+            for part in types_of(type_, self.settings):
+                is_float = isinstance(type_, ty.FloatType) and part.width in (32, 64)
+                found.append(self.emit.variable(self.emit.float_type(part.width) if is_float else part))
+        return found
+
+    def region(self, region: Region, on_yield: OnYield | None) -> None:
+        """Lower the blocks of a region. ``on_yield`` is called for each of its terminators, with the values that it
+        passes.
+        """
+        outer, self._on_yield = self._on_yield, on_yield
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise NotCompiled("regions nested so deep")
+        for block in in_order(region.blocks[0]) if region.blocks else ():
+            self._block(block)
+        self._depth -= 1
+        self._on_yield = outer
+
+    def ways(self, condition: Word, *ways: Callable[[], None]) -> None:
+        """Go one of two ways, each of which ends in a jump: the first where a condition of one bit holds."""
+        labels = [self.emit.label() for _ in ways]
+        self.emit.branch(condition.held, *labels)
+        for label, way in zip(labels, ways, strict=True):
+            self.emit.begin(label)
+            way()
+
+    def joint(self, op: Operation) -> tuple[OnYield, Callable[[], None]]:
+        """Return what ends an op with regions: the first, called with its results, goes on behind it; the second,
+        called once at the end, makes what follows.
+        """
+        label, types = self.emit.label(), [value.type for value in op.results]
+        parts = [part for type_ in types for part in types_of(type_, self.settings)]
+        variables = self._variables(types)
+
+        def arrive(items: Sequence[Item]) -> None:
+            held = [part for item in items for part in parts_of(item)]
+            for variable, part in zip(variables, held, strict=True):
+                self.emit.set(variable, part)
+            self.emit.jump(label)
+
+        def follow() -> None:
+            self.emit.begin(label)
+            held = [self.emit.get(variable, part) for variable, part in zip(variables, parts, strict=True)]
+            self.put(op, *self.regrouped(held, types))
+
+        return arrive, follow
+
+    def counted(self, op: Operation, first: Word, step: Word, trips: Word, initial: Sequence[Item]) -> None:
+        """Lower a loop with one region, whose first argument counts: ``trips`` times, from ``first`` on by ``step``.
+        The other arguments are carried from trip to trip; those of the last are the results.
+        """
+        emit, block = self.emit, op.regions[0].blocks[0]
+        arrive, follow = self.joint(op)
+        left = emit.variable(trips.held.type)
+        emit.set(left, trips.held)
+        self.ways(trips.equals(0), lambda: arrive(initial), lambda: self.go(block, [first, *initial]))
+
+        def again(items: Sequence[Item]) -> None:
+            rest = emit.word(emit.get(left, trips.held.type)) - 1
+            emit.set(left, rest.held)
+            following = self.word(block.arguments[0]) + step
+            self.ways(rest.equals(0), lambda: arrive(items), lambda: self.go(block, [following, *items]))
+
+        self.region(op.regions[0], again)
+        follow()
+
+    def yielded(self, values: Sequence[SSAValue]) -> None:
+        """Lower a terminator whose meaning the op around its region defines."""
+        assert self._on_yield is not None
+        self._on_yield(self.items(values))
+
+    def go(self, block: Block, items: Sequence[Item]) -> None:
+        """Go on running at a block."""
+        label, variables = self._target(block)
+        held = [part for item in items for part in parts_of(item)]
+        for variable, part in zip(variables, held, strict=True):
+            self.emit.set(variable, part)
+        self.emit.jump(label)
+
+    def _target(self, block: Block) -> tuple[Any, list[Any]]:
+        found = self._blocks.get(block)
+        if found is None:
+            variables = self._variables([argument.type for argument in block.arguments])
+            found = self._blocks[block] = self.emit.label(), variables
+        return found
+
+    def _block(self, block: Block) -> None:
+        emit = self.emit
+        label, variables = self._target(block)
+        emit.begin(label)
+        types = [part for a in block.arguments for part in types_of(a.type, self.settings)]
+        held = [emit.get(variable, type_) for variable, type_ in zip(variables, types, strict=True)]
+        for argument, item in zip(
+            block.arguments, self.regrouped(held, [a.type for a in block.arguments]), strict=True
+        ):
+            self._values[argument] = item
+        begin = 0
+        for index, op in enumerate(block.operations):
+            if isinstance(evaluator_of(op), Control):
+                # As many steps as the executor counts: those up to a control op are paid at once.
+                self._pay(index + 1 - begin)
+                for each in block.operations[begin : index + 1]:
+                    self._op(each)
+                begin = index + 1
+
+    def _pay(self, cost: int) -> None:
+        emit = self.emit
+        left = emit.builder.sub(emit.shared(STEPS), emit.constant(cost, 64))
+        emit.share(STEPS, left)
+        emit.stop_if(emit.relation("s<", left, emit.constant(0, 64)))
+
+    # --- ops ---
+
+    def _op(self, op: Operation) -> None:
+        evaluator = evaluator_of(op)
+        described = getattr(evaluator, "words", None)
+        if described is not None:
+            described(op, self)
+        elif isinstance(evaluator, Constant):
+            self.put(op, self._constant(op, evaluator))
+        elif isinstance(evaluator, Elementwise):
+            self._elementwise(op, evaluator)
+        elif isinstance(evaluator, Pure) and evaluator.raw:
+            self.by_executor(op)
+        else:
+            raise NotCompiled(f"'{op.name}'")
+
+    def by_executor(self, op: Operation) -> None:
+        """Lower an op on scalars and memrefs as a call of its function in the executor, which takes microseconds."""
+        evaluator: Pure = evaluator_of(op)
+        values = evaluator.reads(op)
+        inputs, outputs = [value.type for value in values], [value.type for value in op.results]
+        counts = [len(types_of(type_, self.settings)) for type_ in inputs]
+        function = evaluator.build(op, self.compiler if evaluator.of_module else self.settings)
+
+        def call(context: Context, *words: int) -> Any:
+            rest, slots = list(words), []
+            for type_, count in zip(inputs, counts, strict=True):
+                slots.append(context.slot(type_, rest[:count]))
+                del rest[:count]
+            return context.words(function(context.run, tuple(slots)))
+
+        self.program.writes = True
+        held = [part for value in values for part in parts_of(self._values[value])]
+        types = [part for type_ in outputs for part in types_of(type_, self.settings)]
+        self.put(op, *self.regrouped(self.host(call, held, types), outputs))
+
+    def _constant(self, op: Operation, evaluator: Constant) -> Word:
+        width = width_of_scalar(op.results[0].type, self.settings)
+        code = lower(evaluator.build(op, self.compiler))
+        if not isinstance(code, int):
+            raise NotCompiled(f"'{op.name}' of poison")
+        return self.emit.number(code, width)
+
+    def _elementwise(self, op: Operation, evaluator: Elementwise) -> None:
+        types = [width_of_scalar(value.type, self.settings) for value in (*op.operands, *op.results)]
+        kernel = self.compiler.kernel(op, evaluator)
+        scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
+        if scalar is None:
+            raise NotCompiled(f"'{op.name}', whose result may be open")
+        operands = self.words(op.operands)
+        general = self._general(scalar)
+        if kernel.words is None or (self.settings.track_open and kernel.opens):
+            held = general(operands, [self.emit.ir.IntType(width) for width in types[len(operands) :]])
+            self.put(op, *map(self.emit.word, held))
+        else:
+            self.put(op, *self.emit.elementwise(kernel.words, operands, general))
+
+    def elements(self, kernel: Kernel, operands: Sequence[Word]) -> tuple[Word, ...]:
+        """Lower a kernel that has a description; what it refuses goes the general way."""
+        assert kernel.words is not None
+        return self.emit.elementwise(kernel.words, operands, self._general(kernel.scalar))
+
+    def _general(self, scalar: Callable[..., Any]) -> Callable[[Sequence[Word], Sequence[Any]], list[Any]]:
+        """Return the maker of a call of a scalar face; where that gives no code, the run stops."""
+        number = self.program.number(scalar, lambda: lambda context, *codes: scalar(*codes))
+        return lambda operands, types: self._called(number, [operand.held for operand in operands], types)
+
+    def host(self, function: HostFunction, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+        """Lower a call of a function of Python; return its results, values of these types of the assembly."""
+        return self._called(self.program.number(function, lambda: function), operands, types)
+
+    def _called(self, number: int, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+        emit = self.emit
+        way = self.program.way_back(number, [operand.type for operand in operands], types)
+        result = emit.builder.call(way, [emit.state, *operands])
+        emit.stop_if(emit.relation("!=", emit.builder.extract_value(result, 0), emit.constant(DONE, 32)))
+        return [emit.builder.extract_value(result, place) for place in range(1, len(types) + 1)]
+
+    def made(self, function: HostFunction, operands: Sequence[Word], type_: ty.MemRefType) -> Place:
+        """Lower a call of a function of Python that returns the parts of a memref."""
+        parts = self.host(function, [operand.held for operand in operands], types_of(type_, self.settings))
+        return Place.of(self.emit, type_, parts)
+
+    # --- calls ---
+
+    def call(self, op: Operation, target: Operation, values: Sequence[SSAValue]) -> None:
+        """Lower a call of a function of the program, with a body."""
+        emit = self.emit
+        called = self.program.function(target)
+        left = emit.builder.sub(emit.shared(DEPTH), emit.constant(1, 64))
+        emit.stop_if(emit.relation("s<", left, emit.constant(0, 64)))
+        emit.share(DEPTH, left)
+        held = [part for item in self.items(values) for part in parts_of(item)]
+        result = emit.builder.call(called, [emit.state, *held])
+        emit.stop_if(emit.relation("!=", emit.builder.extract_value(result, 0), emit.constant(DONE, 32)))
+        emit.share(DEPTH, emit.builder.add(left, emit.constant(1, 64)))
+        count = len(called.function_type.return_type.elements)
+        parts = [emit.builder.extract_value(result, number) for number in range(1, count)]
+        self.put(op, *self.regrouped(parts, [value.type for value in op.results]))
+
+    def leave(self, values: Sequence[SSAValue]) -> None:
+        """Lower the return of the function."""
+        held = [part for item in self.items(values) for part in parts_of(item)]
+        self.emit.builder.ret(returned(self.emit, self.function, held))
+
+
+def in_order(entry: Block) -> list[Block]:
+    """Return the blocks that can be reached, each after those that dominate it (reverse postorder)."""
+    done: list[Block] = []
+    seen, stack = {entry}, [(entry, iter(_after(entry)))]
+    while stack:
+        block, following = stack[-1]
+        new = next((each for each in following if each not in seen), None)
+        if new is None:
+            done.append(block)
+            stack.pop()
+        else:
+            seen.add(new)
+            stack.append((new, iter(_after(new))))
+    return done[::-1]
+
+
+def _after(block: Block) -> list[Block]:
+    return [target for target, _ in block.operations[-1].successors] if block.operations else []
+
+
+def parts_of(item: Item) -> list[Any]:
+    """Return the parts of a value, as `types_of` lists their types. Raises NotCompiled for constant memory: whoever
+    gets the parts might write to it.
+    """
+    if isinstance(item, Word):
+        return [item.held]
+    if item.constant:
+        raise NotCompiled("constant memory that is passed on")
+    return item.parts()

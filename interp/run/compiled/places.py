@@ -1,0 +1,95 @@
+"""Memrefs inside of compiled code: addresses, sizes and strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from halfulp.fp_formats.paths.words import Word
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.types import element_width
+from halfulp.interp.run.compiled.emitter import Emitter, natural
+from halfulp.interp.values.memref_layout import is_mapped
+
+
+class NotCompiled(Exception):
+    """A function holds something that compiled code does not cover; the message says what."""
+
+
+def rank_of(type_: ty.MemRefType) -> int:
+    """Return the rank of a memref that code can address. Raises NotCompiled for any other."""
+    width = element_width(type_.element) if not isinstance(type_.element, ty.ShapedType) else None
+    scalar = isinstance(type_.element, ty.IntegerType | ty.FloatType | ty.IndexType)
+    if type_.shape is None or not scalar or width is None or not 0 < width <= 64 or is_mapped(type_):
+        raise NotCompiled(f"memory of type '{type_}'")
+    return len(type_.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A memref: the address of its memory, the address of the poison of that (or none, 0), and in elements the offset,
+    the sizes and the strides. ``constant``: it must not be written.
+    """
+
+    emit: Emitter
+    type: ty.MemRefType
+    base: Any
+    poison: Any
+    offset: Word
+    sizes: tuple[Word, ...]
+    strides: tuple[Word, ...]
+    constant: bool = False
+
+    @staticmethod
+    def of(emit: Emitter, type_: ty.MemRefType, parts: Sequence[Any]) -> Place:
+        """Make a memref of its `parts`. Sizes that the type knows are constants."""
+        base, poison, offset, *rest = parts
+        rank = len(rest) // 2
+        assert type_.shape is not None
+        sizes = tuple(
+            emit.word(held) if size is None else emit.number(size)
+            for held, size in zip(rest[:rank], type_.shape, strict=True)
+        )
+        return Place(emit, type_, base, poison, emit.word(offset), sizes, tuple(map(emit.word, rest[rank:])))
+
+    def parts(self) -> list[Any]:
+        """Return what `of` takes."""
+        numbers = (self.offset, *self.sizes, *self.strides)
+        return [self.base, self.poison, *(number.held for number in numbers)]
+
+    def index(self, indices: Sequence[Word]) -> Word:
+        """Return the place of an element in memory. The run stops where an index is outside."""
+        place = self.offset
+        for index, size, stride in zip(indices, self.sizes, self.strides, strict=True):
+            index = index.resized(64)
+            # A negative index is a large code.
+            self.emit.stop_if((~index.less(size, signed=False)).held)
+            place = place + index * stride
+        return place
+
+    def load(self, place: Word, width: int) -> Word:
+        """Return the element at a place in memory. The run stops where it is poison."""
+        emit = self.emit
+        checked, on = emit.label(), emit.label()
+        known = emit.builder.icmp_unsigned("!=", self.poison, emit.ir.Constant(emit.pointer, None))
+        emit.branch(known, checked, on)
+        emit.begin(checked)
+        emit.stop_if(emit.relation("!=", emit.load(self.poison, place.held, 16), emit.constant(0, 16)))
+        emit.jump(on)
+        emit.begin(on)
+        return emit.word(emit.load(self.base, place.held, natural(width))).resized(width)
+
+    def store(self, place: Word, value: Word) -> None:
+        """Write the element at a place in memory. The run stops where that is constant."""
+        emit = self.emit
+        if self.constant:
+            emit.stop_if(emit.constant(1, 1))
+        checked, on = emit.label(), emit.label()
+        known = emit.builder.icmp_unsigned("!=", self.poison, emit.ir.Constant(emit.pointer, None))
+        emit.branch(known, checked, on)
+        emit.begin(checked)
+        emit.store(self.poison, place.held, emit.constant(0, 16))
+        emit.jump(on)
+        emit.begin(on)
+        emit.store(self.base, place.held, value.resized(natural(value.width)).held)

@@ -1,0 +1,133 @@
+"""Functions of a program as machine code: made once, and called with values and buffers."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.compiled import llvm
+from halfulp.interp.run.compiled.context import Context, is_plain
+from halfulp.interp.run.compiled.emitter import DONE
+from halfulp.interp.run.compiled.lowering import (
+    DEPTH,
+    FIRST_TABLE,
+    GENERAL,
+    STEPS,
+    ProgramLowering,
+    types_of,
+    width_of_scalar,
+)
+from halfulp.interp.run.compiler import CodeStore
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.values.buffers import Allocation, Buffer
+from halfulp.interp.values.value import Value
+
+DEEPEST = 2_000
+"""The nested calls of compiled code: each takes some of the C stack."""
+_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+GENERAL_TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_uint64))
+
+
+class CompiledFunction:
+    """A function as machine code, for arguments that are clean.
+
+    ``clean``: no memory that it is given holds poison. Raises NotCompiled if the function cannot be compiled.
+    """
+
+    def __init__(self, store: CodeStore, op: Operation, clean: bool) -> None:
+        lowering = ProgramLowering(store)
+        self.op = op
+        self.settings = store.settings
+        self.clean = clean
+        self._code = llvm.compile_assembly(lowering.lower(op, clean), "entry")
+        self._entry = _ENTRY(self._code.address)
+        self._tables = lowering.tables.arrays
+        self._functions = lowering.functions
+        self._writes = lowering.writes
+        self._inputs = argument_types(op)
+        self._outputs = result_types(op)
+        self._count = sum(len(types_of(type_, self.settings)) for type_ in self._outputs)
+
+    def call(self, run: Run, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Return the results as slots hold them. None where the executor has to run the function from its start: then
+        all memory is as it was. The steps of the run are counted.
+        """
+        context = Context(run, self._functions)
+        memories = memories_of(arguments)
+        words = self._words(context, arguments)
+        if words is None or (self._writes and any(memory.constant for memory in memories)):
+            return None
+        before = [Copy(memory) for memory in memories] if self._writes else []
+        general = GENERAL_TYPE(context.call)
+        state = state_of(run.steps, self.settings.max_depth, general, self._tables)
+        passed, found = np.array(words, np.uint64), np.zeros(max(self._count, 1), np.uint64)
+        status = self._entry(state.ctypes.data, passed.ctypes.data, found.ctypes.data)
+        if status != DONE or not context.untouched():
+            for copy in before:
+                copy.put_back()
+            return None
+        run.steps = int(state[STEPS])
+        return tuple(self._results(context, found.tolist()))
+
+    def _words(self, context: Context, arguments: Sequence[Any]) -> list[int] | None:
+        """Return the words of the arguments; None if one is not clean."""
+        words: list[int] = []
+        for slot, type_ in zip(arguments, self._inputs, strict=True):
+            if slot.__class__ is int:
+                words.append(slot)
+            elif isinstance(slot, Value) and slot.shape == () and slot.poison is None and slot.open is None:
+                words += codes_to_ints(slot.bits, width_of_scalar(type_, self.settings))
+            elif (
+                isinstance(slot, Buffer) and is_plain(slot) and not (self.clean and slot.allocation.poison is not None)
+            ):
+                words += context.words((slot,)) or ()
+            else:
+                return None
+        return words
+
+    def _results(self, context: Context, words: list[int]) -> list[Any]:
+        results: list[Any] = []
+        for type_ in self._outputs:
+            count = len(types_of(type_, self.settings))
+            parts, words = words[:count], words[count:]
+            results.append(context.slot(type_, parts))
+        return results
+
+
+def state_of(steps: int, depth: int, general: Any, tables: Sequence[Any]) -> npt.NDArray[np.uint64]:
+    """Return the state of a run: see `lowering`. ``general``: the way back into Python."""
+    state = np.zeros(FIRST_TABLE + len(tables), np.uint64)
+    state[STEPS], state[DEPTH] = steps, min(depth, DEEPEST)
+    state[GENERAL] = ctypes.cast(general, ctypes.c_void_p).value or 0
+    state[FIRST_TABLE:] = [table.ctypes.data for table in tables]
+    return state
+
+
+def memories_of(arguments: Sequence[Any]) -> list[Allocation]:
+    """Return the memory of buffers among arguments, each once; that of views of bytes is the bytes'."""
+    found = {id(each.allocation.root): each.allocation.root for each in arguments if isinstance(each, Buffer)}
+    return list(found.values())
+
+
+class Copy:
+    """What memory held before a run."""
+
+    def __init__(self, memory: Allocation) -> None:
+        self.memory = memory
+        self.bits = memory.bits.copy()
+        self.poison = None if memory.poison is None else memory.poison.copy()
+        self.open = None if memory.open is None else memory.open.copy()
+        self.origins = memory.origins
+
+    def put_back(self) -> None:
+        """Restore it."""
+        self.memory.bits[...] = self.bits
+        self.memory.poison, self.memory.open = self.poison, self.open
+        self.memory.origins = self.origins

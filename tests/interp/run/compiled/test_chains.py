@@ -1,0 +1,209 @@
+"""Chains of elementwise ops as one loop give what the ops give one by one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import float_samples
+import numpy as np
+import pytest
+
+import halfulp as hu
+from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.paths import compiled
+from halfulp.interp.ir import types as ty
+from halfulp.interp.run import chains
+from halfulp.interp.run.compiled.chain_code import ChainCode
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value
+
+pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
+
+COUNT = 9000  # two whole blocks, and a part of a third
+INTEGERS = ("addi", "subi", "muli", "andi", "ori", "xori", "maxsi", "minui", "remsi", "shrui")
+FLOATS = ("addf", "subf", "mulf", "divf", "maximumf", "minimumf", "maxnumf", "minnumf")
+CASTS = (
+    ("truncf", "f32", "f8E4M3FN"),
+    ("extf", "f8E4M3FN", "f32"),
+    ("truncf", "f32", "bf16"),
+    ("extf", "bf16", "f32"),
+    ("truncf", "f64", "f32"),
+    ("extf", "f32", "f64"),
+    ("bitcast", "f32", "i32"),
+    ("bitcast", "i32", "f32"),
+    ("trunci", "i32", "i8"),
+    ("extsi", "i8", "i32"),
+    ("sitofp", "i32", "f32"),
+    ("uitofp", "i8", "f64"),
+)
+TYPES = ("f32", "f64", "f16", "bf16", "f8E4M3FN", "f4E2M1FN", "i8", "i32", "i64", "i7")
+
+
+@pytest.fixture(autouse=True)
+def _compiled() -> Iterator[None]:
+    before = compiled.backend()
+    compiled.use("numba")
+    yield
+    compiled.use(before)
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """What each chain told: whether the loop gave its results. NumPy's runs come first."""
+    told: list[bool] = []
+    original = chains.Chain._by_machine
+
+    def telling(chain: chains.Chain, slots: list[object]) -> bool:
+        told.append(original(chain, slots))
+        return told[-1]
+
+    monkeypatch.setattr(chains.Chain, "_by_machine", telling)
+    return told
+
+
+def samples(element: str, seed: int, usual: bool) -> Value:
+    """Return codes of a type; ``usual``: none that a loop refuses."""
+    type_ = as_type(f"tensor<{COUNT}x{element}>")
+    rng = random.Random(f"{element} {seed}")
+    if element in FORMATS:
+        fmt = FORMATS[element]
+        one = fmt.bias << fmt.mantissa_bits
+        span = min(fmt.bits - 2, fmt.mantissa_bits + 1)
+        codes = [one + rng.getrandbits(span) for _ in range(COUNT)] if usual else float_samples.codes(fmt, COUNT, seed)
+        return Value(type_, ints_to_codes(codes, fmt.bits, (COUNT,)))
+    element_type = ty.element_type(type_)
+    assert isinstance(element_type, ty.IntegerType)
+    width = element_type.width
+    codes = [rng.getrandbits(width) | usual for _ in range(COUNT)]
+    return Value(type_, ints_to_codes(codes, width, (COUNT,)))
+
+
+def check(text: str, *arguments: Value) -> tuple[Value, ...] | tuple[type, str]:
+    """Run a program both ways, and compare: results, or errors."""
+    found = []
+    for backend in ("numpy", "numba"):
+        compiled.use(backend)
+        try:
+            values = hu.run(hu.parse(text), *arguments)
+            found.append((values, [value.poisoned.tolist() for value in values]))
+        except hu.HalfulpError as error:
+            found.append((type(error), str(error)))  # type: ignore[arg-type]
+    assert found[0] == found[1]
+    return found[0][0]
+
+
+def program(lines: list[str], types: tuple[str, ...], result: tuple[str, str]) -> str:
+    arguments = ", ".join(f"%x{number}: tensor<{COUNT}x{type_}>" for number, type_ in enumerate(types))
+    name, type_ = result
+    type_ = f"tensor<{COUNT}x{type_}>"
+    body = "\n".join(lines)
+    return f"func.func @f({arguments}) -> {type_} {{\n{body}\nreturn {name} : {type_}\n}}"
+
+
+@pytest.mark.parametrize("usual", [True, False])
+@pytest.mark.parametrize("element", TYPES)
+def test_chains_of_one_type(element: str, usual: bool, ran: list[bool]) -> None:
+    rng = random.Random(f"{element} {usual}")
+    ops = FLOATS if element in FORMATS else INTEGERS
+    lines, names = [], ["%x0", "%x1"]
+    for number in range(8):
+        lines.append(
+            f"%{number} = arith.{rng.choice(ops)} {names[-1]}, {rng.choice(names)} : tensor<{COUNT}x{element}>"
+        )
+        names.append(f"%{number}")
+    check(program(lines, (element, element), ("%7", element)), samples(element, 1, usual), samples(element, 2, usual))
+    assert len(ran) == 2
+    assert ran[1] or not usual or element not in ("f32", "f64", "bf16", "f16")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_chains_of_several_types(seed: int, ran: list[bool]) -> None:
+    rng = random.Random(f"several {seed}")
+    types = ("f32", "i32", "f8E4M3FN", "f64")
+    lines, names = [], {type_: [f"%x{number}"] for number, type_ in enumerate(types)}
+    last = ("%x0", "f32")
+    for number in range(12):
+        op, source, target = rng.choice([cast for cast in CASTS if cast[1] in names])
+        if rng.random() < 0.6:
+            source = target = rng.choice(list(names))
+            op = rng.choice(FLOATS if source in FORMATS else ("addi", "muli", "xori"))
+            operands = ", ".join(rng.choice(names[source]) for _ in range(2))
+            lines.append(f"%{number} = arith.{op} {operands} : tensor<{COUNT}x{source}>")
+        else:
+            kinds = f"tensor<{COUNT}x{source}> to tensor<{COUNT}x{target}>"
+            lines.append(f"%{number} = arith.{op} {rng.choice(names[source])} : {kinds}")
+        names.setdefault(target, []).append(f"%{number}")
+        last = (f"%{number}", target)
+    check(program(lines, types, last), *(samples(type_, seed, seed % 2 == 0) for type_ in types))
+    assert ran == [False, True]
+
+
+def test_the_loop_runs_and_constants_are_not_repeated(ran: list[bool]) -> None:
+    type_ = f"tensor<{COUNT}xf32>"
+    lines = [f"%c = arith.constant dense<1.5> : {type_}", f"%0 = arith.mulf %x0, %c : {type_}"]
+    lines += [f"%1 = arith.addf %0, %c : {type_}", f"%2 = arith.cmpf olt, %1, %x0 : {type_}"]
+    check(program(lines, ("f32",), ("%2", "i1")), samples("f32", 3, True))
+    assert ran == [False, True]
+
+
+def test_a_fault_in_the_last_block() -> None:
+    type_ = f"tensor<{COUNT}xi32>"
+    text = program(
+        [f"%0 = arith.addi %x0, %x0 : {type_}", f"%1 = arith.divsi %x0, %0 : {type_}"], ("i32",), ("%1", "i32")
+    )
+    codes = np.ones(COUNT, np.uint32)
+    codes[-2] = 0
+    found = check(text, Value(as_type(type_), codes))
+    assert found is hu.UndefinedBehavior
+    poison = program(
+        [f"%0 = arith.addi %x0, %x0 overflow<nsw> : {type_}", f"%1 = arith.xori %0, %x0 : {type_}"],
+        ("i32",),
+        ("%1", "i32"),
+    )
+    codes = codes.copy()
+    codes[-3] = 0x7FFFFFFF
+    (value,) = hu.run(hu.parse(poison), Value(as_type(type_), codes))
+    assert value.poisoned.nonzero()[0].tolist() == [COUNT - 3]
+    check(poison, Value(as_type(type_), codes))
+    check(text, value)
+
+
+def test_values_in_any_layout() -> None:
+    type_ = "tensor<90x100xf32>"
+    text = f"""func.func @f(%x: {type_}, %y: {type_}) -> ({type_}, {type_}) {{
+      %0 = arith.mulf %x, %y : {type_}
+      %1 = arith.addf %0, %x : {type_}
+      %2 = arith.subf %1, %0 : {type_}
+      return %2, %0 : {type_}, {type_}
+    }}"""
+    numbers = np.arange(9000, dtype=np.float32).reshape(100, 90).T
+    rows = np.broadcast_to(np.arange(100, dtype=np.float32), (90, 100))
+    check(
+        text,
+        hu.run(f"func.func @g(%x: {type_}) -> {type_} {{ return %x : {type_} }}", numbers)[0],
+        Value(as_type(type_), rows.view(np.uint32)),
+    )
+
+
+def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled.use("auto")
+    made: list[tuple[object, ...]] = []
+
+    def noted(*given: Any) -> ChainCode:
+        made.append(given)
+        return ChainCode(*given)
+
+    monkeypatch.setattr(chains, "ChainCode", noted)
+    type_ = f"tensor<{COUNT}xf32>"
+    text = program(
+        [f"%0 = arith.mulf %x0, %x0 : {type_}", f"%1 = arith.addf %0, %x0 : {type_}"], ("f32",), ("%1", "f32")
+    )
+    module, value = hu.parse(text), samples("f32", 1, True)
+    first = hu.run(module, value)
+    assert not made
+    monkeypatch.setattr(chains, "PAYS", 2 * COUNT)
+    assert hu.run(module, value) == first
+    assert len(made) == 1
