@@ -135,6 +135,7 @@ class _Rules:
         "attributes",
         "definition",
         "has_regions",
+        "is_sized",
         "is_symbol",
         "is_terminator",
         "operand_types",
@@ -146,6 +147,7 @@ class _Rules:
     def __init__(self, definition: OpDefinition) -> None:
         self.definition = definition
         self.has_regions = bool(definition.regions)
+        self.is_sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
         self.is_symbol = Trait.SYMBOL in definition.traits
         self.is_terminator = Trait.TERMINATOR in definition.traits
         # Type rules that `_verify_types` leaves out, even if the op has neither successors nor regions.
@@ -163,7 +165,11 @@ class _Rules:
         if successors or regions:
             _verify_types(operation, definition)
         else:
-            operands, results = [*map(_type_of, operation.operands)], [*map(_type_of, operation.results)]
+            operands: list[object] = [*map(_type_of, operation.operands)]
+            results: list[object] = [*map(_type_of, operation.results)]
+            if self.is_sized:
+                # Which operand has which type depends on it.
+                results.append(operation.properties.get(SEGMENTS))
             if operands != self.operand_types or results != self.result_types:
                 self._verify_types(operation, operands, results)
         if self.attributes:

@@ -350,6 +350,12 @@ class Body:
                     if number & 1:
                         number >>= 1
                         pos += 1
+                    elif number & 2:
+                        number = (number | data[pos + 1] << 8) >> 2
+                        pos += 2
+                    elif number & 4:
+                        number = (number | data[pos + 1] << 8 | data[pos + 2] << 16) >> 3
+                        pos += 3
                     else:
                         number, pos = long(pos)
                     if number >= len(values):

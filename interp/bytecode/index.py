@@ -266,10 +266,16 @@ class FileIndex:
         dialect, pos, end, encoded = entry
         if dialect != "builtin" or not encoded or end - pos < 4 or self.cursor.data[pos] != _FILE_LINE_COL:
             return None
-        read = self.cursor.varint_at
-        name, pos = read(pos + 1)
-        line, pos = read(pos)
-        column, pos = read(pos)
+        data, read = self.cursor.data, self.cursor.varint_at
+        try:
+            # The file and the column are small numbers in most cases.
+            first = data[pos + 1]
+            name, pos = (first >> 1, pos + 2) if first & 1 else read(pos + 1)
+            line, pos = read(pos)
+            last = data[pos]
+            column, pos = (last >> 1, pos + 1) if last & 1 else read(pos)
+        except IndexError:
+            return None
         if pos != end or name >= len(self.attributes) or line >> 32 or column >> 32:
             return None
         file = self.attributes[name]

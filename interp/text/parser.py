@@ -42,9 +42,11 @@ _MAX_REMEMBERED = 100
 
 
 class _Met:
-    """An operation known by its quoted name, with the properties and type of the last one of that name."""
+    """An operation known by its quoted name, with the properties and type of the last one of that name. ``tail``: the
+    tokens behind its operands, if they are nothing else, and ``whole``: all its properties then.
+    """
 
-    __slots__ = ("definition", "name", "properties", "property_tokens", "type", "type_tokens")
+    __slots__ = ("definition", "name", "properties", "property_tokens", "tail", "type", "type_tokens", "whole")
 
     def __init__(self, name: str, definition: OpDefinition | None) -> None:
         self.name = name
@@ -53,6 +55,8 @@ class _Met:
         self.properties: dict[str, Attribute] = {}
         self.type_tokens: list[str] = []
         self.type = FunctionType((), ())
+        self.tail: list[str] = []
+        self.whole: dict[str, Attribute] = {}
 
 
 class Parser(OpParser):
@@ -225,8 +229,13 @@ class Parser(OpParser):
         if met is None:
             met = self.met[tokens[at]] = self._first_met(at)
         definition = met.definition
+        if met.tail:
+            operation = self._like_the_last(met, at)
+            if operation is not None:
+                return operation
         self.expect("(", "expected '(' to start operand list")
         operand_tokens = self.operand_tokens()
+        close = self.pos
         self.expect(")", "expected ')' to end operand list")
         successors = self._generic_successors() if tokens[self.pos] == "[" else []
         properties, whole, raw = self._generic_properties(met) if tokens[self.pos] == "<" else ({}, False, None)
@@ -254,6 +263,30 @@ class Parser(OpParser):
             parts = split_successor_operands(operation)
             if self.forward:
                 self.pending += parts
+        is_short = self.pos - close <= _MAX_REMEMBERED and raw is None
+        met.tail = tokens[close : self.pos] if is_short and not (successors or regions or attributes) else []
+        if met.tail:
+            met.whole = properties.copy()
+        return operation
+
+    def _like_the_last(self, met: _Met, at: int) -> Operation | None:
+        """Read the rest of a generic form that is that of the last op of its name, but for the names of the operands;
+        return None, at the same token, for any other.
+        """
+        tokens, tail, inputs = self.tokens, met.tail, met.type.inputs
+        close = at + 2 + max(0, 2 * len(inputs) - 1)
+        end = close + len(tail)
+        # As in `_generic_type`, a type may go on.
+        if tokens[close:end] != tail or tokens[end] == "<" or tokens[at + 1] != "(":
+            return None
+        commas = tokens[at + 3 : close : 2]
+        operands = self.known_values(tokens[at + 2 : close : 2], inputs)
+        if operands is None or commas.count(",") != len(commas):
+            return None
+        self.pos = end
+        operation = Operation(met.name, met.definition, operands, met.type.results, met.whole.copy())
+        operation.source = self.source
+        operation.token = at
         return operation
 
     def _first_met(self, at: int) -> _Met:

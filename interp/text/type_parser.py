@@ -19,6 +19,10 @@ from halfulp.interp.ir.attributes import (
 from halfulp.interp.ir.base import MARK, Attribute, Type
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.types import (
+    I1,
+    I32,
+    I64,
+    INDEX,
     MAX_INTEGER_WIDTH,
     AnyQuantizedType,
     CalibratedQuantizedType,
@@ -46,9 +50,11 @@ _SIMPLE_SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9_.]*(?:<.*>)?", re.DOTALL)
 
 SCALARS: dict[str, Type] = {
     **{name: FloatType(format) for name, format in FORMATS.items()},
-    "index": IndexType(),
+    "index": INDEX,
     "none": NoneType(),
 }
+# The very objects that the solver of types uses: equal types are compared faster if they are one object.
+_INTEGERS: dict[str, Type] = {str(type): type for type in (I1, I32, I64)}
 
 
 class TypeParser(TokenParser):
@@ -62,7 +68,7 @@ class TypeParser(TokenParser):
         super().__init__(text, filename)
         self.registry = registry
         self.allow_unregistered = allow_unregistered
-        self.types: dict[str, Type] = dict(SCALARS)
+        self.types: dict[str, Type] = SCALARS | _INTEGERS
         self.attributes: dict[str, Attribute] = {}
         # The offset of the mnemonic of the dialect's type that is being read, where mlir-opt reports errors.
         self.mnemonic_offset = 0

@@ -153,8 +153,7 @@ def with_usual_shape(parser: OpParser, definition: OpDefinition, general: ParseO
         return general
     name = definition.name
     width, literals, expected, operands_of, types_of, words_of, after = shape
-    tokens, source, types = parser.tokens, parser.source, parser.types
-    value_of = parser.values.__getitem__
+    tokens, source, types, known_values = parser.tokens, parser.source, parser.types, parser.known_values
     # By the types and words: the types of the operands and of the results, and the properties.
     known: dict[Any, tuple[list[Any], list[Any], dict[str, Any]]] = {}
 
@@ -165,16 +164,11 @@ def with_usual_shape(parser: OpParser, definition: OpDefinition, general: ParseO
         usual = len(window) > width and literals(window) == expected and window[width] not in after
         if usual:
             words = words_of(window)
-            try:
-                operand_types, result_types, properties = known[words]
-                operands = [*map(value_of, operands_of(window))]
-            except KeyError:
-                pass
-            else:
-                for value, type in zip(operands, operand_types, strict=True):
-                    if value.type is not type:
-                        break
-                else:
+            like = known.get(words)
+            if like is not None:
+                operand_types, result_types, properties = like
+                operands = known_values(operands_of(window), operand_types)
+                if operands is not None:
                     p.pos = end
                     operation = Operation(name, definition, operands, result_types, properties.copy())
                     operation.source = source

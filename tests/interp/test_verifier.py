@@ -216,3 +216,16 @@ def test_many_blocks_take_linear_work() -> None:
     one, two = (lines_executed(partial(parse_module, chain(count))) for count in (150, 300))
     assert 1.9 * one < two < 2.1 * one
     parse_module(chain(3000))
+
+
+def test_numbers_of_operands_are_checked_for_each_op() -> None:
+    """Of two ops with the same types, the second has operands that do not add up; message of mlir-opt 22."""
+    alloc = '  "memref.alloc"(%a) <{{operandSegmentSizes = array<i32: {}, 0>}}> : (index) -> memref<?xf32>\n'
+    text = f"func.func @f(%a: index) {{\n{alloc.format(1)}{alloc.format(3)}  return\n}}"
+    with pytest.raises(VerifyError) as caught:
+        parse_module(text)
+    assert caught.value.message == (
+        "'memref.alloc' op operand count (1) does not match with the total size (3) specified in attribute "
+        "'operandSegmentSizes'"
+    )
+    assert str(caught.value.location) == '"<string>":3:3'
