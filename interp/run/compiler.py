@@ -10,7 +10,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.run.chains import ChainPieces
-from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.control import Compiler, MachineCall
 from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Inline, Pure, evaluator_of
 from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
 from halfulp.interp.run.function_attributes import settings_of
@@ -48,6 +48,9 @@ class CodeStore(Protocol):
     def compiled(self, op: Operation, compiler: type[FunctionCompiler]) -> FunctionCode:
         """Return the code that a compiler makes of a function with a body."""
 
+    def called(self, op: Operation) -> MachineCall | None:
+        """Return what runs a function as machine code; None for one that is not worth it."""
+
 
 class FunctionCompiler(Compiler):
     """Compiles one function to slots and steps.
@@ -62,6 +65,7 @@ class FunctionCompiler(Compiler):
     def __init__(self, store: CodeStore, function: Operation) -> None:
         settings = settings_of(function, store.settings)
         super().__init__(store.module, function, settings, partial(store.compiled, compiler=type(self)))
+        self._store = store
         self._kernels = store.kernels.setdefault(settings.profile, {})
         self._dying = self._last_uses()
 
@@ -226,6 +230,10 @@ class FunctionCompiler(Compiler):
             return slow
         scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
         return slow if scalar is None else scalar_step(scalar, operands, results, slow)
+
+    def machine_code(self, function: Operation) -> MachineCall | None:
+        """See `Compiler`."""
+        return self._store.called(function) if self.chains else None
 
     def kernel(self, op: Operation, evaluator: Elementwise) -> Kernel:
         """Return the kernel of an elementwise op; each is made once."""

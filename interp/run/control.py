@@ -12,6 +12,8 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import seen
 from halfulp.semantics.kernel import Kernel
 
+MachineCall = Callable[[Run, Sequence[Any], int], "tuple[Any, ...] | None"]
+
 
 class Compiler:
     """Finds slots, blocks and other functions for the control ops of one function.
@@ -73,6 +75,12 @@ class Compiler:
     def kernel(self, op: Operation, evaluator: Any) -> Kernel:
         """Return the kernel of an elementwise op."""
         raise NotImplementedError
+
+    def machine_code(self, function: Operation) -> MachineCall | None:
+        """Return what runs a function of the program as machine code, from the run, the arguments and the calls around;
+        it returns None where a frame has to run it.
+        """
+        return None
 
     def _fill(self, block: Block, segment: Segment) -> None:
         """Compile the ops of a block, beginning with this segment."""

@@ -16,8 +16,9 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run import races
-from halfulp.interp.run.compiled.hot import Hot
+from halfulp.interp.run.compiled.hot import Called, Hot
 from halfulp.interp.run.compiler import FunctionCompiler
+from halfulp.interp.run.control import MachineCall
 from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import result_types
@@ -68,6 +69,11 @@ class CompiledModule:
         if outside is None:
             execute = partial(self.made((op, Hot), lambda: Hot(self, op)).execute, run)
         return self.finish(op, run, Frame(self.function(op), run, None, (), None), arguments, execute)
+
+    def called(self, op: Operation) -> MachineCall | None:
+        """Return what runs a function that another one calls as machine code; None for one that is not worth it."""
+        called: Called = self.made((op, Called), lambda: Called(self, op))
+        return called.run if called.promising else None
 
     def made(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what is kept with the program under a key; ``make`` makes it the first time."""

@@ -16,7 +16,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.control import Compiler, MachineCall
 from halfulp.interp.run.evaluators import Constant, Control
 from halfulp.interp.run.frames import (
     Action,
@@ -109,9 +109,10 @@ def _caller(
     # Compiled at the first call, not before: a function may call itself.
     code: FunctionCode | None = None
     passed: tuple[tuple[int, int], ...] = ()
+    by_machine: MachineCall | None = None
 
-    def call(frame: Frame) -> None:
-        nonlocal code, passed
+    def call(frame: Frame) -> Segment | None:
+        nonlocal code, passed, by_machine
         if frame.depth >= limit:
             raise LimitExceeded(
                 f"calls are nested more than {limit} deep",
@@ -122,14 +123,22 @@ def _caller(
         if code is None:
             called = code_of(target)
             passed = tuple(zip(called.entry.arguments, operands, strict=True))
+            by_machine = compiler.machine_code(target)
             code = called
         values = frame.slots
         run: Run = values[0]
+        if by_machine is not None:
+            found = by_machine(run, [values[operand] for operand in operands], frame.depth + 1)
+            if found is not None:
+                for slot, value in zip(results, found, strict=True):
+                    values[slot] = value
+                return after
         callee = run.frame = new_frame(code, run, frame, results, op)
         slots = callee.slots
         for slot, operand in passed:
             slots[slot] = values[operand]
         frame.segment = after
+        return None
 
     return call
 

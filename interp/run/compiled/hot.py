@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from halfulp.fp_formats.paths import compiled
@@ -23,22 +23,54 @@ _CHANCES = 2
 """After so many runs that stopped, a function stays with the executor."""
 
 
-class Hot:
-    """A function of a program, with the steps that it has taken so far, and its machine code once that pays."""
+_SILENT = ("arith.", "memref.", "bufferization.")
+"""The dialects whose ops do nothing that the world sees: a run that stops is repeated."""
+
+
+_LOOPS = ("scf.for", "scf.while", "affine.for")
+
+
+class _Machine:
+    """The machine code of a function, made at its first call. ``promising``: it can be made, and seldom stopped."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
-        self._store = store
-        self._op = op
-        self._spent = 0
-        self._stopped = 0
-        self._code: dict[bool, CompiledFunction] = {}
         settings = store.settings
         plain = not settings.listeners and not settings.externals and settings.index_width == 64
-        self._promising = plain and is_promising(store, op)
+        self.promising = plain and is_promising(store, op)
+        self._store = store
+        self._op = op
+        self._stopped = 0
+        self._codes: dict[bool, CompiledFunction] = {}
+
+    def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
+        """Return the results as slots hold them. None if code cannot be made, or stopped: all memory is as it was.
+        ``depth``: the calls around this one.
+        """
+        clean = all(memory.poison is None for memory in memories_of(arguments))
+        try:
+            code = self._codes.get(clean)
+            if code is None:
+                code = self._codes[clean] = CompiledFunction(self._store, self._op, clean)
+        except NotCompiled:
+            self.promising = False
+            return None
+        results = code.call(run, arguments, depth)
+        if results is None:
+            self._stopped += 1
+            self.promising = self._stopped < _CHANCES
+        return results
+
+
+class Hot:
+    """A function with which a run begins, and the steps that it has taken so far."""
+
+    def __init__(self, store: CodeStore, op: Operation) -> None:
+        self._machine = _Machine(store, op)
+        self._spent = 0
 
     def execute(self, run: Run, frame: Frame) -> None:
         """Run the function, whose arguments are in the frame, to its end."""
-        if not self._promising or not llvm.wanted():
+        if not self._machine.promising or not llvm.wanted():
             run.execute(frame)
         elif self._spent >= PAYS or compiled.backend() == "numba":
             if not self._by_machine(run, frame):
@@ -71,23 +103,40 @@ class Hot:
 
     def _by_machine(self, run: Run, frame: Frame) -> bool:
         """Run machine code. False if it cannot be made, or stopped: all is as it was."""
-        arguments = _arguments(frame)
-        clean = all(memory.poison is None for memory in memories_of(arguments))
-        try:
-            code = self._code.get(clean)
-            if code is None:
-                code = self._code[clean] = CompiledFunction(self._store, self._op, clean)
-        except NotCompiled:
-            self._promising = False
-            return False
-        results = code.call(run, arguments)
+        results = self._machine.run(run, _arguments(frame), 0)
         if results is None:
             run.kept.clear()
-            self._stopped += 1
-            self._promising = self._stopped < _CHANCES
             return False
         run.results = results
         return True
+
+
+class Called:
+    """A function that the executor calls: with loops in loops it is worth machine code at its first call."""
+
+    def __init__(self, store: CodeStore, op: Operation) -> None:
+        self._machine = _Machine(store, op)
+        # The memory of globals stays when code stops.
+        keeps = any(each.name == "memref.get_global" for each in op.walk())
+        self._machine.promising = self._machine.promising and not keeps and _nested(op) > 1
+
+    def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
+        """Return the results, or None where the executor has to run the function."""
+        if not self._machine.promising or not llvm.wanted():
+            return None
+        return self._machine.run(run, arguments, depth)
+
+    @property
+    def promising(self) -> bool:
+        """Tell whether the function may be worth machine code."""
+        return self._machine.promising
+
+
+def _nested(op: Operation) -> int:
+    """Return how many loops lie in each other."""
+    ops = (each for region in op.regions for block in region.blocks for each in block.operations)
+    inside = max(map(_nested, ops), default=0)
+    return inside + (op.name in _LOOPS)
 
 
 def _arguments(frame: Frame) -> list[Any]:
@@ -126,7 +175,7 @@ def _covered(op: Operation, others: tuple[type[ty.Type], ...] = ()) -> bool:
     evaluator = evaluator_of(op)
     if any(isinstance(value.type, (ty.TensorType, ty.VectorType, *others)) for value in (*op.operands, *op.results)):
         return False
-    by_executor = isinstance(evaluator, Pure) and evaluator.raw
+    by_executor = isinstance(evaluator, Pure) and evaluator.raw and op.name.startswith(_SILENT)
     return by_executor or isinstance(evaluator, Constant | Elementwise) or getattr(evaluator, "words", None) is not None
 
 

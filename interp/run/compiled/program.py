@@ -55,9 +55,9 @@ class CompiledFunction:
         self._outputs = result_types(op)
         self._count = sum(len(types_of(type_, self.settings)) for type_ in self._outputs)
 
-    def call(self, run: Run, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
+    def call(self, run: Run, arguments: Sequence[Any], depth: int = 0) -> tuple[Any, ...] | None:
         """Return the results as slots hold them. None where the executor has to run the function from its start: then
-        all memory is as it was. The steps of the run are counted.
+        all memory is as it was. The steps of the run are counted. ``depth``: the calls around this one.
         """
         context = Context(run, self._functions)
         memories = memories_of(arguments)
@@ -66,7 +66,7 @@ class CompiledFunction:
             return None
         before = [Copy(memory) for memory in memories] if self._writes else []
         general = GENERAL_TYPE(context.call)
-        state = state_of(run.steps, self.settings.max_depth, general, self._tables)
+        state = state_of(run.steps, self.settings.max_depth - depth, general, self._tables)
         passed, found = np.array(words, np.uint64), np.zeros(max(self._count, 1), np.uint64)
         status = self._entry(state.ctypes.data, passed.ctypes.data, found.ctypes.data)
         if status != DONE or not context.untouched():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
@@ -319,3 +320,49 @@ def test_machine_code_is_kept_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.undo()
     monkeypatch.setenv("HALFULP_CACHE", str(tmp_path))
     assert both(_SUM).check(lambda: [of(10, "index")]) == pair.check(lambda: [of(10, "index")])
+
+
+_PRINTING = """func.func private @product(%x: memref<20x20xi32>, %y: memref<20x20xi32>, %z: memref<20x20xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 20 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      scf.for %k = %c0 to %n step %c1 {
+        %a = memref.load %x[%i, %k] : memref<20x20xi32>
+        %b = memref.load %y[%k, %j] : memref<20x20xi32>
+        %c = memref.load %z[%i, %j] : memref<20x20xi32>
+        %p = arith.muli %a, %b : i32
+        %s = arith.addi %c, %p overflow<nsw> : i32
+        memref.store %s, %z[%i, %j] : memref<20x20xi32>
+      }
+    }
+  }
+  return
+}
+func.func @main(%x: memref<20x20xi32>, %y: memref<20x20xi32>, %z: memref<20x20xi32>, %n: i32) {
+  vector.print %n : i32
+  func.call @product(%x, %y, %z) : (memref<20x20xi32>, memref<20x20xi32>, memref<20x20xi32>) -> ()
+  vector.print %n : i32
+  return
+}"""
+
+
+@pytest.mark.parametrize("largest", [100, 1 << 30])
+def test_a_function_that_another_one_calls(
+    largest: int, counted: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Memory and steps are those of the executor, also where the called function stops."""
+    numbers = np.random.default_rng(1).integers(0, largest, (2, 20, 20)).astype(np.int32)
+    found: list[Any] = []
+    for backend in ("numpy", "auto"):
+        compiled.use(backend)
+        total = hu.Buffer.from_numpy(np.zeros((20, 20), np.int32), "memref<20x20xi32>")
+        hu.run(hu.parse(_PRINTING), *numbers, total, 5)
+        found.append([total.load(), total.load().poisoned.tolist(), capsys.readouterr().out])
+        for steps in (64_000, 66_000, 67_000, 70_000):
+            with contextlib.suppress(hu.LimitExceeded):
+                hu.run(hu.parse(_PRINTING), *numbers, total, 5, max_steps=steps)
+            found[-1] += [total.load(), capsys.readouterr().out]
+    assert found[0] == found[1]
+    assert counted
