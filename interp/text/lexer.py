@@ -16,6 +16,8 @@ _STRING = r'"[^"\\\n\v\f]*(?:\\[^\n\v\f][^"\\\n\v\f]*)*"'
 _SUFFIX = r"(?:\d+|[A-Za-z$._-][A-Za-z0-9_$.-]*)"
 _ALTERNATIVES = (
     rf"%{_SUFFIX}(?:#\d+)?",
+    # These begin no longer token. They are as many as the names, so that they come early.
+    r"[=,()\[\]<>}]|:(?!:)",
     # A shaped type without nested parts is one token: the parser finds most of them by their spelling.
     r"(?:tensor|vector|memref)<(?:[\[\]0-9?*x]+x)?[a-z][A-Za-z0-9]*>",
     r"[A-Za-z_][A-Za-z0-9_$.]*",
