@@ -30,6 +30,7 @@ IN_FUNCTIONS = {
     "bitstring": "slow: 30 ms, for single bit patterns alone",
     "distributed": "optional",
     "halfulp.fp_formats.reals": "slow: 30 ms, of python-flint; only elementary functions need it",
+    "halfulp.interp.run.compiled": "slow: 8 ms; only programs that become machine code need it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
     "jax": "optional",
     "llvmlite": "optional",

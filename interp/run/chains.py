@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.compiled import llvm
-from halfulp.interp.run.compiled.chain_code import BLOCK, ChainCode, Link
+from halfulp.interp.run.compiled.links import BLOCK, Link
 from halfulp.interp.run.frames import Slots, Step
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.steps import letting_go
@@ -76,7 +76,7 @@ class Chain:
         self._steps = tuple(steps)
         self._shape: tuple[int, ...] = tuple(size or 0 for size in ty.shape_of(inputs[0].type) or ())
         self._spent = 0
-        self._codes: dict[tuple[bool, ...], ChainCode] = {}
+        self._codes: dict[tuple[bool, ...], Any] = {}
 
     def __call__(self, slots: Slots) -> None:
         """Run the chain."""
@@ -98,6 +98,8 @@ class Chain:
         splats = tuple([size > 1 and not any(codes.strides) for codes in inputs])
         code = self._codes.get(splats)
         if code is None:
+            from halfulp.interp.run.compiled.chain_code import ChainCode
+
             numbers = [output.number for output in self._outputs]
             code = self._codes[splats] = ChainCode(self._links, self._widths, splats, numbers)
         flat = [codes.reshape(-1) if not splat else codes for codes, splat in zip(inputs, splats, strict=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.dialects.affine import loops
@@ -12,7 +13,9 @@ from halfulp.interp.dialects.scf.words import either, yielded
 from halfulp.interp.ir.affine_expressions import AffineConstant, Dimension, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr, IntegerSetAttr
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.lowering import FunctionLowering
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
 
 __all__ = ["choice", "extreme", "loop", "memory", "results_of", "yielded"]
 

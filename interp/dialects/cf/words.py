@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir.attributes import DenseElementsAttr
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.lowering import FunctionLowering
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
 
 
 def _to(op: Operation, low: FunctionLowering, index: int) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.lowering import FunctionLowering
-from halfulp.interp.run.compiled.places import NotCompiled
+from halfulp.interp.run.compiled.covering import NotCompiled
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
 
 
 def call(op: Operation, low: FunctionLowering) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.dialects.memref import memory
@@ -11,10 +11,12 @@ from halfulp.interp.dialects.memref.evaluate import moves_elements
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.context import Context
-from halfulp.interp.run.compiled.lowering import FunctionLowering, width_of_scalar
-from halfulp.interp.run.compiled.places import NotCompiled, rank_of
+from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.values.memref_layout import strides_and_offset
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.context import Context
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
 
 
 def access(op: Operation, low: FunctionLowering, indices: list[Word]) -> None:
@@ -28,7 +30,7 @@ def access(op: Operation, low: FunctionLowering, indices: list[Word]) -> None:
         low.program.writes = True
         place.store(at, low.word(op.operands[0]))
     else:
-        low.put(op, place.load(at, width_of_scalar(op.results[0].type, low.settings)))
+        low.put(op, place.load(at, low.width(op.results[0].type)))
 
 
 def load(op: Operation, low: FunctionLowering) -> None:
@@ -48,7 +50,7 @@ def allocate(op: Operation, low: FunctionLowering) -> None:
     sizes = low.words(op.operands)
     if known is None or type_.layout is not None or len(sizes) != (type_.shape or ()).count(None):
         raise NotCompiled(f"'{op.name}' of type '{type_}'")
-    rank_of(type_)
+    low.check(type_)
 
     def make(context: Context, *given: int) -> tuple[int, ...]:
         numbers = [(code ^ (1 << 63)) - (1 << 63) for code in given]

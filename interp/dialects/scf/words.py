@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir.operations import Operation, Region
-from halfulp.interp.run.compiled.lowering import FunctionLowering, Item, OnYield
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.lowering import FunctionLowering, Item, OnYield
 
 
 def for_(op: Operation, low: FunctionLowering) -> None:

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.paths.words import Face, Word
+from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.emitter import Emitter, Tables, natural
-
-BLOCK = 1 << 12
-"""The elements of a block: where one of them is refused, the whole block goes the general way."""
+from halfulp.interp.run.compiled.links import BLOCK, Link
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
-
-
-class Link(NamedTuple):
-    """An op of a chain: its description, and the numbers of its operands and results among the values of the chain."""
-
-    face: Face
-    operands: tuple[int, ...]
-    results: tuple[int, ...]
 
 
 class ChainCode:

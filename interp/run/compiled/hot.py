@@ -11,8 +11,8 @@ from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled import llvm
-from halfulp.interp.run.compiled.places import NotCompiled
-from halfulp.interp.run.compiled.program import CompiledFunction, Copy, memories_of
+from halfulp.interp.run.compiled.copies import Copy, memories_of
+from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.evaluators import Constant, Elementwise, Pure, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
@@ -40,12 +40,14 @@ class _Machine:
         self._store = store
         self._op = op
         self._stopped = 0
-        self._codes: dict[bool, CompiledFunction] = {}
+        self._codes: dict[bool, Any] = {}
 
     def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
         """Return the results as slots hold them. None if code cannot be made, or stopped: all memory is as it was.
         ``depth``: the calls around this one.
         """
+        from halfulp.interp.run.compiled.program import CompiledFunction
+
         clean = all(memory.poison is None for memory in memories_of(arguments))
         try:
             code = self._codes.get(clean)

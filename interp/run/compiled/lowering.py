@@ -15,9 +15,10 @@ from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of
+from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.emitter import DONE, Emitter, Tables
 from halfulp.interp.run.compiled.llvm import ir
-from halfulp.interp.run.compiled.places import NotCompiled, Place, rank_of
+from halfulp.interp.run.compiled.places import Place, rank_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure, evaluator_of
 from halfulp.interp.run.settings import Settings
@@ -268,6 +269,14 @@ class FunctionLowering:
         found = self._values[value]
         assert isinstance(found, Place)
         return found
+
+    def width(self, type_: ty.Type) -> int:
+        """Return the bits of a scalar. Raises NotCompiled for a value that code cannot hold."""
+        return width_of_scalar(type_, self.settings)
+
+    def check(self, type_: ty.Type) -> None:
+        """Raise NotCompiled for a value that code cannot hold."""
+        types_of(type_, self.settings)
 
     def put(self, op: Operation, *items: Item) -> None:
         """Give the results of an op."""

@@ -9,12 +9,9 @@ from typing import Any
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
+from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.emitter import Emitter, natural
 from halfulp.interp.values.memref_layout import is_mapped
-
-
-class NotCompiled(Exception):
-    """A function holds something that compiled code does not cover; the message says what."""
 
 
 def rank_of(type_: ty.MemRefType) -> int:

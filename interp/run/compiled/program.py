@@ -13,6 +13,7 @@ from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.context import Context, is_plain, parts_of_buffer
+from halfulp.interp.run.compiled.copies import Copy, memories_of
 from halfulp.interp.run.compiled.emitter import DONE
 from halfulp.interp.run.compiled.lowering import (
     DEPTH,
@@ -26,7 +27,7 @@ from halfulp.interp.run.compiled.lowering import (
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.signature import argument_types, result_types
-from halfulp.interp.values.buffers import Allocation, Buffer
+from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
 
 MOST_STEPS = 1 << 62
@@ -112,26 +113,3 @@ def state_of(steps: int, depth: int, general: Any, tables: Sequence[Any]) -> npt
     state[GENERAL] = ctypes.cast(general, ctypes.c_void_p).value or 0
     state[FIRST_TABLE:] = [table.ctypes.data for table in tables]
     return state
-
-
-def memories_of(arguments: Sequence[Any]) -> list[Allocation]:
-    """Return the memory of buffers among arguments, each once; that of views of bytes is the bytes'."""
-    found = {id(each.allocation.root): each.allocation.root for each in arguments if isinstance(each, Buffer)}
-    return list(found.values())
-
-
-class Copy:
-    """What memory held before a run."""
-
-    def __init__(self, memory: Allocation) -> None:
-        self.memory = memory
-        self.bits = memory.bits.copy()
-        self.poison = None if memory.poison is None else memory.poison.copy()
-        self.open = None if memory.open is None else memory.open.copy()
-        self.origins = memory.origins
-
-    def put_back(self) -> None:
-        """Restore it."""
-        self.memory.bits[...] = self.bits
-        self.memory.poison, self.memory.open = self.poison, self.open
-        self.memory.origins = self.origins

@@ -16,6 +16,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
+from halfulp.interp.run.compiled import chain_code
 from halfulp.interp.run.compiled.chain_code import ChainCode
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
@@ -196,7 +197,7 @@ def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> N
         made.append(given)
         return ChainCode(*given)
 
-    monkeypatch.setattr(chains, "ChainCode", noted)
+    monkeypatch.setattr(chain_code, "ChainCode", noted)
     type_ = f"tensor<{COUNT}xf32>"
     text = program(
         [f"%0 = arith.mulf %x0, %x0 : {type_}", f"%1 = arith.addf %0, %x0 : {type_}"], ("f32",), ("%1", "f32")

@@ -19,7 +19,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.compiled import hot, llvm
-from halfulp.interp.run.compiled.places import NotCompiled
+from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.program import CompiledFunction
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.program import CompiledModule

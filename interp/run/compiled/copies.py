@@ -1,0 +1,31 @@
+"""Copies of memory, to put back what a run that stops has written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from halfulp.interp.values.buffers import Allocation, Buffer
+
+
+def memories_of(arguments: Sequence[Any]) -> list[Allocation]:
+    """Return the memory of buffers among arguments, each once; that of views of bytes is the bytes'."""
+    found = {id(each.allocation.root): each.allocation.root for each in arguments if isinstance(each, Buffer)}
+    return list(found.values())
+
+
+class Copy:
+    """What memory held before a run."""
+
+    def __init__(self, memory: Allocation) -> None:
+        self.memory = memory
+        self.bits = memory.bits.copy()
+        self.poison = None if memory.poison is None else memory.poison.copy()
+        self.open = None if memory.open is None else memory.open.copy()
+        self.origins = memory.origins
+
+    def put_back(self) -> None:
+        """Restore it."""
+        self.memory.bits[...] = self.bits
+        self.memory.poison, self.memory.open = self.poison, self.open
+        self.memory.origins = self.origins
