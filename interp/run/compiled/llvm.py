@@ -13,6 +13,8 @@ from halfulp.fp_formats.paths import compiled, disk
 
 _LARGE = 1 << 17
 """The characters of assembly from which LLVM takes fewer passes, so that it does not take seconds."""
+_HUGE = 1 << 18
+"""The characters of assembly from which LLVM takes no passes."""
 
 
 @cache
@@ -50,9 +52,9 @@ def _target() -> tuple[Any, str]:
     return binding, f"{binding.llvm_version_info} {binding.get_host_cpu_name()} {features}"
 
 
-def _machine(binding: Any) -> Any:
+def _machine(binding: Any, level: int = 3) -> Any:
     return binding.Target.from_default_triple().create_target_machine(
-        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=3, jit=True
+        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=level, jit=True
     )
 
 
@@ -74,9 +76,9 @@ def compile_assembly(text: str, entry: str) -> Code:
 def _object_of(binding: Any, text: str) -> bytes:
     module = binding.parse_assembly(text)
     module.verify()
-    machine = _machine(binding)
-    small = len(text) < _LARGE
-    options = binding.create_pipeline_tuning_options(speed_level=3 if small else 1)
+    small, huge = len(text) < _LARGE, len(text) >= _HUGE
+    machine = _machine(binding, 0 if huge else 3)
+    options = binding.create_pipeline_tuning_options(speed_level=3 if small else 0 if huge else 1)
     options.loop_vectorization = options.slp_vectorization = small
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)

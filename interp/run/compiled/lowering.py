@@ -38,6 +38,8 @@ _STACK = 1 << 20
 """The bytes of the C stack that recursion may take."""
 _FRAME = 512
 """The bytes of the C stack that a call takes beside its values."""
+_LARGEST = 20_000
+"""The instructions that a program may have: compilation takes about 2 s for so many."""
 _DEEPEST = 50
 """The regions that may lie in each other: they are lowered by recursion."""
 
@@ -61,6 +63,7 @@ class ProgramLowering:
         self._functions: dict[Operation, Any] = {}
         self._waiting: list[Operation] = []
         self.calls: dict[Operation, set[Operation]] = {}
+        self._size = 0
         self._numbers: dict[int, int] = {}
         self._ways: dict[int, Any] = {}
         self._kept: list[Any] = []  # so that no number is given twice
@@ -127,6 +130,12 @@ class ProgramLowering:
             each = self._waiting.pop()
             FunctionLowering(self, each, self._functions[each]).lower()
         return target
+
+    def grown(self, blocks: Sequence[Any]) -> None:
+        """Count blocks of the assembly that are complete. Raises NotCompiled where there are too many instructions."""
+        self._size += sum(len(block.instructions) for block in blocks)
+        if self._size > _LARGEST:
+            raise NotCompiled("so many ops that compilation takes long")
 
     @property
     def deepest(self) -> int:
@@ -225,6 +234,7 @@ class FunctionLowering:
         self._blocks: dict[Block, tuple[Any, list[Any]]] = {}
         self._on_yield: OnYield | None = None
         self._depth = 0
+        self._counted = 0
 
     # --- the whole function ---
 
@@ -235,6 +245,7 @@ class FunctionLowering:
         self.go(region.blocks[0], arguments)
         self.region(region, None)
         emit.finish()
+        self.program.grown(self.function.blocks[self._counted :])
 
     def regrouped(self, held: list[Any], types: Sequence[ty.Type]) -> list[Item]:
         """Make values of their parts."""
@@ -392,7 +403,14 @@ class FunctionLowering:
                 self._pay(index + 1 - begin)
                 for each in block.operations[begin : index + 1]:
                     self._op(each)
+                    self._count()
                 begin = index + 1
+
+    def _count(self) -> None:
+        """Count the instructions so far, but for those of the last block."""
+        blocks = self.function.blocks
+        self.program.grown(blocks[self._counted : -1])
+        self._counted = len(blocks) - 1
 
     def _pay(self, cost: int) -> None:
         emit = self.emit

@@ -10,8 +10,11 @@ import pytest
 
 import halfulp as hu
 from halfulp.fp_formats.paths import compiled
+from halfulp.interp.run.compiled import llvm, lowering
 from halfulp.interp.run.compiled.context import Context
 from halfulp.interp.run.compiled.lowering import ProgramLowering
+from halfulp.interp.run.compiled.places import NotCompiled
+from halfulp.interp.run.compiled.program import CompiledFunction
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
@@ -41,7 +44,7 @@ def test_poison_that_an_op_of_the_executor_brings_into_clean_memory() -> None:
 
 
 def test_a_switch_of_many_cases() -> None:
-    cases = ",\n".join(f"{number}: ^found(%k : i32)" for number in range(2000))
+    cases = ",\n".join(f"{number}: ^found(%k : i32)" for number in range(700))
     text = f"""func.func @f(%k: i32) -> i32 {{
       cf.switch %k : i32, [default: ^other, {cases}]
     ^found(%a: i32):
@@ -50,8 +53,8 @@ def test_a_switch_of_many_cases() -> None:
       %c = arith.constant -7 : i32
       return %c : i32
     }}"""
-    assert [int(hu.run(text, number)[0].bits) for number in (0, 1999)] == [0, 1999]
-    assert hu.run(text, 2000)[0].numpy() == -7
+    assert [int(hu.run(text, number)[0].bits) for number in (0, 699)] == [0, 699]
+    assert hu.run(text, 700)[0].numpy() == -7
 
 
 def test_more_steps_than_a_word_can_count() -> None:
@@ -90,10 +93,10 @@ def test_recursion_with_many_values_does_not_overflow_the_stack() -> None:
       return %r : i64
     }}"""
     program = CompiledModule(hu.parse(text), Settings())
-    lowering = ProgramLowering(program)
-    lowering.lower(next(op for op in program.module.walk() if op.name == "func.func"), clean=True)
+    made = ProgramLowering(program)
+    made.lower(next(op for op in program.module.walk() if op.name == "func.func"), clean=True)
     # The values that live across the call take 8 bytes each on a stack that may have 8 MB.
-    assert 1 <= lowering.deepest * 8 * count < 4 << 20
+    assert 1 <= made.deepest * 8 * count < 4 << 20
 
 
 _FREED = """func.func @f(%k: i32) -> i32 {
@@ -172,3 +175,28 @@ def test_globals_that_a_called_function_wrote_before_it_stopped() -> None:
     }"""
     (found,) = hu.run(text, 3, 1 << 28, np.zeros(2, np.int32), entry="f", on_ub="poison")
     assert found.numpy() == np.int32(10 * (1 << 28) - (1 << 32))
+
+
+def _straight(count: int) -> str:
+    ops = [f"%v{n} = arith.muli %v{n - 1}, %v{n // 2} : i32" for n in range(1, count)]
+    lines = ["func.func @f(%v0: i32) -> i32 {", "cf.br ^b", "^b:", *ops, f"return %v{count - 1} : i32", "}"]
+    return "\n".join(lines)
+
+
+def test_large_programs_are_compiled_without_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm, "_LARGE", 0)
+    monkeypatch.setattr(llvm, "_HUGE", 0)
+    monkeypatch.setenv("HALFULP_CACHE", "off")
+    module = hu.parse(_straight(50))
+    function = next(op for op in module.walk() if op.name == "func.func")
+    found = CompiledFunction(CompiledModule(module, Settings()), function, clean=True)
+    run = Run(Settings())
+    compiled.use("numpy")
+    assert found.call(run, [3]) == (int(hu.run(module, 3)[0].bits),)
+
+
+def test_programs_that_would_compile_for_long_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lowering, "_LARGEST", 200)
+    program = CompiledModule(hu.parse(_straight(300)), Settings())
+    with pytest.raises(NotCompiled, match="so many ops"):
+        ProgramLowering(program).lower(next(op for op in program.module.walk() if op.name == "func.func"), clean=True)
