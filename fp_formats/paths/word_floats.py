@@ -203,8 +203,10 @@ def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Fac
     def face(a: Word) -> Word:
         x = a.real(src)
         high_enough = x.of(least - 1).less(x) if before else x.of(least).at_most(x)
-        (~(high_enough & x.less(above))).refuse()
-        return x.integer(width, signed)
+        outside = ~(high_enough & x.less(above))
+        outside.refuse()
+        # Processors and LLVM give anything outside; what follows may use it as an index.
+        return outside.choose(x.of(0.0), x).integer(width, signed)
 
     return face
 
