@@ -169,9 +169,12 @@ def look_up_index(codes: Any, second: Any, shift: Any, table: Any, out: Any) -> 
             y[i] = table[index[i]]
 
 
-def widen(codes: Any, shift: Any, magnitudes: Any, limit: Any, out: Any) -> int:
+def widen(codes: Any, shift: Any, magnitudes: Any, limit: Any, infinity: Any, kept: Any, nan: Any, out: Any) -> int:
     """Shift codes up into ``out``, as far as the block with the first magnitude above the limit. Returns the length
     filled.
+
+    Magnitudes above ``infinity`` are NaNs: they keep the bits ``kept`` of the shifted code, and get those of
+    ``nan``.
     """
     wide = out.dtype.type
     done = 0
@@ -179,8 +182,10 @@ def widen(codes: Any, shift: Any, magnitudes: Any, limit: Any, out: Any) -> int:
         x, y = codes[done : done + BLOCK], out[done : done + BLOCK]
         special = False
         for i in range(len(y)):
-            special |= (x[i] & magnitudes) > limit
-            y[i] = wide(x[i]) << shift
+            magnitude = x[i] & magnitudes
+            special |= magnitude > limit
+            shifted = wide(wide(x[i]) << shift)
+            y[i] = wide(wide(shifted & kept) | nan) if magnitude > infinity else shifted
         if special:
             return done
         done += len(y)
@@ -215,20 +220,26 @@ def _by_sums(unsigned: Any, real: Any) -> Function:
         sign_shift: Any,
         negative: Any,
         hole: Any,
+        infinity: Any,
+        fraction_shift: Any,
+        payload: Any,
+        nan_sign: Any,
+        nan: Any,
         out: Any,
     ) -> int:
         """Round into ``out``. Stop at the block with the first code that equals ``apart`` or has a magnitude above the
         limit. Returns the length filled.
 
         This is `fast_conversions.narrow` with sums of this real type. Codes of negative values get the bits
-        ``negative``; the code ``hole`` becomes 0.
+        ``negative``; the code ``hole`` becomes 0. Magnitudes above ``infinity`` are NaNs: see `fast_conversions.Nans`.
         """
         done = 0
         while done < len(out):
             c, x, y = codes[done : done + BLOCK], floats[done : done + BLOCK], out[done : done + BLOCK]
             special = False
             for i in range(len(y)):
-                special |= ((c[i] & magnitudes) > limit) | (c[i] == apart)
+                magnitude = c[i] & magnitudes
+                special |= (magnitude > limit) | (c[i] == apart)
                 value = real(max(min(real(abs(x[i])), largest), smallest))
                 power = unsigned(max(unsigned(value.view(unsigned) & exponents), least) + up)
                 total = unsigned(real(value + power.view(real)).view(unsigned) - power)
@@ -237,7 +248,9 @@ def _by_sums(unsigned: Any, real: Any) -> Function:
                 result = np.uint32(np.uint32(total) | np.uint32(below_zero & negative))
                 if result == hole:
                     result = np.uint32(0)
-                y[i] = result
+                kept = np.uint32(np.uint32(c[i] >> fraction_shift) & payload)
+                of_nan = np.uint32(np.uint32(kept | np.uint32(below_zero & nan_sign)) | nan)
+                y[i] = of_nan if magnitude > infinity else result
             if special:
                 return done
             done += len(y)

@@ -164,6 +164,7 @@ def _cast(
     table = table_path(src, dst)
     if table.head is not None and table.head.bits > BESIDE_BITS:
         table = EXACT
+    nans = nans_of(src, dst, policy)
 
     def work(out: Codes, x: Codes) -> Mask | None:
         values = x.view(from_)
@@ -174,6 +175,10 @@ def _cast(
         searched = out.view(to) if widens else values
         # A NaN makes every comparison false.
         if not (np.maximum.reduce(searched) <= limit and (limit == np.inf or np.minimum.reduce(searched) >= -limit)):
+            if nans is not None and limit == np.inf:
+                index = np.flatnonzero(searched != searched)
+                out[index] = nans.convert(x[index])
+                return None
             index = np.flatnonzero(~(np.absolute(searched) <= limit))
             found = _tabled(table, dst, x[index], RNE, policy)
             out[index] = (conversions.convert(src, dst, x[index], RNE, policy) if found is None else found).codes
@@ -189,6 +194,42 @@ def _cast(
             in_turns(ahead, lambda codes, part: work(part, codes), x, out, longest)
 
         return in_chunks(a.shape, dst.storage_dtype, both, a, longest=AT_ONCE)
+
+
+class Nans(NamedTuple):
+    """How the NaNs of one format become NaNs of another: the results have the bits ``nan``; negative ones get ``sign``;
+    ``payload`` are the bits that come from the fraction, which is ``shift`` bits longer than the result's.
+    """
+
+    src: FloatFormat
+    dst: FloatFormat
+    nan: int
+    sign: int
+    payload: int
+    shift: int
+
+    def convert(self, codes: Codes) -> Codes:
+        """Convert codes that are NaNs."""
+        wider = codes if self.shift > 0 else codes.astype(self.dst.storage_dtype)
+        unsigned = wider.dtype.type
+        payload = wider >> unsigned(self.shift) if self.shift > 0 else wider << unsigned(-self.shift)
+        negative = codes >> codes.dtype.type(self.src.bits - 1)
+        # A sign is one bit, so that the product is the sign or nothing.
+        result = (payload & unsigned(self.payload)) | (negative.astype(unsigned) * unsigned(self.sign))
+        return np.asarray((result | unsigned(self.nan)).astype(self.dst.storage_dtype))
+
+
+@lru_cache(maxsize=4096)
+def nans_of(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> Nans | None:
+    """Return how NaNs are converted, if both formats have a sign and NaNs like those of IEEE 754, in one word."""
+    code = src.nan_code
+    if not all(fmt.signed and fmt.nan is NanEncoding.IEEE and fmt.limbs == 1 for fmt in (src, dst)) or code is None:
+        return None
+    nan, negative, full = (
+        scalar.convert(src, dst, each, RNE, policy).code
+        for each in (code, code | (src.sign_mask or 0), src.magnitude_mask)
+    )
+    return Nans(src, dst, nan, nan ^ negative, nan ^ full, src.mantissa_bits - dst.mantissa_bits)
 
 
 def narrow(src: FloatFormat, dst: FloatFormat, codes: Codes, out: Codes) -> None:
@@ -225,9 +266,9 @@ def _largest(src: FloatFormat, dst: FloatFormat) -> float:
     return min(float(scalar.value(fmt, fmt.max_code) or 0) for fmt in (src, dst))
 
 
-# Compiled loops without a table. They go on until they meet a NaN or a number above the limit, which is the
-# destination's maximum if larger numbers do not become infinity. From there on the conversion takes its
-# `ConversionPath`.
+# Compiled loops without a table. They go on until they meet a number above the limit, which is the destination's
+# maximum if larger numbers do not become infinity, or a NaN that `Nans` does not describe. From there on the
+# conversion takes its `ConversionPath`.
 
 
 @cpu.forgotten
@@ -335,13 +376,18 @@ def _ahead(
     if kind is None:
         return None
     codes, results = src.storage_dtype, dst.storage_dtype
+    kinds: tuple[Any, ...]
+    limit, nans = _highest(src, dst, policy), nans_of(src, dst, policy)
+    infinity = src.infinity_code
+    if nans is None or infinity is None or limit != infinity:
+        infinity, nans = src.magnitude_mask, Nans(src, dst, 0, 0, 0, 0)  # a NaN stops the loop
+    else:
+        limit = src.magnitude_mask
     if kind == "widen":
         shift = dst.mantissa_bits - src.mantissa_bits
-        return compiled.loop(compiled.widen, (codes,), results, codes, codes, (results,)), (
-            shift,
-            src.magnitude_mask,
-            _highest(src, dst, policy),
-        )
+        kinds = (codes,), results, codes, codes, codes, results, results, (results,)
+        constants = shift, src.magnitude_mask, limit, infinity, nans.sign | nans.payload, nans.nan
+        return compiled.loop(compiled.widen, *kinds), constants
     if kind == "exponents":
         ends = [scalar.convert(src, dst, code, rounding, policy).code for code in (0, src.code_mask)]
         assert ends[1] == ends[1] | src.code_mask << dst.mantissa_bits  # NaN and infinity have all bits of the exponent
@@ -350,12 +396,20 @@ def _ahead(
     sums = sums_of(src, dst, rounding, policy)
     assert sums is not None
     code, real = sums.fmt.storage_dtype, NATIVE[sums.fmt]
-    kinds = (codes,), (NATIVE[src],), codes, codes, codes, real, real, *[code] * 5, codes, "u4", "u4", (results,)
-    return compiled.loop(compiled.round_by_f32_sums if sums.fmt == F32 else compiled.round_by_f64_sums, *kinds), (
+    kinds = (codes,), (NATIVE[src],), codes, codes, codes, real, real, *[code] * 5, codes, "u4", "u4"
+    of_nans = codes, codes, "u4", "u4", "u4"
+    function = compiled.round_by_f32_sums if sums.fmt == F32 else compiled.round_by_f64_sums
+    return compiled.loop(function, *kinds, *of_nans, (results,)), (
         src.magnitude_mask,
-        *sums[2:-2],
+        limit,
+        *sums[3:-2],
         src.bits - 1,
         *sums[-2:],
+        infinity,
+        nans.shift,
+        nans.payload,
+        nans.sign,
+        nans.nan,
     )
 
 

@@ -41,10 +41,11 @@ def _module(name: str) -> Any:
 
 
 domains = _module("test_fast_domains")
-# Its tests, by the compiled loops; the one of memory comes below, for importing numba takes some.
+# Its tests, by the compiled loops; the one of memory comes below, for importing numba takes some. `check_nans` does more
+# than the one of NaNs.
 _tables_at_once, two_at_once = domains._tables_at_once, domains.two_at_once
 globals().update({name: test for name, test in vars(domains).items() if name.startswith("test_")})
-del test_memory  # type: ignore[name-defined] # noqa: F821
+del test_memory, test_nans_of_casts  # type: ignore[name-defined] # noqa: F821
 
 
 AT_ONCE = tables.AT_ONCE
@@ -108,6 +109,23 @@ def test_nothing_but_exponents() -> None:
         domains.check([(mode, policy)], "convert", E8M0, dst, every)
 
 
+def check_nans(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy, ahead: Any) -> None:
+    """Assert that no NaN stops the loop, but that of all ones, and that all are right: with every single bit of the
+    fraction, with drawn ones, and of both signs.
+    """
+    bits = [1 << place for place in range(src.mantissa_bits)]
+    drawn = np.random.default_rng(5).integers(1, src.fraction_mask, 300, np.uint64).tolist()
+    fractions = [*bits, *(src.fraction_mask - bit for bit in bits), *drawn]
+    infinity = src.infinity_code or 0
+    nans = np.array([infinity | each for each in fractions], src.storage_dtype)
+    nans = np.concatenate([nans, nans | src.storage_dtype.type(src.sign_mask or 0)])
+    out = np.empty(nans.size, dst.storage_dtype)
+    with np.errstate(all="ignore"):
+        assert ahead(nans, out) == nans.size
+    domains.assert_same(ArrayResult(out), conversions.convert(src, dst, nans, RNE, policy), (src, dst, policy))
+    domains.check([(RNE, policy)], "convert", src, dst, np.append(nans, nans.dtype.type(src.code_mask)))
+
+
 def check_ahead(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy, sample: Any) -> None:
     """Assert that all blocks before the first special code are done and right, and, for any codes, that the whole is
     right.
@@ -117,7 +135,10 @@ def check_ahead(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy, sample:
         return
     limit = src.infinity_code or 0
     specials = [src.nan_code] if dst.signed else [src.nan_code, src.sign_mask]
-    if dst.nan is not NanEncoding.IEEE or policy.conversion_overflow == "saturate":
+    if dst.nan is NanEncoding.IEEE and policy.conversion_overflow != "saturate":
+        specials = []
+        check_nans(src, dst, policy, ahead)
+    else:
         limit = conversions.convert(dst, src, np.array([dst.max_code], dst.storage_dtype)).codes[0]
     plain = sample[(sample & src.magnitude_mask <= min(limit, src.max_code)) & (sample != src.sign_mask)]
     out = np.empty(plain.size, dst.storage_dtype)

@@ -224,6 +224,18 @@ def test_nans_of_casts_by_tables(pair: tuple[str, str], policy: FloatPolicy, mon
     check([(RNE, policy)], "convert", src, dst, specials)
 
 
+@pytest.mark.parametrize("pair", [*CASTS, *SUMS], ids=" to ".join)
+def test_nans_of_casts(pair: tuple[str, str]) -> None:
+    """NaNs with every bit of the fraction alone, and with all others, of both signs, among other codes."""
+    src, dst = FORMATS[pair[0]], FORMATS[pair[1]]
+    fractions = [1 << place for place in range(src.mantissa_bits)]
+    fractions += [src.fraction_mask - bit for bit in fractions] + [src.fraction_mask]
+    nans = np.array([(src.infinity_code or 0) | each for each in fractions], src.storage_dtype)
+    sample = np.concatenate([every(8).astype(src.storage_dtype), nans, nans | nans.dtype.type(src.sign_mask or 0)])
+    for policy in POLICIES:
+        check([(RNE, policy)], "convert", src, dst, sample)
+
+
 @pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
 def test_integers_to_floats(dst: FloatFormat) -> None:
     rng = np.random.default_rng(7)
