@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.counts import wrong_count
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import element_width
@@ -64,7 +65,7 @@ def run_with(module: Module | Source, arguments: Sequence[Any], options: RunOpti
     name = f"@{function.symbol_name}"
     if len(arguments) != len(types):
         raise TypeMismatch(
-            f"{name} takes {len(types)} arguments ({', '.join(map(str, types))}), but {len(arguments)} are given",
+            wrong_count(name, "argument", types, len(arguments)),
             location=function.location,
         )
     if options.batch:

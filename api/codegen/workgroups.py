@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.attributes import DYNAMIC
+from halfulp.interp.ir.counts import wrong_count
 from halfulp.interp.ir.errors import InputError, TypeMismatch, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation, is_symbol_table
 from halfulp.interp.run.events import Listener
@@ -125,7 +126,7 @@ def _configured(module: Module, config: Operation, arguments: Sequence[Any], set
     types, name = argument_types(config), named(config)
     if len(arguments) != len(types):
         raise TypeMismatch(
-            f"{name} takes {len(types)} workload values ({', '.join(map(str, types))}), but {len(arguments)} are given",
+            wrong_count(name, "workload value", types, len(arguments)),
             location=config.location,
         )
     values = []

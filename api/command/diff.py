@@ -12,7 +12,7 @@ from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, 
 from halfulp.command.option import first_given
 from halfulp.command.options.diff import PASS_OPTIONS, DiffArguments
 from halfulp.command.passes import after_passes, pass_pipeline, readable, write_report
-from halfulp.command.programs import given_arguments, known_divergences, oracles_named, plural, programs_of
+from halfulp.command.programs import given_arguments, known_divergences, oracles_named, programs_of
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources, rendered
 from halfulp.conformance.comparing.compare import Verdict
@@ -36,6 +36,7 @@ from halfulp.conformance.whole_programs.validation import (
     compare,
     left_out,
 )
+from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.locations import file_position
 from halfulp.interp.ir.operations import Module, Operation

@@ -10,7 +10,7 @@ from typing import Any
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, ranked, say, write
 from halfulp.command.options.fuzz import FuzzArguments
 from halfulp.command.passes import pass_pipeline
-from halfulp.command.programs import known_divergences, plural
+from halfulp.command.programs import known_divergences
 from halfulp.command.progress import progress_bar
 from halfulp.command.reduced import reduced_by_passes
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
@@ -27,6 +27,7 @@ from halfulp.conformance.whole_programs.pass_fuzz import (
 )
 from halfulp.conformance.whole_programs.pass_reduction import reduced
 from halfulp.files import make_directory
+from halfulp.interp.ir.counts import plural
 from halfulp.interp.run.settings import Settings
 
 PASS_SECONDS = 6.0

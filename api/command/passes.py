@@ -11,7 +11,6 @@ from pathlib import Path
 from halfulp.command.console import say
 from halfulp.command.options.diff import DiffArguments
 from halfulp.command.options.programs import PassOptions
-from halfulp.command.programs import plural
 from halfulp.command.sources import Sources, read
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import Unavailable
@@ -19,6 +18,7 @@ from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_op
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_report import find_runner, pass_report
 from halfulp.files import make_directory, write_file
+from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module

@@ -15,6 +15,7 @@ from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle, Unavailable
 from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated, given
+from halfulp.interp.ir.counts import wrong_count
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import MemRefType
@@ -68,7 +69,7 @@ def given_arguments(
         return None
     if len(arguments.input) != len(types):
         raise TypeMismatch(
-            f"@{function.symbol_name} takes {len(types)} arguments, but {len(arguments.input)} are given",
+            wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments.input)),
             location=function.location,
         )
     values = []
@@ -88,8 +89,3 @@ def programs_of(arguments: DiffArguments | ReduceArguments, sources: Sources, co
         inputs = generated(argument_types(function), count, arguments.seed, exhaustive_bits=bits)
     name = function_path(function).replace("@", "")
     return [ClosedProgram(module, name, inputs.row(index)) for index in range(inputs.count)]
-
-
-def plural(count: int, noun: str) -> str:
-    """Spell a count of things."""
-    return f"{count:,} {noun}{'s'[: count != 1]}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from halfulp.command.console import SUCCESS, UNSUPPORTED, fail, ranked, say, write
 from halfulp.command.options.reduce import ReduceArguments
 from halfulp.command.passes import pass_pipeline
-from halfulp.command.programs import given_arguments, known_divergences, oracles_named, parse, plural, programs_of
+from halfulp.command.programs import given_arguments, known_divergences, oracles_named, parse, programs_of
 from halfulp.command.reduced import reduced_by_passes, reduced_text, with_command
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources
@@ -31,6 +31,7 @@ from halfulp.conformance.whole_programs.program_text import text_of
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
 from halfulp.files import write_file
+from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.settings import Settings

@@ -14,6 +14,7 @@ from halfulp.command.options.workgroups import WorkgroupsArguments
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources
 from halfulp.command.values import check_size, differences, poison_origins, read_value, write_npy
+from halfulp.interp.ir.counts import wrong_count
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import MemRefType, TensorType, Type, contents_type, element_count, element_type, shape_of
@@ -55,7 +56,7 @@ def given(module: Module, arguments: FunctionOptions, sources: Sources) -> RunIn
     types, name = argument_types(function), f"@{function.symbol_name}"
     if len(arguments.input) != len(types):
         raise TypeMismatch(
-            f"{name} takes {len(types)} arguments ({', '.join(map(str, types))}), but {len(arguments.input)} are given",
+            wrong_count(name, "argument", types, len(arguments.input)),
             location=function.location,
             hint="give each with --input",
         )

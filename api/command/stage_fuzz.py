@@ -7,7 +7,6 @@ import json
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
 from halfulp.command.options.fuzz import FuzzArguments
 from halfulp.command.pass_fuzz import fuzz_passes
-from halfulp.command.programs import plural
 from halfulp.command.progress import progress_bar
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
@@ -17,6 +16,7 @@ from halfulp.conformance.whole_programs.generator.kinds import KINDS
 from halfulp.conformance.whole_programs.pass_fuzz import MAX_FINDINGS
 from halfulp.conformance.whole_programs.runner_fuzz import RunnerReport, fuzz_runner
 from halfulp.conformance.whole_programs.stages import RUNNERS, STAGES, pipeline
+from halfulp.interp.ir.counts import plural
 
 _STRUCTURED = KINDS["structured"]
 

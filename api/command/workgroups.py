@@ -10,6 +10,7 @@ from halfulp.command.console import SUCCESS, write
 from halfulp.command.options.workgroups import WorkgroupsArguments
 from halfulp.command.running import run_keywords
 from halfulp.command.sources import Sources, read
+from halfulp.interp.ir.counts import wrong_count
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.signature import argument_types
@@ -33,8 +34,7 @@ def _found(module: Module, arguments: WorkgroupsArguments, sources: Sources) -> 
     types = argument_types(dispatch)
     if len(arguments.input) != len(types):
         raise TypeMismatch(
-            f"{named(dispatch)} takes {len(types)} values ({', '.join(map(str, types))}), but {len(arguments.input)} "
-            "are given",
+            wrong_count(named(dispatch), "value", types, len(arguments.input)),
             location=dispatch.location,
             hint="give each with --input",
         )

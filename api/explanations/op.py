@@ -52,6 +52,7 @@ from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.declare.build import with_rounding
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.counts import are_given, plural
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.run.stochastic import ARITHMETIC, CONVERSIONS
 from halfulp.interp.values.coerce import as_type
@@ -129,7 +130,7 @@ def types_of(op: str, operands: Sequence[Any], type_: Any, to: Any, channel: int
         raise InputError(f"'{target or element}' has no channels")
     types = signature.types(op, one_channel(element, channel), one_channel(target, channel))
     if len(operands) != len(types.operands):
-        raise InputError(f"{op} takes {len(types.operands)} operands, but {len(operands)} are given")
+        raise InputError(f"{op} takes {plural(len(types.operands), 'operand')}, but {are_given(len(operands))}")
     return types
 
 

@@ -12,9 +12,10 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any
 
+from halfulp.interp.ir.counts import plural
 from halfulp.printable import UNPRINTABLE
 from halfulp.traces.record import Step, TraceRecord
-from halfulp.traces.text import birth_text, ending, origin_text, plural, poison_sources
+from halfulp.traces.text import birth_text, ending, origin_text, poison_sources
 from halfulp.traces.values import TracedValue, look_at
 
 _LONGEST_LINE = 1000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from halfulp.interp.ir.counts import plural
 from halfulp.printable import UNPRINTABLE
 from halfulp.semantics.poison import Origin
 from halfulp.traces.record import Birth, Step, TraceRecord
@@ -50,11 +51,6 @@ def ending(trace: TraceRecord) -> str:
     """Return the last line: the number of ops that ran, and why no more did."""
     ran = f"{plural(trace.executed, 'op')} ran"
     return ran if trace.error is None else f"{ran}, then: {trace.error.message}"
-
-
-def plural(count: int, what: str) -> str:
-    """Spell a count of things."""
-    return f"{count:,} {what}{'s'[: count != 1]}"
 
 
 def _details(step: Step, births: Mapping[tuple[str, str, str], int]) -> Iterator[str]:

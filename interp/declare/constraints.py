@@ -38,7 +38,8 @@ def _like(test: Callable[[ty.Type], bool]) -> Callable[[ty.Type], bool]:
 
 def _like_or_memref(test: Callable[[ty.Type], bool]) -> Callable[[ty.Type], bool]:
     def accepts(type_: ty.Type) -> bool:
-        return test(ty.element_type(type_))
+        unranked = isinstance(type_, ty.MemRefType) and type_.shape is None
+        return not unranked and test(ty.element_type(type_))
 
     return accepts
 

@@ -54,10 +54,35 @@ def _compatible(one: ty.Type, other: ty.Type) -> bool:
     """Tell whether both are vectors, ranked tensors or unranked ones, of shapes that may be the same at run time."""
     if isinstance(one, ty.VectorType) != isinstance(other, ty.VectorType):
         return False
+    if getattr(one, "scalable", ()) != getattr(other, "scalable", ()):
+        return False
     first, second = ty.shape_of(one), ty.shape_of(other)
     if first is None or second is None or len(first) != len(second):
         return first is second is None
     return all(a == b or a is None or b is None for a, b in zip(first, second, strict=True))
+
+
+def shapes_agree(one: ty.Type, other: ty.Type) -> bool:
+    """Tell whether both are scalars, or both have shapes that may be the same at run time."""
+    if isinstance(one, ty.ShapedType) != isinstance(other, ty.ShapedType):
+        return False
+    if getattr(one, "scalable", ()) != getattr(other, "scalable", ()):
+        return False
+    first, second = ty.shape_of(one), ty.shape_of(other)
+    if first is None or second is None:
+        return True
+    return len(first) == len(second) and all(
+        a == b or a is None or b is None for a, b in zip(first, second, strict=True)
+    )
+
+
+def same_shape(one: str, other: str) -> TypeRule:
+    """Return the rule of the trait SameOperandsAndResultShape for two slots. It takes a tensor for a vector."""
+    return TypeRule(
+        "requires the same shape for all operands and results",
+        solve=lambda types, properties: None,
+        holds=lambda types, properties: shapes_agree(types[one], types[other]),
+    )
 
 
 def _containers(types: Mapping[str, Any]) -> list[ty.Type]:
@@ -74,6 +99,14 @@ def elementwise(*results: str) -> tuple[TypeRule, ...]:
             solve=lambda types, properties: None,
             holds=lambda types, properties: (
                 not _containers(types) or bool(_containers({name: types[name] for name in results}))
+            ),
+        ),
+        TypeRule(
+            "if a result is non-scalar, then at least one operand must be non-scalar",
+            solve=lambda types, properties: None,
+            holds=lambda types, properties: (
+                not _containers({name: types[name] for name in results})
+                or bool(_containers({name: type_ for name, type_ in types.items() if name not in results}))
             ),
         ),
         TypeRule(

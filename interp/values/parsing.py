@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -13,6 +13,7 @@ from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.counts import are_given, plural
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.literals import decimal_number
 from halfulp.interp.ir.types import element_width, width_of
@@ -119,7 +120,7 @@ def parse_value(type_: ty.Type, text: str) -> Value:
     texts = list(_elements(text, shape, type_))
     splat = len(texts) == 1 and bool(shape)
     if not splat and len(texts) != prod(shape):
-        raise InputError(f"'{type_}' has {prod(shape)} elements, but {len(texts)} are given")
+        raise InputError(_wrong_count(type_, shape, len(texts)))
     codes = [parse_element(element, item) for item in texts]
     width = width_of(element)
     given = (1,) * len(shape) if splat else shape
@@ -135,12 +136,18 @@ def parse_value(type_: ty.Type, text: str) -> Value:
     return Value(type_, bits, ids, None, origins)
 
 
+def _wrong_count(type_: ty.Type, shape: Sequence[int], given: int) -> str:
+    return f"'{type_}' has {plural(prod(shape), 'element')}, but {are_given(given)}"
+
+
 def _elements(text: str, shape: tuple[int, ...], type_: ty.Type) -> Iterator[str]:
-    """Yield the elements of a text. Raises InputError where brackets do not fit the shape."""
+    """Yield the elements of a text. Raises InputError where there are brackets, and they do not fit the shape."""
     tokens = re.findall(r"[\[\]]|[^\s\[\],]+", text)
     if "[" not in tokens and "]" not in tokens:
         yield from tokens
         return
+    given = sum(token not in "[]" for token in tokens)
+    fault = f"the brackets do not fit '{type_}'" if given == prod(shape) else _wrong_count(type_, shape, given)
     depth, counts = 0, [0] * (len(shape) + 2)
     # Both [1 2][3 4] and [[1 2][3 4]] are two rows of two: the outermost pair may be left out.
     opening = 0
@@ -149,25 +156,25 @@ def _elements(text: str, shape: tuple[int, ...], type_: ty.Type) -> Iterator[str
     skipped = max(0, len(shape) - opening)
     depth = skipped
     if opening > len(shape) or skipped > 1:
-        raise InputError(f"the brackets do not fit '{type_}'")
+        raise InputError(fault)
     for token in tokens:
         if token == "[":
             depth += 1
             if depth > len(shape):
-                raise InputError(f"the brackets do not fit '{type_}'")
+                raise InputError(fault)
             counts[depth] = 0
         elif token == "]":
             if depth == skipped or counts[depth] != shape[depth - 1]:
-                raise InputError(f"the brackets do not fit '{type_}'")
+                raise InputError(fault)
             depth -= 1
             counts[depth] += 1
         else:
             if depth != len(shape):
-                raise InputError(f"the brackets do not fit '{type_}'")
+                raise InputError(fault)
             counts[depth] += 1
             yield token
     if depth != skipped or (skipped and counts[skipped] != shape[0]):
-        raise InputError(f"the brackets do not fit '{type_}'")
+        raise InputError(fault)
 
 
 def value_of_attribute(attribute: Any) -> Value:

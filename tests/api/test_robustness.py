@@ -136,7 +136,7 @@ CASES = {
         "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n}\n", "ran more than 100000 ops", 3, ("--max-steps=100000",)
     ),
     # Inputs to a module that is right.
-    "too few inputs": Case(function(""), "m.mlir:1:1: error: @f takes 1 arguments (f32), but 0 are given", 2, ()),
+    "too few inputs": Case(function(""), "m.mlir:1:1: error: @f takes 1 argument (f32), but 0 are given", 2, ()),
     "too many inputs": Case(function(""), "but 2 are given", 2, ("--input=1", "--input=2")),
     "wrong shape": Case(function(""), "argument 0 of @f: expected 'f32', got 'tensor<4xf32>'", 2, ("--input=4xf32=1",)),
     "wrong dtype": Case(function(""), "argument 0 of @f: expected 'f32', got 'f64'", 2, ("--input=f64=1",)),
@@ -145,7 +145,9 @@ CASES = {
         function(""), "takes 4000000000000", 3, (f"--input=dense<1.0> : {HUGE}",)
     ),
     "input of 10^12 elements as MLIR type": Case(function(""), "takes 4000000000000 bytes", 3, (f"--input={HUGE}=1",)),
-    "input of nested brackets": Case(function(""), "the brackets do not fit", 2, (f"--input=4xf32={'[' * DEEP}",)),
+    "input of nested brackets": Case(
+        function(""), "has 4 elements, but 0 are given", 2, (f"--input=4xf32={'[' * DEEP}",)
+    ),
     "input of nested dense": Case(
         function(""), "<input 0>:1:", 2, (f"--input=dense<{'[' * DEEP}1{']' * DEEP}> : tensor<4xf32>",)
     ),

@@ -25,6 +25,8 @@ from halfulp.interp.dialects.elementwise import (
     fastmath_of,
     format_of,
     rounding_of,
+    same_shape,
+    shapes_agree,
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -133,10 +135,16 @@ _SAME = (Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE)
 _COMMUTATIVE = (*_SAME, Trait.COMMUTATIVE)
 _BITWISE = (*_COMMUTATIVE, Trait.IDEMPOTENT)
 
+
+def _dimensions(type_: ty.Type) -> ty.Shape | None:
+    """Return the shape of a tensor, None if it is unranked; anything else counts as a tensor without dimensions."""
+    return ty.shape_of(type_) if isinstance(type_, ty.TensorType) else ()
+
+
 _SAME_DIMENSIONS = TypeRule(
     "failed to verify that input and output have the same tensor dimensions",
     solve=lambda types, properties: None,
-    holds=lambda types, properties: ty.with_element(types["in"], ty.I1) == ty.with_element(types["out"], ty.I1),
+    holds=lambda types, properties: _dimensions(types["in"]) == _dimensions(types["out"]),
 )
 
 
@@ -206,6 +214,27 @@ def _incompatible(op: Operation) -> str:
     return f"operand type{plural} {operands} and result type '{op.results[0].type}' are cast incompatible"
 
 
+_ELEMENTWISE = elementwise("out")
+
+
+def _castable(allowed: Callable[[ty.Type, ty.Type], bool]) -> Callable[[Operation], str | None]:
+    """Return the verifier of a cast, with or without a scale. ``allowed`` tells which element types go together."""
+
+    def verify(op: Operation) -> str | None:
+        given, made = op.operands[0].type, op.results[0].type
+        encodings = [type_.encoding for type_ in (given, made) if isinstance(type_, ty.TensorType)]
+        if (
+            not allowed(ty.element_type(given), ty.element_type(made))
+            or not shapes_agree(given, made)
+            or encodings[:1] != encodings[-1:]
+        ):
+            return _incompatible(op)
+        types = {**{str(index): operand.type for index, operand in enumerate(op.operands)}, "out": made}
+        return next((rule.message for rule in _ELEMENTWISE if not rule.holds(types, {})), None)
+
+    return verify
+
+
 def _cast(
     mnemonic: str,
     source: Any,
@@ -218,10 +247,6 @@ def _cast(
     on_memrefs: Pure | None = None,
 ) -> OpDefinition:
     """Declare a cast ``$in : type to type``. ``allowed`` tells which element types go together."""
-
-    def verify(op: Operation) -> str | None:
-        return None if allowed(element_of(op.operands[0]), element_of(op.results[0])) else _incompatible(op)
-
     return arith.op(
         mnemonic,
         f"$in {group}attr-dict `:` type($in) `to` type($out)",
@@ -229,8 +254,8 @@ def _cast(
         results={"out": target},
         properties=properties,
         traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_SHAPE),
-        type_rules=(_SAME_DIMENSIONS,),
-        verify=verify,
+        type_rules=(_SAME_DIMENSIONS, same_shape("in", "out")),
+        verify=_castable(allowed),
         evaluate=Elementwise(build, on_memrefs=on_memrefs),
         since=since,
     )
@@ -561,9 +586,6 @@ def _scaling(
         source, scale = (format_of(operand) for operand in op.operands)
         return factory(source, scale, format_of(op.results[0]), rounding_of(op), fastmath_of(op), settings.profile)
 
-    def verify(op: Operation) -> str | None:
-        return None if allowed(element_of(op.operands[0]), element_of(op.results[0])) else _incompatible(op)
-
     return arith.op(
         mnemonic,
         f"$in `,` $scale {group}attr-dict `:` type($in) `,` type($scale) `to` type($out)",
@@ -571,8 +593,8 @@ def _scaling(
         results={"out": c.FLOAT_LIKE},
         properties=properties,
         traits=(Trait.ELEMENTWISE,),
-        type_rules=(_SAME_DIMENSIONS, *elementwise("out")),
-        verify=verify,
+        type_rules=(_SAME_DIMENSIONS,),
+        verify=_castable(allowed),
         evaluate=Elementwise(build, may_be_scalar=frozenset({1})),
     )
 

@@ -13,10 +13,9 @@ from typing import Any
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import OpDefinition, Property, Trait
-from halfulp.interp.declare.type_rules import TypeRule, same_type
+from halfulp.interp.declare.type_rules import same_type
 from halfulp.interp.dialects.arith.ops import FASTMATH, ROUNDING
-from halfulp.interp.dialects.elementwise import element_of, elementwise, fastmath_of, format_of, rounding_of
-from halfulp.interp.ir import types as ty
+from halfulp.interp.dialects.elementwise import element_of, elementwise, fastmath_of, format_of, rounding_of, same_shape
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
@@ -77,20 +76,6 @@ def binary(name: str, operands: tuple[str, str] = ("lhs", "rhs")) -> Declaration
     return of_one_type(operands, RoundedOnce(name, elementary.binary), (ROUNDING_CHOICE,))
 
 
-def _same_shape(one: ty.Type, other: ty.Type) -> bool:
-    """Tell whether both are scalars, or both shaped; `elementwise` compares the shapes."""
-    if isinstance(one, ty.ShapedType) != isinstance(other, ty.ShapedType):
-        return False
-    if getattr(one, "scalable", ()) != getattr(other, "scalable", ()):
-        return False
-    first, second = ty.shape_of(one), ty.shape_of(other)
-    if first is None or second is None:
-        return True
-    return len(first) == len(second) and all(
-        a == b or a is None or b is None for a, b in zip(first, second, strict=True)
-    )
-
-
 def of_integer(name: str, operands: tuple[str, str] = ("lhs", "rhs")) -> Declaration:
     """Declare an elementary function of a float and a signed integer of any width."""
     number, integer = operands
@@ -100,11 +85,7 @@ def of_integer(name: str, operands: tuple[str, str] = ("lhs", "rhs")) -> Declara
         "properties": (FASTMATH_PROPERTY,),
         "traits": (Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_SHAPE),
         "type_rules": (
-            TypeRule(
-                "requires the same shape for all operands and results",
-                solve=lambda types, properties: None,
-                holds=lambda types, properties: _same_shape(types[number], types[integer]),
-            ),
+            same_shape(number, integer),
             *elementwise("result"),
             same_type(number, "result"),
         ),

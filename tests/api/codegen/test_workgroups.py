@@ -260,7 +260,7 @@ def test_a_function_on_tensors_has_hints_too() -> None:
     assert hu.workgroups(text, np.zeros(100, np.float32)).count == (13, 1, 1)
     with pytest.raises(hu.TypeMismatch, match="argument 0 of @f"):
         hu.workgroups(text, np.zeros(100))
-    with pytest.raises(hu.TypeMismatch, match="@f takes 1 arguments"):
+    with pytest.raises(hu.TypeMismatch, match="@f takes 1 argument "):
         hu.workgroups(text)
 
 

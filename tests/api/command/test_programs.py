@@ -130,7 +130,11 @@ def test_made_up_inputs_are_those_of_the_seed(file: str, capsys: pytest.CaptureF
         (["p.mlir", "--against", "nobody"], 2, "unknown oracle 'nobody'"),
         (["p.mlir", "--against", "absent"], 2, "absent: it is not on PATH"),
         (["p.mlir", "--against", ""], 2, "unknown oracle ''"),
-        (["p.mlir", "--against", "right", "--input=f32=1"], 2, "takes 2 arguments, but 1 are given"),
+        (
+            ["p.mlir", "--against", "right", "--input=f32=1"],
+            2,
+            "takes 2 arguments (f32, f32), but 1 is given",
+        ),
         (["p.mlir", "--against", "right", "--function=f"], 2, "there is no function 'f'"),
         (["none.mlir", "--against", "right"], 2, "cannot read 'none.mlir'"),
         (["p.mlir", "same.mlir", "--function=f"], 2, "there is no function @f"),

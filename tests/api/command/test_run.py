@@ -67,7 +67,7 @@ def test_which_function(command: Command, write: Any) -> None:
     assert (code, err) == (2, "error: there is no function 'd'; the functions are @a, @b, @m::@c\n")
     code, _, err = command("run", path, "--input=1")
     assert code == 2
-    assert err.startswith("m.mlir:1:1: error: @a takes 0 arguments (), but 1 are given\nfunc.func @a()")
+    assert err.startswith("m.mlir:1:1: error: @a takes 0 arguments, but 1 is given\nfunc.func @a()")
 
 
 def test_two_public_functions_are_ambiguous(command: Command, write: Any) -> None:

@@ -169,7 +169,7 @@ def test_picture(dark: bool) -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(InputError, match="exp takes 1 operands, but 2 are given"):
+    with pytest.raises(InputError, match="exp takes 1 operand, but 2 are given"):
         hu.explain_op("exp", 1, 2, type="f32")
     with pytest.raises(InputError, match="exp needs the type of its operands"):
         hu.explain_op("exp", 1)
