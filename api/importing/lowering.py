@@ -35,7 +35,8 @@ _STDIN = "<stdin>"
 _SHARDY = "Dialect `sdy' not found"
 """What IREE's compiler says of JAX's meshes of devices."""
 _SHARDY_HINT = (
-    "JAX writes sdy where a function calls Python (jax.debug.print, jax.pure_callback) or splits arrays: remove that"
+    "JAX writes sdy where a function calls Python (jax.debug.print, jax.pure_callback) or splits arrays: remove that; "
+    "and for an argument that is a jax.random.key: give a jax.random.PRNGKey"
 )
 
 

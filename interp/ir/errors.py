@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from halfulp.interp.ir.locations import FileLineCol, Location, file_position
+from halfulp.interp.ir.locations import FileLineCol, Location, UnknownLoc, file_position
 
 if TYPE_CHECKING:
     import numpy as np
@@ -149,8 +149,9 @@ def _rebuild(kind: type[HalfulpError], message: str, state: dict[str, Any]) -> H
 
 
 def _line(location: Location | None, severity: str, text: str) -> str:
-    where = "" if location is None else f"{spell_place(location) or location}: "
-    return f"{where}{severity}: {text}"
+    if location is None or isinstance(location, UnknownLoc):
+        return f"{severity}: {text}"
+    return f"{spell_place(location) or location}: {severity}: {text}"
 
 
 def spell_place(location: Location) -> str:

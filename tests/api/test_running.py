@@ -93,7 +93,7 @@ def test_entry() -> None:
 
 def test_arguments_that_do_not_fit_name_argument_expected_and_given() -> None:
     x = np.ones(2, np.float32)
-    with pytest.raises(hu.TypeMismatch, match=r"@main takes 2 arguments \(tensor<2xf32>, tensor<2xf32>\), but 1 are"):
+    with pytest.raises(hu.TypeMismatch, match=r"@main takes 2 arguments \(tensor<2xf32>, tensor<2xf32>\), but 1 is"):
         hu.run(ADD, x)
     with pytest.raises(
         hu.TypeMismatch, match=r"argument 1 of @main: expected 'tensor<2xf32>', got an array of dtype int64"
@@ -144,3 +144,11 @@ def test_what_a_host_function_returns_is_copied_and_narrowed() -> None:
         hu.TypeMismatch, match="result 0 of the function bound to @position: 1099511627776 does not fit"
     ):
         hu.run(text, externals={"count": count, "position": lambda: 2**40}, index_width=32)
+
+
+def test_an_unknown_location_is_left_out_of_an_error() -> None:
+    """JAX's functions have none."""
+    module = hu.load("func.func @f(%a: i32) {\n  return\n} loc(unknown)")
+    with pytest.raises(hu.TypeMismatch) as caught:
+        hu.run(module)
+    assert str(caught.value) == "error: @f takes 1 argument (i32), but 0 are given"

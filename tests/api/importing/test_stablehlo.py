@@ -64,6 +64,7 @@ def test_a_program_that_calls_python_is_unsupported_with_what_to_do(tool: Path) 
     with pytest.raises(hu.Unsupported, match=r"sdy\.mesh") as caught:
         hu.from_stablehlo(TEXT)
     assert "jax.debug.print" in (caught.value.hint or "")
+    assert "jax.random.PRNGKey" in (caught.value.hint or "")
 
 
 def test_a_crash_is_unsupported(tool: Path) -> None:

@@ -105,9 +105,10 @@ def test_batches_of_memrefs_agree_with_their_lanes(seed: int, way: str) -> None:
 
 
 @pytest.mark.mlir
-def test_loops_of_mlir_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seeds", [range(50), pytest.param(range(50, 200), marks=pytest.mark.exhaustive)])
+def test_loops_of_mlir_give_the_same(seeds: range) -> None:
     """Random programs on memrefs, beside mlir-runner after --convert-linalg-to-loops."""
-    cases = [generic(seed, memrefs=True, plain=True) for seed in range(200)]
+    cases = [generic(seed, memrefs=True, plain=True) for seed in seeds]
     for case, rows in zip(cases, run_loops([(case.text, case.arguments) for case in cases]), strict=True):
         results = outcome(case, True)
         assert results is not None

@@ -111,11 +111,12 @@ def _parallel(choose: random.Random) -> Program:
 
 
 @pytest.mark.mlir
-def test_bufferized_programs_compute_the_same() -> None:
+@pytest.mark.parametrize("count", [5, pytest.param(35, marks=pytest.mark.exhaustive)])
+def test_bufferized_programs_compute_the_same(count: int) -> None:
     choose = random.Random(19)
     makers = [_pad, _generate, _reshape, _parallel]
-    programs = [_slice(choose, insert) for insert in (False, True) for _ in range(40)]
-    programs += [make(choose) for make in makers for _ in range(15)]
+    programs = [_slice(choose, insert) for insert in (False, True) for _ in range(2 * count)]
+    programs += [make(choose) for make in makers for _ in range(count)]
     given = []
     for text, *shapes in programs:
         arrays = [np.arange(prod(shape), dtype=np.int32).reshape(shape) * 3 + 1 for shape in shapes]
