@@ -72,7 +72,6 @@ class Chain:
         self._widths = [width_of(ty.element_type(value.type)) for value in inputs]
         kept_values = [value for value in numbers if value in made and kept(value)]
         self._outputs = [Output(numbers[value], slot(value), value.type) for value in kept_values]
-        self._count = len(numbers)
         self._steps = tuple(steps)
         self._shape: tuple[int, ...] = tuple(size or 0 for size in ty.shape_of(inputs[0].type) or ())
         self._spent = 0

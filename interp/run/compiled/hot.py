@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from halfulp.fp_formats.paths import compiled
@@ -23,6 +23,10 @@ _CHANCES = 2
 """After so many runs that stopped, a function stays with the executor."""
 
 
+_MUCH = 1 << 22
+"""The bytes of memory from which a copy is worth a thought."""
+_BYTES_OF_A_STEP = 1 << 13
+"""The bytes that are copied in the time of a step of the executor."""
 _SILENT = ("arith.", "memref.", "bufferization.")
 """The dialects whose ops do nothing that the world sees: a run that stops is repeated."""
 
@@ -70,16 +74,29 @@ class Hot:
     def __init__(self, store: CodeStore, op: Operation) -> None:
         self._machine = _Machine(store, op)
         self._spent = 0
+        self._last = 0  # the steps of the last run
+        self._has_nested_loops = _nested(op) > 1
 
     def execute(self, run: Run, frame: Frame) -> None:
         """Run the function, whose arguments are in the frame, to its end."""
         if not self._machine.promising or not llvm.wanted():
             run.execute(frame)
-        elif self._spent >= PAYS or compiled.backend() == "numba":
-            if not self._by_machine(run, frame):
-                run.execute(frame)
-        elif not self._tried(run, frame) and not self._by_machine(run, frame):
+            return
+        before = run.steps
+        if not any(way(run, frame) for way in self._ways(frame)):
             run.execute(frame)
+        self._last = before - run.steps
+
+    def _ways(self, frame: Frame) -> tuple[Callable[[Run, Frame], bool], ...]:
+        """Return what to try before the executor: each tells whether it has run the function."""
+        size = sum(memory.bits.nbytes for memory in memories_of(_arguments(frame)))
+        if compiled.backend() == "numba" or (self._spent >= PAYS and size <= _MUCH):
+            return (self._by_machine,)
+        if size <= _MUCH:
+            return (self._tried, self._by_machine)
+        # Either way copies the memory, which must not take longer than the run.
+        pays = self._last * _BYTES_OF_A_STEP > size if self._last else self._has_nested_loops
+        return (self._by_machine,) if pays else ()
 
     def _tried(self, run: Run, frame: Frame) -> bool:
         """Run the function in the executor for some time. False if it is not at its end then: all is as it was."""

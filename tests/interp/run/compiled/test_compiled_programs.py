@@ -366,3 +366,26 @@ def test_a_function_that_another_one_calls(
             found[-1] += [total.load(), capsys.readouterr().out]
     assert found[0] == found[1]
     assert counted
+
+
+def test_large_memory_is_not_copied_for_short_runs(counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """func.func @f(%m: memref<?xi32>, %n: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        %x = memref.load %m[%i] : memref<?xi32>
+        %y = arith.addi %x, %x : i32
+        memref.store %y, %m[%i] : memref<?xi32>
+      }
+      return
+    }"""
+    module = hu.parse(text)
+    memory = hu.Buffer.from_numpy(np.ones(1 << 21, np.int32), "memref<?xi32>")
+    with monkeypatch.context() as patched:
+        patched.setattr(hot, "Copy", lambda memory: pytest.fail("copied"))
+        hu.run(module, memory, 10)
+        hu.run(module, memory, 5_000)
+    assert not counted
+    hu.run(module, memory, 5_000)
+    assert len(counted) == 1
+    assert memory.numpy()[[9, 4_999, 5_000]].tolist() == [8, 4, 1]
