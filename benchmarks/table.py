@@ -44,7 +44,7 @@ MODULES = (
 )
 HEAD = ("measurement", "ours", "peer", "peer's", "× peer", "copies", "target", "met", "remark")
 NUMBERS = ("ours", "peer's", "× peer", "copies")
-PEERS = ("numpy", "ml_dtypes", "numba", "gfloat", "xdsl", "gmpy2")
+PEERS = ("numpy", "ml_dtypes", "numba", "llvmlite", "gfloat", "xdsl", "gmpy2")
 EXPLANATION = """\
 Each row compares halfulp with a peer: another implementation. Both run in one process and take turns, and the figure is
 the best of several runs. mlir-opt and mlir-runner have processes of their own. The times of mlir-runner are measured
