@@ -12,8 +12,8 @@ import halfulp as hu
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.run.compiled import llvm, lowering
 from halfulp.interp.run.compiled.context import Context
+from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.lowering import ProgramLowering
-from halfulp.interp.run.compiled.places import NotCompiled
 from halfulp.interp.run.compiled.program import CompiledFunction
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.program import CompiledModule
