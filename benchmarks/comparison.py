@@ -27,7 +27,7 @@ NUMBERS = ("base", "now", "× base")
 
 
 class Key(NamedTuple):
-    """What identifies a row on both sides."""
+    """The key of a row, the same on both sides."""
 
     group: str
     name: str

@@ -33,7 +33,7 @@ FLAGS = (
 )
 _STDIN = "<stdin>"
 _SHARDY = "Dialect `sdy' not found"
-"""What IREE's compiler says of JAX's meshes of devices."""
+"""A part of the message of IREE's compiler about meshes of devices, which JAX writes."""
 _SHARDY_HINT = (
     "JAX writes sdy where a function calls Python (jax.debug.print, jax.pure_callback) or splits arrays: remove that; "
     "and for an argument that is a jax.random.key: give a jax.random.PRNGKey"

@@ -197,8 +197,10 @@ def _cast(
 
 
 class Nans(NamedTuple):
-    """How the NaNs of one format become NaNs of another: the results have the bits ``nan``; negative ones get ``sign``;
-    ``payload`` are the bits that come from the fraction, which is ``shift`` bits longer than the result's.
+    """The constants that turn NaNs of one format into NaNs of another.
+
+    The results have the bits ``nan``; negative ones get ``sign``; ``payload`` are the bits that come from the fraction,
+    which is ``shift`` bits longer than the result's.
     """
 
     src: FloatFormat

@@ -1,4 +1,4 @@
-"""How messages spell counts of things."""
+"""Spell counts of things in messages."""
 
 from __future__ import annotations
 

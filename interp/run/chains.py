@@ -19,6 +19,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.compiled import llvm
+from halfulp.interp.run.compiled.covering import may_compile
 from halfulp.interp.run.compiled.links import BLOCK, Link
 from halfulp.interp.run.frames import Slots, Step
 from halfulp.interp.run.settings import Settings
@@ -141,26 +142,20 @@ class Chain:
 class ChainPieces:
     """Collects the steps of ops that follow one another, and makes chains of them.
 
-    ``settings``: of the run; None if nothing is to be chained. ``dying``: the values that nothing needs after an op.
+    ``dying``: the values that nothing needs after an op. ``slot``: gives the slot of a value.
     """
 
-    def __init__(
-        self,
-        settings: Settings | None,
-        dying: Mapping[Operation, Sequence[SSAValue]],
-        slot: Callable[[SSAValue], int],
-    ) -> None:
-        self._settings = settings
+    def __init__(self, dying: Mapping[Operation, Sequence[SSAValue]], slot: Callable[[SSAValue], int]) -> None:
         self._dying = dying
         self._slot = slot
         self._ops: list[tuple[Operation, Kernel]] = []
         self._steps: list[Step] = []
 
     def add(self, op: Operation, kernel: Kernel | None, steps: Sequence[Step]) -> list[Step]:
-        """Take the steps of the next op; return those of the ops before that are complete. ``kernel``: that of an
-        elementwise op.
+        """Take the steps of the next op; return those of the ops before that are complete. ``kernel``: that of an op
+        that can be part of a chain.
         """
-        if kernel is None or kernel.words is None or self._settings is None or not can_join(op, self._settings):
+        if kernel is None or kernel.words is None:
             # A constant makes no step, and does not end a chain.
             return [*self.taken(), *steps] if steps else []
         before = self.taken() if self._ops and _shape(self._ops[0][0]) != _shape(op) else []
@@ -189,10 +184,12 @@ def can_join(op: Operation, settings: Settings) -> bool:
     """Tell whether an elementwise op can be part of a chain: tensors or vectors of one large static shape, of elements
     of up to 64 bits.
     """
-    if settings.listeners or settings.track_open or settings.index_width != 64 or not op.operands:
+    if not op.operands:
         return False
     shape = ty.shape_of(op.operands[0].type)
     if not shape or None in shape or prod(size or 0 for size in shape) < _LARGE:
+        return False
+    if settings.track_open or not may_compile(settings):
         return False
     for value in (*op.operands, *op.results):
         type_ = value.type

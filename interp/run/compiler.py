@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, SSAValue
-from halfulp.interp.run.chains import ChainPieces
+from halfulp.interp.run.chains import ChainPieces, can_join
 from halfulp.interp.run.control import Compiler, MachineCall
 from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Inline, Pure, evaluator_of
 from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
@@ -56,11 +56,11 @@ class FunctionCompiler(Compiler):
     """Compiles one function to slots and steps.
 
     ``one_at_a_time``: no frame waits for another in the middle of a function, so that what a branch or a call has
-    taken from a slot need not stay there. ``chains``: elementwise ops that follow one another run together.
+    taken from a slot need not stay there. ``by_machine``: what can run as machine code may do so.
     """
 
     one_at_a_time = True
-    chains = True
+    by_machine = True
 
     def __init__(self, store: CodeStore, function: Operation) -> None:
         settings = settings_of(function, store.settings)
@@ -122,7 +122,7 @@ class FunctionCompiler(Compiler):
         """Compile the ops of a block, cut into segments at its control ops."""
         outer = self._after
         steps: list[Step] = []
-        pieces = ChainPieces(self.settings if self.chains else None, self._dying, self.slot)
+        pieces = ChainPieces(self._dying, self.slot)
         cost = begin = 0
         for index, op in enumerate(block.operations):
             cost += 1
@@ -143,8 +143,8 @@ class FunctionCompiler(Compiler):
                 own = [] if step is None else [step]
                 if op in self._dying:
                     own.append(letting_go(self.slots(self._dying[op])))
-                kernel = self.kernel(op, evaluator) if isinstance(evaluator, Elementwise) and own else None
-                steps += pieces.add(op, kernel, own)
+                joins = self.by_machine and isinstance(evaluator, Elementwise) and can_join(op, self.settings)
+                steps += pieces.add(op, self.kernel(op, evaluator) if joins else None, own)
         if not block.operations:
             raise Unsupported("the block ends without a terminator", location=self.function.location)
         if cost:  # the last op is no terminator that halfulp executes
@@ -233,7 +233,7 @@ class FunctionCompiler(Compiler):
 
     def machine_code(self, function: Operation) -> MachineCall | None:
         """See `Compiler`."""
-        return self._store.called(function) if self.chains else None
+        return self._store.called(function) if self.by_machine else None
 
     def kernel(self, op: Operation, evaluator: Elementwise) -> Kernel:
         """Return the kernel of an elementwise op; each is made once."""

@@ -58,11 +58,7 @@ def loop(op: Operation, low: FunctionLowering) -> None:
         assert isinstance(map_, AffineMapAttr)
         bounds.append(extreme(results_of(low, map_, low.words(operands)), smallest))
     begin, end = bounds
-    step = begin.of(loops.step_of(op))
-    low.emit.stop_if(step.at_most(0, signed=True).held)
-    trips = (end - begin - 1).divide(step, signed=False) + 1
-    trips = begin.less(end, signed=True).choose(trips, trips.of(0))
-    low.counted(op, begin, step, trips, low.items(initial))
+    low.counted(op, begin, end, begin.of(loops.step_of(op)), low.items(initial))
 
 
 def choice(op: Operation, low: FunctionLowering) -> None:

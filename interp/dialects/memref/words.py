@@ -77,7 +77,7 @@ def refused(op: Operation, low: FunctionLowering) -> None:
 
 
 def free(op: Operation, low: FunctionLowering) -> None:
-    """Lower memref.dealloc of what an allocation returned. Its memory becomes poison, so that a later access is
+    """Lower memref.dealloc of the memref of memref.alloc. Its memory becomes poison, so that a later access is
     noticed.
     """
     owner = getattr(op.operands[0], "owner", None)

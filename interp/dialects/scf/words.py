@@ -14,14 +14,9 @@ if TYPE_CHECKING:
 
 
 def for_(op: Operation, low: FunctionLowering) -> None:
-    """Lower scf.for: the run stops at a step that is not positive."""
+    """Lower scf.for."""
     lower, upper, step = low.words(op.operands[:3])
-    signed = "unsignedCmp" not in op.properties
-    low.emit.stop_if(step.at_most(0, signed).held)
-    # The number of trips fits the width, also where the next value of the induction variable would not.
-    trips = (upper - lower - 1).divide(step, signed=False) + 1
-    trips = lower.less(upper, signed).choose(trips, trips.of(0))
-    low.counted(op, lower, step, trips, low.items(op.operands[3:]))
+    low.counted(op, lower, upper, step, low.items(op.operands[3:]), "unsignedCmp" not in op.properties)
 
 
 def while_(op: Operation, low: FunctionLowering) -> None:

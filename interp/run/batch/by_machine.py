@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled import llvm
-from halfulp.interp.run.compiled.covering import NotCompiled
+from halfulp.interp.run.compiled.covering import NotCompiled, may_compile
 from halfulp.interp.run.compiled.hot import is_covered
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.signature import argument_types, result_types
@@ -33,20 +34,23 @@ class LaneHot:
         self._op = op
         self._spent = 0
         self._codes: dict[tuple[bool, ...], Any] = {}
-        settings = program.settings
         self._outputs = result_types(op)
-        types = [*argument_types(op), *self._outputs]
-        plain = not (settings.listeners or settings.externals or settings.track_open) and settings.index_width == 64
+        self._failed = False
+
+    @cached_property
+    def _promising(self) -> bool:
+        settings, types = self._program.settings, [*argument_types(self._op), *self._outputs]
+        if not may_compile(settings) or settings.externals or settings.track_open or not self._outputs:
+            return False
         scalars = all(isinstance(type_, ty.IntegerType | ty.FloatType | ty.IndexType) for type_ in types)
         # Lanes with memory of different shapes are refused by the executor.
-        covered = plain and scalars and is_covered(program, op, (ty.MemRefType,))
-        self._promising = covered and bool(self._outputs)
+        return scalars and is_covered(self._program, self._op, (ty.MemRefType,))
 
     def run(self, arguments: Sequence[Any], lanes: int) -> tuple[tuple[Value, ...], npt.NDArray[np.bool_]] | None:
         """Return the results of all lanes, and the mask of the lanes that stopped: theirs mean nothing. None where
         machine code does not pay, cannot be made, or an argument is not clean.
         """
-        if not self._promising or not llvm.wanted():
+        if self._failed or not llvm.wanted() or not self._promising:
             return None
         if self._spent + lanes < PAYS and compiled.backend() != "numba":
             self._spent += lanes
@@ -62,7 +66,7 @@ class LaneHot:
             if code is None:
                 code = self._codes[splats] = LaneCode(self._program, self._op, splats)
         except (NotCompiled, HalfulpError):
-            self._promising = False
+            self._failed = True
             return None
         found, stopped = code.run([each for each in codes if each is not None], lanes)
         values = [Value(ranked(type_, ()), each) for type_, each in zip(self._outputs, found, strict=True)]

@@ -37,7 +37,7 @@ class LaneCompiler(FunctionCompiler):
     """Compiles one function for batches."""
 
     one_at_a_time = False
-    chains = False
+    by_machine = False
 
     def __init__(self, store: CodeStore, function: Operation) -> None:
         super().__init__(store, function)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,13 +51,8 @@ def _assembly(
     function = make.Function(module, make.FunctionType(make.VoidType(), [pointer, pointer, word, pointer]), "entry")
     emit = Emitter(function, tables, 0)
     _, addresses, count, refused = function.args
-
-    def address(number: int) -> Any:
-        place = emit.variables.gep(addresses, [emit.constant(number, 64)], source_etype=word)
-        return emit.variables.inttoptr(emit.variables.load(place, typ=word), pointer)
-
-    inputs = [address(number) for number in range(len(widths))]
-    made = [address(len(widths) + number) for number in range(len(outputs))]
+    arrays = emit.addresses(addresses, len(widths) + len(outputs))
+    inputs, made = arrays[: len(widths)], arrays[len(widths) :]
     start, index, flag = emit.variable(word), emit.variable(word), emit.variable(make.IntType(1))
     block, inner, after, end = (emit.label() for _ in range(4))
     zero, one, size = emit.constant(0, 64), emit.constant(1, 64), emit.constant(BLOCK, 64)

@@ -1,4 +1,4 @@
-"""What one run of compiled code owns: its memory, and the way back into Python."""
+"""One run of compiled code: the memory that it may use, and its calls of Python functions."""
 
 from __future__ import annotations
 

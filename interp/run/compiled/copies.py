@@ -15,7 +15,7 @@ def memories_of(arguments: Sequence[Any]) -> list[Allocation]:
 
 
 class Copy:
-    """What memory held before a run."""
+    """A copy of memory, taken before a run."""
 
     def __init__(self, memory: Allocation) -> None:
         self.memory = memory

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths.words import F32, Face, Held, Word
 from halfulp.interp.run.compiled.llvm import ir
@@ -18,7 +18,7 @@ _UNSIGNED = {"==": "==", "!=": "!=", "u<": "<", "u<=": "<="}
 _SIGNED = {"s<": "<", "s<=": "<="}
 
 DONE, STOPPED = 0, 1
-"""What a function returns first: it ran to its end, or it met what it does not cover."""
+"""The first word that a function returns: it ran to its end, or it stopped at something that it does not cover."""
 
 
 class Tables:
@@ -175,6 +175,12 @@ class Emitter:
         """Write a word of the state."""
         self.store(self.state, self.constant(number, 64), value)
 
+    def addresses(self, array: Any, count: int) -> list[Any]:
+        """Read the addresses in an array of words, once for the whole function."""
+        places = [self.variables.gep(array, [self.constant(n, 64)], source_etype=self.word_type) for n in range(count)]
+        words = [self.variables.load(place, typ=self.word_type) for place in places]
+        return [self.variables.inttoptr(word, self.pointer) for word in words]
+
     def variable(self, type_: Any) -> Any:
         """Make a variable of this function; LLVM turns it into registers. One of a float type takes words, too."""
         return self.variables.alloca(type_)
@@ -272,4 +278,4 @@ class Emitter:
 
 def natural(width: int) -> int:
     """Return the bits in which memory holds codes of a width."""
-    return 8 * np.dtype(f"u{1 if width <= 8 else 2 if width <= 16 else 4 if width <= 32 else 8}").itemsize
+    return 8 * storage_dtype(width).itemsize

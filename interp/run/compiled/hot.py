@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from halfulp.fp_formats.paths import compiled
@@ -12,7 +13,7 @@ from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.copies import Copy, memories_of
-from halfulp.interp.run.compiled.covering import NotCompiled
+from halfulp.interp.run.compiled.covering import NotCompiled, may_compile
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.evaluators import Constant, Elementwise, Pure, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
@@ -38,13 +39,16 @@ class _Machine:
     """The machine code of a function, made at its first call. ``promising``: it can be made, and seldom stopped."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
-        settings = store.settings
-        plain = not settings.listeners and not settings.externals and settings.index_width == 64
-        self.promising = plain and is_promising(store, op)
         self._store = store
         self._op = op
         self._stopped = 0
         self._codes: dict[bool, Any] = {}
+
+    @cached_property
+    def promising(self) -> bool:
+        """Whether a function seems to be worth code; found out when it is first asked."""
+        settings = self._store.settings
+        return may_compile(settings) and not settings.externals and is_promising(self._store, self._op)
 
     def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
         """Return the results as slots hold them. None if code cannot be made, or stopped: all memory is as it was.
@@ -75,11 +79,11 @@ class Hot:
         self._machine = _Machine(store, op)
         self._spent = 0
         self._last = 0  # the steps of the last run
-        self._has_nested_loops = _nested(op) > 1
+        self._op = op
 
     def execute(self, run: Run, frame: Frame) -> None:
         """Run the function, whose arguments are in the frame, to its end."""
-        if not self._machine.promising or not llvm.wanted():
+        if not llvm.wanted() or not self._machine.promising:
             run.execute(frame)
             return
         before = run.steps
@@ -95,7 +99,7 @@ class Hot:
         if size <= _MUCH:
             return (self._tried, self._by_machine)
         # Either way copies the memory, which must not take longer than the run.
-        pays = self._last * _BYTES_OF_A_STEP > size if self._last else self._has_nested_loops
+        pays = self._last * _BYTES_OF_A_STEP > size if self._last else _nested(self._op) > 1
         return (self._by_machine,) if pays else ()
 
     def _tried(self, run: Run, frame: Frame) -> bool:
@@ -136,20 +140,23 @@ class Called:
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
         self._machine = _Machine(store, op)
-        # The memory of globals stays when code stops.
-        keeps = any(each.name == "memref.get_global" for function in _reached(store, op) for each in function.walk())
-        self._machine.promising = self._machine.promising and not keeps and _nested(op) > 1
+        self._store = store
+        self._op = op
 
     def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
         """Return the results, or None where the executor has to run the function."""
-        if not self._machine.promising or not llvm.wanted():
+        if not llvm.wanted() or not self._machine.promising:
             return None
         return self._machine.run(run, arguments, depth)
 
-    @property
+    @cached_property
     def promising(self) -> bool:
-        """Tell whether the function may be worth machine code."""
-        return self._machine.promising
+        """Whether the function may be worth machine code."""
+        if _nested(self._op) < 2 or not llvm.installed() or not self._machine.promising:
+            return False
+        # The memory of globals stays when code stops.
+        reached = _reached(self._store, self._op)
+        return all(each.name != "memref.get_global" for function in reached for each in function.walk())
 
 
 def _nested(op: Operation) -> int:
@@ -165,9 +172,8 @@ def _arguments(frame: Frame) -> list[Any]:
 
 def is_promising(store: CodeStore, op: Operation) -> bool:
     """Tell whether a function may run for long and seems to be one that can be compiled, with all that it calls."""
-    return is_covered(store, op) and any(
-        each.regions or each.successors or each.name == "func.call" for each in op.walk() if each is not op
-    )
+    long = any(each.regions or each.successors or each.name == "func.call" for each in op.walk() if each is not op)
+    return long and is_covered(store, op)
 
 
 def is_covered(store: CodeStore, op: Operation, others: tuple[type[ty.Type], ...] = ()) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -61,12 +60,7 @@ def _assembly(lowering: ProgramLowering, op: Operation, splats: Sequence[bool], 
     emit = Emitter(entry, lowering.tables, FIRST_TABLE)
     state, arguments, results, count, stopped = entry.args
     steps, depth = emit.shared(STEPS, emit.variables), emit.shared(DEPTH, emit.variables)
-
-    def addresses(array: Any, some: int) -> list[Any]:
-        places = [emit.variables.gep(array, [emit.constant(n, 64)], source_etype=word) for n in range(some)]
-        return [emit.variables.inttoptr(emit.variables.load(place, typ=word), pointer) for place in places]
-
-    given, made = addresses(arguments, len(splats)), addresses(results, len(widths))
+    given, made = emit.addresses(arguments, len(splats)), emit.addresses(results, len(widths))
     lane, body, end = emit.variable(word), emit.label(), emit.label()
     emit.set(lane, emit.constant(0, 64))
     emit.jump(body)

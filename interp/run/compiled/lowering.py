@@ -65,7 +65,7 @@ class ProgramLowering:
         self.calls: dict[Operation, set[Operation]] = {}
         self._size = 0
         self._numbers: dict[int, int] = {}
-        self._ways: dict[int, Any] = {}
+        self._ways: dict[tuple[Any, ...], Any] = {}
         self._kept: list[Any] = []  # so that no number is given twice
 
     def number(self, function: Any, make: Callable[[], HostFunction]) -> int:
@@ -97,14 +97,15 @@ class ProgramLowering:
 
     def way_back(self, number: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
         """Return the function of the assembly that calls a function of Python: there are many calls, and few run."""
-        found = self._ways.get(number)
+        key = (number, *map(str, inputs), None, *map(str, outputs))
+        found = self._ways.get(key)
         if found is not None:
             return found
         if max(len(inputs) + 1, len(outputs)) > _MOST:
             raise NotCompiled("so many operands")
         make = ir()
         type_ = make.FunctionType(make.LiteralStructType([make.IntType(32), *outputs]), [make.PointerType(), *inputs])
-        function = self._ways[number] = make.Function(self.module, type_, f"back{number}")
+        function = self._ways[key] = make.Function(self.module, type_, f"back{len(self._ways)}")
         function.linkage = "internal"
         function.attributes.add("noinline")
         function.attributes.add("cold")
@@ -347,11 +348,18 @@ class FunctionLowering:
 
         return arrive, follow
 
-    def counted(self, op: Operation, first: Word, step: Word, trips: Word, initial: Sequence[Item]) -> None:
-        """Lower a loop with one region, whose first argument counts: ``trips`` times, from ``first`` on by ``step``.
-        The other arguments are carried from trip to trip; those of the last are the results.
+    def counted(
+        self, op: Operation, first: Word, end: Word, step: Word, initial: Sequence[Item], signed: bool = True
+    ) -> None:
+        """Lower a loop with one region, whose first argument counts from ``first`` by ``step`` to below ``end``. The
+        run stops at a step that is not positive. The other arguments are carried from trip to trip; those of the last
+        are the results.
         """
         emit, block = self.emit, op.regions[0].blocks[0]
+        emit.stop_if(step.at_most(0, signed).held)
+        # The number of trips fits the width, also where the next value of the induction variable would not.
+        trips = (end - first - 1).divide(step, signed=False) + 1
+        trips = first.less(end, signed).choose(trips, trips.of(0))
         arrive, follow = self.joint(op)
         left = emit.variable(trips.held.type)
         emit.set(left, trips.held)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,13 +69,8 @@ class Place:
     def load(self, place: Word, width: int) -> Word:
         """Return the element at a place in memory. The run stops where it is poison."""
         emit = self.emit
-        checked, on = emit.label(), emit.label()
-        known = emit.builder.icmp_unsigned("!=", self.poison, emit.ir.Constant(emit.pointer, None))
-        emit.branch(known, checked, on)
-        emit.begin(checked)
-        emit.stop_if(emit.relation("!=", emit.load(self.poison, place.held, 16), emit.constant(0, 16)))
-        emit.jump(on)
-        emit.begin(on)
+        with self._where_poison_may_be():
+            emit.stop_if(emit.relation("!=", emit.load(self.poison, place.held, 16), emit.constant(0, 16)))
         return emit.word(emit.load(self.base, place.held, natural(width))).resized(width)
 
     def store(self, place: Word, value: Word) -> None:
@@ -82,11 +78,18 @@ class Place:
         emit = self.emit
         if self.constant:
             emit.stop_if(emit.constant(1, 1))
-        checked, on = emit.label(), emit.label()
+        with self._where_poison_may_be():
+            emit.store(self.poison, place.held, emit.constant(0, 16))
+        emit.store(self.base, place.held, value.resized(natural(value.width)).held)
+
+    @contextmanager
+    def _where_poison_may_be(self) -> Iterator[None]:
+        """Make instructions that run only if the memory has a mask of poison."""
+        emit = self.emit
+        masked, on = emit.label(), emit.label()
         known = emit.builder.icmp_unsigned("!=", self.poison, emit.ir.Constant(emit.pointer, None))
-        emit.branch(known, checked, on)
-        emit.begin(checked)
-        emit.store(self.poison, place.held, emit.constant(0, 16))
+        emit.branch(known, masked, on)
+        emit.begin(masked)
+        yield
         emit.jump(on)
         emit.begin(on)
-        emit.store(self.base, place.held, value.resized(natural(value.width)).held)

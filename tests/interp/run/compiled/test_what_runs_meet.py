@@ -1,4 +1,4 @@
-"""What programs may do to compiled code: masks that appear late, deep recursion, many cases, interrupts, large memory."""
+"""Compiled code with masks that appear late, deep recursion, many cases, interrupts, and large memory."""
 
 from __future__ import annotations
 
