@@ -536,12 +536,16 @@ def compare(
 
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Return what `exact.comparisons.is_nan` returns. If all codes beyond infinity are NaNs, one comparison finds
-    them.
+    """Return what `exact.comparisons.is_nan` returns. If all codes beyond infinity are NaNs, or one code of each sign
+    is, one comparison finds them.
     """
-    if fmt.nan is not NanEncoding.IEEE or fmt.infinity_code is None or fmt.limbs > 1:
+    if fmt.nan_code is None or fmt.limbs > 1 or (fmt.nan is NanEncoding.IEEE and fmt.infinity_code is None):
         return comparisons.is_nan(fmt, codes)
     if fmt in NATIVE:
         return np.asarray(np.isnan(codes.view(NATIVE[fmt])))
-    unused = codes.dtype.type(8 * codes.itemsize - fmt.bits + fmt.signed)
-    return np.asarray(codes << unused > codes.dtype.type(fmt.infinity_code) << unused)
+    kind = codes.dtype.type
+    # A NaN that would be -0 has its sign; the sign of others is shifted out.
+    unused = kind(8 * codes.itemsize - fmt.bits + (fmt.signed and fmt.nan is not NanEncoding.NEGATIVE_ZERO))
+    if fmt.nan is NanEncoding.IEEE:
+        return np.asarray(codes << unused > kind(fmt.infinity_code) << unused)
+    return np.asarray(codes << unused == kind(fmt.nan_code) << unused)
