@@ -12,8 +12,10 @@ from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.emitter import Emitter, Tables, natural
-from halfulp.interp.run.compiled.links import BLOCK, Link
+from halfulp.interp.run.compiled.links import Link
 
+BLOCK = 1 << 12
+"""The elements of a block: if the loop refuses one of them, all count as refused."""
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 
 
@@ -35,11 +37,13 @@ class ChainCode:
         self._kept = tables.arrays
 
     def run(self, inputs: Sequence[Codes], made: Sequence[Codes], count: int) -> npt.NDArray[np.intp]:
-        """Fill the outputs. Returns the numbers of the blocks that hold a refused element: what they got is wrong."""
+        """Fill the outputs. Returns the indices of the refused elements: what they got is wrong."""
         addresses = np.array([each.ctypes.data for each in (*inputs, *made)], np.uint64)
         refused = np.zeros(-(-count // BLOCK), np.uint8)
         self._entry(self._tables.ctypes.data, addresses.ctypes.data, count, refused.ctypes.data)
-        return np.flatnonzero(refused)
+        blocks = np.flatnonzero(refused)
+        indices = (blocks[:, np.newaxis] * BLOCK + np.arange(BLOCK)).reshape(-1)
+        return indices[indices < count]
 
 
 def _assembly(

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from halfulp.fp_formats.paths.words import Face
-
-BLOCK = 1 << 12
-"""The elements of a block: where one of them is refused, the whole block goes the general way."""
+from halfulp.semantics.kernel import ArrayFace
 
 
 class Link(NamedTuple):
-    """An op of a chain: its description, and the numbers of its operands and results among the values of the chain."""
+    """An op of a chain: two faces of its kernel, the numbers of its operands among the values of the chain, and the
+    bits of its results, which are the next values.
+    """
 
     face: Face
+    array: ArrayFace
     operands: tuple[int, ...]
-    results: tuple[int, ...]
+    widths: tuple[int, ...]

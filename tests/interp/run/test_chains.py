@@ -16,12 +16,10 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
-from halfulp.interp.run.compiled import chain_code
+from halfulp.interp.run.compiled import chain_code, llvm
 from halfulp.interp.run.compiled.chain_code import ChainCode
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
-
-pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
 
 COUNT = 9000  # two whole blocks, and a part of a third
 INTEGERS = ("addi", "subi", "muli", "andi", "ori", "xori", "maxsi", "minui", "remsi", "shrui")
@@ -43,26 +41,36 @@ CASTS = (
 TYPES = ("f32", "f64", "f16", "bf16", "f8E4M3FN", "f4E2M1FN", "i8", "i32", "i64", "i7")
 
 
+WAYS = {"op by op": ("numpy", 1 << 60), "blocks": ("numpy", 0), "machine code": ("numba", 0)}
+"""Backends, and the ops on elements from which blocks pay."""
+COMPILES = pytest.mark.skipif(not llvm.installed(), reason="the extra `fast` is not installed")
+
+
 @pytest.fixture(autouse=True)
-def _compiled() -> Iterator[None]:
+def _backend(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = compiled.backend()
-    compiled.use("numba")
+    monkeypatch.setattr(chains, "BLOCKS_PAY", chains.BLOCKS_PAY)
     yield
     compiled.use(before)
 
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """What each chain told: whether the loop gave its results. NumPy's runs come first."""
+    """What each chain told: whether the loop gave its results."""
     told: list[bool] = []
-    original = chains.Chain._by_machine
+    original = chains.Chain._at_once
 
     def telling(chain: chains.Chain, slots: list[object]) -> bool:
         told.append(original(chain, slots))
         return told[-1]
 
-    monkeypatch.setattr(chains.Chain, "_by_machine", telling)
+    monkeypatch.setattr(chains.Chain, "_at_once", telling)
     return told
+
+
+def ways() -> list[str]:
+    """Return the names of `WAYS` that are possible here."""
+    return [name for name, (backend, _) in WAYS.items() if backend == "numpy" or llvm.installed()]
 
 
 def samples(element: str, seed: int, usual: bool) -> Value:
@@ -83,17 +91,31 @@ def samples(element: str, seed: int, usual: bool) -> Value:
 
 
 def check(text: str, *arguments: Value) -> tuple[Value, ...] | tuple[type, str]:
-    """Run a program both ways, and compare: results, or errors."""
+    """Run a program in all ways, and compare: results, poison and its origins, or errors."""
     found = []
-    for backend in ("numpy", "numba"):
+    given = [argument.bits.tobytes() for argument in arguments]
+    for name in ways():
+        backend, chains.BLOCKS_PAY = WAYS[name]
         compiled.use(backend)
         try:
             values = hu.run(hu.parse(text), *arguments)
-            found.append((values, [value.poisoned.tolist() for value in values]))
+            found.append((values, [poisons(value) for value in values]))
         except hu.HalfulpError as error:
             found.append((type(error), str(error)))  # type: ignore[arg-type]
-    assert found[0] == found[1]
+    assert all(each == found[0] for each in found)
+    assert given == [argument.bits.tobytes() for argument in arguments]
     return found[0][0]
+
+
+def poisons(value: Value) -> tuple[list[bool], list[str]]:
+    """Return where a value is poison, and the origins."""
+    ids = [] if value.poison is None else np.unique(value.poison[value.poison != 0]).tolist()
+    return value.poisoned.tolist(), [str(value.origins[one]) for one in ids] if value.origins is not None else []
+
+
+def looped(ran: list[bool]) -> bool:
+    """Tell whether all ways but the first ran their loop."""
+    return ran == [False] + [True] * (len(ways()) - 1)
 
 
 def program(lines: list[str], types: tuple[str, ...], result: tuple[str, str]) -> str:
@@ -116,8 +138,8 @@ def test_chains_of_one_type(element: str, usual: bool, ran: list[bool]) -> None:
         )
         names.append(f"%{number}")
     check(program(lines, (element, element), ("%7", element)), samples(element, 1, usual), samples(element, 2, usual))
-    assert len(ran) == 2
-    assert ran[1] or not usual or element not in ("f32", "f64", "bf16", "f16")
+    assert len(ran) == len(ways())
+    assert looped(ran) or not usual or element not in ("f32", "f64", "bf16", "f16")
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -139,7 +161,7 @@ def test_chains_of_several_types(seed: int, ran: list[bool]) -> None:
         names.setdefault(target, []).append(f"%{number}")
         last = (f"%{number}", target)
     check(program(lines, types, last), *(samples(type_, seed, seed % 2 == 0) for type_ in types))
-    assert ran == [False, True]
+    assert looped(ran)
 
 
 def test_the_loop_runs_and_constants_are_not_repeated(ran: list[bool]) -> None:
@@ -147,7 +169,7 @@ def test_the_loop_runs_and_constants_are_not_repeated(ran: list[bool]) -> None:
     lines = [f"%c = arith.constant dense<1.5> : {type_}", f"%0 = arith.mulf %x0, %c : {type_}"]
     lines += [f"%1 = arith.addf %0, %c : {type_}", f"%2 = arith.cmpf olt, %1, %x0 : {type_}"]
     check(program(lines, ("f32",), ("%2", "i1")), samples("f32", 3, True))
-    assert ran == [False, True]
+    assert looped(ran)
 
 
 def test_a_fault_in_the_last_block() -> None:
@@ -189,6 +211,7 @@ def test_values_in_any_layout() -> None:
     )
 
 
+@COMPILES
 def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled.use("auto")
     made: list[tuple[object, ...]] = []
