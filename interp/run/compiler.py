@@ -33,6 +33,7 @@ from halfulp.interp.run.steps import (
 )
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
+from halfulp.semantics.tabled_words import tabled
 
 
 class CodeStore(Protocol):
@@ -242,5 +243,19 @@ class FunctionCompiler(Compiler):
         key = (evaluator, types, tuple(op.properties.items()))
         kernel = self._kernels.get(key)
         if kernel is None:
-            kernel = self._kernels[key] = evaluator.build(op, self.settings)
+            kernel = self._kernels[key] = self._described(op, evaluator.build(op, self.settings))
         return kernel
+
+    def _described(self, op: Operation, kernel: Kernel) -> Kernel:
+        """Give a kernel of few bits a table, where a code has one meaning at all places."""
+        elements = [[ty.element_type(value.type) for value in values] for values in (op.operands, op.results)]
+        if not all(_means_one_thing(each) for some in elements for each in some):
+            return kernel
+        operands, results = ([self.settings.width(each) for each in some] for some in elements)
+        return tabled(kernel, operands, results)
+
+
+def _means_one_thing(type_: ty.Type) -> bool:
+    if isinstance(type_, ty.UniformQuantizedType):
+        return not type_.along_axes
+    return isinstance(type_, ty.IntegerType | ty.IndexType | ty.FloatType)
