@@ -122,9 +122,9 @@ def _compile(function: Function, kinds: tuple[Any, ...]) -> Function:
 
     signature = tuple(type_of(kind, number == len(kinds) - 1) for number, kind in enumerate(kinds))
     try:
-        compiled: Function = numba.njit(signature, nogil=True, cache=True)(function)
+        compiled: Function = numba.njit(signature, nogil=True, cache=True, error_model="numpy")(function)
     except (OSError, RuntimeError):  # there is no folder for the cache, or it cannot be used
-        compiled = numba.njit(signature, nogil=True)(function)
+        compiled = numba.njit(signature, nogil=True, error_model="numpy")(function)
     return compiled
 
 
@@ -261,3 +261,60 @@ def _by_sums(unsigned: Any, real: Any) -> Function:
 
 round_by_f32_sums = _by_sums(np.uint32, np.float32)
 round_by_f64_sums = _by_sums(np.uint64, np.float64)
+
+
+@cache
+def quantizer(char: str, round_: Function, repeating: bool) -> Function:
+    """Return a loop over rows of numbers of a dtype, f or d: divide, add, round to an integer, and clamp.
+
+    ``repeating``: each row has one scale and one point; otherwise all rows have the same, one for each column.
+    """
+    real, integer = (np.float32, np.int32) if char == "f" else (np.float64, np.int64)
+
+    def quantize(
+        numbers: Any,
+        rows: Any,
+        scales: Any,
+        points: Any,
+        low: Any,
+        high: Any,
+        least: Any,
+        largest: Any,
+        mask: Any,
+        out: Any,
+    ) -> bool:
+        """Fill ``out``, and return whether a number, before the clamp, was a NaN or not from low to high."""
+        special = False
+        length = len(out) // rows
+        for row in range(rows):
+            x, y = numbers[row * length : (row + 1) * length], out[row * length : (row + 1) * length]
+            scale, point = (scales[row], points[row]) if repeating else (scales[0], points[0])
+            for i in range(length):
+                s, p = (scale, point) if repeating else (scales[i], points[i])
+                whole = real(round_(real(real(x[i] / s) + p)))
+                special |= not (low <= whole and whole <= high)
+                y[i] = integer(max(min(whole, largest), least)) & mask
+        return special
+
+    return quantize
+
+
+@cache
+def dequantizer(char: str, repeating: bool) -> Function:
+    """Return a loop over rows of integers: convert to a dtype, f or d, subtract and multiply.
+
+    ``repeating``: as in `quantizer`.
+    """
+    real = np.float32 if char == "f" else np.float64
+
+    def dequantize(integers: Any, rows: Any, scales: Any, points: Any, out: Any) -> None:
+        """Fill ``out`` with numbers."""
+        length = len(out) // rows
+        for row in range(rows):
+            x, y = integers[row * length : (row + 1) * length], out[row * length : (row + 1) * length]
+            scale, point = (scales[row], points[row]) if repeating else (scales[0], points[0])
+            for i in range(length):
+                s, p = (scale, point) if repeating else (scales[i], points[i])
+                y[i] = real(real(real(x[i]) - p) * s)
+
+    return dequantize
