@@ -7,17 +7,15 @@ takes the address of the state and its arguments, taken apart to words. It retur
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from operator import is_
 from typing import Any
 
-import numpy as np
-
-from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of
+from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of, words_of
 from halfulp.interp.run.compiled.covering import NotCompiled, is_silent
 from halfulp.interp.run.compiled.elements import Elements, count_of, made_of
 from halfulp.interp.run.compiled.emitter import DONE, Emitter, Tables
@@ -25,6 +23,7 @@ from halfulp.interp.run.compiled.llvm import ir
 from halfulp.interp.run.compiled.places import Place, rank_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler, means_one_thing
 from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure, evaluator_of
+from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.run.slots import lift, lower
@@ -48,7 +47,15 @@ _LARGEST = 20_000
 _DEEPEST = 50
 """The regions that may lie in each other: they are lowered by recursion."""
 
-Item = Word | Elements | Place
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A value that is poison: only ops that the executor runs can take it. ``slot``: makes it, as a slot holds it."""
+
+    slot: Callable[[Run], Any]
+
+
+Item = Word | Elements | Place | Kept
 """A value inside of code."""
 OnYield = Callable[[Sequence[Item]], None]
 
@@ -463,13 +470,17 @@ class FunctionLowering:
         evaluator: Pure = evaluator_of(op)
         values = evaluator.reads(op)
         inputs, outputs = [value.type for value in values], [value.type for value in op.results]
-        counts = [len(types_of(type_, self.settings)) for type_ in inputs]
+        items = self.items(values)
+        kept = [item if isinstance(item, Kept) else None for item in items]
+        counts = [
+            0 if poison else len(types_of(type_, self.settings)) for type_, poison in zip(inputs, kept, strict=True)
+        ]
         function = evaluator.build(op, self.compiler if evaluator.of_module else self.settings)
 
         def call(context: Context, *words: int) -> Any:
             rest, slots = list(words), []
-            for type_, count in zip(inputs, counts, strict=True):
-                slots.append(context.slot(type_, rest[:count]))
+            for type_, poison, count in zip(inputs, kept, counts, strict=True):
+                slots.append(context.slot(type_, rest[:count]) if poison is None else poison.slot(context.run))
                 del rest[:count]
             before = masks_of(slots)
             if not evaluator.raw:
@@ -480,7 +491,7 @@ class FunctionLowering:
             return context.words(found) if same else None
 
         self.program.writes |= any(isinstance(type_, ty.MemRefType) for type_ in inputs)
-        held = [part for value in values for part in parts_of(self._values[value])]
+        held = [part for item in items if not isinstance(item, Kept) for part in parts_of(item)]
         types = [part for type_ in outputs for part in types_of(type_, self.settings)]
         self.put(op, *self.regrouped(self.host(call, held, types), outputs))
 
@@ -497,11 +508,11 @@ class FunctionLowering:
 
     def _constant(self, op: Operation, evaluator: Constant) -> Item:
         type_ = op.results[0].type
-        parts, value = types_of(type_, self.settings), lower(evaluator.build(op, self.compiler))
-        if isinstance(value, Value) and isinstance(type_, ty.VectorType) and value.poison is None:
-            codes = codes_to_ints(np.ravel(value.bits), parts[0].width if parts else 1)
-        elif isinstance(value, int):
-            codes = [value]
+        parts, slot = types_of(type_, self.settings), lower(evaluator.build(op, self.compiler))
+        if isinstance(slot, int):
+            codes = [slot]
+        elif isinstance(slot, Value) and slot.poison is None:
+            codes = words_of(slot, self.settings)
         else:
             raise NotCompiled(f"'{op.name}' of poison")
         return made_of(type_, [self.emit.number(code, part.width) for code, part in zip(codes, parts, strict=True)])
@@ -521,6 +532,12 @@ class FunctionLowering:
         else:
             found = self.emit.elementwise(kernel.words, lanes, self._general(scalar))
         self.put_lanes(op, found)
+
+    def poison(self, op: Operation) -> None:
+        """Lower an op whose result is poison, made by the executor where it is needed."""
+        self.check(op.results[0].type)
+        function = evaluator_of(op).build(op, self.settings)
+        self.put(op, Kept(lambda run: lower(function(run, ())[0])))
 
     def lanes(self, op: Operation) -> list[tuple[Word, ...]]:
         """Return the operands of an elementwise op, for each element of its results. A scalar is the same for all."""
@@ -611,6 +628,8 @@ def parts_of(item: Item) -> list[Any]:
         return [item.held]
     if isinstance(item, Elements):
         return [word.held for word in item.words]
+    if isinstance(item, Kept):
+        raise NotCompiled("poison")
     if item.constant:
         raise NotCompiled("constant memory that is passed on")
     return item.parts()
