@@ -127,6 +127,22 @@ def test_products_give_exact_quotients() -> None:
         check("divide", moved, y)
 
 
+def test_quotients_a_little_below_a_number_with_many_zeros() -> None:
+    """The digits found make the lower word of the quotient 0; then one is taken off."""
+    rng = np.random.default_rng(7)
+    pairs = []
+    for _ in range(200):
+        number = int(rng.integers(1 << 52, 1 << 53)) | 1
+        above = int(rng.integers(1, 1 << 40))
+        divisor = 1 << 112 | int(rng.integers(0, 1 << 59)) << 53 | above * pow(number, -1, 1 << 53) % (1 << 53)
+        dividend = number * divisor >> 53
+        if dividend >> 112:
+            assert (dividend << 117) // divisor & (1 << 64) - 1 == (1 << 64) - 1
+            pairs.append((ONE | dividend & FRACTION, ONE | divisor & FRACTION))
+    assert len(pairs) > 50
+    check("divide", codes_of([x for x, _ in pairs]), codes_of([y for _, y in pairs]))
+
+
 CODES = st.one_of(st.integers(0, (1 << 128) - 1), st.sampled_from(boundaries()))
 
 
