@@ -37,14 +37,14 @@ RUNNERS = {
 }
 BESIDE_RUNNER: Mapping[tuple[str, str, str], Target] = {(NUMBA, mlir.NATIVE, "f32"): Target(speed=0.8)}
 CHANNELS = 256
+QUANTIZATION: Mapping[str, Target] = {NUMPY: Target(speed=1.2), NUMBA: Target(speed=3)}
 
 
 def rows() -> Iterator[Row]:
     yield from chains(NUMPY)
-    for axis, where in enumerate(("first", "last")):
-        name = f"quant.qcast and quant.dcast, f32 and i8, channels {where}"
-        yield Row("programs", name, partial(quantization, axis), "NumPy", Target(speed=1 / 3))
+    yield from quantizations(NUMPY)
     yield from chains(NUMBA)
+    yield from quantizations(NUMBA)
 
 
 def chains(by: str) -> Iterator[Row]:
@@ -55,6 +55,12 @@ def chains(by: str) -> Iterator[Row]:
         for type_ in types:
             known = BESIDE_RUNNER.get((by, peer, type_), Target())
             yield Row(group, f"ten-op chain, {type_}", partial(beside_runner, by, peer, type_), peer, known)
+
+
+def quantizations(by: str) -> Iterator[Row]:
+    for axis, where in enumerate(("first", "last")):
+        name = f"quant.qcast and quant.dcast, f32 and i8, channels {where}"
+        yield Row(named("programs", by), name, partial(quantization, by, axis), "NumPy", QUANTIZATION[by])
 
 
 def beside_numpy(by: str, type_: str, sizes: Sizes) -> Measured:
@@ -87,7 +93,7 @@ def beside_runner(by: str, peer: str, type_: str, sizes: Sizes) -> Measured:
     return Measured(mine / x.size * 1e9, theirs)
 
 
-def quantization(axis: int, sizes: Sizes) -> Measured:
+def quantization(by: str, axis: int, sizes: Sizes) -> Measured:
     """Measure a quantization to i8 and back, with a scale and a zero point for each channel."""
     channels = min(CHANNELS, sizes.chain)
     shape = [channels, max(1, sizes.chain // channels)]
@@ -113,7 +119,7 @@ def quantization(axis: int, sizes: Sizes) -> Measured:
         q = np.clip(np.rint(x / scale) + zero, -128, 127).astype(np.int8)
         return q, (q.astype(np.float32) - zero) * scale
 
-    with backend(NUMPY):
+    with backend(by):
         for ours, theirs in zip(hu.run(module, x), formula(), strict=True):
             agree("quant.qcast or quant.dcast", ours.bits, theirs)
         return nanoseconds(best(lambda: hu.run(module, x), formula, rounds=2 * sizes.rounds), x.size)

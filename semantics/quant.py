@@ -14,8 +14,11 @@ import numpy as np
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.paths import fast, word_floats
+from halfulp.fp_formats.paths.affine import Affine, to_integers, to_numbers
+from halfulp.fp_formats.paths.words import Face, Word
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.floats import is_nan
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, poison
@@ -72,6 +75,22 @@ class Quantization:
         clamped = np.clip(numbers, self.storage_min, self.storage_max).view(codes.dtype)
         return np.asarray(clamped & ((1 << width) - 1))
 
+    def affine(self, profile: Profile) -> Affine | None:
+        """Describe the casts for `paths.affine`; None with parameters for blocks, or a format of several limbs."""
+        if self.parameter_shape or self.expressed.limbs > 1:
+            return None
+        scales, points = self.parameters(profile)
+        return Affine(
+            self.expressed,
+            self.storage_width,
+            self.storage_signed,
+            self.storage_min,
+            self.storage_max,
+            scales,
+            points,
+            self.axis,
+        )
+
     def spread(self, flat: Codes, shape: tuple[int, ...]) -> Codes:
         """Put flat parameters into the axes of a tensor of ``shape``, so that NumPy repeats them over the others."""
         limbs = flat.shape[1:]
@@ -97,8 +116,12 @@ def dcast(quantization: Quantization, profile: Profile) -> Kernel:
     q = quantization
     fmt = q.expressed
     scales, points = q.parameters(profile)
+    affine = q.affine(profile)
 
     def array_face(stored: Codes) -> Outcome:
+        quick = None if affine is None else to_numbers(affine, stored, profile.arithmetic)
+        if quick is not None:
+            return Outcome((quick,))
         number = fast.from_integer(fmt, stored, q.storage_width, q.storage_signed, RNE, profile.conversions)
         difference = fast.subtract(fmt, number.codes, q.spread(points, stored.shape), RNE, profile.arithmetic)
         product = fast.multiply(fmt, difference.codes, q.spread(scales, stored.shape), RNE, profile.arithmetic)
@@ -130,14 +153,24 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
         "quant.qcast of NaN" if saturates else f"quant.qcast of NaN or of a value outside the {width}-bit storage type"
     )
     mask = (1 << width) - 1
+    affine = q.affine(profile)
+
+    def by_steps(x: Codes, scales: Codes, points: Codes) -> ArrayResult:
+        scaled = fast.divide(fmt, x, scales, RNE, profile.arithmetic)
+        shifted = fast.add(fmt, scaled.codes, points, RNE, profile.arithmetic)
+        stored = fast.to_integer(fmt, shifted.codes, width, q.storage_signed, rounding, policy)
+        masks = [scaled.poison, shifted.poison, is_nan(fmt, shifted.codes) if saturates else stored.poison]
+        found = [mask for mask in masks if mask is not None]
+        return ArrayResult(q.clamped(stored.codes), np.logical_or.reduce(found) if found else None)
 
     def array_face(x: Codes) -> Outcome:
         shape = _element_shape(fmt, x)
-        scaled = fast.divide(fmt, x, q.spread(scales, shape), RNE, profile.arithmetic)
-        shifted = fast.add(fmt, scaled.codes, q.spread(points, shape), RNE, profile.arithmetic)
-        stored = fast.to_integer(fmt, shifted.codes, width, q.storage_signed, rounding, policy)
-        masks = [scaled.poison, shifted.poison, is_nan(fmt, shifted.codes) if saturates else stored.poison]
-        return Outcome((q.clamped(stored.codes),), faults_of((outside, mask) for mask in masks))
+        found = None
+        if affine is not None:
+            found = to_integers(affine, x, rounding, profile.arithmetic, policy, by_steps)
+        if found is None:
+            found = by_steps(x, q.spread(scales, shape), q.spread(points, shape))
+        return Outcome((found.codes,), faults_of([(outside, found.poison)]))
 
     one_scale, one_point = _single(fmt, scales), _single(fmt, points)
 
@@ -152,7 +185,29 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
             number -= 1 << width
         return min(max(number, q.storage_min), q.storage_max) & mask
 
-    return Kernel(scalar_face, array_face, faults=(outside,))
+    return Kernel(scalar_face, array_face, faults=(outside,), words=_qcast_words(q, rounding, profile))
+
+
+def _qcast_words(q: Quantization, rounding: Rounding, profile: Profile) -> Face | None:
+    """Return the description of qcast on machine words, where each of its steps has one."""
+    fmt = q.expressed
+    scales, points = q.parameters(profile)
+    if len(scales) != 1 or fmt.limbs > 1:
+        return None
+    divide, add = (word_floats.binary(name, fmt, RNE, profile.arithmetic) for name in ("divide", "add"))
+    round_ = word_floats.to_integral(fmt, rounding, profile.arithmetic)
+    cut = word_floats.to_integer(fmt, q.storage_width, q.storage_signed, Rounding.TOWARD_ZERO)
+    if divide is None or add is None or round_ is None or cut is None:
+        return None
+    scale, point = _single(fmt, scales), _single(fmt, points)
+
+    def face(x: Word) -> Word:
+        stored: Word = cut(round_(add(divide(x, x.of(scale)), x.of(point))))
+        least, most = stored.of(q.storage_min), stored.of(q.storage_max)
+        stored = stored.less(least, q.storage_signed).choose(least, stored)
+        return most.less(stored, q.storage_signed).choose(most, stored)
+
+    return face
 
 
 def _single(fmt: FloatFormat, codes: Codes) -> int:

@@ -14,9 +14,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import Signature, signature
 from threading import Lock
 from typing import Any
 
@@ -63,6 +64,53 @@ def use(backend: str) -> None:
     """
     global _backend
     _backend = _checked(backend, "the backend")
+
+
+_parts: list[Function] = []
+_instructions: list[tuple[Function, Function]] = []
+
+
+def part(function: Function) -> Function:
+    """Let loops call a function."""
+    _parts.append(function)
+    return function
+
+
+def instruction(write: Function) -> Callable[[Function], Function]:
+    """Let loops call a function of words of 64 bits with such a result. ``write(builder, *words)`` writes what it does
+    as instructions of LLVM.
+    """
+
+    def mark(function: Function) -> Function:
+        _instructions.append((function, write))
+        return function
+
+    return mark
+
+
+def _register(numba: Any) -> None:
+    """Tell numba about parts and instructions."""
+    extending: Any = import_module("numba.extending")
+    while _instructions:
+        function, write = _instructions.pop()
+        wanted = signature(function)
+        extending.type_callable(function)(partial(_type_of_word, numba.uint64, wanted))
+        lower = extending.lower_builtin(function, *[numba.uint64] * len(wanted.parameters))
+        lower(partial(_write, write))
+    while _parts:
+        extending.register_jitable(_parts.pop())
+
+
+def _type_of_word(word: Any, wanted: Signature, context: Any) -> Function:
+    def type_of(*words: Any) -> Any:
+        return word
+
+    type_of.__signature__ = wanted  # type: ignore[attr-defined]
+    return type_of
+
+
+def _write(write: Function, context: Any, builder: Any, signature: Any, words: Any) -> Any:
+    return write(builder, *words)
 
 
 class Loop:
@@ -120,11 +168,12 @@ def _compile(function: Function, kinds: tuple[Any, ...]) -> Function:
             return numba.types.Array(numba.from_dtype(np.dtype(kind[0])), 1, "C", readonly=not written, aligned=written)
         return numba.from_dtype(np.dtype(kind))
 
-    signature = tuple(type_of(kind, number == len(kinds) - 1) for number, kind in enumerate(kinds))
+    _register(numba)
+    arguments = tuple(type_of(kind, number == len(kinds) - 1) for number, kind in enumerate(kinds))
     try:
-        compiled: Function = numba.njit(signature, nogil=True, cache=True)(function)
+        compiled: Function = numba.njit(arguments, nogil=True, cache=True, error_model="numpy")(function)
     except (OSError, RuntimeError):  # there is no folder for the cache, or it cannot be used
-        compiled = numba.njit(signature, nogil=True)(function)
+        compiled = numba.njit(arguments, nogil=True, error_model="numpy")(function)
     return compiled
 
 
@@ -261,3 +310,60 @@ def _by_sums(unsigned: Any, real: Any) -> Function:
 
 round_by_f32_sums = _by_sums(np.uint32, np.float32)
 round_by_f64_sums = _by_sums(np.uint64, np.float64)
+
+
+@cache
+def quantizer(char: str, round_: Function, repeating: bool) -> Function:
+    """Return a loop over rows of numbers of a dtype, f or d: divide, add, round to an integer, and clamp.
+
+    ``repeating``: each row has one scale and one point; otherwise all rows have the same, one for each column.
+    """
+    real, integer = (np.float32, np.int32) if char == "f" else (np.float64, np.int64)
+
+    def quantize(
+        numbers: Any,
+        rows: Any,
+        scales: Any,
+        points: Any,
+        low: Any,
+        high: Any,
+        least: Any,
+        largest: Any,
+        mask: Any,
+        out: Any,
+    ) -> bool:
+        """Fill ``out``, and return whether a number, before the clamp, was a NaN or not from low to high."""
+        special = False
+        length = len(out) // rows
+        for row in range(rows):
+            x, y = numbers[row * length : (row + 1) * length], out[row * length : (row + 1) * length]
+            scale, point = (scales[row], points[row]) if repeating else (scales[0], points[0])
+            for i in range(length):
+                s, p = (scale, point) if repeating else (scales[i], points[i])
+                whole = real(round_(real(real(x[i] / s) + p)))
+                special |= not (low <= whole and whole <= high)
+                y[i] = integer(max(min(whole, largest), least)) & mask
+        return special
+
+    return quantize
+
+
+@cache
+def dequantizer(char: str, repeating: bool) -> Function:
+    """Return a loop over rows of integers: convert to a dtype, f or d, subtract and multiply.
+
+    ``repeating``: as in `quantizer`.
+    """
+    real = np.float32 if char == "f" else np.float64
+
+    def dequantize(integers: Any, rows: Any, scales: Any, points: Any, out: Any) -> None:
+        """Fill ``out`` with numbers."""
+        length = len(out) // rows
+        for row in range(rows):
+            x, y = integers[row * length : (row + 1) * length], out[row * length : (row + 1) * length]
+            scale, point = (scales[row], points[row]) if repeating else (scales[0], points[0])
+            for i in range(length):
+                s, p = (scale, point) if repeating else (scales[i], points[i])
+                y[i] = real(real(real(x[i]) - p) * s)
+
+    return dequantize

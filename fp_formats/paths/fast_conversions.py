@@ -519,9 +519,9 @@ def to_integer(
         key = ("to_integer", src, width, signed, int(rounding), policy)
         found = by_table(key, src.bits, exactly, a)
         return exactly(a) if found is None else found
-    if src not in NATIVE or not width or not _rounds_natively(src, rounding, policy):
+    if src not in NATIVE or not width or not rounds_natively(src, rounding, policy):
         return exactly(a)
-    dtype, round_ = NATIVE[src], _ROUNDERS[rounding]
+    dtype, round_ = NATIVE[src], ROUNDERS[rounding]
     storage = storage_dtype(width)
     integers = np.dtype(f"i{storage.itemsize}") if signed else storage
     # Powers of two are exact in either format; a NaN makes both comparisons false.
@@ -555,13 +555,13 @@ def to_integer(
         return in_chunks(a.shape, storage, work, a, longest=LONG_CHUNK)
 
 
-_ROUNDERS: dict[int, Callable[..., npt.NDArray[Any]]] = {RNE: np.rint, RZ: np.trunc, RD: np.floor, RU: np.ceil}
+ROUNDERS: dict[int, Callable[..., npt.NDArray[Any]]] = {RNE: np.rint, RZ: np.trunc, RD: np.floor, RU: np.ceil}
 
 
-def _rounds_natively(src: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
+def rounds_natively(src: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
     """Tell whether NumPy rounds to an integer as the mode says. To nearest and toward zero, subnormals do not
     matter.
     """
     if rounding in (RNE, RZ):
         return True
-    return rounding in _ROUNDERS and not policy.flushing(src).operands and cpu.keeps_subnormals()
+    return rounding in ROUNDERS and not policy.flushing(src).operands and cpu.keeps_subnormals()

@@ -22,7 +22,7 @@ from halfulp.fp_formats.paths import cpu, fast
 from halfulp.fp_formats.paths.fast_conversions import NATIVE, Sums, conversion_path, sums_of
 from halfulp.fp_formats.paths.words import F32, F64, Face, Real, Word
 from halfulp.fp_formats.policy import FloatPolicy
-from halfulp.fp_formats.scalar import RNE, RZ, STOCHASTIC
+from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
 
 _ARITHMETIC = ("add", "subtract", "multiply", "divide")
 _MAXIMA, _MINIMA = ("maximum", "maximum_number"), ("minimum", "minimum_number")
@@ -202,18 +202,64 @@ def _rounded(number: Real, sums: Sums) -> Word:
     return result
 
 
+@cpu.forgotten
 @lru_cache(maxsize=4096)
-def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int) -> Face | None:
-    """Return the description of a conversion of integers to f32 or f64."""
-    if dst not in NATIVE or rounding != RNE or not 0 < width <= 64:
+def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int, policy: FloatPolicy) -> Face | None:
+    """Return the description of a conversion of integers to floats."""
+    if not 0 < width <= 64:
         return None
-    return lambda a: a.number(signed, dst).code()
+    if dst in NATIVE and rounding == RNE:
+        return lambda a: a.number(signed, dst).code()
+    # f64 has every integer of so many bits.
+    narrow = convert(F64, dst, rounding, policy) if width <= F64.precision and dst != F64 else None
+    return None if narrow is None else lambda a: narrow(a.number(signed, F64).code())
+
+
+@cpu.forgotten
+@lru_cache(maxsize=1024)
+def to_integral(fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Face | None:
+    """Return the description of a rounding to an integer, in f32 or f64."""
+    if fast.path_of("to_integral", fmt, rounding, policy) != "native" or rounding not in _UNITS:
+        return None
+    magic = 2.0 ** (fmt.precision - 1)  # the numbers from here on are integers
+
+    def face(a: Word) -> Word:
+        a.real(fmt).settled()
+        magnitude = a & fmt.magnitude_mask
+        size = magnitude.real(fmt)
+        nearest = (size + magic) - magic
+        moved = _UNITS[rounding](size, nearest, (a & (fmt.sign_mask or 0)).differs(0))
+        whole = size.less(magic).choose(moved.code(), magnitude)
+        return whole | (a & (fmt.sign_mask or 0))
+
+    return face
+
+
+def _cut(size: Real, nearest: Real) -> Real:
+    """Return the integer at or below a size, from the nearest one."""
+    return size.less(nearest).choose(nearest - 1.0, nearest)
+
+
+def _up(size: Real, nearest: Real) -> Real:
+    return nearest.less(size).choose(nearest + 1.0, nearest)
+
+
+_UNITS: dict[int, Callable[[Real, Real, Word], Real]] = {
+    RNE: lambda size, nearest, negative: nearest,
+    RZ: lambda size, nearest, negative: _cut(size, nearest),
+    RNA: lambda size, nearest, negative: (
+        (size - _cut(size, nearest)).less(0.5).choose(_cut(size, nearest), _cut(size, nearest) + 1.0)
+    ),
+    RU: lambda size, nearest, negative: negative.choose(_cut(size, nearest), _up(size, nearest)),
+    RD: lambda size, nearest, negative: negative.choose(_up(size, nearest), _cut(size, nearest)),
+}
+"""By rounding mode: the integer for the size of a number, from the nearest one, and whether the number is negative."""
 
 
 @lru_cache(maxsize=4096)
 def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Face | None:
     """Return the description of a conversion to integers, toward zero. What is out of range is refused."""
-    if src not in NATIVE or rounding != RZ or not 0 < width <= 64:
+    if src not in (*NATIVE, _BF16, _F16) or rounding != RZ or not 0 < width <= 64:
         return None
     # A number fits if it is above the integer before the least one. Where the format lacks that integer, it has none
     # between it and the least one.
@@ -221,7 +267,7 @@ def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Fac
     before = not signed or width <= src.precision
 
     def face(a: Word) -> Word:
-        x = a.real(src)
+        x = widened(src, a)
         high_enough = x.of(least - 1).less(x) if before else x.of(least).at_most(x)
         outside = ~(high_enough & x.less(above))
         outside.refuse()

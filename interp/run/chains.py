@@ -119,12 +119,17 @@ class Chain:
         """Return the loop for inputs, some of which are one code for all elements."""
         loop = self._loops.get((by_machine, splats))
         if loop is None:
-            if by_machine:
-                from halfulp.interp.run.compiled.chain_code import ChainCode as Loop
-            else:
-                from halfulp.interp.run.chain_blocks import ChainBlocks as Loop
             numbers = [output.number for output in self._outputs]
-            loop = self._loops[by_machine, splats] = Loop(self._links, self._widths, splats, numbers)
+            parts = self._links, self._widths, splats, numbers
+            if by_machine:
+                from halfulp.interp.run.compiled.chain_code import ChainCode
+
+                loop = ChainCode(*parts)
+            else:
+                from halfulp.interp.run.compiled.chain_blocks import ChainBlocks
+
+                loop = ChainBlocks(*parts)
+            self._loops[by_machine, splats] = loop
         return loop
 
     def _clean(self, slots: Slots) -> list[Codes] | None:

@@ -33,6 +33,7 @@ from halfulp.interp.run.steps import (
 )
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
+from halfulp.semantics.tabled_words import tabled
 
 
 class CodeStore(Protocol):
@@ -242,5 +243,25 @@ class FunctionCompiler(Compiler):
         key = (evaluator, types, tuple(op.properties.items()))
         kernel = self._kernels.get(key)
         if kernel is None:
-            kernel = self._kernels[key] = evaluator.build(op, self.settings)
+            kernel = self._kernels[key] = self._described(op, evaluator.build(op, self.settings))
         return kernel
+
+    def _described(self, op: Operation, kernel: Kernel) -> Kernel:
+        """Give a kernel of few bits a table."""
+        if not means_one_thing(op):
+            return kernel
+        operands, results = (
+            [self.settings.width(ty.element_type(value.type)) for value in values]
+            for values in (op.operands, op.results)
+        )
+        return tabled(kernel, operands, results)
+
+
+def means_one_thing(op: Operation) -> bool:
+    """Tell whether the codes that an op takes and gives mean the same at all places, and are numbers."""
+    elements = {ty.element_type(value.type) for value in (*op.operands, *op.results)}
+    numbers = ty.IntegerType | ty.IndexType | ty.FloatType
+    return all(
+        not each.along_axes if isinstance(each, ty.UniformQuantizedType) else isinstance(each, numbers)
+        for each in elements
+    )

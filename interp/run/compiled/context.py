@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer
+from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 
 MOST_BYTES = 1 << 26
@@ -35,6 +38,16 @@ def parts_of_buffer(buffer: Buffer, addresses: tuple[int, int]) -> list[int]:
     """Return a buffer as words; ``addresses``: those of its memory."""
     numbers = (buffer.offset, *buffer.shape, *buffer.strides)
     return [*addresses, *(number & ((1 << 64) - 1) for number in numbers)]
+
+
+def is_clean(value: Value) -> bool:
+    """Tell whether no element of a value is poison, or open."""
+    return value.poison is None and value.open is None
+
+
+def words_of(value: Value, settings: Settings) -> list[int]:
+    """Return the codes of the elements of a value."""
+    return codes_to_ints(np.ravel(value.bits), settings.width(value.element_type))
 
 
 def masks_of(slots: Sequence[Any]) -> list[Any]:
@@ -68,7 +81,10 @@ class Context:
         return self.addresses(memory)
 
     def slot(self, type_: ty.Type, words: Sequence[int]) -> Any:
-        """Return a scalar or a memref, given by its words, as a slot of the executor."""
+        """Return a value, given by its words, as a slot of the executor."""
+        if isinstance(type_, ty.VectorType):
+            width = self.run.settings.width(type_.element)
+            return Value(type_, ints_to_codes(list(words), width, type_.shape))
         if not isinstance(type_, ty.MemRefType):
             return words[0]
         base, _, offset, *rest = words
@@ -82,6 +98,8 @@ class Context:
         for slot in slots:
             if slot.__class__ is int:
                 found.append(slot)
+            elif isinstance(slot, Value) and isinstance(slot.type, ty.VectorType) and is_clean(slot):
+                found += words_of(slot, self.run.settings)
             elif isinstance(slot, Buffer) and is_plain(slot):
                 known = slot.allocation.bits.ctypes.data in self.allocations
                 found += parts_of_buffer(slot, (self.addresses if known else self.made)(slot.allocation))

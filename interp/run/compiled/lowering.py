@@ -7,6 +7,7 @@ takes the address of the state and its arguments, taken apart to words. It retur
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from operator import is_
 from typing import Any
@@ -14,23 +15,26 @@ from typing import Any
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of
-from halfulp.interp.run.compiled.covering import NotCompiled
+from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of, words_of
+from halfulp.interp.run.compiled.covering import NotCompiled, is_silent
+from halfulp.interp.run.compiled.elements import Elements, count_of, made_of
 from halfulp.interp.run.compiled.emitter import DONE, Emitter, Tables
 from halfulp.interp.run.compiled.llvm import ir
 from halfulp.interp.run.compiled.places import Place, rank_of
-from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
+from halfulp.interp.run.compiler import CodeStore, FunctionCompiler, means_one_thing
 from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure, evaluator_of
+from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
-from halfulp.interp.run.slots import lower
+from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.run.steps import specified_scalar
+from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel
 
 STEPS, GENERAL, DEPTH, FIRST_TABLE = range(4)
 """The words of the state: the steps left, the address of the way back into Python, the calls left."""
 
-_MOST = 64
+_MOST = 256
 """The operands that the general way of an op may have."""
 DEEPEST = 2_000
 """The nested calls of compiled code: each takes some of the C stack."""
@@ -43,7 +47,15 @@ _LARGEST = 20_000
 _DEEPEST = 50
 """The regions that may lie in each other: they are lowered by recursion."""
 
-Item = Word | Place
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A value that is poison: only ops that the executor runs can take it. ``slot``: makes it, as a slot holds it."""
+
+    slot: Callable[[Run], Any]
+
+
+Item = Word | Elements | Place | Kept
 """A value inside of code."""
 OnYield = Callable[[Sequence[Item]], None]
 
@@ -209,7 +221,10 @@ def types_of(type_: ty.Type, settings: Settings) -> list[Any]:
     if isinstance(type_, ty.MemRefType):
         rank = rank_of(type_)
         return [make.PointerType()] * 2 + [make.IntType(64)] * (1 + 2 * rank)
-    return [make.IntType(width_of_scalar(type_, settings))]
+    count = count_of(type_)
+    if count is None:
+        raise NotCompiled(f"values of type '{type_}'")
+    return [make.IntType(width_of_scalar(ty.element_type(type_), settings))] * count
 
 
 def width_of_scalar(type_: ty.Type, settings: Settings) -> int:
@@ -257,7 +272,7 @@ class FunctionLowering:
             if isinstance(type_, ty.MemRefType):
                 items.append(Place.of(self.emit, type_, parts))
             else:
-                items.append(self.emit.word(parts[0]))
+                items.append(made_of(type_, [self.emit.word(part) for part in parts]))
         return items
 
     # --- values ---
@@ -265,8 +280,14 @@ class FunctionLowering:
     def word(self, value: SSAValue) -> Word:
         """Return a scalar."""
         found = self._values[value]
-        assert isinstance(found, Word)
+        if not isinstance(found, Word):
+            raise NotCompiled(f"a value of type '{value.type}' where a scalar is expected")
         return found
+
+    def elements(self, value: SSAValue) -> tuple[Word, ...]:
+        """Return the elements of a vector, or a scalar as the only one."""
+        found = self._values[value]
+        return found.words if isinstance(found, Elements) else (self.word(value),)
 
     def items(self, values: Sequence[SSAValue]) -> list[Item]:
         """Return several values."""
@@ -279,7 +300,8 @@ class FunctionLowering:
     def place(self, value: SSAValue) -> Place:
         """Return a memref."""
         found = self._values[value]
-        assert isinstance(found, Place)
+        if not isinstance(found, Place):
+            raise NotCompiled(f"a value of type '{value.type}' where memory is expected")
         return found
 
     def width(self, type_: ty.Type) -> int:
@@ -301,8 +323,9 @@ class FunctionLowering:
         """Make the variables for the parts of values."""
         found = []
         for type_ in types:
+            floats = not isinstance(type_, ty.MemRefType) and isinstance(ty.element_type(type_), ty.FloatType)
             for part in types_of(type_, self.settings):
-                is_float = isinstance(type_, ty.FloatType) and part.width in (32, 64)
+                is_float = floats and part.width in (32, 64)
                 found.append(self.emit.variable(self.emit.float_type(part.width) if is_float else part))
         return found
 
@@ -437,60 +460,100 @@ class FunctionLowering:
             self.put(op, self._constant(op, evaluator))
         elif isinstance(evaluator, Elementwise):
             self._elementwise(op, evaluator)
-        elif isinstance(evaluator, Pure) and evaluator.raw:
+        elif isinstance(evaluator, Pure) and is_silent(op):
             self.by_executor(op)
         else:
             raise NotCompiled(f"'{op.name}'")
 
     def by_executor(self, op: Operation) -> None:
-        """Lower an op on scalars and memrefs as a call of its function in the executor, which takes microseconds."""
+        """Lower an op as a call of its function in the executor, which takes microseconds."""
         evaluator: Pure = evaluator_of(op)
         values = evaluator.reads(op)
         inputs, outputs = [value.type for value in values], [value.type for value in op.results]
-        counts = [len(types_of(type_, self.settings)) for type_ in inputs]
+        items = self.items(values)
+        kept = [item if isinstance(item, Kept) else None for item in items]
+        counts = [
+            0 if poison else len(types_of(type_, self.settings)) for type_, poison in zip(inputs, kept, strict=True)
+        ]
         function = evaluator.build(op, self.compiler if evaluator.of_module else self.settings)
 
         def call(context: Context, *words: int) -> Any:
             rest, slots = list(words), []
-            for type_, count in zip(inputs, counts, strict=True):
-                slots.append(context.slot(type_, rest[:count]))
+            for type_, poison, count in zip(inputs, kept, counts, strict=True):
+                slots.append(context.slot(type_, rest[:count]) if poison is None else poison.slot(context.run))
                 del rest[:count]
             before = masks_of(slots)
-            found = function(context.run, tuple(slots))
+            if not evaluator.raw:
+                slots = [lift(slot, type_) for slot, type_ in zip(slots, inputs, strict=True)]
+            found = [lower(value) for value in function(context.run, tuple(slots))]
             # Code knows where the masks of memory were; the op may have made other ones.
             same = all(map(is_, masks_of(slots), before))
             return context.words(found) if same else None
 
-        self.program.writes = True
-        held = [part for value in values for part in parts_of(self._values[value])]
+        self.program.writes |= any(isinstance(type_, ty.MemRefType) for type_ in inputs)
+        held = [part for item in items if not isinstance(item, Kept) for part in parts_of(item)]
         types = [part for type_ in outputs for part in types_of(type_, self.settings)]
         self.put(op, *self.regrouped(self.host(call, held, types), outputs))
 
-    def _constant(self, op: Operation, evaluator: Constant) -> Word:
-        width = width_of_scalar(op.results[0].type, self.settings)
-        code = lower(evaluator.build(op, self.compiler))
-        if not isinstance(code, int):
+    def quickly(self, op: Operation, condition: Word, quick: Callable[[], None]) -> None:
+        """Lower an op by ``quick`` where a condition of one bit holds, else as `by_executor`."""
+        arrive, follow = self.joint(op)
+
+        def go(way: Callable[[], None]) -> None:
+            way()
+            arrive(self.items(op.results))
+
+        self.ways(condition, lambda: go(quick), lambda: go(lambda: self.by_executor(op)))
+        follow()
+
+    def _constant(self, op: Operation, evaluator: Constant) -> Item:
+        type_ = op.results[0].type
+        parts, slot = types_of(type_, self.settings), lower(evaluator.build(op, self.compiler))
+        if isinstance(slot, int):
+            codes = [slot]
+        elif isinstance(slot, Value) and slot.poison is None:
+            codes = words_of(slot, self.settings)
+        else:
             raise NotCompiled(f"'{op.name}' of poison")
-        return self.emit.number(code, width)
+        return made_of(type_, [self.emit.number(code, part.width) for code, part in zip(codes, parts, strict=True)])
 
     def _elementwise(self, op: Operation, evaluator: Elementwise) -> None:
-        types = [width_of_scalar(value.type, self.settings) for value in (*op.operands, *op.results)]
         kernel = self.compiler.kernel(op, evaluator)
+        if not means_one_thing(op):
+            raise NotCompiled(f"'{op.name}' of elements with meanings of their own")
         scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
         if scalar is None:
             raise NotCompiled(f"'{op.name}', whose result may be open")
-        operands = self.words(op.operands)
-        general = self._general(scalar)
+        lanes = self.lanes(op)
         if kernel.words is None or (self.settings.track_open and kernel.opens):
-            held = general(operands, [self.emit.ir.IntType(width) for width in types[len(operands) :]])
-            self.put(op, *map(self.emit.word, held))
+            types = [types_of(ty.element_type(result.type), self.settings)[0] for result in op.results]
+            general = self._general(scalar)
+            found = [tuple(map(self.emit.word, general(lane, types))) for lane in lanes]
         else:
-            self.put(op, *self.emit.elementwise(kernel.words, operands, general))
+            found = self.emit.elementwise(kernel.words, lanes, self._general(scalar))
+        self.put_lanes(op, found)
 
-    def elements(self, kernel: Kernel, operands: Sequence[Word]) -> tuple[Word, ...]:
-        """Lower a kernel that has a description; what it refuses goes the general way."""
+    def poison(self, op: Operation) -> None:
+        """Lower an op whose result is poison, made by the executor where it is needed."""
+        self.check(op.results[0].type)
+        function = evaluator_of(op).build(op, self.settings)
+        self.put(op, Kept(lambda run: lower(function(run, ())[0])))
+
+    def lanes(self, op: Operation) -> list[tuple[Word, ...]]:
+        """Return the operands of an elementwise op, for each element of its results. A scalar is the same for all."""
+        count = len(types_of(op.results[0].type, self.settings))
+        columns = [self.elements(value) for value in op.operands]
+        return [tuple([column[k if len(column) > 1 else 0] for column in columns]) for k in range(count)]
+
+    def put_lanes(self, op: Operation, lanes: Sequence[tuple[Word, ...]]) -> None:
+        """Give the results of an op, which are given for each element."""
+        columns = zip(*lanes, strict=True) if lanes else ((),) * len(op.results)
+        self.put(op, *[made_of(result.type, column) for result, column in zip(op.results, columns, strict=True)])
+
+    def combined(self, kernel: Kernel, operands: Sequence[Word]) -> tuple[Word, ...]:
+        """Lower a kernel that has a description, on scalars; what it refuses goes the general way."""
         assert kernel.words is not None
-        return self.emit.elementwise(kernel.words, operands, self._general(kernel.scalar))
+        return self.emit.elementwise(kernel.words, [operands], self._general(kernel.scalar))[0]
 
     def _general(self, scalar: Callable[..., Any]) -> Callable[[Sequence[Word], Sequence[Any]], list[Any]]:
         """Return the maker of a call of a scalar face; where that gives no code, the run stops."""
@@ -563,6 +626,10 @@ def parts_of(item: Item) -> list[Any]:
     """
     if isinstance(item, Word):
         return [item.held]
+    if isinstance(item, Elements):
+        return [word.held for word in item.words]
+    if isinstance(item, Kept):
+        raise NotCompiled("poison")
     if item.constant:
         raise NotCompiled("constant memory that is passed on")
     return item.parts()
