@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -11,12 +12,24 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, storage_dtype
 from halfulp.fp_formats.paths.fast import nans_of
-from halfulp.fp_formats.paths.recorder import IN_PLACE, KEEP_NANS, SLOW_ON_SPLATS, Array, Function, Node, Recorder, copy
+from halfulp.fp_formats.paths.recorder import (
+    IN_PLACE,
+    KEEP_NANS,
+    SLOW_ON_SPLATS,
+    Array,
+    Function,
+    Node,
+    Recorder,
+    copy,
+    take,
+)
 
 CACHED = 1310720
 """The bytes that the arrays of a block take: a second-level cache."""
 _LEAST, _MOST = 1 << 12, 1 << 17
 """The elements that a block has at least and at most."""
+_KERNEL, _LOOK_UP = 64, 32
+"""The bytes that a call of a kernel, and a look-up in a table, take about as long as."""
 _FOUND = 0
 """The slot of the list of refused elements."""
 
@@ -35,7 +48,8 @@ class _Step(NamedTuple):
 class Program:
     """The calls that give some outputs, words of a recorder.
 
-    ``block``: the elements of a block. ``cost``: the calls on each block.
+    ``block``: the elements of a block. ``cost``: the bytes of an element that the calls take;
+    kernels and look-ups count for more.
     """
 
     def __init__(self, recorder: Recorder, outputs: Sequence[Node]) -> None:
@@ -67,7 +81,7 @@ class Program:
         self._registers: list[int] = []
         self._slots: dict[tuple[str, Any, np.dtype[Any]], int] = {}
         self._steps = self._placed(steps)
-        self.cost = len(steps)
+        self.cost = sum(_cost(step) for step in steps)
         sizes = [
             *self._registers,
             *(dtype.itemsize for kind, _, dtype in self._slots if kind not in ("register", "splat")),
@@ -174,6 +188,13 @@ class Program:
         for node, check in self._splat_checks:
             check(found, values[node])
         return values
+
+
+def _cost(step: _Step) -> int:
+    if step.reports and step.out is not None:
+        return _KERNEL
+    look_up = isinstance(step.function, partial) and step.function.func is take
+    return _LOOK_UP if look_up else max(operand.dtype.itemsize for operand in step.operands)
 
 
 def _release(free: dict[int, list[int]], registers: Sequence[tuple[int, int]]) -> None:

@@ -22,7 +22,7 @@ from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.covering import may_compile
-from halfulp.interp.run.compiled.links import Link
+from halfulp.interp.run.compiled.links import Link, Plan, computed
 from halfulp.interp.run.frames import Slots, Step
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.steps import letting_go
@@ -34,6 +34,10 @@ PAYS = 1 << 24
 """The ops on elements from which machine code pays."""
 BLOCKS_PAY = 1 << 20
 """The ops on elements from which a plan of NumPy calls pays."""
+TABLE_PAYS = 1 << 18
+"""The elements from which a table of a whole chain pays."""
+_MOST = 16
+"""The loops that a chain keeps: those of tables depend on the codes of splats."""
 _AT_ONCE = 1 << 16
 """The refused elements that the kernels compute at once."""
 _LARGE = 1 << 12
@@ -82,7 +86,9 @@ class Chain:
         self._steps = tuple(steps)
         self._shape: tuple[int, ...] = tuple(size or 0 for size in ty.shape_of(inputs[0].type) or ())
         self._spent = 0
-        self._loops: dict[Any, Any] = {}
+        self._loops: dict[tuple[Any, ...], Any] = {}
+        self._short: dict[tuple[bool, ...], bool] = {}
+        self._looked_up: dict[tuple[bytes, ...], int] = {}
 
     def __call__(self, slots: Slots) -> None:
         """Run the chain."""
@@ -105,7 +111,7 @@ class Chain:
         splats = tuple([size > 1 and not any(codes.strides) for codes in inputs])
         flat = [codes.reshape(-1)[: 1 if splat else size] for codes, splat in zip(inputs, splats, strict=True)]
         made = [np.empty(size, code_layout(ty.element_type(output.type))[0]) for output in self._outputs]
-        refused = self._loop(by_machine, splats).run(flat, made, size)
+        refused = self._loop(by_machine, splats, flat).run(flat, made, size)
         for start in range(0, refused.size, _AT_ONCE):
             some = refused[start : start + _AT_ONCE]
             values = [codes if splat else codes[some] for codes, splat in zip(flat, splats, strict=True)]
@@ -115,22 +121,47 @@ class Chain:
             slots[output.slot] = Value(output.type, out.reshape(self._shape))
         return True
 
-    def _loop(self, by_machine: bool, splats: tuple[bool, ...]) -> Any:
+    def _loop(self, by_machine: bool, splats: tuple[bool, ...], inputs: Sequence[Codes]) -> Any:
         """Return the loop for inputs, some of which are one code for all elements."""
-        loop = self._loops.get((by_machine, splats))
+        plan = Plan(self._links, self._widths, splats, [output.number for output in self._outputs])
+        key: tuple[Any, ...] = by_machine, splats
+        if self._is_short(plan):
+            codes = tuple([codes.tobytes() for codes, splat in zip(inputs, splats, strict=True) if splat])
+            if len(self._looked_up) >= _MOST:
+                self._looked_up.clear()
+            self._looked_up[codes] = self._looked_up.get(codes, 0) + prod(self._shape)
+            if self._looked_up[codes] >= TABLE_PAYS:
+                key = by_machine, splats, codes
+        loop = self._loops.get(key)
         if loop is None:
-            numbers = [output.number for output in self._outputs]
-            parts = self._links, self._widths, splats, numbers
-            if by_machine:
-                from halfulp.interp.run.compiled.chain_code import ChainCode
-
-                loop = ChainCode(*parts)
-            else:
-                from halfulp.interp.run.compiled.chain_blocks import ChainBlocks
-
-                loop = ChainBlocks(*parts)
-            self._loops[by_machine, splats] = loop
+            if len(self._loops) >= _MOST:
+                self._loops.clear()
+            loop = self._loops[key] = self._new_loop(by_machine, plan if len(key) == 2 else self._tabled(plan, inputs))
         return loop
+
+    def _is_short(self, plan: Plan) -> bool:
+        """Tell whether one table for all ops is worth while."""
+        found = self._short.get(plan.splats)
+        if found is None:
+            from halfulp.interp.run.compiled import chain_tables
+
+            found = self._short[plan.splats] = chain_tables.worth(plan)
+        return found
+
+    def _tabled(self, plan: Plan, inputs: Sequence[Codes]) -> Plan:
+        from halfulp.interp.run.compiled import chain_tables
+
+        widths = [width_of(ty.element_type(output.type)) for output in self._outputs]
+        return chain_tables.tabled(plan, inputs, widths)
+
+    def _new_loop(self, by_machine: bool, plan: Plan) -> Any:
+        if by_machine:
+            from halfulp.interp.run.compiled.chain_code import ChainCode
+
+            return ChainCode(plan)
+        from halfulp.interp.run.compiled.chain_blocks import ChainBlocks
+
+        return ChainBlocks(plan)
 
     def _clean(self, slots: Slots) -> list[Codes] | None:
         """Return the codes of the inputs; None if one is not clean."""
@@ -146,11 +177,8 @@ class Chain:
 
     def _by_kernels(self, values: list[Codes], made: Sequence[Codes], where: npt.NDArray[np.intp]) -> bool:
         """Compute some elements; False if an op has a fault."""
-        for link in self._links:
-            outcome = link.array(*[values[number] for number in link.operands])
-            if outcome.faults:
-                return False
-            values += outcome.results
+        if computed(self._links, values):
+            return False
         for out, output in zip(made, self._outputs, strict=True):
             out[where] = values[output.number]
         return True

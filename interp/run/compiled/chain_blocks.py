@@ -13,7 +13,7 @@ from halfulp.fp_formats.codes import Codes, storage_dtype
 from halfulp.fp_formats.paths.blocks import Program
 from halfulp.fp_formats.paths.recorder import NotRecorded, Recorder, natural
 from halfulp.fp_formats.paths.words import Word
-from halfulp.interp.run.compiled.links import Link
+from halfulp.interp.run.compiled.links import Link, Plan
 from halfulp.semantics.kernel import ArrayFace
 
 _MANY = 40
@@ -23,18 +23,21 @@ _MANY = 40
 class ChainBlocks:
     """The same as `ChainCode`, without machine code."""
 
-    def __init__(
-        self, links: Sequence[Link], widths: Sequence[int], splats: Sequence[bool], outputs: Sequence[int]
-    ) -> None:
+    def __init__(self, plan: Plan) -> None:
         recorder = Recorder()
         values = [
             recorder.input(number, width, splat)
-            for number, (width, splat) in enumerate(zip(widths, splats, strict=True))
+            for number, (width, splat) in enumerate(zip(plan.widths, plan.splats, strict=True))
         ]
-        for link in links:
+        for link in plan.links:
             operands = [values[number] for number in link.operands]
             values += _described(recorder, link, operands) or _by_kernel(recorder, link, operands)
-        self._program = Program(recorder, [values[number].held for number in outputs])
+        self._program = Program(recorder, [values[number].held for number in plan.outputs])
+
+    @property
+    def cost(self) -> float:
+        """The cost of one element, as `Program` tells it."""
+        return self._program.cost
 
     def run(self, inputs: Sequence[Codes], made: Sequence[Codes], count: int) -> npt.NDArray[np.intp]:
         """Fill the outputs. Returns the indices of the refused elements: what they got is wrong."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.paths.words import Face
-from halfulp.semantics.kernel import ArrayFace
+from halfulp.semantics.kernel import ArrayFace, Fault
 
 
 class Link(NamedTuple):
@@ -17,3 +19,26 @@ class Link(NamedTuple):
     array: ArrayFace
     operands: tuple[int, ...]
     widths: tuple[int, ...]
+
+
+def computed(links: Iterable[Link], values: list[Codes]) -> list[tuple[Fault, Mask]]:
+    """Add the results of the kernels to the values of a chain, which are its inputs; return the faults."""
+    faults: list[tuple[Fault, Mask]] = []
+    for link in links:
+        outcome = link.array(*[values[number] for number in link.operands])
+        faults += outcome.faults
+        values += outcome.results
+    return faults
+
+
+class Plan(NamedTuple):
+    """A chain for the code that runs it. Its values are numbered: the inputs come first, then the results of each link.
+
+    ``widths``: the bits of the inputs. ``splats``: for each input, whether one code stands for all elements.
+    ``outputs``: the numbers of the values that are written.
+    """
+
+    links: Sequence[Link]
+    widths: Sequence[int]
+    splats: tuple[bool, ...]
+    outputs: Sequence[int]

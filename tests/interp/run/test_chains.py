@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import Any
 
 import float_samples
 import numpy as np
@@ -18,6 +17,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
 from halfulp.interp.run.compiled import chain_code, llvm
 from halfulp.interp.run.compiled.chain_code import ChainCode
+from halfulp.interp.run.compiled.links import Plan
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
 
@@ -214,11 +214,11 @@ def test_values_in_any_layout() -> None:
 @COMPILES
 def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled.use("auto")
-    made: list[tuple[object, ...]] = []
+    made: list[Plan] = []
 
-    def noted(*given: Any) -> ChainCode:
-        made.append(given)
-        return ChainCode(*given)
+    def noted(plan: Plan) -> ChainCode:
+        made.append(plan)
+        return ChainCode(plan)
 
     monkeypatch.setattr(chain_code, "ChainCode", noted)
     type_ = f"tensor<{COUNT}xf32>"
@@ -231,3 +231,76 @@ def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(chains, "PAYS", 2 * COUNT)
     assert hu.run(module, value) == first
     assert len(made) == 1
+
+
+MIXED = ("f32", "f64", "f16", "bf16", "f8E4M3FN", "f4E2M1FN", "i1", "i7", "i8", "i32", "i64")
+MIXED_INTEGERS = (
+    *INTEGERS,
+    *("divsi", "divui", "remui", "ceildivsi", "floordivsi", "shli", "shrsi", "minsi", "maxui"),
+    *("addi {0}, {1} overflow<nsw, nuw>", "muli {0}, {1} overflow<nsw>", "shli {0}, {1} overflow<nuw>"),
+)
+RELATIONS = {True: ("olt", "uge", "one", "ord", "ueq"), False: ("slt", "uge", "eq", "ne", "sle")}
+
+
+def mixed_op(rng: random.Random, name: str, values: dict[str, list[str]]) -> tuple[str, str]:
+    """Return a random op on some values, and the type of its result."""
+    source = rng.choice([type_ for type_ in MIXED if values.get(type_)])
+    is_float = source in FORMATS
+    x, y = (rng.choice(values[source]) for _ in range(2))
+    spelled = f"tensor<{COUNT}x{source}>"
+    kind = rng.choice(("same", "same", "same", "compare", "cast", "cast", "negate"))
+    if kind == "compare":
+        return (
+            f"{name} = arith.cmp{'f' if is_float else 'i'} {rng.choice(RELATIONS[is_float])}, {x}, {y} : {spelled}",
+            "i1",
+        )
+    if kind == "negate" and is_float and source != "f8E8M0FNU":
+        return f"{name} = arith.negf {x} : {spelled}", source
+    if kind == "cast":
+        target = rng.choice(MIXED)
+        width, wanted = (FORMATS[t].bits if t in FORMATS else int(t[1:]) for t in (source, target))
+        if is_float and target in FORMATS:
+            cast = "truncf" if wanted < width else "extf" if wanted > width else ""
+        elif is_float:
+            cast = rng.choice(("fptosi", "fptoui", "bitcast" if width == wanted else "fptosi"))
+        elif target in FORMATS:
+            cast = rng.choice(("sitofp", "uitofp", "bitcast" if width == wanted else "sitofp"))
+        else:
+            cast = "trunci" if wanted < width else rng.choice(("extsi", "extui")) if wanted > width else ""
+        if cast:
+            return f"{name} = arith.{cast} {x} : {spelled} to tensor<{COUNT}x{target}>", target
+    op = rng.choice(FLOATS if is_float else MIXED_INTEGERS)
+    text = op.format(x, y) if "{" in op else f"{op} {x}, {y}"
+    return f"{name} = arith.{text} : {spelled}", source
+
+
+def mixed_program(seed: int) -> tuple[str, list[Value]]:
+    """Return a program of ops on values of several types, with constants and several results, and its arguments."""
+    rng = random.Random(f"mixed {seed}")
+    types = rng.sample(MIXED, 3)
+    values = {type_: [f"%x{number}"] for number, type_ in enumerate(types)}
+    lines = []
+    constant = rng.choice(types)
+    literal = "1.5" if constant in FORMATS else "1" if constant != "i1" else "true"
+    lines.append(f"%c = arith.constant dense<{literal}> : tensor<{COUNT}x{constant}>")
+    values[constant].append("%c")
+    made = []
+    for number in range(rng.randint(3, 10)):
+        line, type_ = mixed_op(rng, f"%{number}", values)
+        lines.append(line)
+        values.setdefault(type_, []).append(f"%{number}")
+        made.append((f"%{number}", f"tensor<{COUNT}x{type_}>"))
+    results = [made[-1], *rng.sample(made, min(2, len(made)))]
+    names, spelled = (", ".join(part) for part in zip(*results, strict=True))
+    arguments = ", ".join(f"%x{number}: tensor<{COUNT}x{type_}>" for number, type_ in enumerate(types))
+    lines.append(f"return {names} : {spelled}")
+    body = "\n".join(lines)
+    usual = rng.random() < 0.7
+    given = [samples(type_, seed, usual) for type_ in types]
+    return f"func.func @f({arguments}) -> ({spelled}) {{\n{body}\n}}", given
+
+
+@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(12, 600))])
+def test_mixed_chains(seed: int) -> None:
+    text, given = mixed_program(seed)
+    check(text, *given)
