@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -140,8 +140,10 @@ class ArrayMachine:
         assert condition.width == 1
         self.refused |= condition.codes.astype(np.bool_)
 
-    def refuse_nan(self, x: Numbers) -> None:
-        self.refused |= np.isnan(x)
+    def refuse_nan(self, x: Numbers, implying: Sequence[Numbers]) -> None:
+        refused = np.isnan(x)
+        assert all(not np.any(np.isnan(each) & ~refused) for each in implying)
+        self.refused |= refused
 
 
 def described(face: Face, *operands: tuple[Numbers, int]) -> tuple[list[list[int]], npt.NDArray[np.bool_]]:

@@ -14,7 +14,6 @@ from halfulp.fp_formats.codes import Codes, storage_dtype
 from halfulp.fp_formats.paths.fast import nans_of
 from halfulp.fp_formats.paths.recorder import (
     IN_PLACE,
-    KEEP_NANS,
     SLOW_ON_SPLATS,
     Array,
     Function,
@@ -24,9 +23,9 @@ from halfulp.fp_formats.paths.recorder import (
     take,
 )
 
-CACHED = 1310720
-"""The bytes that the arrays of a block take: a second-level cache."""
-_LEAST, _MOST = 1 << 12, 1 << 17
+CACHED = 5 << 18
+"""The bytes that the arrays of a block take: about a second-level cache."""
+_LEAST, _MOST = 1 << 12, 1 << 16
 """The elements that a block has at least and at most."""
 _KERNEL, _LOOK_UP = 64, 32
 """The bytes that a call of a kernel, and a look-up in a table, take about as long as."""
@@ -56,9 +55,9 @@ class Program:
         needed = set(_live([*outputs, *recorder.refused]))
         settled = [node for node in recorder.settled if node.storage in needed]
         self._live = _live([*needed, *settled])
-        # A NaN that makes another number a NaN which is searched needs no search itself.
-        followed = {operand for node in settled if node.function in KEEP_NANS for operand in node.operands}
-        checks: dict[Node, Function] = {node: _report_nans for node in settled if node not in followed}
+        # A number that is a NaN only if another one is, which is searched for NaNs, is not searched.
+        implying = {other for node in settled for other in recorder.settled[node] if other is not node}
+        checks: dict[Node, Function] = {node: _report_nans for node in settled if node not in implying}
         checks.update(dict.fromkeys(recorder.refused, _report))
         self._splat_checks = [(node, check) for node, check in checks.items() if node.splat]
 
@@ -86,7 +85,7 @@ class Program:
             *self._registers,
             *(dtype.itemsize for kind, _, dtype in self._slots if kind not in ("register", "splat")),
         ]
-        self.block = max(_LEAST, min(_MOST, CACHED // sum(sizes) // _LEAST * _LEAST))
+        self.block = max(_LEAST, min(_MOST, CACHED // max(1, sum(sizes)) // _LEAST * _LEAST))
 
     # --- planning ---
 

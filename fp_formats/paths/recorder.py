@@ -5,7 +5,7 @@ Equal calls are noted once. Words are in the smallest unsigned type that holds t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -56,11 +56,11 @@ class Node:
 @dataclass(slots=True)
 class Recorder:
     """Notes calls. ``refused``: the conditions under which elements are refused. ``settled``: numbers that are refused
-    if they are NaNs.
+    if they are NaNs, each with those that are NaNs only if it is one.
     """
 
     refused: dict[Node, None] = field(default_factory=dict)
-    settled: dict[Node, None] = field(default_factory=dict)
+    settled: dict[Node, tuple[Node, ...]] = field(default_factory=dict)
     _nodes: dict[Hashable, Node] = field(default_factory=dict)
     _smaller: dict[Node, tuple[Node, Node, Node, Node]] = field(default_factory=dict)
     _tables: dict[int, Function] = field(default_factory=dict)
@@ -210,7 +210,7 @@ class Recorder:
         x, y = sorted((x, y), key=lambda node: (node.splat, node.storage.function is None))
         zeros = self.call(_search_zeros, np.bool_, 1, y)
         found = self.call(_MAXIMUM if largest else _MINIMUM, x.dtype, 0, x, y, zeros)
-        self.refuse_nan(found)
+        self.refuse_nan(found, (x, y))
         return found
 
     def convert(self, x: Node, fmt: FloatFormat) -> Node:
@@ -236,9 +236,9 @@ class Recorder:
         if condition.code != 0:
             self.refused[condition] = None
 
-    def refuse_nan(self, x: Node) -> None:
+    def refuse_nan(self, x: Node, implying: Sequence[Node]) -> None:
         """See `Machine`."""
-        self.settled[x] = None
+        self.settled[x] = tuple(implying)
 
 
 def natural(width: int) -> np.dtype[Any]:
@@ -325,8 +325,6 @@ ARITHMETIC: dict[str, Function] = {
     "multiply": np.multiply,
     "divide": np.divide,
 }
-KEEP_NANS = frozenset([*ARITHMETIC.values(), _MAXIMUM, _MINIMUM, copy])
-"""The functions whose result is a NaN if an operand is one. A copy of a number to an integer is not refused for it."""
 SLOW_ON_SPLATS = frozenset([least, largest, _MAXIMUM, _MINIMUM])
 """The functions for which NumPy takes several times longer if an operand is a single element."""
 IN_PLACE = frozenset(

@@ -39,14 +39,25 @@ def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> F
     path = fast.path_of(name, fmt, rounding, policy)
     if path == "table" and fmt.bits <= 8:
         return _by_pairs(name, fmt, rounding, policy)
-    if name in _ARITHMETIC and rounding == RNE:
-        if path == "native":
-            return lambda a, b: a.real(fmt).computed(name, b.real(fmt)).settled().code()
-        if path == "through_f32":
-            return lambda a, b: _narrowed(widened(fmt, a).computed(name, widened(fmt, b)), fmt)
+    if name in _ARITHMETIC and rounding == RNE and path in ("native", "through_f32"):
+        return _arithmetic(name, fmt)
     if name in _MAXIMA + _MINIMA and path in ("native", "bits"):
         return _extremum(name in _MAXIMA, fmt)
     return None
+
+
+def _arithmetic(name: str, fmt: FloatFormat) -> Face:
+    """Return the description of a sum, difference, product or quotient, to nearest even. NaNs are refused."""
+
+    def face(a: Word, b: Word) -> Word:
+        x, y = widened(fmt, a), widened(fmt, b)
+        result = x.computed(name, y)
+        if fmt == _BF16:
+            # Their NaNs end with 16 zeros, and so does the NaN of an operation on numbers: rounding keeps it.
+            return _coded(_rounded_to_bf16(result).settled(x, y), fmt)
+        return _narrowed(result, fmt) if fmt == _F16 else result.settled(x, y).code()
+
+    return face
 
 
 def _extremum(largest: bool, fmt: FloatFormat) -> Face:
@@ -119,11 +130,11 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
     if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1 or path.kind == "through_f32":
         return None
     if src in (_BF16, _F16) and dst in NATIVE and _plain(src, dst, policy):
-        return lambda a: widened(src, a).settled().converted(dst).code()
+        return lambda a: _converted(widened(src, a), dst)
     if src == F32 and dst in (_BF16, _F16) and rounding == RNE and _plain(src, dst, policy):
         return lambda a: _narrowed(a.real(src), dst)
     if path.kind == "native" and {src, dst} == {F32, F64} and policy.conversion_overflow != "saturate":
-        return lambda a: a.real(src).settled().converted(dst).code()
+        return lambda a: _converted(a.real(src), dst)
     sums = sums_of(src, dst, rounding, policy)
     if sums is not None:
         return lambda a: _by_sums(a, src, dst, sums)
@@ -132,18 +143,28 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
     return None
 
 
+def _converted(number: Real, dst: FloatFormat) -> Word:
+    """Convert to f32 or f64; refuse a NaN."""
+    return number.converted(dst).settled(number).code()
+
+
 def _plain(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
     """Tell whether a conversion changes no numbers but those that the format cannot hold, and NaNs."""
     flushes = policy.flushing(src).operands or policy.flushing(dst).results
     return not flushes and policy.conversion_overflow == "format" and cpu.keeps_subnormals()
 
 
+def _rounded_to_bf16(number: Real) -> Real:
+    """Round a number of f32 to nearest even. A NaN whose upper 16 bits are all ones gives any number."""
+    bits = number.code()
+    return ((bits + 0x7FFF + (bits.shift_right(16) & 1)) & 0xFFFF0000).real(F32)
+
+
 def _narrowed(number: Real, fmt: FloatFormat) -> Word:
     """Round a number of f32 to bf16 or f16, to nearest even; refuse a NaN."""
     bits = number.settled().code()
     if fmt == _BF16:
-        rounded = (bits + 0x7FFF + (bits.shift_right(16) & 1)) & 0xFFFF0000
-        return _coded(rounded.real(F32), fmt)
+        return _coded(_rounded_to_bf16(number), fmt)
     # The last fraction bit of a sum with this power is the last bit of the result.
     magnitude = _least(bits & F32.magnitude_mask, _ABOVE_F16)
     power = _largest(magnitude & 0x7F800000, _NORMAL_F16) + (13 << 23)

@@ -7,7 +7,7 @@ cover, such as NaN, it refuses (`Machine.refuse`); the machine then takes the ge
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -72,8 +72,10 @@ class Machine(Protocol):
     def refuse(self, condition: Held) -> None:
         """Leave the elements where the condition holds to the general way; their results may be anything."""
 
-    def refuse_nan(self, x: Held) -> None:
-        """Leave the elements where a number is a NaN to the general way, if anything depends on it."""
+    def refuse_nan(self, x: Held, implying: Sequence[Held]) -> None:
+        """Leave the elements where a number is a NaN to the general way, if anything depends on it. ``implying``: other
+        numbers that are NaNs only if this one is.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +239,9 @@ class Real:
         """Return the larger or the smaller number, where -0 < +0; refuse NaNs."""
         return self.like(self.machine.extremum(largest, self.held, other.held))
 
-    def settled(self) -> Real:
-        """Return this number; refuse a NaN."""
-        self.machine.refuse_nan(self.held)
+    def settled(self, *implying: Real) -> Real:
+        """Return this number; refuse a NaN. ``implying``: other numbers that are NaNs only if this one is."""
+        self.machine.refuse_nan(self.held, [each.held for each in implying])
         return self
 
     def code(self) -> Word:

@@ -137,7 +137,7 @@ class Emitter:
         """See `Machine`: what is refused is collected until `elementwise` ends."""
         self._refused = condition if self._refused is None else self.builder.or_(self._refused, condition)
 
-    def refuse_nan(self, x: Held) -> None:
+    def refuse_nan(self, x: Held, implying: Sequence[Held]) -> None:
         """See `Machine`."""
         self.refuse(self.builder.fcmp_unordered("uno", x, x))
 
