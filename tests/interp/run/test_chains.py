@@ -264,10 +264,10 @@ def test_a_nan_in_one_block(element: str, usual: bool) -> None:
     fmt, count = FORMATS[element], 1 << 17
     one = fmt.bias << fmt.mantissa_bits
     codes = np.arange(2 * count, dtype=np.uint64).reshape(2, count) % (1 << fmt.mantissa_bits >> 1) + one
-    codes[0, -5], codes[1, -5], codes[1, -9] = (fmt.max_code + 2, one, 0) if usual else (one, fmt.nan_code, 0)
-    codes[0, -9] = codes[0, -11] = fmt.sign_mask  # zeros of both signs
+    codes[0, -5], codes[1, -5], codes[1, -9] = (fmt.max_code + 2, one, 0) if usual else (one, fmt.nan_code or 0, 0)
+    codes[0, -9] = codes[0, -11] = fmt.sign_mask or 0  # zeros of both signs
     arguments = [Value(as_type(f"tensor<{count}x{element}>"), each.astype(fmt.storage_dtype)) for each in codes]
-    (value,) = check(ten_ops(element, count), *arguments)
+    value = check(ten_ops(element, count), *arguments)[0]
     assert isinstance(value, Value)
     assert FORMATS[element].is_nan(int(value.bits[-5]))
 
