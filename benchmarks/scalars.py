@@ -49,7 +49,7 @@ def rows() -> Iterator[Row]:
         measure = partial(batched, type_, ops)
         name = f"ten-op chain of {type_}, a batch of scalars"
         yield Row("scalar code", name, measure, "the same on tensors", Target(speed=1 / 1.5))
-    yield Row("scalar code", _GCD, partial(gcd, NUMPY), "NumPy")
+    yield Row("scalar code", _GCD, partial(gcd, NUMPY), "NumPy", Target(most=103))
     yield from compiled_rows()
 
 
@@ -58,7 +58,7 @@ def compiled_rows() -> Iterator[Row]:
     for type_ in TYPES:
         measure = partial(beside_runner, NUMBA, type_)
         yield Row(group, f"{type_} ops in a loop", measure, mlir.NATIVE, Target(most=3))
-    yield Row(group, _GCD, partial(gcd, NUMBA), "NumPy")
+    yield Row(group, _GCD, partial(gcd, NUMBA), "NumPy", Target(most=10.3))
     for type_, most in (("f32", 30), ("f8E4M3FN", 60)):
         name, measure = f"matmul 128x128 of {type_}, loops on memrefs", partial(matmul_loops, type_)
         yield Row(group, name, measure, "NumPy", Target(most=most), unit="ms")
