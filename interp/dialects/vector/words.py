@@ -43,7 +43,8 @@ def moved(op: Operation, low: FunctionLowering) -> None:
     for value in op.operands:
         words, type_ = low.elements(value), _numbered(value.type)
         codes = np.arange(len(pool), len(pool) + len(words), dtype=np.uint64)
-        numbers.append(Value(type_, codes.reshape(ty.shape_of(type_) or ())))
+        shape = [size or 0 for size in ty.shape_of(type_) or ()]
+        numbers.append(Value(type_, codes.reshape(shape)))
         pool += words
     inner = Operation(
         op.name,
