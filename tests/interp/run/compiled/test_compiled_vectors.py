@@ -12,7 +12,7 @@ from both_ways import arguments, both, of
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.compiled import hot
+from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.values.buffers import buffer_of
 from halfulp.interp.values.value import Value
 
@@ -117,7 +117,7 @@ def test_long_vectors_are_left_to_the_executor() -> None:
     text = "func.func @f(%v: vector<65xi32>) -> vector<65xi32> {{ return %v : vector<65xi32> }}".replace("{{", "{")
     module = both("func.func @f(%v: vector<64xi32>) -> vector<64xi32> { return %v : vector<64xi32> }")
     module.check(lambda: arguments(module.types, 3))
-    with pytest.raises(hot.NotCompiled, match="vector<65xi32>"):
+    with pytest.raises(NotCompiled, match="vector<65xi32>"):
         both(text.replace("}}", "}"))
 
 
