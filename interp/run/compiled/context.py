@@ -31,7 +31,7 @@ def is_plain(buffer: Buffer) -> bool:
     return usual and shaped and memory.bits.flags.c_contiguous
 
 
-def parts_of_buffer(buffer: Buffer, addresses: tuple[int, int]) -> list[int]:
+def parts_of_buffer(buffer: Buffer, addresses: tuple[Any, ...]) -> list[Any]:
     """Return a buffer as words; ``addresses``: those of its memory."""
     numbers = (buffer.offset, *buffer.shape, *buffer.strides)
     return [*addresses, *(number & ((1 << 64) - 1) for number in numbers)]
@@ -54,13 +54,17 @@ class Context:
         self.interrupted: BaseException | None = None
         self._left = MOST_BYTES
 
-    def addresses(self, memory: Allocation) -> tuple[int, int]:
+    def addresses(self, memory: Allocation) -> tuple[Any, ...]:
         """Return the addresses of the codes of memory and of its poison (0 without), which stay alive."""
         base = memory.bits.ctypes.data
         self.allocations[base] = memory
         return base, 0 if memory.poison is None else memory.poison.ctypes.data
 
-    def made(self, memory: Allocation) -> tuple[int, int]:
+    def memory(self, base: Any) -> Allocation:
+        """Return the memory that code names so."""
+        return self.allocations[base]
+
+    def made(self, memory: Allocation) -> tuple[Any, ...]:
         """Return the `addresses` of new memory. Raises MemoryError where all of it is more than `MOST_BYTES`."""
         self._left -= memory.bits.nbytes
         if self._left < 0:
@@ -89,11 +93,11 @@ class Context:
                 return None
         return tuple(found)
 
-    def free(self, op: Operation, base: int) -> tuple[int, ...] | None:
+    def free(self, op: Operation, base: Any) -> tuple[int, ...] | None:
         """Make memory poison: whoever reads it stops the run. `untouched` tells whether somebody wrote to it. None for
         memory that was freed before.
         """
-        memory = self.allocations[base]
+        memory = self.memory(base)
         assert memory.poison is not None
         if memory.freed is not None:
             return None

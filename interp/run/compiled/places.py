@@ -12,6 +12,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.emitter import Emitter, natural
+from halfulp.interp.run.compiled.functions import Memref
 from halfulp.interp.values.memref_layout import is_mapped
 
 
@@ -25,19 +26,10 @@ def rank_of(type_: ty.MemRefType) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A memref: the address of its memory, the address of the poison of that (or none, 0), and in elements the offset,
-    the sizes and the strides. ``constant``: it must not be written.
-    """
+class Place(Memref):
+    """A memref in assembly: the address of its memory, and the address of the poison of that (or none, 0)."""
 
     emit: Emitter
-    type: ty.MemRefType
-    base: Any
-    poison: Any
-    offset: Word
-    sizes: tuple[Word, ...]
-    strides: tuple[Word, ...]
-    constant: bool = False
 
     @staticmethod
     def of(emit: Emitter, type_: ty.MemRefType, parts: Sequence[Any]) -> Place:
@@ -58,7 +50,7 @@ class Place:
 
     def index(self, indices: Sequence[Word]) -> Word:
         """Return the place of an element in memory. The run stops where an index is outside."""
-        place = self.offset
+        place: Word = self.offset
         for index, size, stride in zip(indices, self.sizes, self.strides, strict=True):
             index = index.resized(64)
             # A negative index is a large code.

@@ -15,6 +15,7 @@ from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.context import Context, is_plain, parts_of_buffer
 from halfulp.interp.run.compiled.copies import Copy, memories_of
 from halfulp.interp.run.compiled.emitter import DONE
+from halfulp.interp.run.compiled.functions import width_of_scalar
 from halfulp.interp.run.compiled.lowering import (
     DEPTH,
     FIRST_TABLE,
@@ -22,7 +23,6 @@ from halfulp.interp.run.compiled.lowering import (
     STEPS,
     ProgramLowering,
     types_of,
-    width_of_scalar,
 )
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.frames import Run
