@@ -10,7 +10,7 @@ from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir.operations import Operation, Region
 
 if TYPE_CHECKING:
-    from halfulp.interp.run.compiled.lowering import FunctionLowering, Item, OnYield
+    from halfulp.interp.run.compiled.functions import FunctionLowering, Item, OnYield
 
 
 def for_(op: Operation, low: FunctionLowering) -> None:

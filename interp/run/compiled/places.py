@@ -12,6 +12,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.emitter import Emitter, natural
+from halfulp.interp.run.compiled.functions import Memref
 from halfulp.interp.values.memref_layout import is_mapped
 
 
@@ -25,19 +26,10 @@ def rank_of(type_: ty.MemRefType) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A memref: the address of its memory, the address of the poison of that (or none, 0), and in elements the offset,
-    the sizes and the strides. ``constant``: it must not be written.
-    """
+class Place(Memref):
+    """A memref in assembly: the address of its memory, and the address of the poison of that (or none, 0)."""
 
     emit: Emitter
-    type: ty.MemRefType
-    base: Any
-    poison: Any
-    offset: Word
-    sizes: tuple[Word, ...]
-    strides: tuple[Word, ...]
-    constant: bool = False
 
     @staticmethod
     def of(emit: Emitter, type_: ty.MemRefType, parts: Sequence[Any]) -> Place:
@@ -64,10 +56,16 @@ class Place:
         return self.start(indices)
 
     def start(self, indices: Sequence[Word]) -> Word:
-        """Return the place of what indices name, which may be outside."""
-        place = self.offset
+        """See `Memref`."""
+        place: Word = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
             place = place + index * stride
+        return place
+
+    def moved(self, place: Word, steps: Sequence[tuple[int, int]]) -> Word:
+        """See `Memref`."""
+        for dimension, count in steps:
+            place = place + self.strides[dimension] * count
         return place
 
     def load(self, place: Word, width: int) -> Word:

@@ -1,30 +1,27 @@
-"""Vectors in machine code give what the executor gives: elements, poison, errors and their places, memory, steps."""
+"""Vectors in code made of programs give what the executor gives: elements, poison, errors and their places, memory, steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
-from both_ways import arguments, both, of
+from code_of_programs import MACHINE, PYTHON, both, of, random_arguments
 
 from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.values.buffers import buffer_of
 from halfulp.interp.values.value import Value
 
-pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
+_needs_llvm = pytest.mark.skipif(find_spec("llvmlite") is None, reason="the extra `fast` is not installed")
 
 
-@pytest.fixture(autouse=True)
-def _may_compile() -> Iterator[None]:
-    before = compiled.backend()
-    compiled.use("auto")
-    yield
-    compiled.use(before)
+@pytest.fixture(params=[PYTHON, pytest.param(MACHINE, marks=_needs_llvm)])
+def way(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
 
 
 MOVES = {
@@ -60,39 +57,42 @@ MOVES = {
 
 
 @pytest.mark.parametrize("op", MOVES)
-def test_ops_on_vectors(op: str) -> None:
+def test_ops_on_vectors(way: str, op: str) -> None:
     """Also with arguments, results and poison that are vectors."""
     pair = both(
+        way,
         f"""func.func @f(%v: vector<2x3xi16>, %r: vector<3xi16>, %s: i16, %i: index, %c: i1) -> {MOVES[op]} {{
           %x = {op}
           return %x : {MOVES[op]}
-        }}"""
+        }}""",
     )
     for seed in range(4):
-        given = arguments(pair.types, seed)
+        given = random_arguments(pair.types, seed)
         pair.check(lambda given=given, seed=seed: [*given[:3], of(seed, "index"), given[4]])  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("element", ["f8E4M3FN", "f16", "bf16", "f32", "f64"])
-def test_floats_lane_by_lane(element: str) -> None:
+def test_floats_lane_by_lane(way: str, element: str) -> None:
     """Some lanes hold NaNs, whose bits are those of the rule."""
     type_ = f"vector<7x{element}>"
     pair = both(
+        way,
         f"""func.func @f(%a: {type_}, %b: {type_}, %s: {element}) -> ({type_}, {element}, {element}) {{
           %p = arith.mulf %a, %b : {type_}
           %q = arith.addf %p, %a : {type_}
           %sum = vector.reduction <add>, %q, %s : {type_} into {element}
           %most = vector.reduction <maximumf>, %a : {type_} into {element}
           return %q, %sum, %most : {type_}, {element}, {element}
-        }}"""
+        }}""",
     )
     for seed in range(12):
-        pair.check(lambda seed=seed: arguments(pair.types, seed))  # type: ignore[misc]
+        pair.check(lambda seed=seed: random_arguments(pair.types, seed))  # type: ignore[misc]
         assert not pair.stopped
 
 
-def test_vectors_that_loops_and_calls_carry() -> None:
+def test_vectors_that_loops_and_calls_carry(way: str) -> None:
     pair = both(
+        way,
         """func.func @f(%v: vector<4xi32>, %n: index) -> vector<4xi32> {
           %c0 = arith.constant 0 : index
           %c1 = arith.constant 1 : index
@@ -107,18 +107,18 @@ def test_vectors_that_loops_and_calls_carry() -> None:
         func.func private @g(%x: vector<4xi32>) -> vector<4xi32> {
           %y = arith.muli %x, %x : vector<4xi32>
           return %y : vector<4xi32>
-        }"""
+        }""",
     )
-    pair.check(lambda: [arguments(pair.types[:1], 1)[0], of(9, "index")])
+    pair.check(lambda: [random_arguments(pair.types[:1], 1)[0], of(9, "index")])
     assert not pair.stopped
 
 
-def test_long_vectors_are_left_to_the_executor() -> None:
+def test_long_vectors_are_left_to_the_executor(way: str) -> None:
     text = "func.func @f(%v: vector<65xi32>) -> vector<65xi32> {{ return %v : vector<65xi32> }}".replace("{{", "{")
-    module = both("func.func @f(%v: vector<64xi32>) -> vector<64xi32> { return %v : vector<64xi32> }")
-    module.check(lambda: arguments(module.types, 3))
+    module = both(way, "func.func @f(%v: vector<64xi32>) -> vector<64xi32> { return %v : vector<64xi32> }")
+    module.check(lambda: random_arguments(module.types, 3))
     with pytest.raises(NotCompiled, match="vector<65xi32>"):
-        both(text.replace("}}", "}"))
+        both(way, text.replace("}}", "}"))
 
 
 # --- what stops code, in the middle of a loop that has written -----------------------------------------------------------
@@ -200,9 +200,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_memory_in_a_loop(name: str) -> None:
+def test_memory_in_a_loop(way: str, name: str) -> None:
     body, count, stops = CASES[name]
-    pair = both(_LOOP.format(body=body))
+    pair = both(way, _LOOP.format(body=body))
     first, second = pair.types[:2]
     assert isinstance(first, ty.MemRefType)
     assert isinstance(second, ty.MemRefType)
@@ -218,15 +218,16 @@ def test_memory_in_a_loop(name: str) -> None:
     assert pair.stopped is stops
 
 
-def test_a_choice_of_memory() -> None:
+def test_a_choice_of_memory(way: str) -> None:
     pair = both(
+        way,
         """func.func @f(%c: i1, %a: memref<2xi32>, %b: memref<2xi32>) -> i32 {
           %i = arith.constant 1 : index
           %m = arith.select %c, %a, %b : memref<2xi32>
           %x = memref.load %m[%i] : memref<2xi32>
           return %x : i32
-        }"""
+        }""",
     )
     for choice in (0, 1):
-        pair.check(lambda choice=choice: [of(choice, "i1"), *arguments(pair.types[1:], 5)])  # type: ignore[misc]
+        pair.check(lambda choice=choice: [of(choice, "i1"), *random_arguments(pair.types[1:], 5)])  # type: ignore[misc]
         assert not pair.stopped

@@ -1,4 +1,4 @@
-"""Functions run by the executor and by machine code, on the same arguments."""
+"""Functions run by the executor, and by the code that is made of them: machine code, or Python."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from math import prod
 from typing import Any
 
 import halfulp as hu
+from halfulp.conformance.whole_programs.generator.functions import random_function
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.compiled import hot
+from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.program import CompiledFunction
+from halfulp.interp.run.compiled.python_program import PythonFunction
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
@@ -21,22 +25,26 @@ from halfulp.interp.values.buffers import Buffer, buffer_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value, to_value
 
+MACHINE, PYTHON = "machine code", "Python"
+
 
 def of(number: int, type_: str) -> Value:
     return to_value(number, as_type(type_), "x")
 
 
 class Both:
-    """A function run by the executor, and by machine code."""
+    """A function run by the executor, and by code. ``stopped``: the executor had to run it again."""
 
-    def __init__(self, module: Module, op: Operation, settings: Settings) -> None:
+    def __init__(self, way: str, module: Module, op: Operation, settings: Settings) -> None:
         self.program = CompiledModule(module, settings)
         self.op = op
         self.types = argument_types(op)
-        self.code = CompiledFunction(self.program, op, clean=True)
+        self.code: CompiledFunction | PythonFunction = (
+            PythonFunction(self.program, op) if way == PYTHON else CompiledFunction(self.program, op, clean=True)
+        )
         self.stopped = False
 
-    def by_machine(self, run: Run, frame: Frame) -> None:
+    def by_code(self, run: Run, frame: Frame) -> None:
         results = self.code.call(run, [frame.slots[slot] for slot in frame.segment.arguments])
         self.stopped = results is None
         if results is None:
@@ -51,27 +59,27 @@ class Both:
         try:
             results = self.program.finish(self.op, run, frame, arguments, lambda frame: execute(run, frame))
         except HalfulpError as error:
-            return type(error).__name__, str(error), _memory(arguments)
-        return results, [value.poisoned.tolist() for value in results], _memory(arguments), run.steps
+            return type(error).__name__, str(error), memory_of(arguments)
+        return results, [value.poisoned.tolist() for value in results], memory_of(arguments), run.steps
 
     def check(self, make: Callable[[], Sequence[Any]]) -> tuple[Any, ...]:
         """Compare both on the same arguments, and return the outcome."""
         want = self.outcome(make(), Run.execute)
-        found = self.outcome(make(), self.by_machine)
+        found = self.outcome(make(), self.by_code)
         assert found == want
         return want
 
 
-def _memory(arguments: Sequence[Any]) -> list[Value]:
+def memory_of(arguments: Sequence[Any]) -> list[Value]:
     return [each.load() for each in arguments if isinstance(each, Buffer)]
 
 
-def both(text: str, **settings: Any) -> Both:
+def both(way: str, text: str, **settings: Any) -> Both:
     module = hu.parse(text)
-    return Both(module, next(op for op in module.walk() if op.name == "func.func"), Settings(**settings))
+    return Both(way, module, next(op for op in module.walk() if op.name == "func.func"), Settings(**settings))
 
 
-def arguments(types: Sequence[ty.Type], seed: Any) -> list[Any]:
+def random_arguments(types: Sequence[ty.Type], seed: Any) -> list[Any]:
     """Make random arguments, near the ends of their ranges as often as not."""
     rng = random.Random(repr(seed))
     made: list[Any] = []
@@ -88,3 +96,13 @@ def arguments(types: Sequence[ty.Type], seed: Any) -> list[Any]:
         value = Value(ty.TensorType(shape, element) if memref else type_, ints_to_codes(codes, width, shape))
         made.append(buffer_of(value, type_, "x") if isinstance(type_, ty.MemRefType) else value)
     return made
+
+
+def random_both(way: str, seed: int, index: int) -> Both | None:
+    function = random_function(seed, index)
+    if not hot.is_covered(CompiledModule(function.module, Settings()), function.main):
+        return None
+    try:
+        return Both(way, function.module, function.main, Settings(max_steps=20_000))
+    except NotCompiled:
+        return None
