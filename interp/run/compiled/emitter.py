@@ -11,7 +11,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths.words import F32, Face, Held, Word
-from halfulp.interp.run.compiled.functions import General
+from halfulp.interp.run.compiled.elements import General
 from halfulp.interp.run.compiled.llvm import ir
 
 _INTEGER = {"and": "and_", "or": "or_"}

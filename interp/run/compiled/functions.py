@@ -16,7 +16,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of, words_of
 from halfulp.interp.run.compiled.covering import NotCompiled, is_silent
-from halfulp.interp.run.compiled.elements import Elements, count_of, made_of
+from halfulp.interp.run.compiled.elements import Elements, General, count_of, made_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler, means_one_thing
 from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure, evaluator_of
 from halfulp.interp.run.frames import Run
@@ -97,10 +97,6 @@ def widths_of(type_: ty.Type, settings: Settings) -> list[int]:
     if count is None:
         raise NotCompiled(f"values of type '{type_}'")
     return [width_of_scalar(ty.element_type(type_), settings)] * count
-
-
-General = Callable[[Sequence[Word], Sequence[Any]], list[Any]]
-"""Makes the code of an op for some operands in the general way; also takes the types of the results."""
 
 
 class Maker(Machine, Protocol):

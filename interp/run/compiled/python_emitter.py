@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths.words import F32, F64, Face, Word
-from halfulp.interp.run.compiled.functions import General
+from halfulp.interp.run.compiled.elements import General
 from halfulp.interp.run.compiled.python_blocks import Block, Iteration, written
 
 _WORD, _NUMBER, _OBJECT = "word", "number", "object"
