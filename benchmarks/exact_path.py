@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from benchmarks import mlir
-from benchmarks.backends import NUMPY, backend
+from benchmarks.backends import NUMBA, NUMPY, backend, named
 from benchmarks.rows import Measured, Row, Sizes, Target, agree, best
 from benchmarks.samples import random, sample
 from halfulp.fp_formats.exact import arithmetic
@@ -25,6 +26,7 @@ EXACT: Mapping[str, Mapping[str, Target]] = {
     "f80": dict.fromkeys(FUNCTIONS, Target()),
     "f64": dict.fromkeys(FUNCTIONS, Target()),
 }
+COMPILED = Target(speed=1 / 2)
 DIRECTED = {"f64": Target(most=15), "f32": Target()}
 MODES = (Rounding.UPWARD, Rounding.TOWARD_ZERO)
 
@@ -32,8 +34,11 @@ MODES = (Rounding.UPWARD, Rounding.TOWARD_ZERO)
 def rows() -> Iterator[Row]:
     for type_, targets in EXACT.items():
         for op, target in targets.items():
-            measure = partial(exactly, type_, op)
+            measure = partial(exactly, arithmetic, NUMPY, type_, op)
             yield Row("exact path", f"{op} of {type_}, to nearest even", measure, mlir.NATIVE, target)
+    for op in FUNCTIONS:
+        measure = partial(exactly, fast, NUMBA, "f128", op)
+        yield Row(named("exact path", NUMBA), f"{op} of f128, to nearest even", measure, mlir.NATIVE, COMPILED)
     for type_, target in DIRECTED.items():
         for mode in MODES:
             for op in FUNCTIONS:
@@ -59,15 +64,17 @@ def codes_of(type_: str, count: int, seed: int) -> Any:
             )
 
 
-def exactly(type_: str, op: str, sizes: Sizes) -> Measured:
+def exactly(family: ModuleType, by: str, type_: str, op: str, sizes: Sizes) -> Measured:
     fmt = FORMATS[type_]
     few = min(mlir.TILE, sizes.exact)
     operands = [codes_of(type_, few, seed) for seed in (4, 5)]
     x, y = (np.concatenate([codes] * (sizes.exact // few)) for codes in operands)
-    function: Callable[..., ArrayResult] = getattr(arithmetic, FUNCTIONS[op])
+    function: Callable[..., ArrayResult] = getattr(family, FUNCTIONS[op])
     body = [f"%r = arith.{op} %x, %y : {type_}"]
-    (ours,) = best(lambda: function(fmt, x, y), rounds=sizes.rounds)
-    theirs = mlir.elementwise(mlir.NATIVE, body, type_, operands, function(fmt, x, y).codes, sizes.rounds)
+    with backend(by):
+        codes = function(fmt, x, y).codes
+        (ours,) = best(lambda: function(fmt, x, y), rounds=sizes.rounds)
+    theirs = mlir.elementwise(mlir.NATIVE, body, type_, operands, codes, sizes.rounds)
     return Measured(ours / len(x) * 1e9, theirs)
 
 

@@ -14,9 +14,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import Signature, signature
 from threading import Lock
 from typing import Any
 
@@ -63,6 +64,53 @@ def use(backend: str) -> None:
     """
     global _backend
     _backend = _checked(backend, "the backend")
+
+
+_parts: list[Function] = []
+_instructions: list[tuple[Function, Function]] = []
+
+
+def part(function: Function) -> Function:
+    """Let loops call a function."""
+    _parts.append(function)
+    return function
+
+
+def instruction(write: Function) -> Callable[[Function], Function]:
+    """Let loops call a function of words of 64 bits with such a result. ``write(builder, *words)`` writes what it does
+    as instructions of LLVM.
+    """
+
+    def mark(function: Function) -> Function:
+        _instructions.append((function, write))
+        return function
+
+    return mark
+
+
+def _register(numba: Any) -> None:
+    """Tell numba about parts and instructions."""
+    extending: Any = import_module("numba.extending")
+    while _instructions:
+        function, write = _instructions.pop()
+        wanted = signature(function)
+        extending.type_callable(function)(partial(_type_of_word, numba.uint64, wanted))
+        lower = extending.lower_builtin(function, *[numba.uint64] * len(wanted.parameters))
+        lower(partial(_write, write))
+    while _parts:
+        extending.register_jitable(_parts.pop())
+
+
+def _type_of_word(word: Any, wanted: Signature, context: Any) -> Function:
+    def type_of(*words: Any) -> Any:
+        return word
+
+    type_of.__signature__ = wanted  # type: ignore[attr-defined]
+    return type_of
+
+
+def _write(write: Function, context: Any, builder: Any, signature: Any, words: Any) -> Any:
+    return write(builder, *words)
 
 
 class Loop:
@@ -120,11 +168,12 @@ def _compile(function: Function, kinds: tuple[Any, ...]) -> Function:
             return numba.types.Array(numba.from_dtype(np.dtype(kind[0])), 1, "C", readonly=not written, aligned=written)
         return numba.from_dtype(np.dtype(kind))
 
-    signature = tuple(type_of(kind, number == len(kinds) - 1) for number, kind in enumerate(kinds))
+    _register(numba)
+    arguments = tuple(type_of(kind, number == len(kinds) - 1) for number, kind in enumerate(kinds))
     try:
-        compiled: Function = numba.njit(signature, nogil=True, cache=True, error_model="numpy")(function)
+        compiled: Function = numba.njit(arguments, nogil=True, cache=True, error_model="numpy")(function)
     except (OSError, RuntimeError):  # there is no folder for the cache, or it cannot be used
-        compiled = numba.njit(signature, nogil=True, error_model="numpy")(function)
+        compiled = numba.njit(arguments, nogil=True, error_model="numpy")(function)
     return compiled
 
 

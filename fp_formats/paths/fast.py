@@ -19,7 +19,7 @@ from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions, steps
 from halfulp.fp_formats.exact.core import ArrayResult, Random
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
-from halfulp.fp_formats.paths import cpu, error_free
+from halfulp.fp_formats.paths import cpu, error_free, quad
 from halfulp.fp_formats.paths.error_free import Index, Kernel
 from halfulp.fp_formats.paths.fast_conversions import (
     F32,
@@ -139,6 +139,8 @@ def _arithmetic(
         key = (operation, fmt, int(rounding), policy)
         return by_pairs(key, fmt.bits, exactly, a, b) or exactly(a, b)
     if path is None:
+        if not want_flags and quad.computes(operation, fmt, int(rounding), policy):
+            return _by_quad_loops(operation, exactly, a, b, int(rounding))
         return exactly(a, b)
     shape = common_shape(a, b)
     if path == "native" and a.shape != b.shape:
@@ -153,6 +155,19 @@ def _arithmetic(
 
     with np.errstate(all="ignore"):
         return in_chunks(shape, fmt.storage_dtype, work, a, b, longest=longest)
+
+
+def _by_quad_loops(
+    operation: str, exactly: Callable[[Codes, Codes], ArrayResult], a: Codes, b: Codes, rounding: int
+) -> ArrayResult:
+    found = quad.arithmetic(operation, a, b, rounding)
+    if found is None:
+        return exactly(a, b)
+    codes, left = found
+    if left is not None:
+        x, y = (np.broadcast_to(operand, codes.shape)[left] for operand in (a, b))
+        codes[left] = exactly(x, y).codes
+    return ArrayResult(codes)
 
 
 def _repeating(

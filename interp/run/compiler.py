@@ -247,15 +247,21 @@ class FunctionCompiler(Compiler):
         return kernel
 
     def _described(self, op: Operation, kernel: Kernel) -> Kernel:
-        """Give a kernel of few bits a table, where a code has one meaning at all places."""
-        elements = [[ty.element_type(value.type) for value in values] for values in (op.operands, op.results)]
-        if not all(_means_one_thing(each) for some in elements for each in some):
+        """Give a kernel of few bits a table."""
+        if not means_one_thing(op):
             return kernel
-        operands, results = ([self.settings.width(each) for each in some] for some in elements)
+        operands, results = (
+            [self.settings.width(ty.element_type(value.type)) for value in values]
+            for values in (op.operands, op.results)
+        )
         return tabled(kernel, operands, results)
 
 
-def _means_one_thing(type_: ty.Type) -> bool:
-    if isinstance(type_, ty.UniformQuantizedType):
-        return not type_.along_axes
-    return isinstance(type_, ty.IntegerType | ty.IndexType | ty.FloatType)
+def means_one_thing(op: Operation) -> bool:
+    """Tell whether the codes that an op takes and gives mean the same at all places, and are numbers."""
+    elements = {ty.element_type(value.type) for value in (*op.operands, *op.results)}
+    numbers = ty.IntegerType | ty.IndexType | ty.FloatType
+    return all(
+        not each.along_axes if isinstance(each, ty.UniformQuantizedType) else isinstance(each, numbers)
+        for each in elements
+    )

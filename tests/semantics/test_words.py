@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -12,10 +13,11 @@ import float_samples
 import pytest
 from word_arrays import described
 
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
-from halfulp.semantics import casts, elementary, float_bits, floats, integer, integral, tabled_words
+from halfulp.semantics import casts, elementary, float_bits, floats, integer, integral, quant, tabled_words
 from halfulp.semantics.kernel import Fault, Kernel
 from halfulp.semantics.profile import SPEC, as_profile
 
@@ -303,6 +305,29 @@ def test_operations_on_bits(fmt: FloatFormat) -> None:
     for kernel, operands in kernels:
         if kernel.words is not None:
             assert not any(check(kernel, operands, [fmt.bits] * len(operands)))
+
+
+QUANTIZED = (
+    quant.Quantization(FORMATS["f32"], 8, True, -128, 127, (0.1,), (3,)),
+    quant.Quantization(FORMATS["f32"], 4, False, 1, 14, (0.3,), (7,)),
+    quant.Quantization(FORMATS["f64"], 16, True, -32768, 32767, (1e-3,), (-5,)),
+)
+
+
+@pytest.mark.parametrize("mode", [mode.name.lower() for mode in MODES])
+@pytest.mark.parametrize("q", QUANTIZED, ids=["i8 of f32", "u4 of f32", "i16 of f64"])
+def test_quantization(q: quant.Quantization, mode: str) -> None:
+    fmt = q.expressed
+    codes = [
+        scalar.from_fraction(fmt, Fraction(n, 16) * Fraction(q.scales[0]), RNE).code for n in range(-4096, 4096, 5)
+    ]
+    codes += float_samples.codes(fmt, 300, 7)
+    for profile in (as_profile("spec"), replace(as_profile("spec"), qcast_out_of_range="saturate")):
+        kernel = quant.qcast(q, replace(profile, qcast_rounding=mode))
+        refused = check(kernel, (codes,), (fmt.bits,))
+        assert not all(refused)
+        if profile.qcast_out_of_range != "saturate":
+            assert refused == [isinstance(kernel.scalar(code), Fault) for code in codes]
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------

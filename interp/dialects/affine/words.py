@@ -29,7 +29,7 @@ def results_of(low: FunctionLowering, map_: AffineMapAttr, operands: Sequence[Wo
         elif isinstance(result, Dimension | Symbol):
             found.append(operands[result.position + (map_.dimensions if isinstance(result, Symbol) else 0)])
         else:
-            found += low.elements(apply_kernel(formula_of(map_, result, low.settings), 64), operands)
+            found += low.combined(apply_kernel(formula_of(map_, result, low.settings), 64), operands)
     return found
 
 

@@ -51,10 +51,11 @@ def allocate(op: Operation, low: FunctionLowering) -> None:
     if known is None or type_.layout is not None or len(sizes) != (type_.shape or ()).count(None):
         raise NotCompiled(f"'{op.name}' of type '{type_}'")
     low.check(type_)
+    plan_of = memory.plans_of(op, settings)
 
     def make(context: Context, *given: int) -> tuple[int, ...]:
         numbers = [(code ^ (1 << 63)) - (1 << 63) for code in given]
-        plan = memory.plan_of(op, type_, numbers, settings)
+        plan = plan_of(*numbers)
         buffer = memory.fresh(op, type_, plan, context.run, settings)
         return (*context.made(buffer.allocation), plan.offset, *plan.shape, *plan.strides)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths.words import F32, Face, Held, Word
+from halfulp.interp.run.compiled.functions import General
 from halfulp.interp.run.compiled.llvm import ir
 
 _INTEGER = {"and": "and_", "or": "or_"}
@@ -253,27 +255,29 @@ class Emitter:
 
     # --- elements ---
 
-    def elementwise(self, face: Face, operands: Sequence[Word], general: Any) -> tuple[Word, ...]:
-        """Make the instructions of a description. ``general(operands, types)`` makes those for what it refuses, and
-        returns the results.
-        """
-        found = face(*operands)
-        results = found if isinstance(found, tuple) else (found,)
+    def elementwise(self, face: Face, lanes: Sequence[Sequence[Word]], general: General) -> list[tuple[Word, ...]]:
+        """See `Maker`."""
+        found = [face(*operands) for operands in lanes]
+        results = [each if isinstance(each, tuple) else (each,) for each in found]
         refused = self.take_refused()
         if refused is None:
             return results
-        held = [result.held for result in results]
-        variables = [self.variable(self._register_type(each)) for each in held]
-        for variable, each in zip(variables, held, strict=True):
+        held = [[word.held for word in words] for words in results]
+        variables = [[self.variable(self._register_type(each)) for each in some] for some in held]
+        for variable, each in zip(chain(*variables), chain(*held), strict=True):
             self.set(variable, each)
         cold, on = self.label(), self.label()
         self.builder.cbranch(refused, cold, on)
         self.begin(cold)
-        for variable, each in zip(variables, general(operands, [each.type for each in held]), strict=True):
-            self.set(variable, each)
+        for operands, some, into in zip(lanes, held, variables, strict=True):
+            for variable, each in zip(into, general(operands, [each.type for each in some]), strict=True):
+                self.set(variable, each)
         self.jump(on)
         self.begin(on)
-        return tuple(self.word(self.get(v, each.type)) for v, each in zip(variables, held, strict=True))
+        return [
+            tuple([self.word(self.get(v, each.type)) for v, each in zip(into, some, strict=True)])
+            for into, some in zip(variables, held, strict=True)
+        ]
 
 
 def natural(width: int) -> int:

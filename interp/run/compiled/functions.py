@@ -14,13 +14,16 @@ from typing import Any, Protocol
 from halfulp.fp_formats.paths.words import Face, Machine, Word
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of
-from halfulp.interp.run.compiled.covering import NotCompiled
-from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
+from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of, words_of
+from halfulp.interp.run.compiled.covering import NotCompiled, is_silent
+from halfulp.interp.run.compiled.elements import Elements, count_of, made_of
+from halfulp.interp.run.compiler import CodeStore, FunctionCompiler, means_one_thing
 from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure, evaluator_of
+from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import lower
+from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.run.steps import specified_scalar
+from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel
 
 _DEEPEST = 50
@@ -50,6 +53,14 @@ class Memref:
         """Return the place of an element in memory. The run stops where an index is outside."""
         raise NotImplementedError
 
+    def start(self, indices: Sequence[Word]) -> Any:
+        """Return the place of what indices name, which may be outside."""
+        raise NotImplementedError
+
+    def moved(self, place: Any, steps: Sequence[tuple[int, int]]) -> Any:
+        """Return a place that lies so many elements further on. ``steps``: for some dimensions, their numbers."""
+        raise NotImplementedError
+
     def load(self, place: Any, width: int) -> Word:
         """Return the element at a place in memory. The run stops where it is poison."""
         raise NotImplementedError
@@ -59,7 +70,14 @@ class Memref:
         raise NotImplementedError
 
 
-Item = Word | Memref
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A value that is poison: only ops that the executor runs can take it. ``slot``: makes it, as a slot holds it."""
+
+    slot: Callable[[Run], Any]
+
+
+Item = Word | Elements | Memref | Kept
 """A value inside of code."""
 OnYield = Callable[[Sequence[Item]], None]
 
@@ -73,6 +91,18 @@ def width_of_scalar(type_: ty.Type, settings: Settings) -> int:
     raise NotCompiled(f"values of type '{type_}'")
 
 
+def widths_of(type_: ty.Type, settings: Settings) -> list[int]:
+    """Return the bits of the words of a scalar or vector. Raises NotCompiled."""
+    count = count_of(type_)
+    if count is None:
+        raise NotCompiled(f"values of type '{type_}'")
+    return [width_of_scalar(ty.element_type(type_), settings)] * count
+
+
+General = Callable[[Sequence[Word], Sequence[Any]], list[Any]]
+"""Makes the code of an op for some operands in the general way; also takes the types of the results."""
+
+
 class Maker(Machine, Protocol):
     """A machine that also makes variables and jumps."""
 
@@ -82,9 +112,9 @@ class Maker(Machine, Protocol):
     def number(self, code: int, width: int = 64) -> Word:
         """Return a constant."""
 
-    def elementwise(self, face: Face, operands: Sequence[Word], general: Any) -> tuple[Word, ...]:
-        """Make the code of a description. ``general(operands, types)`` makes that for what it refuses, and returns the
-        results.
+    def elementwise(self, face: Face, lanes: Sequence[Sequence[Word]], general: General) -> list[tuple[Word, ...]]:
+        """Make the code of a description, for the operands of each lane, and return the results. ``general`` makes that
+        for all lanes where it refuses one.
         """
 
     def float_type(self, width: int) -> Any:
@@ -188,14 +218,20 @@ class FunctionLowering:
             if isinstance(type_, ty.MemRefType):
                 items.append(self.memref(type_, parts))
             else:
-                items.append(self.emit.word(parts[0]))
+                items.append(made_of(type_, [self.emit.word(part) for part in parts]))
         return items
 
     def word(self, value: SSAValue) -> Word:
         """Return a scalar."""
         found = self._values[value]
-        assert isinstance(found, Word)
+        if not isinstance(found, Word):
+            raise NotCompiled(f"a value of type '{value.type}' where a scalar is expected")
         return found
+
+    def elements(self, value: SSAValue) -> tuple[Word, ...]:
+        """Return the elements of a vector, or a scalar as the only one."""
+        found = self._values[value]
+        return found.words if isinstance(found, Elements) else (self.word(value),)
 
     def items(self, values: Sequence[SSAValue]) -> list[Item]:
         """Return several values."""
@@ -208,7 +244,8 @@ class FunctionLowering:
     def place(self, value: SSAValue) -> Memref:
         """Return a memref."""
         found = self._values[value]
-        assert isinstance(found, Memref)
+        if not isinstance(found, Memref):
+            raise NotCompiled(f"a value of type '{value.type}' where memory is expected")
         return found
 
     def width(self, type_: ty.Type) -> int:
@@ -230,8 +267,9 @@ class FunctionLowering:
         """Make the variables for the parts of values."""
         found = []
         for type_ in types:
+            floats = not isinstance(type_, ty.MemRefType) and isinstance(ty.element_type(type_), ty.FloatType)
             for part in self.types_of(type_):
-                is_float = isinstance(type_, ty.FloatType) and part.width in (32, 64)
+                is_float = floats and part.width in (32, 64)
                 found.append(self.emit.variable(self.emit.float_type(part.width) if is_float else part))
         return found
 
@@ -357,63 +395,100 @@ class FunctionLowering:
             self.put(op, self._constant(op, evaluator))
         elif isinstance(evaluator, Elementwise):
             self._elementwise(op, evaluator)
-        elif isinstance(evaluator, Pure) and evaluator.raw:
+        elif isinstance(evaluator, Pure) and is_silent(op):
             self.by_executor(op)
         else:
             raise NotCompiled(f"'{op.name}'")
 
     def by_executor(self, op: Operation) -> None:
-        """Lower an op on scalars and memrefs as a call of its function in the executor, which takes microseconds."""
+        """Lower an op as a call of its function in the executor, which takes microseconds."""
         evaluator: Pure = evaluator_of(op)
         values = evaluator.reads(op)
         inputs, outputs = [value.type for value in values], [value.type for value in op.results]
-        counts = [len(self.types_of(type_)) for type_ in inputs]
+        items = self.items(values)
+        kept = [item if isinstance(item, Kept) else None for item in items]
+        counts = [0 if poison else len(self.types_of(type_)) for type_, poison in zip(inputs, kept, strict=True)]
         function = evaluator.build(op, self.compiler if evaluator.of_module else self.settings)
 
         def call(context: Context, *words: int) -> Any:
             rest, slots = list(words), []
-            for type_, count in zip(inputs, counts, strict=True):
-                slots.append(context.slot(type_, rest[:count]))
+            for type_, poison, count in zip(inputs, kept, counts, strict=True):
+                slots.append(context.slot(type_, rest[:count]) if poison is None else poison.slot(context.run))
                 del rest[:count]
             before = masks_of(slots)
-            found = function(context.run, tuple(slots))
+            if not evaluator.raw:
+                slots = [lift(slot, type_) for slot, type_ in zip(slots, inputs, strict=True)]
+            found = [lower(value) for value in function(context.run, tuple(slots))]
             # Code knows where the masks of memory were; the op may have made other ones.
             same = all(map(is_, masks_of(slots), before))
             return context.words(found) if same else None
 
-        self.program.writes = True
-        held = [part for value in values for part in parts_of(self._values[value])]
+        self.program.writes |= any(isinstance(type_, ty.MemRefType) for type_ in inputs)
+        held = [part for item in items if not isinstance(item, Kept) for part in parts_of(item)]
         types = [part for type_ in outputs for part in self.types_of(type_)]
         self.put(op, *self.regrouped(self.host(call, held, types), outputs))
 
-    def _constant(self, op: Operation, evaluator: Constant) -> Word:
-        width = width_of_scalar(op.results[0].type, self.settings)
-        code = lower(evaluator.build(op, self.compiler))
-        if not isinstance(code, int):
+    def quickly(self, op: Operation, condition: Word, quick: Callable[[], None]) -> None:
+        """Lower an op by ``quick`` where a condition of one bit holds, else as `by_executor`."""
+        arrive, follow = self.joint(op)
+
+        def go(way: Callable[[], None]) -> None:
+            way()
+            arrive(self.items(op.results))
+
+        self.ways(condition, lambda: go(quick), lambda: go(lambda: self.by_executor(op)))
+        follow()
+
+    def _constant(self, op: Operation, evaluator: Constant) -> Item:
+        type_ = op.results[0].type
+        parts, slot = self.types_of(type_), lower(evaluator.build(op, self.compiler))
+        if isinstance(slot, int):
+            codes = [slot]
+        elif isinstance(slot, Value) and slot.poison is None:
+            codes = words_of(slot, self.settings)
+        else:
             raise NotCompiled(f"'{op.name}' of poison")
-        return self.emit.number(code, width)
+        return made_of(type_, [self.emit.number(code, part.width) for code, part in zip(codes, parts, strict=True)])
 
     def _elementwise(self, op: Operation, evaluator: Elementwise) -> None:
-        for value in (*op.operands, *op.results):
-            self.width(value.type)
         kernel = self.compiler.kernel(op, evaluator)
+        if not means_one_thing(op):
+            raise NotCompiled(f"'{op.name}' of elements with meanings of their own")
         scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
         if scalar is None:
             raise NotCompiled(f"'{op.name}', whose result may be open")
-        operands = self.words(op.operands)
-        general = self._general(scalar)
+        lanes = self.lanes(op)
         if kernel.words is None or (self.settings.track_open and kernel.opens):
-            held = general(operands, [part for result in op.results for part in self.types_of(result.type)])
-            self.put(op, *map(self.emit.word, held))
+            types = [self.types_of(ty.element_type(result.type))[0] for result in op.results]
+            general = self._general(scalar)
+            found = [tuple(map(self.emit.word, general(lane, types))) for lane in lanes]
         else:
-            self.put(op, *self.emit.elementwise(kernel.words, operands, general))
+            found = self.emit.elementwise(kernel.words, lanes, self._general(scalar))
+        self.put_lanes(op, found)
 
-    def elements(self, kernel: Kernel, operands: Sequence[Word]) -> tuple[Word, ...]:
-        """Lower a kernel that has a description; what it refuses goes the general way."""
+    def poison(self, op: Operation) -> None:
+        """Lower an op whose result is poison, made by the executor where it is needed."""
+        self.check(op.results[0].type)
+        function = evaluator_of(op).build(op, self.settings)
+        self.put(op, Kept(lambda run: lower(function(run, ())[0])))
+
+    def lanes(self, op: Operation) -> list[tuple[Word, ...]]:
+        """Return the operands of an elementwise op, for each element of its results. A scalar is the same for all."""
+        count = len(self.types_of(op.results[0].type))
+        columns = [self.elements(value) for value in op.operands]
+        return [tuple([column[k if len(column) > 1 else 0] for column in columns]) for k in range(count)]
+
+    def put_lanes(self, op: Operation, lanes: Sequence[tuple[Word, ...]]) -> None:
+        """Give the results of an op, which are given for each element."""
+        columns = zip(*lanes, strict=True) if lanes else ((),) * len(op.results)
+        self.put(op, *[made_of(result.type, column) for result, column in zip(op.results, columns, strict=True)])
+
+    def combined(self, kernel: Kernel, operands: Sequence[Word]) -> tuple[Word, ...]:
+        """Lower a kernel that has a description, on scalars; what it refuses goes the general way."""
         assert kernel.words is not None
-        return self.emit.elementwise(kernel.words, operands, self._general(kernel.scalar))
+        return self.emit.elementwise(kernel.words, [operands], self._general(kernel.scalar))[0]
 
-    def _general(self, scalar: Callable[..., Any]) -> Callable[[Sequence[Word], Sequence[Any]], list[Any]]:
+    def _general(self, scalar: Callable[..., Any]) -> General:
         """Return the maker of a call of a scalar face; where that gives no code, the run stops."""
         number = self.program.number(scalar, lambda: lambda context, *codes: scalar(*codes))
         return lambda operands, types: self.called(number, [operand.held for operand in operands], types)
@@ -454,6 +529,10 @@ def parts_of(item: Item) -> list[Any]:
     """
     if isinstance(item, Word):
         return [item.held]
+    if isinstance(item, Elements):
+        return [word.held for word in item.words]
+    if isinstance(item, Kept):
+        raise NotCompiled("poison")
     if item.constant:
         raise NotCompiled("constant memory that is passed on")
     return item.parts()

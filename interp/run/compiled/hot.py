@@ -16,7 +16,8 @@ from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.copies import Copy, memories_of
-from halfulp.interp.run.compiled.covering import NotCompiled, may_compile
+from halfulp.interp.run.compiled.covering import NotCompiled, is_silent, may_compile
+from halfulp.interp.run.compiled.elements import count_of
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.evaluators import Constant, Elementwise, Pure, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
@@ -35,10 +36,6 @@ _MUCH = 1 << 22
 """The bytes of memory from which a copy is worth a thought."""
 _BYTES_OF_A_STEP = 1 << 13
 """The bytes that are copied in the time of a step of the executor."""
-_SILENT = ("arith.", "memref.", "bufferization.")
-"""The dialects whose ops do nothing that the world sees: a run that stops is repeated."""
-
-
 _LOOPS = ("scf.for", "scf.while", "affine.for")
 
 
@@ -260,10 +257,15 @@ def is_covered(store: CodeStore, op: Operation, others: tuple[type[ty.Type], ...
 
 def _covered(op: Operation, others: tuple[type[ty.Type], ...] = ()) -> bool:
     evaluator = evaluator_of(op)
-    if any(isinstance(value.type, (ty.TensorType, ty.VectorType, *others)) for value in (*op.operands, *op.results)):
+    types = [value.type for value in (*op.operands, *op.results)]
+    if any(isinstance(type_, others) or not _held(type_) for type_ in types):
         return False
-    by_executor = isinstance(evaluator, Pure) and evaluator.raw and op.name.startswith(_SILENT)
+    by_executor = isinstance(evaluator, Pure) and is_silent(op)
     return by_executor or isinstance(evaluator, Constant | Elementwise) or getattr(evaluator, "words", None) is not None
+
+
+def _held(type_: ty.Type) -> bool:
+    return isinstance(type_, ty.MemRefType) or count_of(type_) is not None
 
 
 def _reached(store: CodeStore, op: Operation) -> list[Operation]:

@@ -15,7 +15,7 @@ from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.compiled.context import HostFunction
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.emitter import DONE, Emitter, Tables
-from halfulp.interp.run.compiled.functions import FunctionLowering, Memref, parts_of, width_of_scalar
+from halfulp.interp.run.compiled.functions import FunctionLowering, Memref, parts_of, widths_of
 from halfulp.interp.run.compiled.llvm import ir
 from halfulp.interp.run.compiled.places import Place, rank_of
 from halfulp.interp.run.compiler import CodeStore
@@ -25,7 +25,7 @@ from halfulp.interp.run.signature import argument_types, result_types
 STEPS, GENERAL, DEPTH, FIRST_TABLE = range(4)
 """The words of the state: the steps left, the address of the way back into Python, the calls left."""
 
-_MOST = 64
+_MOST = 256
 """The operands that the general way of an op may have."""
 DEEPEST = 2_000
 """The nested calls of compiled code: each takes some of the C stack."""
@@ -198,7 +198,7 @@ def types_of(type_: ty.Type, settings: Settings) -> list[Any]:
     if isinstance(type_, ty.MemRefType):
         rank = rank_of(type_)
         return [make.PointerType()] * 2 + [make.IntType(64)] * (1 + 2 * rank)
-    return [make.IntType(width_of_scalar(type_, settings))]
+    return [make.IntType(width) for width in widths_of(type_, settings)]
 
 
 class AssemblyLowering(FunctionLowering):

@@ -50,12 +50,22 @@ class Place(Memref):
 
     def index(self, indices: Sequence[Word]) -> Word:
         """Return the place of an element in memory. The run stops where an index is outside."""
-        place: Word = self.offset
-        for index, size, stride in zip(indices, self.sizes, self.strides, strict=True):
-            index = index.resized(64)
+        for index, size in zip(indices, self.sizes, strict=True):
             # A negative index is a large code.
             self.emit.stop_if((~index.less(size, signed=False)).held)
+        return self.start(indices)
+
+    def start(self, indices: Sequence[Word]) -> Word:
+        """See `Memref`."""
+        place: Word = self.offset
+        for index, stride in zip(indices, self.strides, strict=True):
             place = place + index * stride
+        return place
+
+    def moved(self, place: Word, steps: Sequence[tuple[int, int]]) -> Word:
+        """See `Memref`."""
+        for dimension, count in steps:
+            place = place + self.strides[dimension] * count
         return place
 
     def load(self, place: Word, width: int) -> Word:

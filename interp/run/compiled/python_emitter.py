@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths.words import F32, F64, Face, Word
+from halfulp.interp.run.compiled.functions import General
 from halfulp.interp.run.compiled.python_blocks import Block, Iteration, written
 
 _WORD, _NUMBER, _OBJECT = "word", "number", "object"
@@ -462,10 +463,11 @@ class PythonEmitter:
 
     # --- elements ---
 
-    def elementwise(self, face: Face, operands: Sequence[Word], general: Any) -> tuple[Word, ...]:
-        """Make the code of a description. ``general(operands, types)`` makes that for what it refuses, and returns the
-        results.
-        """
+    def elementwise(self, face: Face, lanes: Sequence[Sequence[Word]], general: General) -> list[tuple[Word, ...]]:
+        """See `Maker`."""
+        return [self._lane(face, operands, general) for operands in lanes]
+
+    def _lane(self, face: Face, operands: Sequence[Word], general: General) -> tuple[Word, ...]:
         found = face(*operands)
         results: tuple[Word, ...] = found if isinstance(found, tuple) else (found,)
         refused, self._refused = self._refused, []

@@ -16,7 +16,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.compiled.context import HostFunction
 from halfulp.interp.run.compiled.covering import NotCompiled
-from halfulp.interp.run.compiled.functions import FunctionLowering, Item, Memref, parts_of, width_of_scalar
+from halfulp.interp.run.compiled.functions import FunctionLowering, Item, Memref, parts_of, widths_of
 from halfulp.interp.run.compiled.places import rank_of
 from halfulp.interp.run.compiled.python_emitter import (
     HELPERS,
@@ -27,6 +27,7 @@ from halfulp.interp.run.compiled.python_emitter import (
     PythonEmitter,
 )
 from halfulp.interp.run.compiler import CodeStore
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
 
 CELLS = ("codes32", "floats32", "codes64", "floats64")
@@ -84,10 +85,20 @@ class PythonPlace(Memref):
             outside = [f"{index} >= {size}" for index, size in zip(texts, sizes, strict=True)]
             if outside:
                 emit.line(f"if {' or '.join(outside)}: raise STOP")
-            steps = [f"{index} * {emit.text(step)}" for index, step in zip(texts, self.strides, strict=True)]
-            return emit.kept(" + ".join([emit.text(self.offset), *steps]))
+            return self.start(indices)
 
         return str(emit.once((emit.text(self.base), emit.text(self.offset), *texts), compute))
+
+    def start(self, indices: Sequence[Word]) -> str:
+        """See `Memref`."""
+        texts = [self.emit.text(index.held) for index in indices]
+        steps = [f"{index} * {self.emit.text(step)}" for index, step in zip(texts, self.strides, strict=True)]
+        return self.emit.kept(" + ".join([self.emit.text(self.offset), *steps]))
+
+    def moved(self, place: str, steps: Sequence[tuple[int, int]]) -> str:
+        """See `Memref`."""
+        ahead = [f"{count} * {self.emit.text(self.strides[dimension])}" for dimension, count in steps if count]
+        return " + ".join([place, *ahead])
 
     def load(self, place: str, width: int) -> Word:
         """See `Memref`."""
@@ -165,6 +176,14 @@ class PythonProgram:
         return values[name]  # type: ignore[no-any-return]
 
 
+def types_of(type_: ty.Type, settings: Settings) -> list[Part]:
+    """Return the types of the parts of a value. Raises NotCompiled."""
+    if isinstance(type_, ty.MemRefType):
+        rank = rank_of(type_)
+        return [*[OBJECT] * 5, *[Part("word", 64)] * rank, *[OBJECT] * rank]
+    return [Part("word", width) for width in widths_of(type_, settings)]
+
+
 class PythonLowering(FunctionLowering):
     """Lowers the ops of one function to Python."""
 
@@ -190,10 +209,7 @@ class PythonLowering(FunctionLowering):
 
     def types_of(self, type_: ty.Type) -> list[Part]:
         """See `FunctionLowering`."""
-        if isinstance(type_, ty.MemRefType):
-            rank = rank_of(type_)
-            return [*[OBJECT] * 5, *[Part("word", 64)] * rank, *[OBJECT] * rank]
-        return [Part("word", width_of_scalar(type_, self.settings))]
+        return types_of(type_, self.settings)
 
     def memref(self, type_: ty.MemRefType, parts: Sequence[Any]) -> Memref:
         """See `FunctionLowering`."""

@@ -6,20 +6,17 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.context import Context, is_plain
+from halfulp.interp.run.compiled.context import Context
 from halfulp.interp.run.compiled.copies import Copy, memories_of
-from halfulp.interp.run.compiled.functions import width_of_scalar
-from halfulp.interp.run.compiled.places import rank_of
-from halfulp.interp.run.compiled.python_lowering import MeetsNan, PythonProgram, Stop
+from halfulp.interp.run.compiled.python_emitter import OBJECT
+from halfulp.interp.run.compiled.python_lowering import MeetsNan, PythonProgram, Stop, types_of
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.run.signature import result_types
 from halfulp.interp.values.buffers import Allocation, Buffer
-from halfulp.interp.values.value import Value
 
 _BASE = 4
 """The parts of a memref that stand for its memory."""
@@ -42,25 +39,15 @@ class PythonContext(Context):
         """See `Context`. Code keeps no memory longer than the executor does."""
         return self.addresses(memory)
 
-    def slot(self, type_: ty.Type, words: Sequence[Any]) -> Any:
+    def buffer(self, type_: ty.MemRefType, words: Sequence[Any]) -> Buffer:
         """See `Context`."""
-        if not isinstance(type_, ty.MemRefType):
-            return words[0]
         offset, *rest = words[_BASE:]
         rank = len(rest) // 2
         return Buffer(type_, words[0], offset, tuple(rest[:rank]), tuple(rest[rank:]))
 
-    def words(self, slots: Sequence[Any]) -> tuple[Any, ...] | None:
+    def parts(self, buffer: Buffer) -> list[Any]:
         """See `Context`."""
-        found: list[Any] = []
-        for slot in slots:
-            if slot.__class__ is int:
-                found.append(slot)
-            elif isinstance(slot, Buffer) and is_plain(slot):
-                found += (*self.addresses(slot.allocation), slot.offset, *slot.shape, *slot.strides)
-            else:
-                return None
-        return tuple(found)
+        return [*self.addresses(buffer.allocation), buffer.offset, *buffer.shape, *buffer.strides]
 
 
 def _cells() -> tuple[Any, ...]:
@@ -76,7 +63,6 @@ class PythonFunction:
         self.op = op
         self.settings = store.settings
         self._store = store
-        self._inputs = argument_types(op)
         self._outputs = result_types(op)
         self._writes = False
         self._ways = [self._made(keeps_numbers=True)]
@@ -99,7 +85,7 @@ class PythonFunction:
         try:
             for _ in range(2):
                 context = PythonContext(run, ())
-                words = self._words(context, arguments)
+                words = context.words(arguments)
                 if words is None:
                     return None
                 try:
@@ -120,28 +106,14 @@ class PythonFunction:
         _put_back(run, before, kept)
         return None
 
-    def _words(self, context: PythonContext, arguments: Sequence[Any]) -> list[Any] | None:
-        """Return the words of the arguments; None if one is not clean."""
-        words: list[Any] = []
-        for slot, type_ in zip(arguments, self._inputs, strict=True):
-            if isinstance(slot, Value):
-                if slot.shape != () or slot.poison is not None or slot.open is not None:
-                    return None
-                words += codes_to_ints(slot.bits, width_of_scalar(type_, self.settings))
-            else:
-                parts = context.words((slot,))
-                if parts is None:
-                    return None
-                words += parts
-        return words
-
     def _results(self, context: PythonContext, words: list[Any]) -> list[Any]:
         results: list[Any] = []
         for type_ in self._outputs:
-            count = _BASE + 1 + 2 * rank_of(type_) if isinstance(type_, ty.MemRefType) else 1
-            parts, words = words[:count], words[count:]
+            parts = types_of(type_, self.settings)
             # A word of one bit may be a bool.
-            results.append(context.slot(type_, parts) if count > 1 else int(parts[0]))
+            held = [word if part == OBJECT else int(word) for word, part in zip(words, parts, strict=False)]
+            words = words[len(parts) :]
+            results.append(context.slot(type_, held))
         return results
 
 

@@ -104,7 +104,7 @@ def check(function: RandomFunction, kind: ProgramKind, seed: int) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_some_random_programs(kind: str) -> None:
-    for function in KINDS[kind].functions(7, 4):
+    for function in KINDS[kind].functions(7, 4, 0):
         check(function, KINDS[kind], 7)
 
 
