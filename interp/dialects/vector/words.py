@@ -122,7 +122,7 @@ def _transfer(
 
 def _inside(place: Memref, indices: Sequence[Word], lengths: Sequence[int]) -> Word:
     """Tell, as a word of one bit, whether so many elements from the indices on are inside."""
-    inside = place.emit.number(1, 1)
+    inside: Word = place.emit.number(1, 1)
     for index, size, length in zip(indices, place.sizes, lengths, strict=True):
         inside = inside & ~index.less(0, signed=True) & index.at_most(size - length, signed=True)
     return inside
