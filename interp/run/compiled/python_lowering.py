@@ -87,7 +87,7 @@ class PythonPlace(Memref):
                 emit.line(f"if {' or '.join(outside)}: raise STOP")
             return self.start(indices)
 
-        return str(emit.once((emit.text(self.base), emit.text(self.offset), *texts), compute))
+        return str(emit.once((*map(emit.text, self.parts()), *texts), compute))
 
     def start(self, indices: Sequence[Word]) -> str:
         """See `Memref`."""
