@@ -32,9 +32,7 @@ _DEEPEST = 50
 
 @dataclass(frozen=True, slots=True)
 class Memref:
-    """A memref inside of code: its memory, the poison of that, and in elements the offset, the sizes and the strides.
-    ``constant``: it must not be written.
-    """
+    """A memref inside of code: its memory, the poison of that, and in elements the offset, sizes and strides."""
 
     emit: Any
     type: ty.MemRefType
@@ -43,7 +41,6 @@ class Memref:
     offset: Any
     sizes: tuple[Word, ...]
     strides: tuple[Any, ...]
-    constant: bool = False
 
     def parts(self) -> list[Any]:
         """Return what a memref is passed as."""
@@ -520,15 +517,11 @@ def _after(block: Block) -> list[Block]:
 
 
 def parts_of(item: Item) -> list[Any]:
-    """Return the parts of a value, as `types_of` lists their types. Raises NotCompiled for constant memory: whoever
-    gets the parts might write to it.
-    """
+    """Return the parts of a value, as `types_of` lists their types. Raises NotCompiled for poison."""
     if isinstance(item, Word):
         return [item.held]
     if isinstance(item, Elements):
         return [word.held for word in item.words]
     if isinstance(item, Kept):
         raise NotCompiled("poison")
-    if item.constant:
-        raise NotCompiled("constant memory that is passed on")
     return item.parts()

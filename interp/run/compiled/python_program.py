@@ -78,8 +78,6 @@ class PythonFunction:
         all memory is as it was. The steps of the run are counted. ``depth``: the calls around this one.
         """
         memories = memories_of(arguments)
-        if self._writes and any(memory.constant for memory in memories):
-            return None
         before = [Copy(memory) for memory in memories] if self._writes else []
         kept = run.kept.copy()
         try:
@@ -100,8 +98,8 @@ class PythonFunction:
                     break
                 run.steps = steps
                 return tuple(self._results(context, found))
-        except (Stop, HalfulpError, RecursionError, MemoryError):
-            # The executor says what is wrong.
+        except (Stop, HalfulpError, RecursionError, MemoryError, TypeError):
+            # The executor says what is wrong. A view of constant memory takes no code: that is the TypeError.
             pass
         _put_back(run, before, kept)
         return None
