@@ -144,8 +144,8 @@ class FunctionCompiler(Compiler):
                 own = [] if step is None else [step]
                 if op in self._dying:
                     own.append(letting_go(self.slots(self._dying[op])))
-                joins = self.by_machine and isinstance(evaluator, Elementwise) and can_join(op, self.settings)
-                steps += pieces.add(op, self.kernel(op, evaluator) if joins else None, own)
+                joins = self.by_machine and can_join(op, self.settings)
+                steps += pieces.add(op, self._kernel_of_elements(op, evaluator) if joins else None, own)
         if not block.operations:
             raise Unsupported("the block ends without a terminator", location=self.function.location)
         if cost:  # the last op is no terminator that halfulp executes
@@ -245,6 +245,12 @@ class FunctionCompiler(Compiler):
         if kernel is None:
             kernel = self._kernels[key] = self._described(op, evaluator.build(op, self.settings))
         return kernel
+
+    def _kernel_of_elements(self, op: Operation, evaluator: Any) -> Kernel | None:
+        """Return the kernel of an op that does the same to each element; None for any other op."""
+        if isinstance(evaluator, Elementwise):
+            return self.kernel(op, evaluator)
+        return evaluator.kernel if isinstance(evaluator, Pure) else None
 
     def _described(self, op: Operation, kernel: Kernel) -> Kernel:
         """Give a kernel of few bits a table."""

@@ -172,6 +172,22 @@ def test_the_loop_runs_and_constants_are_not_repeated(ran: list[bool]) -> None:
     assert looped(ran)
 
 
+def test_a_choice_is_part_of_a_chain(ran: list[bool]) -> None:
+    """Also where the arm that is not chosen would have a fault, which the whole array has then."""
+    type_, flags = f"tensor<{COUNT}xi32>", f"tensor<{COUNT}xi1>"
+    lines = [
+        f"%0 = arith.cmpi slt, %x0, %x1 : {type_}",
+        f"%1 = arith.select %0, %x0, %x1 : {flags}, {type_}",
+        f"%2 = arith.addi %1, %x1 overflow<nsw> : {type_}",
+        f"%3 = arith.select %0, %2, %x1 : {flags}, {type_}",
+        f"%4 = arith.xori %3, %x0 : {type_}",
+    ]
+    small = Value(as_type(type_), np.arange(COUNT, dtype=np.uint32))
+    check(program(lines, ("i32", "i32"), ("%4", "i32")), small, Value(small.type, small.bits[::-1]))
+    assert looped(ran)
+    check(program(lines, ("i32", "i32"), ("%4", "i32")), samples("i32", 1, False), samples("i32", 2, False))
+
+
 def test_a_fault_in_the_last_block() -> None:
     type_ = f"tensor<{COUNT}xi32>"
     text = program(
@@ -254,6 +270,9 @@ def mixed_op(rng: random.Random, name: str, values: dict[str, list[str]]) -> tup
             f"{name} = arith.cmp{'f' if is_float else 'i'} {rng.choice(RELATIONS[is_float])}, {x}, {y} : {spelled}",
             "i1",
         )
+    if kind == "same" and values.get("i1") and rng.random() < 0.2:
+        condition = rng.choice(values["i1"])
+        return f"{name} = arith.select {condition}, {x}, {y} : tensor<{COUNT}xi1>, {spelled}", source
     if kind == "negate" and is_float and source != "f8E8M0FNU":
         return f"{name} = arith.negf {x} : {spelled}", source
     if kind == "cast":
