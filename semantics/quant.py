@@ -88,12 +88,14 @@ class Quantization:
             self.storage_max,
             scales,
             points,
-            self.axis,
+            None if len(scales) == 1 else self.axis,
         )
 
     def spread(self, flat: Codes, shape: tuple[int, ...]) -> Codes:
         """Put flat parameters into the axes of a tensor of ``shape``, so that NumPy repeats them over the others."""
         limbs = flat.shape[1:]
+        if len(flat) == 1:
+            return flat.reshape((1,) * len(shape) + limbs)
         if self.axis is not None:
             return flat.reshape(tuple(len(flat) if k == self.axis else 1 for k in range(len(shape))) + limbs)
         if not self.parameter_shape:

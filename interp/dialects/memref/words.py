@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.dialects.memref import memory
 from halfulp.interp.dialects.memref.evaluate import moves_elements
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.values.memref_layout import strides_and_offset
@@ -60,16 +58,6 @@ def allocate(op: Operation, low: FunctionLowering) -> None:
         return (*context.made(buffer.allocation), plan.offset, *plan.shape, *plan.strides)
 
     low.put(op, low.made(make, sizes, type_))
-
-
-def global_memory(op: Operation, low: FunctionLowering) -> None:
-    """Lower memref.get_global: the executor makes the memory once in a run."""
-    low.by_executor(op)
-    name = op.properties["name"]
-    assert isinstance(name, SymbolRefAttr)
-    found = low.compiler.module.lookup(name, op)
-    if found is not None and "constant" in found.properties:
-        low.put(op, replace(low.place(op.results[0]), constant=True))
 
 
 def refused(op: Operation, low: FunctionLowering) -> None:

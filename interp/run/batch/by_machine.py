@@ -38,7 +38,8 @@ class LaneHot:
         self._failed = False
 
     @cached_property
-    def _promising(self) -> bool:
+    def promising(self) -> bool:
+        """Whether the lanes have scalars alone, and do nothing but compute."""
         settings, types = self._program.settings, [*argument_types(self._op), *self._outputs]
         if not may_compile(settings) or settings.externals or settings.track_open or not self._outputs:
             return False
@@ -50,7 +51,7 @@ class LaneHot:
         """Return the results of all lanes, and the mask of the lanes that stopped: theirs mean nothing. None where
         machine code does not pay, cannot be made, or an argument is not clean.
         """
-        if self._failed or not llvm.wanted() or not self._promising:
+        if self._failed or not llvm.wanted() or not self.promising:
             return None
         if self._spent + lanes < PAYS and compiled.backend() != "numba":
             self._spent += lanes

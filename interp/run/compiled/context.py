@@ -75,10 +75,12 @@ class Context:
         self._left = MOST_BYTES
 
     def addresses(self, memory: Allocation) -> tuple[Any, ...]:
-        """Return the addresses of the codes of memory and of its poison (0 without), which stay alive."""
+        """Return the addresses of the codes of memory and of its poison (0 without), which stay alive, and whether it
+        must not be written.
+        """
         base = address_of(memory.bits)
         self.allocations[base] = memory
-        return base, 0 if memory.poison is None else address_of(memory.poison)
+        return base, 0 if memory.poison is None else address_of(memory.poison), int(memory.constant)
 
     def memory(self, base: Any) -> Allocation:
         """Return the memory that code names so."""
@@ -102,7 +104,7 @@ class Context:
 
     def buffer(self, type_: ty.MemRefType, words: Sequence[Any]) -> Buffer:
         """Return a memref, given by its words."""
-        base, _, offset, *rest = words
+        base, _, _, offset, *rest = words
         numbers = tuple((code ^ _SIGN) - _SIGN for code in rest)
         rank = len(numbers) // 2
         return Buffer(type_, self.allocations[base], (offset ^ _SIGN) - _SIGN, numbers[:rank], numbers[rank:])

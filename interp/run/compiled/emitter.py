@@ -11,7 +11,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths.words import F32, Face, Held, Word
-from halfulp.interp.run.compiled.functions import General
+from halfulp.interp.run.compiled.elements import General
 from halfulp.interp.run.compiled.llvm import ir
 
 _INTEGER = {"and": "and_", "or": "or_"}
@@ -102,6 +102,15 @@ class Emitter:
         """See `Machine`."""
         return self.builder.fcmp_ordered(name, x, y)
 
+    def extremum(self, largest: bool, x: Held, y: Held) -> Held:
+        """See `Machine`."""
+        self.refuse(self.builder.fcmp_unordered("uno", x, y))
+        word = self.ir.IntType(32 if x.type == self.ir.FloatType() else 64)
+        a, b = self._cast(x, word), self._cast(y, word)
+        zero = self._cast(self.integer("and" if largest else "or", a, b), x.type)
+        chosen = self.choose(self.ordered("<", *((y, x) if largest else (x, y))), x, y)
+        return self.choose(self.ordered("==", x, y), zero, chosen)
+
     def convert(self, x: Held, fmt: FloatFormat) -> Held:
         """See `Machine`."""
         return (self.builder.fptrunc if fmt == F32 else self.builder.fpext)(x, self._real(fmt))
@@ -128,6 +137,10 @@ class Emitter:
     def refuse(self, condition: Held) -> None:
         """See `Machine`: what is refused is collected until `elementwise` ends."""
         self._refused = condition if self._refused is None else self.builder.or_(self._refused, condition)
+
+    def refuse_nan(self, x: Held, implying: Sequence[Held]) -> None:
+        """See `Machine`."""
+        self.refuse(self.builder.fcmp_unordered("uno", x, x))
 
     def take_refused(self) -> Held | None:
         """Return whether something was refused since the last call, as a word of one bit; None if nothing can be."""

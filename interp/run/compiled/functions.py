@@ -16,7 +16,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of, words_of
 from halfulp.interp.run.compiled.covering import NotCompiled, is_silent
-from halfulp.interp.run.compiled.elements import Elements, count_of, made_of
+from halfulp.interp.run.compiled.elements import Elements, General, count_of, made_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler, means_one_thing
 from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure, evaluator_of
 from halfulp.interp.run.frames import Run
@@ -32,9 +32,7 @@ _DEEPEST = 50
 
 @dataclass(frozen=True, slots=True)
 class Memref:
-    """A memref inside of code: its memory, the poison of that, and in elements the offset, the sizes and the strides.
-    ``constant``: it must not be written.
-    """
+    """A memref inside of code: its memory, the poison of that, and in elements the offset, sizes and strides."""
 
     emit: Any
     type: ty.MemRefType
@@ -43,7 +41,6 @@ class Memref:
     offset: Any
     sizes: tuple[Word, ...]
     strides: tuple[Any, ...]
-    constant: bool = False
 
     def parts(self) -> list[Any]:
         """Return what a memref is passed as."""
@@ -97,10 +94,6 @@ def widths_of(type_: ty.Type, settings: Settings) -> list[int]:
     if count is None:
         raise NotCompiled(f"values of type '{type_}'")
     return [width_of_scalar(ty.element_type(type_), settings)] * count
-
-
-General = Callable[[Sequence[Word], Sequence[Any]], list[Any]]
-"""Makes the code of an op for some operands in the general way; also takes the types of the results."""
 
 
 class Maker(Machine, Protocol):
@@ -524,15 +517,11 @@ def _after(block: Block) -> list[Block]:
 
 
 def parts_of(item: Item) -> list[Any]:
-    """Return the parts of a value, as `types_of` lists their types. Raises NotCompiled for constant memory: whoever
-    gets the parts might write to it.
-    """
+    """Return the parts of a value, as `types_of` lists their types. Raises NotCompiled for poison."""
     if isinstance(item, Word):
         return [item.held]
     if isinstance(item, Elements):
         return [word.held for word in item.words]
     if isinstance(item, Kept):
         raise NotCompiled("poison")
-    if item.constant:
-        raise NotCompiled("constant memory that is passed on")
     return item.parts()

@@ -24,9 +24,9 @@ from halfulp.interp.run.frames import Frame, Run
 
 PAYS = 100_000
 """The steps from which machine code pays: the executor takes as long for them as compilation does."""
-_PYTHON_PAYS = 10_000
+PYTHON_PAYS = 10_000
 """The steps from which Python pays."""
-_STEPS_OF_AN_OP = 100
+STEPS_OF_AN_OP = 100
 """The steps in the time that it takes to turn an op into Python."""
 _CHANCES = 2
 """After so many runs that stopped, a function stays with the executor."""
@@ -102,7 +102,7 @@ class _Python(_Code):
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
         super().__init__(store, op)
-        self.pays = max(_PYTHON_PAYS, _STEPS_OF_AN_OP * sum(1 for _ in op.walk()))
+        self.pays = max(PYTHON_PAYS, STEPS_OF_AN_OP * sum(1 for _ in op.walk()))
 
     def _made(self, kind: bool) -> Any:
         from halfulp.interp.run.compiled.python_program import PythonFunction

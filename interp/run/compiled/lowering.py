@@ -197,7 +197,7 @@ def types_of(type_: ty.Type, settings: Settings) -> list[Any]:
     make = ir()
     if isinstance(type_, ty.MemRefType):
         rank = rank_of(type_)
-        return [make.PointerType()] * 2 + [make.IntType(64)] * (1 + 2 * rank)
+        return [*[make.PointerType()] * 2, make.IntType(1), *[make.IntType(64)] * (1 + 2 * rank)]
     return [make.IntType(width) for width in widths_of(type_, settings)]
 
 

@@ -27,26 +27,29 @@ def rank_of(type_: ty.MemRefType) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Place(Memref):
-    """A memref in assembly: the address of its memory, and the address of the poison of that (or none, 0)."""
+    """A memref in assembly: the address of its memory, and the address of the poison of that (or none, 0).
+    ``constant``: a word of one bit, 1 if it must not be written.
+    """
 
     emit: Emitter
+    constant: Any
 
     @staticmethod
     def of(emit: Emitter, type_: ty.MemRefType, parts: Sequence[Any]) -> Place:
         """Make a memref of its `parts`. Sizes that the type knows are constants."""
-        base, poison, offset, *rest = parts
+        base, poison, constant, offset, *rest = parts
         rank = len(rest) // 2
         assert type_.shape is not None
         sizes = tuple(
             emit.word(held) if size is None else emit.number(size)
             for held, size in zip(rest[:rank], type_.shape, strict=True)
         )
-        return Place(emit, type_, base, poison, emit.word(offset), sizes, tuple(map(emit.word, rest[rank:])))
+        return Place(emit, type_, base, poison, emit.word(offset), sizes, tuple(map(emit.word, rest[rank:])), constant)
 
     def parts(self) -> list[Any]:
         """Return what `of` takes."""
         numbers = (self.offset, *self.sizes, *self.strides)
-        return [self.base, self.poison, *(number.held for number in numbers)]
+        return [self.base, self.poison, self.constant, *(number.held for number in numbers)]
 
     def index(self, indices: Sequence[Word]) -> Word:
         """Return the place of an element in memory. The run stops where an index is outside."""
@@ -78,8 +81,7 @@ class Place(Memref):
     def store(self, place: Word, value: Word) -> None:
         """Write the element at a place in memory. The run stops where that is constant."""
         emit = self.emit
-        if self.constant:
-            emit.stop_if(emit.constant(1, 1))
+        emit.stop_if(self.constant)
         with self._where_poison_may_be():
             emit.store(self.poison, place.held, emit.constant(0, 16))
         emit.store(self.base, place.held, value.resized(natural(value.width)).held)

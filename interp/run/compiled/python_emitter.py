@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths.words import F32, F64, Face, Word
-from halfulp.interp.run.compiled.functions import General
+from halfulp.interp.run.compiled.elements import General
 from halfulp.interp.run.compiled.python_blocks import Block, Iteration, written
 
 _WORD, _NUMBER, _OBJECT = "word", "number", "object"
@@ -333,6 +333,14 @@ class PythonEmitter:
         text = f"{x.text} {name} {y.text}"
         return self._condition(text, f"not {text}")
 
+    def extremum(self, largest: bool, x: Number, y: Number) -> Number:
+        """See `Machine`. The sum of zeros is +0 unless both are -0, and so it is the larger one."""
+        self.refuse_nan(x, ())
+        self.refuse_nan(y, ())
+        relation, zero = (">", f"{x.text} + {y.text}") if largest else ("<", f"-(-{x.text} - {y.text})")
+        text = f"{x.text} if {x.text} {relation} {y.text} else {y.text} if {x.text} else {zero}"
+        return Number(self.kept(text), x.fmt, x.kept and y.kept, self.block)
+
     def convert(self, x: Number, fmt: FloatFormat) -> Number:
         """See `Machine`."""
         return Number(x.text, fmt, x.kept) if fmt == F64 else self._rounded(x.text, fmt)
@@ -367,6 +375,10 @@ class PythonEmitter:
         """See `Machine`: what is refused is collected until `elementwise` ends."""
         if condition.constant != 0:
             self._refused.append(condition)
+
+    def refuse_nan(self, x: Number, implying: Sequence[Number]) -> None:
+        """See `Machine`."""
+        self.refuse(Held(1, f"{x.text} != {x.text}", opposite=f"{x.text} == {x.text}", nan=x))
 
     # --- values ---
 

@@ -117,8 +117,6 @@ class PythonPlace(Memref):
         poison, fmt = emit.text(self.poison), self._numbers()
         number = None if fmt is None else emit.kept_number(value.held, fmt)
         view, text = (self.codes, emit.text(value.held)) if number is None else (self.numbers, number.text)
-        if self.constant:
-            emit.line("raise STOP")
         emit.line(f"if {poison} is not None: {poison}[{place}] = 0")
         emit.line(f"{emit.text(view)}[{place}] = {text}")
 

@@ -77,8 +77,6 @@ class PythonFunction:
         all memory is as it was. The steps of the run are counted. ``depth``: the calls around this one.
         """
         memories = memories_of(arguments)
-        if self._writes and any(memory.constant for memory in memories):
-            return None
         before = [Copy(memory) for memory in memories] if self._writes else []
         kept = run.kept.copy()
         try:
@@ -100,7 +98,7 @@ class PythonFunction:
                 run.steps = steps
                 return tuple(self._results(context, found))
         except Exception:
-            # A stop, or an error in an op or in too many calls: the executor says what is wrong.
+            # A stop, an error in an op, a store to constant memory, too many calls: the executor says what is wrong.
             pass
         _put_back(run, before, kept)
         return None

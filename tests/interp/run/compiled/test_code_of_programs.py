@@ -155,3 +155,30 @@ def test_constant_memory_is_not_written(way: str) -> None:
     assert pair.check(lambda: [of(1, "index"), of(0, "i1")])[0] == (of(9, "i32"),)
     assert not pair.stopped
     assert "is constant, but is written" in pair.check(lambda: [of(1, "index"), of(1, "i1")])[1]
+
+
+def test_constant_memory_may_be_passed_on(way: str) -> None:
+    """A loop writes to memory first, then to constant memory, which it carries."""
+    text = """memref.global "private" constant @c : memref<2xi32> = dense<[4, 9]>
+    func.func @f(%m: memref<2xi32>, %n: index) -> i32 {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c = memref.get_global @c : memref<2xi32>
+      %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%to = %m, %next = %c) -> (memref<2xi32>, memref<2xi32>) {
+        %x = memref.load %next[%c1] : memref<2xi32>
+        func.call @put(%x, %to) : (i32, memref<2xi32>) -> ()
+        scf.yield %next, %to : memref<2xi32>, memref<2xi32>
+      }
+      %y = memref.load %r#1[%c1] : memref<2xi32>
+      return %y : i32
+    }
+    func.func private @put(%x: i32, %to: memref<2xi32>) {
+      %c0 = arith.constant 0 : index
+      memref.store %x, %to[%c0] : memref<2xi32>
+      return
+    }"""
+    pair = both(way, text)
+    for count, stops in ((1, False), (2, True)):
+        found = pair.check(lambda count=count: [*random_arguments(pair.types[:1], 3), of(count, "index")])  # type: ignore[misc]
+        assert pair.stopped is stops
+        assert not stops or "is constant, but is written" in found[1]
