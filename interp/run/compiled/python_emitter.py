@@ -117,6 +117,7 @@ class PythonEmitter:
         self.entry = Block()
         self.block = self.entry
         self.blocks = [self.entry]
+        self.size = 0  # the lines so far
         self._count = 0
         self._indent = ""
         self._refused: list[Held] = []
@@ -127,6 +128,7 @@ class PythonEmitter:
     def line(self, text: str) -> None:
         """Add a line of code."""
         self.block.lines.append(self._indent + text)
+        self.size += 1
 
     def fresh(self) -> str:
         """Return a new name."""

@@ -32,8 +32,8 @@ from halfulp.interp.run.signature import argument_types
 
 CELLS = ("codes32", "floats32", "codes64", "floats64")
 """The names of the views of the two cells of a run: one holds a code or number of f32, the other one of f64."""
-_LARGEST = 4_000
-"""The lines that a program may have: compilation takes about 0.1 s for so many."""
+_LARGEST = 20_000
+"""The lines that a program may have: compilation takes about 0.3 s for so many."""
 _NUMBERS = {"f32": F32, "f64": F64}
 
 
@@ -156,11 +156,11 @@ class PythonProgram:
             self._waiting.append(op)
         return name
 
-    def grown(self, lines: int) -> None:
-        """Count lines. Raises NotCompiled where there are too many."""
-        self._size += lines
-        if self._size > _LARGEST:
+    def grown(self, lines: int, complete: bool = False) -> None:
+        """Take note of the lines of a function. Raises NotCompiled where there are too many."""
+        if self._size + lines > _LARGEST:
             raise NotCompiled("so many ops that compilation takes long")
+        self._size += lines if complete else 0
 
     def lower(self, op: Operation) -> Callable[..., Any]:
         """Return a function of the program, in Python. Raises NotCompiled."""
@@ -199,7 +199,7 @@ class PythonLowering(FunctionLowering):
         parameters = [Held(part.width, emit.fresh()) for part in types]
         self.arguments([*parameters])
         body = emit.lines()
-        self.program.grown(len(body))
+        self.program.grown(len(body), complete=True)
         names = ", ".join(["context", "cells", "steps", "depth", *(str(each.text) for each in parameters)])
         return [f"def {self._name}({names}):", f" {', '.join(CELLS)} = cells", *(" " + line for line in body)]
 
@@ -220,6 +220,10 @@ class PythonLowering(FunctionLowering):
         )
         strides = tuple(rest[rank:])
         return PythonPlace(self.emit, type_, memory, poison, offset, sizes, strides, codes=codes, numbers=numbers)
+
+    def grown(self) -> None:
+        """See `FunctionLowering`."""
+        self.program.grown(self.emit.size)
 
     def pay(self, cost: int) -> None:
         """See `FunctionLowering`."""

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled.context import Context
 from halfulp.interp.run.compiled.copies import Copy, memories_of
 from halfulp.interp.run.compiled.python_emitter import OBJECT
-from halfulp.interp.run.compiled.python_lowering import MeetsNan, PythonProgram, Stop, types_of
+from halfulp.interp.run.compiled.python_lowering import MeetsNan, PythonProgram, types_of
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.signature import result_types
@@ -98,8 +97,8 @@ class PythonFunction:
                     break
                 run.steps = steps
                 return tuple(self._results(context, found))
-        except (Stop, HalfulpError, RecursionError, MemoryError, TypeError):
-            # The executor says what is wrong. A view of constant memory takes no code: that is the TypeError.
+        except Exception:
+            # A stop, an error in an op, a store to constant memory, too many calls: the executor says what is wrong.
             pass
         _put_back(run, before, kept)
         return None

@@ -18,7 +18,7 @@ from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.compiled import python_lowering
 from halfulp.interp.run.compiled.covering import NotCompiled
-from halfulp.interp.run.compiled.python_program import PythonFunction
+from halfulp.interp.run.compiled.python_program import PythonContext, PythonFunction
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer, buffer_of
@@ -362,6 +362,19 @@ def test_listeners_see_each_op(made: list[PythonFunction]) -> None:
     hu.run(hu.parse(_SUM), 4_000, listeners=(counting,))
     assert counting.seen > 12_000
     assert not made
+
+
+def test_an_error_of_python_leaves_the_run_to_the_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """func.func @f(%m: memref<2xi32>, %k: i32) {
+      %c1 = arith.constant 1 : index
+      memref.store %k, %m[%c1] : memref<2xi32>
+      %fresh = memref.alloca() : memref<2xi32>
+      return
+    }"""
+    pair = both(PYTHON, text)
+    monkeypatch.setattr(PythonContext, "made", lambda *_: 1 // 0)
+    pair.check(lambda: [_memory([1, 2], "i32"), of(5, "i32")])
+    assert pair.stopped
 
 
 def test_programs_that_are_too_large_stay_with_the_executor(monkeypatch: pytest.MonkeyPatch) -> None:
