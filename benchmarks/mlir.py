@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.rows import Absent, Disagreement
+from halfulp.conformance.oracles import jit_tensors
 from halfulp.conformance.oracles.jit import TO_LLVM, UTILITIES, library
 from halfulp.conformance.oracles.mlir_native import MlirNative
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
+from halfulp.conformance.whole_programs.stages import pipeline
 from halfulp.fp_formats.codes import limb_count, storage_dtype
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value
 
 NATIVE = "mlir-runner"
 APFLOAT = "mlir-runner, APFloat"
@@ -38,13 +42,18 @@ def tools() -> tuple[Tool, Tool]:
 
 
 def run(peer: str, text: str, passes: Sequence[str] = ()) -> list[str]:
-    """Run ``@entry``, and return what it prints. Raises Absent, and Disagreement if there is no result."""
+    """Run ``@entry`` after some passes, and return what it prints. Raises Absent, and Disagreement if there is no
+    result.
+    """
+    return _run(peer, text, [*passes, *_PASSES[peer], *TO_LLVM])
+
+
+def _run(peer: str, text: str, passes: Sequence[str]) -> list[str]:
     opt, runner = tools()
     try:
         libraries = ",".join(library(runner, name) for name in _RUNTIME[peer])
         options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={libraries}", "-O3"]
-        lowered = opt.run([*passes, *_PASSES[peer], *TO_LLVM], text, SECONDS)
-        return runner.run([*options, f"--mattr={MlirNative.machine}"], lowered, SECONDS).split()
+        return runner.run([*options, f"--mattr={MlirNative.machine}"], opt.run(passes, text, SECONDS), SECONDS).split()
     except Unavailable as reason:
         raise Absent(str(reason)) from None
     except OracleError as error:
@@ -237,6 +246,81 @@ def structured(body: str, operands: Sequence[Any], ours: Any, rounds: int) -> fl
         count=ours.size,
     )
     return _seconds(NATIVE, run(NATIVE, _CLOCK + text, _LOOPS), np.ascontiguousarray(ours).view(np.uint32).ravel())
+
+
+CALLS = 20
+"""Calls of a whole program between two looks at the clock, which counts microseconds."""
+_WHOLE = """
+  func.func @entry() {{
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %rounds = arith.constant {rounds} : index
+    %times = arith.constant {times} : index
+    {operands}
+    scf.for %round = %zero to %rounds step %one {{
+      func.call @now() : () -> ()
+      scf.for %time = %one to %times step %one {{
+        {call}
+      }}
+      {call}
+      func.call @now() : () -> ()
+      {uses}
+    }}
+    {call}
+    {printing}
+    return
+  }}
+"""
+
+
+def lowered(text: str, stage: str) -> str:
+    """Return a program on tensors after the passes of a stage. Raises Absent."""
+    return tools()[0].run([f"--pass-pipeline={pipeline(stage)}"], text, SECONDS)
+
+
+def whole(
+    program: str, arguments: Sequence[Value], results: Sequence[ty.Type], stage: str, rounds: int
+) -> tuple[float, list[Any]]:
+    """Return the time, in seconds, of the function ``@main`` of tensors, lowered through a stage, and the codes of its
+    results.
+
+    ``program``: the text of a module. Raises Absent, and Disagreement if there is no result.
+    """
+    names = [f"argument{number}" for number in range(len(arguments))]
+    types = [value.type for value in arguments]
+    given = ", ".join(f"%{name}" for name in names)
+    entry = _WHOLE.format(
+        rounds=rounds,
+        times=CALLS,
+        operands="\n    ".join(
+            f"%{name} = func.call @{name}() : () -> {type_}" for name, type_ in zip(names, types, strict=True)
+        ),
+        call=f"%r:{len(results)} = func.call @main({given}) : ({_listed(types)}) -> ({_listed(results)})",
+        # LLVM leaves out what nothing uses.
+        uses="\n      ".join(
+            line
+            for number, type_ in enumerate(results)
+            for line in jit_tensors.printing_element(number, type_, ["%zero"] * len(ty.shape_of(type_) or ()))
+        ),
+        printing="\n    ".join(
+            line for number, type_ in enumerate(results) for line in jit_tensors.printing(number, type_)
+        ),
+    )
+    functions = [
+        "\n".join(jit_tensors.argument(name, value.type, value)) for name, value in zip(names, arguments, strict=True)
+    ]
+    head, opening, body = program.partition(" {\n")
+    text = "\n".join([head + opening, _CLOCK, *functions, entry, body])
+    passes = f"--pass-pipeline={pipeline(stage, jit_tensors.BEFORE, jit_tensors.AFTER)}"
+    printed = list(map(int, _run(NATIVE, text, [passes])))
+    each = 2 + len(results)
+    clock = np.array(printed[: rounds * each], np.uint64).view(np.float64).reshape(rounds, each)
+    seconds = float((clock[:, 1] - clock[:, 0]).min())
+    return seconds / CALLS, [answer.bits for answer in jit_tensors.answers(results, printed[rounds * each :])]
+
+
+def _listed(types: Sequence[ty.Type]) -> str:
+    return ", ".join(map(str, types))
 
 
 def _decode(name: str, type_: str, width: int, storage: int) -> list[str]:

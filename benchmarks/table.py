@@ -14,12 +14,14 @@ from benchmarks import (
     elementary,
     exact_path,
     mlir,
+    models,
     ops,
     scalars,
     starting,
     structured,
     sums,
     tensors,
+    testing,
     texts,
     tiles,
     values,
@@ -37,10 +39,12 @@ MODULES = (
     tiles,
     sums,
     structured,
+    models,
     values,
     texts,
     starting,
     vectors,
+    testing,
 )
 HEAD = ("measurement", "ours", "peer", "peer's", "× peer", "copies", "target", "met", "remark")
 NUMBERS = ("ours", "peer's", "× peer", "copies")

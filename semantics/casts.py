@@ -127,7 +127,7 @@ def from_integer(
         return Kernel(scalar_face, array_face, faults=faults)
     quick = scalar_face if nneg else native_scalar.from_integer(target, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
-    words = None if nneg else word_floats.from_integer(target, width, signed, rounding)
+    words = None if nneg else word_floats.from_integer(target, width, signed, rounding, policy)
     return Kernel(quick, array_face, faults=faults, flags=flags, words=words)
 
 

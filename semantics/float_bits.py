@@ -7,6 +7,7 @@ They round nothing, raise no exception flags and depend on no profile. A signall
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,6 +16,8 @@ from halfulp.fp_formats.codes import Codes, Mask, ints_to_codes
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
+from halfulp.fp_formats.paths.fast_conversions import NATIVE
+from halfulp.fp_formats.paths.words import Face, Word
 from halfulp.fp_formats.scalar import Result
 from halfulp.semantics.casts import sign_bit
 from halfulp.semantics.floats import fastmath_rules, float_kernel, is_infinite, is_nan
@@ -37,7 +40,17 @@ def absolute(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
         found = a & cleared
         return ArrayResult(found if stays is None else np.where(a == stays, a, found))
 
-    return float_kernel(lambda a: Result(a if a == stays else a & mask), array, (fmt,), fmt, fastmath, open_nan=False)
+    kernel = float_kernel(lambda a: Result(a if a == stays else a & mask), array, (fmt,), fmt, fastmath, open_nan=False)
+
+    def words(a: Word) -> Word:
+        return a & mask if stays is None else a.equals(stays).choose(a, a & mask)
+
+    return _described(kernel, fmt, words)
+
+
+def _described(kernel: Kernel, fmt: FloatFormat, words: Face) -> Kernel:
+    """Add the description on machine words, where it fits and no operand is poison."""
+    return kernel if kernel.faults or fmt.limbs > 1 else replace(kernel, words=words)
 
 
 @lru_cache(maxsize=1024)
@@ -62,7 +75,8 @@ def copysign(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
         positive = np.where(b == stays, a & cleared, found)
         return ArrayResult(np.where((a == stays) | (a == 0), a, positive))
 
-    return float_kernel(one, array, (fmt, fmt), fmt, fastmath, open_nan=False)
+    kernel = float_kernel(one, array, (fmt, fmt), fmt, fastmath, open_nan=False)
+    return _described(kernel, fmt, lambda a, b: a & ~sign | b & sign) if stays is None else kernel
 
 
 def has_sign(fmt: FloatFormat, codes: Codes) -> Mask:
@@ -107,4 +121,19 @@ def classify(name: str, fmt: FloatFormat, fastmath: int = 0) -> Kernel:
         faults = faults_of((fault, test(fmt, a)) for fault, _, test in rules)
         return Outcome((many(fmt, a).astype(np.uint8),), faults)
 
-    return Kernel(scalar_face, array_face, faults=tuple(fault for fault, _, _ in rules))
+    kernel = Kernel(scalar_face, array_face, faults=tuple(fault for fault, _, _ in rules))
+    return _described(kernel, fmt, _class_words(name, fmt)) if fmt in NATIVE else kernel
+
+
+def _class_words(name: str, fmt: FloatFormat) -> Face:
+    """Return the description of a class in f32 or f64. All NaNs are beyond infinity."""
+    infinity, normal = fmt.infinity_code or 0, 1 << fmt.mantissa_bits
+    of_magnitude: dict[str, Callable[[Word], Word]] = {
+        "isnan": lambda m: ~m.at_most(infinity, signed=False),
+        "isinf": lambda m: m.equals(infinity),
+        "isfinite": lambda m: m.less(infinity, signed=False),
+        "isnormal": lambda m: m.less(infinity, signed=False) & ~m.less(normal, signed=False),
+    }
+    if name == "signbit":
+        return lambda a: (a & (fmt.sign_mask or 0)).differs(0)
+    return lambda a: of_magnitude[name](a & fmt.magnitude_mask)

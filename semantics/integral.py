@@ -7,12 +7,13 @@ They are exact: only a format that ends before the integer overflows. No flag sa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.paths import cpu, fast
+from halfulp.fp_formats.paths import cpu, fast, word_floats
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.floats import flags_of, float_kernel
@@ -36,7 +37,7 @@ def to_integral(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) ->
     mode, policy = DIRECTIONS[name], profile.arithmetic
     if emulated.emulates(profile, fmt):
         return float_kernel(*emulated.applied("to_integral", fmt, (mode, policy)), (fmt,), fmt, fastmath)
-    return float_kernel(
+    kernel = float_kernel(
         lambda a: scalar.to_integral(fmt, a, mode, policy),
         lambda a: fast.to_integral(fmt, a, mode, policy),
         (fmt,),
@@ -44,3 +45,4 @@ def to_integral(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) ->
         fastmath,
         flags=flags_of(lambda a: conversions.to_integral(fmt, a, mode, policy, want_flags=True)),
     )
+    return kernel if kernel.faults else replace(kernel, words=word_floats.to_integral(fmt, mode, policy))

@@ -76,6 +76,9 @@ class Open(Enum):
     VALUE = 4  # any value may be right: differences are reported separately, with their distance
 
 
+ArrayFace = Callable[..., Outcome]
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """One op for concrete element types.
@@ -93,7 +96,7 @@ class Kernel:
     """
 
     scalar: Callable[..., Scalar]
-    array: Callable[..., Outcome]
+    array: ArrayFace
     worst: tuple[int, ...] | None = None
     open: Callable[[tuple[Codes, ...], tuple[Codes, ...]], npt.NDArray[np.uint8] | None] | None = None
     opens: int = 0

@@ -16,8 +16,9 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.paths import fast, word_floats
 from halfulp.fp_formats.paths.affine import Affine, to_integers, to_numbers
+from halfulp.fp_formats.paths.words import Face, Word
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.floats import is_nan
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, poison
@@ -87,12 +88,14 @@ class Quantization:
             self.storage_max,
             scales,
             points,
-            self.axis,
+            None if len(scales) == 1 else self.axis,
         )
 
     def spread(self, flat: Codes, shape: tuple[int, ...]) -> Codes:
         """Put flat parameters into the axes of a tensor of ``shape``, so that NumPy repeats them over the others."""
         limbs = flat.shape[1:]
+        if len(flat) == 1:
+            return flat.reshape((1,) * len(shape) + limbs)
         if self.axis is not None:
             return flat.reshape(tuple(len(flat) if k == self.axis else 1 for k in range(len(shape))) + limbs)
         if not self.parameter_shape:
@@ -184,7 +187,29 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
             number -= 1 << width
         return min(max(number, q.storage_min), q.storage_max) & mask
 
-    return Kernel(scalar_face, array_face, faults=(outside,))
+    return Kernel(scalar_face, array_face, faults=(outside,), words=_qcast_words(q, rounding, profile))
+
+
+def _qcast_words(q: Quantization, rounding: Rounding, profile: Profile) -> Face | None:
+    """Return the description of qcast on machine words, where each of its steps has one."""
+    fmt = q.expressed
+    scales, points = q.parameters(profile)
+    if len(scales) != 1 or fmt.limbs > 1:
+        return None
+    divide, add = (word_floats.binary(name, fmt, RNE, profile.arithmetic) for name in ("divide", "add"))
+    round_ = word_floats.to_integral(fmt, rounding, profile.arithmetic)
+    cut = word_floats.to_integer(fmt, q.storage_width, q.storage_signed, Rounding.TOWARD_ZERO)
+    if divide is None or add is None or round_ is None or cut is None:
+        return None
+    scale, point = _single(fmt, scales), _single(fmt, points)
+
+    def face(x: Word) -> Word:
+        stored: Word = cut(round_(add(divide(x, x.of(scale)), x.of(point))))
+        least, most = stored.of(q.storage_min), stored.of(q.storage_max)
+        stored = stored.less(least, q.storage_signed).choose(least, stored)
+        return most.less(stored, q.storage_signed).choose(most, stored)
+
+    return face
 
 
 def _single(fmt: FloatFormat, codes: Codes) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -19,6 +20,9 @@ from tree import LAYERS, ROOT, modules, modules_of, package_files, pyproject, sh
 
 from halfulp.fp_formats.suggestions import how_to_install
 
+PLAIN = {name: value for name, value in os.environ.items() if name != "HALFULP_BACKEND"}
+"""The environment of a user, also where the tests run by another backend, which a clean venv does not have."""
+
 IMPORT_ALL = """
 import importlib, json, pkgutil, sys
 import halfulp
@@ -34,7 +38,14 @@ print(json.dumps({name: importlib.import_module(name).__file__ for name in json.
 def run(*command: str | Path, cwd: Path) -> str:
     """Standard output and error of a command; its failure shows both."""
     done = subprocess.run(
-        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=PATIENCE
+        command,
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+        env=PLAIN,
     )
     assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
     return done.stdout

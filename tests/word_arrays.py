@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -115,6 +115,12 @@ class ArrayMachine:
         with np.errstate(all="ignore"):
             return Held(_ORDERED[name](x, y).astype(int), 1)
 
+    def extremum(self, largest: bool, x: Numbers, y: Numbers) -> Numbers:
+        self.refused |= np.isnan(x) | np.isnan(y)
+        with np.errstate(all="ignore"):
+            first = (x > y) | ((x == y) & (np.signbit(x) < np.signbit(y)))
+        return np.where(first == largest, x, y)
+
     def convert(self, x: Numbers, fmt: FloatFormat) -> Numbers:
         with np.errstate(all="ignore"):
             return x.astype(_DTYPES[fmt == F32][0])
@@ -133,6 +139,11 @@ class ArrayMachine:
     def refuse(self, condition: Held) -> None:
         assert condition.width == 1
         self.refused |= condition.codes.astype(np.bool_)
+
+    def refuse_nan(self, x: Numbers, implying: Sequence[Numbers]) -> None:
+        refused = np.isnan(x)
+        assert all(not np.any(np.isnan(each) & ~refused) for each in implying)
+        self.refused |= refused
 
 
 def described(face: Face, *operands: tuple[Numbers, int]) -> tuple[list[list[int]], npt.NDArray[np.bool_]]:

@@ -31,14 +31,15 @@ TOGETHER = 64
 NAME = "mlir-runner"
 FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
 
-_BEFORE = ("func.func(convert-elementwise-to-linalg)",)
-_AFTER = (
-    "func.func(convert-linalg-to-loops)",
+BEFORE = ("func.func(convert-elementwise-to-linalg)",)
+AFTER = (
+    "func.func(convert-linalg-to-loops),convert-bufferization-to-memref",
     "expand-strided-metadata,lower-affine",
     "convert-vector-to-scf{full-unroll=true},convert-scf-to-cf,convert-vector-to-llvm,expand-strided-metadata",
     "lower-affine,convert-arith-to-llvm,convert-math-to-llvm,convert-math-to-libm,finalize-memref-to-llvm",
     "convert-func-to-llvm,convert-cf-to-llvm,convert-to-llvm,reconcile-unrealized-casts",
 )
+"""The passes before and after those of a stage, so that mlir-runner runs what comes out."""
 _PRINTERS = "  func.func private @printU64(i64)\n  func.func private @printNewline()\n"
 
 
@@ -54,7 +55,7 @@ class TensorRunner:
         self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
         self.version = self._opt.version
         self._library = library(self._runner, UTILITIES)
-        self._pipeline = pipeline(stage, _BEFORE, _AFTER)
+        self._pipeline = pipeline(stage, BEFORE, AFTER)
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         """Return the results of each program, in order."""
@@ -86,7 +87,7 @@ class TensorRunner:
                 self._run(part[half:], found)
             return
         for (index, program), size in zip(part, sizes, strict=True):
-            found[index] = _answers(_results(program), numbers[:size])
+            found[index] = answers(_results(program), numbers[:size])
             numbers = numbers[size:]
 
     def _numbers(self, text: str) -> list[int]:
@@ -157,20 +158,20 @@ def _driver(number: int, program: ClosedProgram) -> str:
     inputs, results = argument_types(_function(program)), _results(program)
     lines, names, body = [], [], []
     for k, (type_, value) in enumerate(zip(inputs, program.arguments, strict=True)):
-        lines += _argument(f"argument{number}.{k}", type_, value)
+        lines += argument(f"argument{number}.{k}", type_, value)
         body.append(f"%a{k} = func.call @argument{number}.{k}() : () -> {type_}")
         names.append(f"%a{k}")
     types = f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, results))})"
     body.append(f"%r:{len(results)} = func.call @p{number}.{program.function}({', '.join(names)}) : {types}")
     body += ["%zero = arith.constant 0 : index", "%one = arith.constant 1 : index"]
     for k, type_ in enumerate(results):
-        body += _printing(k, type_)
+        body += printing(k, type_)
     lines += [f"  func.func private @run{number}() {{", *(f"    {line}" for line in body), "    return", "  }"]
     return "\n".join(lines) + "\n"
 
 
-def _argument(name: str, type_: ty.Type, value: Value) -> list[str]:
-    """Return a function that returns the codes of an argument in memory of their own."""
+def argument(name: str, type_: ty.Type, value: Value) -> list[str]:
+    """Return the lines of a function that returns an argument in memory of its own."""
     element = ty.element_type(type_)
     width = width_of(element)
     carrier = ty.with_element(type_, ty.IntegerType(width))
@@ -187,27 +188,31 @@ def _argument(name: str, type_: ty.Type, value: Value) -> list[str]:
     ]
 
 
-def _printing(number: int, type_: ty.Type) -> list[str]:
-    """Return lines that print the codes of result ``number``."""
-    shape, element = ty.shape_of(type_) or (), ty.element_type(type_)
+def printing(number: int, type_: ty.Type) -> list[str]:
+    """Return the lines that print the codes of the result ``%r#number``. They use ``%zero`` and ``%one``."""
+    lines = [f"%n{number}_{axis} = arith.constant {size} : index" for axis, size in enumerate(ty.shape_of(type_) or ())]
+    indices = [f"%i{number}_{axis}" for axis in range(len(lines))]
+    for axis, index in enumerate(indices):
+        lines.append(f"scf.for {index} = %zero to %n{number}_{axis} step %one {{")
+    return [*lines, *printing_element(number, type_, indices), *("}" for _ in indices)]
+
+
+def printing_element(number: int, type_: ty.Type, indices: Sequence[str]) -> list[str]:
+    """Return the lines that print the code of one element of the result ``%r#number``."""
+    element = ty.element_type(type_)
     width = width_of(element)
-    name, lines = f"%r#{number}", []
-    if element != ty.IntegerType(width):
-        carrier = ty.with_element(type_, ty.IntegerType(width))
-        lines.append(f"%b{number} = arith.bitcast {name} : {type_} to {carrier}")
-        name, type_ = f"%b{number}", carrier
-    indices = [f"%i{number}_{axis}" for axis in range(len(shape))]
-    for axis, size in enumerate(shape):
-        lines.append(f"%n{number}_{axis} = arith.constant {size} : index")
-        lines.append(f"scf.for {indices[axis]} = %zero to %n{number}_{axis} step %one {{")
-    lines.append(f"%e{number} = tensor.extract {name}[{', '.join(indices)}] : {type_}")
+    code, name = ty.IntegerType(width), f"%e{number}"
+    lines = [f"{name} = tensor.extract %r#{number}[{', '.join(indices)}] : {type_}"]
+    if element != code:
+        lines.append(f"%b{number} = arith.bitcast {name} : {element} to {code}")
+        name = f"%b{number}"
     if width < 64:
-        lines.append(f"%w{number} = arith.extui %e{number} : i{width} to i64")
-    lines.append(f"func.call @printU64(%{'w' if width < 64 else 'e'}{number}) : (i64) -> ()")
-    return [*lines, "func.call @printNewline() : () -> ()", *("}" for _ in shape)]
+        lines.append(f"%w{number} = arith.extui {name} : {code} to i64")
+        name = f"%w{number}"
+    return [*lines, f"func.call @printU64({name}) : (i64) -> ()", "func.call @printNewline() : () -> ()"]
 
 
-def _answers(types: Sequence[ty.Type], numbers: Sequence[int]) -> tuple[Answer, ...]:
+def answers(types: Sequence[ty.Type], numbers: Sequence[int]) -> tuple[Answer, ...]:
     """Return the results from the numbers that the program printed."""
     answers, start = [], 0
     for type_ in types:

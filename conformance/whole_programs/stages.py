@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 _NAMED = "func.func(linalg-generalize-named-ops)"
 _BUFFERS = (
-    "one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map},"
-    "canonicalize,cse"
+    # A loop that carries tensors gets a new buffer in each round.
+    "one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map "
+    "allow-return-allocs-from-loops},canonicalize,cse"
 )
 _LOOPS = "func.func(convert-linalg-to-loops)"
 # Without arith-expand, whose comparisons and selects lose the signs of zeros in minimum and maximum.

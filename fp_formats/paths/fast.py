@@ -70,12 +70,18 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "multiply": np.multiply,
     "divide": np.divide,
 }
-_EXTREMA: dict[str, tuple[np.ufunc, np.ufunc]] = {
+EXTREMA: dict[str, tuple[np.ufunc, np.ufunc]] = {
     # The operation, and its effect on the bits of equal operands; equal operands with different bits are zeros.
     "maximum": (np.maximum, np.bitwise_and),
     "minimum": (np.minimum, np.bitwise_or),
     "maximum_number": (np.maximum, np.bitwise_and),
     "minimum_number": (np.minimum, np.bitwise_or),
+}
+# The types of codes by extremum and size, those whose least number is the wrong zero, and that number.
+_ZEROS: dict[tuple[np.ufunc, int], tuple[np.dtype[Any], np.dtype[Any], int]] = {
+    (choose, size): (np.dtype(f"u{size}"), integers, int(np.iinfo(integers).min))
+    for size in (4, 8)
+    for choose, integers in ((np.maximum, np.dtype(f"i{size}")), (np.minimum, np.dtype(f"u{size}")))
 }
 
 
@@ -113,9 +119,9 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
         if fmt in NATIVE:
             return "native" if rounding == RNE else "error_free"
         return "through_f32" if fmt in THROUGH_F32 else None
-    if operation in _EXTREMA and policy.extrema != "value":
+    if operation in EXTREMA and policy.extrema != "value":
         return None
-    if operation in _EXTREMA or operation == "compare":
+    if operation in EXTREMA or operation == "compare":
         return "native" if fmt in NATIVE else "bits" if fmt in THROUGH_F32 else None
     return None
 
@@ -432,18 +438,11 @@ def _extremum(
         return exactly(a, b)
     if path == "table":
         return by_pairs((operation, fmt, policy), fmt.bits, exactly, a, b) or exactly(a, b)
-    choose, of_equals = _EXTREMA[operation]
+    choose, _ = EXTREMA[operation]
     infinity = fmt.infinity_code or 0
-    # The wrong zero: -0 as a signed integer for the maximum, +0 as an unsigned one for the minimum.
-    integers = np.dtype(f"{'i' if choose is np.maximum else 'u'}{fmt.storage_dtype.itemsize}")
-    wrong_zero = np.iinfo(integers).min
 
     def native(out: Codes, p: Codes, q: Codes) -> Mask | None:
-        x, y = p.view(dtype), q.view(dtype)
-        unknown = nans_of(choose(x, y, out=out.view(dtype)))
-        # For zeros of both signs NumPy gives either. The wrong one, if it occurs, is the least of all codes.
-        if np.minimum.reduce(out.view(integers)) == wrong_zero:
-            np.copyto(out, of_equals(p, q), where=x == y)
+        unknown = nans_of(extremum_of_numbers(operation, p.view(dtype), q.view(dtype), out.view(dtype)))
         if unknown is not None:
             out[unknown] = exactly(p[unknown], q[unknown]).codes
         return None
@@ -462,11 +461,25 @@ def _extremum(
         return in_chunks(common_shape(a, b), fmt.storage_dtype, kernel, a, b, longest=longest)
 
 
+def extremum_of_numbers(
+    operation: str, x: npt.NDArray[Any], y: npt.NDArray[Any], out: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """Write the extrema of numbers of f32 or f64, where -0 < +0, to ``out``, and return it. A NaN gives any NaN."""
+    choose, of_equals = EXTREMA[operation]
+    choose(x, y, out=out)
+    # For zeros of both signs NumPy gives either. The wrong one, if it occurs, is the least of all codes: -0 as a signed
+    # integer for the maximum, +0 as an unsigned one for the minimum.
+    codes, integers, wrong_zero = _ZEROS[choose, out.itemsize]
+    if np.minimum.reduce(out.view(integers)) == wrong_zero:
+        np.copyto(out.view(codes), of_equals(x.view(codes), y.view(codes)), where=x == y)
+    return out
+
+
 def reduced_extremum(operation: str, fmt: FloatFormat, rows: Codes) -> tuple[Codes, Mask]:
     """Return the extremum of rows [n, lanes], n > 0, in a format whose extrema are native, and the mask of lanes in
     which it is not known: it is NaN, or zero, whose sign depends on the order.
     """
-    choose, _ = _EXTREMA[operation]
+    choose, _ = EXTREMA[operation]
     with np.errstate(all="ignore"):
         found = choose.reduce(rows.view(NATIVE[fmt]), axis=0)
     return found.view(rows.dtype), np.isnan(found) | (found == 0)
@@ -551,12 +564,16 @@ def compare(
 
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Return what `exact.comparisons.is_nan` returns. If all codes beyond infinity are NaNs, one comparison finds
-    them.
+    """Return what `exact.comparisons.is_nan` returns. If all codes beyond infinity are NaNs, or one code of each sign
+    is, one comparison finds them.
     """
-    if fmt.nan is not NanEncoding.IEEE or fmt.infinity_code is None or fmt.limbs > 1:
+    if fmt.nan_code is None or fmt.limbs > 1 or (fmt.nan is NanEncoding.IEEE and fmt.infinity_code is None):
         return comparisons.is_nan(fmt, codes)
     if fmt in NATIVE:
         return np.asarray(np.isnan(codes.view(NATIVE[fmt])))
-    unused = codes.dtype.type(8 * codes.itemsize - fmt.bits + fmt.signed)
-    return np.asarray(codes << unused > codes.dtype.type(fmt.infinity_code) << unused)
+    kind = codes.dtype.type
+    # A NaN that would be -0 has its sign; the sign of others is shifted out.
+    unused = kind(8 * codes.itemsize - fmt.bits + (fmt.signed and fmt.nan is not NanEncoding.NEGATIVE_ZERO))
+    if fmt.nan is NanEncoding.IEEE:
+        return np.asarray(codes << unused > kind(fmt.infinity_code) << unused)
+    return np.asarray(codes << unused == kind(fmt.nan_code) << unused)

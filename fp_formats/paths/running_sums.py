@@ -41,7 +41,7 @@ def last_running_sum(fmt: FloatFormat, start: Codes, rows: Codes, policy: FloatP
         for some in _near(rows.view(dtype)):
             for row in some:
                 np.add(total, row, out=total)
-    lanes = np.flatnonzero(np.isnan(total))
+        lanes = np.flatnonzero(np.isnan(total))
     codes: Codes = total.view(start.dtype)
     for few in np.array_split(lanes, range(FEW, lanes.size, FEW)):
         codes[few] = _at_once(fmt, start[few], rows[:, few], policy)
@@ -60,13 +60,13 @@ def _near(rows: Codes) -> Iterator[Codes]:
 def _at_once(fmt: FloatFormat, start: Codes, rows: Codes, policy: FloatPolicy) -> Codes:
     dtype = dtype_of(fmt)
     terms = np.concatenate([start[None], rows]).view(dtype)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # ml_dtypes has warnings also where it only asks for NaNs
         sums = np.add.accumulate(terms, axis=0)
-    last: Codes = sums[-1].view(start.dtype)
-    lanes = np.flatnonzero(np.isnan(sums[-1]))
-    if lanes.size:
+        lanes = np.flatnonzero(np.isnan(sums[-1]))
         # NumPy's NaNs are not trusted: the first addition that gives one is done again. Later ones keep that NaN.
-        first = np.isnan(sums[:, lanes]).argmax(axis=0)
+        first = np.isnan(sums[:, lanes]).argmax(axis=0) if lanes.size else lanes
+    last: Codes = sums[-1].view(start.dtype)
+    if lanes.size:
         before = sums[np.maximum(first - 1, 0), lanes].view(start.dtype)
         added = arithmetic.add(fmt, before, terms[first, lanes].view(start.dtype), policy=policy).codes
         last[lanes] = np.where(first == 0, start[lanes], added)

@@ -7,6 +7,7 @@ where there is no path. No path gives flags. NaN results are refused, so that th
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -20,8 +21,8 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import cpu, fast
 from halfulp.fp_formats.paths.fast_conversions import NATIVE, Sums, conversion_path, sums_of
 from halfulp.fp_formats.paths.words import F32, F64, Face, Real, Word
-from halfulp.fp_formats.policy import SPEC, FloatPolicy
-from halfulp.fp_formats.scalar import RNE, RZ, STOCHASTIC
+from halfulp.fp_formats.policy import FloatPolicy
+from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
 
 _ARITHMETIC = ("add", "subtract", "multiply", "divide")
 _MAXIMA, _MINIMA = ("maximum", "maximum_number"), ("minimum", "minimum_number")
@@ -38,33 +39,30 @@ def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> F
     path = fast.path_of(name, fmt, rounding, policy)
     if path == "table" and fmt.bits <= 8:
         return _by_pairs(name, fmt, rounding, policy)
-    if name in _ARITHMETIC and rounding == RNE:
-        if path == "native":
-            return lambda a, b: _settled(a.real(fmt).computed(name, b.real(fmt))).code()
-        if path == "through_f32":
-            return lambda a, b: _narrowed(_settled(widened(fmt, a).computed(name, widened(fmt, b))), fmt)
+    if name in _ARITHMETIC and rounding == RNE and path in ("native", "through_f32"):
+        return _arithmetic(name, fmt)
     if name in _MAXIMA + _MINIMA and path in ("native", "bits"):
         return _extremum(name in _MAXIMA, fmt)
     return None
 
 
-def _settled(result: Real) -> Real:
-    """Refuse a NaN."""
-    result.is_nan().refuse()
-    return result
+def _arithmetic(name: str, fmt: FloatFormat) -> Face:
+    """Return the description of a sum, difference, product or quotient, to nearest even. NaNs are refused."""
+
+    def face(a: Word, b: Word) -> Word:
+        x, y = widened(fmt, a), widened(fmt, b)
+        result = x.computed(name, y)
+        if fmt == _BF16:
+            # Their NaNs end with 16 zeros, and so does the NaN of an operation on numbers: rounding keeps it.
+            return _coded(_rounded_to_bf16(result).settled(x, y), fmt)
+        return _narrowed(result, fmt) if fmt == _F16 else result.settled(x, y).code()
+
+    return face
 
 
 def _extremum(largest: bool, fmt: FloatFormat) -> Face:
     """Return the description of minimum or maximum, where -0 < +0. The numbers of NaNs are refused."""
-
-    def face(a: Word, b: Word) -> Word:
-        x, y = widened(fmt, a), widened(fmt, b)
-        (x.is_nan() | y.is_nan()).refuse()
-        first = y.less(x) if largest else x.less(y)
-        zeros = a & b if largest else a | b
-        return x.equals(y).choose(zeros, first.choose(a, b))
-
-    return face
+    return lambda a, b: _coded(widened(fmt, a).extremum(widened(fmt, b), largest), fmt)
 
 
 def negate(fmt: FloatFormat, policy: FloatPolicy) -> Face | None:
@@ -110,6 +108,8 @@ def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Face | Non
 
 def widened(fmt: FloatFormat, a: Word) -> Real:
     """Return the number of a code of f16, bf16, f32 or f64; that of f16 and bf16 in f32."""
+    if a.known is not None and a.known[0] == fmt:
+        return a.known[1]
     if fmt == _BF16:
         return (a.resized(32) << 16).real(F32)
     if fmt != _F16:
@@ -130,9 +130,11 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
     if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1 or path.kind == "through_f32":
         return None
     if src in (_BF16, _F16) and dst in NATIVE and _plain(src, dst, policy):
-        return lambda a: _settled(widened(src, a)).converted(dst).code()
+        return lambda a: _converted(widened(src, a), dst)
+    if src == F32 and dst in (_BF16, _F16) and rounding == RNE and _plain(src, dst, policy):
+        return lambda a: _narrowed(a.real(src), dst)
     if path.kind == "native" and {src, dst} == {F32, F64} and policy.conversion_overflow != "saturate":
-        return lambda a: _settled(a.real(src)).converted(dst).code()
+        return lambda a: _converted(a.real(src), dst)
     sums = sums_of(src, dst, rounding, policy)
     if sums is not None:
         return lambda a: _by_sums(a, src, dst, sums)
@@ -141,20 +143,59 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
     return None
 
 
+def _converted(number: Real, dst: FloatFormat) -> Word:
+    """Convert to f32 or f64; refuse a NaN."""
+    return number.converted(dst).settled(number).code()
+
+
 def _plain(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Tell whether a conversion to a wider format keeps every number but NaNs."""
+    """Tell whether a conversion changes no numbers but those that the format cannot hold, and NaNs."""
     flushes = policy.flushing(src).operands or policy.flushing(dst).results
     return not flushes and policy.conversion_overflow == "format" and cpu.keeps_subnormals()
 
 
+def _rounded_to_bf16(number: Real) -> Real:
+    """Round a number of f32 to nearest even. A NaN whose upper 16 bits are all ones gives any number."""
+    bits = number.code()
+    return ((bits + 0x7FFF + (bits.shift_right(16) & 1)) & 0xFFFF0000).real(F32)
+
+
 def _narrowed(number: Real, fmt: FloatFormat) -> Word:
-    """Round a number of f32 that is not a NaN to bf16 or f16, to nearest even."""
+    """Round a number of f32 to bf16 or f16, to nearest even; refuse a NaN."""
+    bits = number.settled().code()
     if fmt == _BF16:
-        bits = number.code()
-        return (bits + 0x7FFF + (bits.shift_right(16) & 1)).shift_right(16).resized(16)
-    sums = sums_of(F32, fmt, RNE, SPEC)
-    assert sums is not None
-    return _rounded(number, sums)
+        return _coded(_rounded_to_bf16(number), fmt)
+    # The last fraction bit of a sum with this power is the last bit of the result.
+    magnitude = _least(bits & F32.magnitude_mask, _ABOVE_F16)
+    power = _largest(magnitude & 0x7F800000, _NORMAL_F16) + (13 << 23)
+    total = magnitude.real(F32).computed("add", power.real(F32)).computed("subtract", power.real(F32))
+    # What is above the largest value overflows to infinity; anything else stays.
+    total = total * 2.0**112 * 2.0**-112
+    return _coded((total.code() | (bits & 1 << 31)).real(F32), fmt)
+
+
+_ABOVE_F16, _NORMAL_F16 = 0x47800000, 0x38800000  # 2**16 and 2**-14 in f32
+
+
+def _least(a: Word, bound: int) -> Word:
+    return a.less(bound, signed=False).choose(a, a.of(bound))
+
+
+def _largest(a: Word, bound: int) -> Word:
+    return a.less(bound, signed=False).choose(a.of(bound), a)
+
+
+def _coded(number: Real, fmt: FloatFormat) -> Word:
+    """Return the code of a number that is a value of f16, bf16, f32 or f64; that of f16 and bf16 is in f32."""
+    bits = number.code()
+    if number.fmt == fmt:
+        return bits
+    if fmt == _BF16:
+        code = bits.shift_right(16)
+    else:
+        scaled = _least(bits & F32.magnitude_mask, _ABOVE_F16).real(F32) * 2.0**-112
+        code = scaled.code().shift_right(13) | (bits.shift_right(16) & 0x8000)
+    return replace(code.resized(16), known=(fmt, number))
 
 
 def _by_sums(a: Word, src: FloatFormat, dst: FloatFormat, sums: Sums) -> Word:
@@ -182,18 +223,64 @@ def _rounded(number: Real, sums: Sums) -> Word:
     return result
 
 
+@cpu.forgotten
 @lru_cache(maxsize=4096)
-def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int) -> Face | None:
-    """Return the description of a conversion of integers to f32 or f64."""
-    if dst not in NATIVE or rounding != RNE or not 0 < width <= 64:
+def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int, policy: FloatPolicy) -> Face | None:
+    """Return the description of a conversion of integers to floats."""
+    if not 0 < width <= 64:
         return None
-    return lambda a: a.number(signed, dst).code()
+    if dst in NATIVE and rounding == RNE:
+        return lambda a: a.number(signed, dst).code()
+    # f64 has every integer of so many bits.
+    narrow = convert(F64, dst, rounding, policy) if width <= F64.precision and dst != F64 else None
+    return None if narrow is None else lambda a: narrow(a.number(signed, F64).code())
+
+
+@cpu.forgotten
+@lru_cache(maxsize=1024)
+def to_integral(fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Face | None:
+    """Return the description of a rounding to an integer, in f32 or f64."""
+    if fast.path_of("to_integral", fmt, rounding, policy) != "native" or rounding not in _UNITS:
+        return None
+    magic = 2.0 ** (fmt.precision - 1)  # the numbers from here on are integers
+
+    def face(a: Word) -> Word:
+        a.real(fmt).settled()
+        magnitude = a & fmt.magnitude_mask
+        size = magnitude.real(fmt)
+        nearest = (size + magic) - magic
+        moved = _UNITS[rounding](size, nearest, (a & (fmt.sign_mask or 0)).differs(0))
+        whole = size.less(magic).choose(moved.code(), magnitude)
+        return whole | (a & (fmt.sign_mask or 0))
+
+    return face
+
+
+def _cut(size: Real, nearest: Real) -> Real:
+    """Return the integer at or below a size, from the nearest one."""
+    return size.less(nearest).choose(nearest - 1.0, nearest)
+
+
+def _up(size: Real, nearest: Real) -> Real:
+    return nearest.less(size).choose(nearest + 1.0, nearest)
+
+
+_UNITS: dict[int, Callable[[Real, Real, Word], Real]] = {
+    RNE: lambda size, nearest, negative: nearest,
+    RZ: lambda size, nearest, negative: _cut(size, nearest),
+    RNA: lambda size, nearest, negative: (
+        (size - _cut(size, nearest)).less(0.5).choose(_cut(size, nearest), _cut(size, nearest) + 1.0)
+    ),
+    RU: lambda size, nearest, negative: negative.choose(_cut(size, nearest), _up(size, nearest)),
+    RD: lambda size, nearest, negative: negative.choose(_up(size, nearest), _cut(size, nearest)),
+}
+"""By rounding mode: the integer for the size of a number, from the nearest one, and whether the number is negative."""
 
 
 @lru_cache(maxsize=4096)
 def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Face | None:
     """Return the description of a conversion to integers, toward zero. What is out of range is refused."""
-    if src not in NATIVE or rounding != RZ or not 0 < width <= 64:
+    if src not in (*NATIVE, _BF16, _F16) or rounding != RZ or not 0 < width <= 64:
         return None
     # A number fits if it is above the integer before the least one. Where the format lacks that integer, it has none
     # between it and the least one.
@@ -201,7 +288,7 @@ def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Fac
     before = not signed or width <= src.precision
 
     def face(a: Word) -> Word:
-        x = a.real(src)
+        x = widened(src, a)
         high_enough = x.of(least - 1).less(x) if before else x.of(least).at_most(x)
         outside = ~(high_enough & x.less(above))
         outside.refuse()

@@ -7,7 +7,7 @@ cover, such as NaN, it refuses (`Machine.refuse`); the machine then takes the ge
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -54,6 +54,9 @@ class Machine(Protocol):
     def ordered(self, name: str, x: Held, y: Held) -> Held:
         """Return a word of one bit for <, <= or == of numbers; 0 if one is a NaN."""
 
+    def extremum(self, largest: bool, x: Held, y: Held) -> Held:
+        """Return the larger or the smaller of two numbers, where -0 < +0. Elements with a NaN are refused."""
+
     def convert(self, x: Held, fmt: FloatFormat) -> Held:
         """Return a number in f32 or f64, to nearest even."""
 
@@ -69,14 +72,23 @@ class Machine(Protocol):
     def refuse(self, condition: Held) -> None:
         """Leave the elements where the condition holds to the general way; their results may be anything."""
 
+    def refuse_nan(self, x: Held, implying: Sequence[Held]) -> None:
+        """Leave the elements where a number is a NaN to the general way, if anything depends on it. ``implying``: other
+        numbers that are NaNs only if this one is.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A code of ``width`` bits, 1 to 64, inside of a machine. Other operands may be Python integers."""
+    """A code of ``width`` bits, 1 to 64, inside of a machine. Other operands may be Python integers.
+
+    ``known``: the number in f32 of a code of a shorter format, and that format, if the code was made of it.
+    """
 
     machine: Machine
     held: Held
     width: int
+    known: tuple[FloatFormat, Real] | None = None
 
     def of(self, code: int) -> Word:
         """Return a constant of the same width, modulo 2**width."""
@@ -223,9 +235,14 @@ class Real:
         """Tell whether both are equal, as zeros of both signs are; 0 with a NaN."""
         return self._ordered("==", other)
 
-    def is_nan(self) -> Word:
-        """Tell whether this is a NaN."""
-        return ~self.equals(self)
+    def extremum(self, other: Real, largest: bool) -> Real:
+        """Return the larger or the smaller number, where -0 < +0; refuse NaNs."""
+        return self.like(self.machine.extremum(largest, self.held, other.held))
+
+    def settled(self, *implying: Real) -> Real:
+        """Return this number; refuse a NaN. ``implying``: other numbers that are NaNs only if this one is."""
+        self.machine.refuse_nan(self.held, [each.held for each in implying])
+        return self
 
     def code(self) -> Word:
         """Return the code; that of a NaN is not known."""

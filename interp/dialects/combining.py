@@ -12,10 +12,22 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.evaluators import Elementwise, evaluator_of
 from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
+
+
+def arith_op(
+    name: str, operands: Sequence[ty.Type], result: ty.Type, properties: Mapping[str, Attribute] | None = None
+) -> Operation:
+    """Return an elementwise op of arith that stands in no block."""
+    definition = default_registry().find(name)
+    assert definition is not None
+    assert isinstance(definition.evaluate, Elementwise)
+    op = Operation(name, definition, [SSAValue(type_) for type_ in operands], [result], dict(properties or {}))
+    add_defaults(definition, op.properties)
+    return op
 
 
 def arith_step(
@@ -27,12 +39,9 @@ def arith_step(
     properties: Mapping[str, Attribute] | None = None,
 ) -> PointwiseStep:
     """Return the step of an op of arith. Poison and errors name the place of ``op``."""
-    definition = default_registry().find(name)
-    assert definition is not None
-    assert isinstance(definition.evaluate, Elementwise)
-    inner = Operation(name, definition, [SSAValue(type_) for type_ in operands], [result], dict(properties or {}))
-    add_defaults(definition, inner.properties)
-    return PointwiseStep(inner, definition.evaluate, definition.evaluate.build(inner, settings), settings, op)
+    inner = arith_op(name, operands, result, properties)
+    evaluator = evaluator_of(inner)
+    return PointwiseStep(inner, evaluator, evaluator.build(inner, settings), settings, op)
 
 
 def neutral(name: str, type_: ty.Type) -> Value:

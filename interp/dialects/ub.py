@@ -52,7 +52,7 @@ ub.op(
     results={"result": c.ANY},
     properties=(Property("value", POISON_ATTR, default=0),),
     traits=(Trait.CONSTANT_LIKE,),
-    evaluate=Pure(_poison),
+    evaluate=Pure(_poison, words=lambda op, low: low.poison(op)),
 )
 
 

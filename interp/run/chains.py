@@ -1,8 +1,9 @@
-"""Chains: elementwise ops on tensors that follow one another run as one loop of machine code, once that pays.
+"""Chains: elementwise ops on tensors that follow one another run as one loop, of machine code or of NumPy calls on
+blocks of elements, once that pays.
 
-What lies between the first op and the last is never a whole array. Blocks with an element that the loop refuses, such
-as a NaN, are computed by the kernels. Where a value is not clean, or an op has a fault, the whole chain runs op by op:
-so poison, errors and their order are those of the ops.
+What lies between the first op and the last is never a whole array. Elements that the loop refuses, such as NaNs, are
+computed by the kernels. If a value is not clean, or an op has a fault, the whole chain runs op by op: so poison, errors
+and their order are those of the ops.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.paths import compiled
@@ -20,7 +22,7 @@ from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.covering import may_compile
-from halfulp.interp.run.compiled.links import BLOCK, Link
+from halfulp.interp.run.compiled.links import Link, Plan, computed
 from halfulp.interp.run.frames import Slots, Step
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.steps import letting_go
@@ -30,6 +32,14 @@ from halfulp.semantics.kernel import Kernel
 
 PAYS = 1 << 24
 """The ops on elements from which machine code pays."""
+BLOCKS_PAY = 1 << 20
+"""The ops on elements from which a plan of NumPy calls pays."""
+TABLE_PAYS = 1 << 18
+"""The elements from which a table of a whole chain pays."""
+_MOST = 16
+"""The loops that a chain keeps: those of tables depend on the codes of splats."""
+_AT_ONCE = 1 << 16
+"""The refused elements that the kernels compute at once."""
 _LARGE = 1 << 12
 """The elements from which a chain is worth a loop of its own."""
 _SHORTEST = 2
@@ -67,8 +77,8 @@ class Chain:
             for result in op.results:
                 numbers[result] = len(numbers)
             assert kernel.words is not None
-            self._links.append(Link(kernel.words, operands, tuple([numbers[result] for result in op.results])))
-        self._kernels = [kernel for _, kernel in ops]
+            widths = tuple([width_of(ty.element_type(result.type)) for result in op.results])
+            self._links.append(Link(kernel.words, kernel.array, operands, widths))
         self._inputs = [slot(value) for value in inputs]
         self._widths = [width_of(ty.element_type(value.type)) for value in inputs]
         kept_values = [value for value in numbers if value in made and kept(value)]
@@ -76,44 +86,82 @@ class Chain:
         self._steps = tuple(steps)
         self._shape: tuple[int, ...] = tuple(size or 0 for size in ty.shape_of(inputs[0].type) or ())
         self._spent = 0
-        self._codes: dict[tuple[bool, ...], Any] = {}
+        self._loops: dict[tuple[Any, ...], Any] = {}
+        self._short: dict[tuple[bool, ...], bool] = {}
+        self._looked_up: dict[tuple[bytes, ...], int] = {}
 
     def __call__(self, slots: Slots) -> None:
         """Run the chain."""
-        if not self._by_machine(slots):
+        if not self._at_once(slots):
             for step in self._steps:
                 step(slots)
 
-    def _by_machine(self, slots: Slots) -> bool:
-        """Run the loop; False where that does not pay yet, a value is not clean, or an op has a fault."""
-        if not llvm.wanted():
-            return False
+    def _at_once(self, slots: Slots) -> bool:
+        """Run the loop; False if that does not pay yet, a value is not clean, or an op has a fault."""
         size = prod(self._shape)
-        if self._spent < PAYS and compiled.backend() != "numba":
+        backend = compiled.backend()
+        by_machine = llvm.wanted() and (backend == "numba" or self._spent >= PAYS)
+        if self._spent < PAYS:
             self._spent += size * len(self._links)
+        if not by_machine and self._spent < BLOCKS_PAY:
             return False
         inputs = self._clean(slots)
         if inputs is None:
             return False
         splats = tuple([size > 1 and not any(codes.strides) for codes in inputs])
-        code = self._codes.get(splats)
-        if code is None:
-            from halfulp.interp.run.compiled.chain_code import ChainCode
-
-            numbers = [output.number for output in self._outputs]
-            code = self._codes[splats] = ChainCode(self._links, self._widths, splats, numbers)
-        flat = [codes.reshape(-1) if not splat else codes for codes, splat in zip(inputs, splats, strict=True)]
+        flat = [codes.reshape(-1)[: 1 if splat else size] for codes, splat in zip(inputs, splats, strict=True)]
         made = [np.empty(size, code_layout(ty.element_type(output.type))[0]) for output in self._outputs]
-        for block in code.run(flat, made, size).tolist():
-            part = slice(block * BLOCK, (block + 1) * BLOCK)
-            values = [
-                codes.reshape(-1)[:1] if splat else codes[part] for codes, splat in zip(flat, splats, strict=True)
-            ]
-            if not self._by_kernels(values, [out[part] for out in made]):
+        refused = self._loop(by_machine, splats, flat).run(flat, made, size)
+        for start in range(0, refused.size, _AT_ONCE):
+            some = refused[start : start + _AT_ONCE]
+            values = [codes if splat else codes[some] for codes, splat in zip(flat, splats, strict=True)]
+            if not self._by_kernels(values, made, some):
                 return False
         for out, output in zip(made, self._outputs, strict=True):
             slots[output.slot] = Value(output.type, out.reshape(self._shape))
         return True
+
+    def _loop(self, by_machine: bool, splats: tuple[bool, ...], inputs: Sequence[Codes]) -> Any:
+        """Return the loop for inputs, some of which are one code for all elements."""
+        plan = Plan(self._links, self._widths, splats, [output.number for output in self._outputs])
+        key: tuple[Any, ...] = by_machine, splats
+        if self._is_short(plan):
+            codes = tuple([codes.tobytes() for codes, splat in zip(inputs, splats, strict=True) if splat])
+            if len(self._looked_up) >= _MOST:
+                self._looked_up.clear()
+            self._looked_up[codes] = self._looked_up.get(codes, 0) + prod(self._shape)
+            if self._looked_up[codes] >= TABLE_PAYS:
+                key = by_machine, splats, codes
+        loop = self._loops.get(key)
+        if loop is None:
+            if len(self._loops) >= _MOST:
+                self._loops.clear()
+            loop = self._loops[key] = self._new_loop(by_machine, plan if len(key) == 2 else self._tabled(plan, inputs))
+        return loop
+
+    def _is_short(self, plan: Plan) -> bool:
+        """Tell whether one table for all ops is worth while."""
+        found = self._short.get(plan.splats)
+        if found is None:
+            from halfulp.interp.run.compiled import chain_tables
+
+            found = self._short[plan.splats] = chain_tables.worth(plan)
+        return found
+
+    def _tabled(self, plan: Plan, inputs: Sequence[Codes]) -> Plan:
+        from halfulp.interp.run.compiled import chain_tables
+
+        widths = [width_of(ty.element_type(output.type)) for output in self._outputs]
+        return chain_tables.tabled(plan, inputs, widths)
+
+    def _new_loop(self, by_machine: bool, plan: Plan) -> Any:
+        if by_machine:
+            from halfulp.interp.run.compiled.chain_code import ChainCode
+
+            return ChainCode(plan)
+        from halfulp.interp.run.compiled.chain_blocks import ChainBlocks
+
+        return ChainBlocks(plan)
 
     def _clean(self, slots: Slots) -> list[Codes] | None:
         """Return the codes of the inputs; None if one is not clean."""
@@ -127,15 +175,12 @@ class Chain:
             codes.append(value.bits if not any(value.bits.strides) else np.ascontiguousarray(value.bits))
         return codes
 
-    def _by_kernels(self, values: list[Codes], made: Sequence[Codes]) -> bool:
-        """Compute a block; False where an op has a fault."""
-        for link, kernel in zip(self._links, self._kernels, strict=True):
-            outcome = kernel.array(*[values[number] for number in link.operands])
-            if outcome.faults:
-                return False
-            values += outcome.results
+    def _by_kernels(self, values: list[Codes], made: Sequence[Codes], where: npt.NDArray[np.intp]) -> bool:
+        """Compute some elements; False if an op has a fault."""
+        if computed(self._links, values):
+            return False
         for out, output in zip(made, self._outputs, strict=True):
-            out[...] = values[output.number]
+            out[where] = values[output.number]
         return True
 
 

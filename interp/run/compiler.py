@@ -33,6 +33,7 @@ from halfulp.interp.run.steps import (
 )
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
+from halfulp.semantics.tabled_words import tabled
 
 
 class CodeStore(Protocol):
@@ -143,8 +144,8 @@ class FunctionCompiler(Compiler):
                 own = [] if step is None else [step]
                 if op in self._dying:
                     own.append(letting_go(self.slots(self._dying[op])))
-                joins = self.by_machine and isinstance(evaluator, Elementwise) and can_join(op, self.settings)
-                steps += pieces.add(op, self.kernel(op, evaluator) if joins else None, own)
+                joins = self.by_machine and can_join(op, self.settings)
+                steps += pieces.add(op, self._kernel_of_elements(op, evaluator) if joins else None, own)
         if not block.operations:
             raise Unsupported("the block ends without a terminator", location=self.function.location)
         if cost:  # the last op is no terminator that halfulp executes
@@ -242,5 +243,31 @@ class FunctionCompiler(Compiler):
         key = (evaluator, types, tuple(op.properties.items()))
         kernel = self._kernels.get(key)
         if kernel is None:
-            kernel = self._kernels[key] = evaluator.build(op, self.settings)
+            kernel = self._kernels[key] = self._described(op, evaluator.build(op, self.settings))
         return kernel
+
+    def _kernel_of_elements(self, op: Operation, evaluator: Any) -> Kernel | None:
+        """Return the kernel of an op that does the same to each element; None for any other op."""
+        if isinstance(evaluator, Elementwise):
+            return self.kernel(op, evaluator)
+        return evaluator.kernel if isinstance(evaluator, Pure) else None
+
+    def _described(self, op: Operation, kernel: Kernel) -> Kernel:
+        """Give a kernel of few bits a table."""
+        if not means_one_thing(op):
+            return kernel
+        operands, results = (
+            [self.settings.width(ty.element_type(value.type)) for value in values]
+            for values in (op.operands, op.results)
+        )
+        return tabled(kernel, operands, results)
+
+
+def means_one_thing(op: Operation) -> bool:
+    """Tell whether the codes that an op takes and gives mean the same at all places, and are numbers."""
+    elements = {ty.element_type(value.type) for value in (*op.operands, *op.results)}
+    numbers = ty.IntegerType | ty.IndexType | ty.FloatType
+    return all(
+        not each.along_axes if isinstance(each, ty.UniformQuantizedType) else isinstance(each, numbers)
+        for each in elements
+    )

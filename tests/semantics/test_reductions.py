@@ -221,6 +221,15 @@ def test_running_sums_keep_the_first_nan(name: str) -> None:
         assert last_running_sum(fmt, first, rows[2:], SPEC.arithmetic).tolist() == [total]
 
 
+@pytest.mark.parametrize("name", ["bf16", "f16", "f32", "f64"])
+def test_running_sums_do_not_warn_of_a_signalling_start(name: str) -> None:
+    """The caller looks at such lanes again. A warning would be an error here."""
+    fmt = FORMATS[name]
+    start = to_array(fmt, [(fmt.infinity_code or 0) + 5, 0] * 32)
+    sums = last_running_sum(fmt, start, np.stack([start[::-1]] * 3), SPEC.arithmetic)
+    assert all(fmt.is_nan(int(code)) for code in sums[::2])
+
+
 @pytest.mark.parametrize("name", ["bf16", "f32"])
 def test_running_sums_of_rows_across_memory(name: str) -> None:
     """The order in memory does not matter."""

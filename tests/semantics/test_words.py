@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -11,10 +13,11 @@ import float_samples
 import pytest
 from word_arrays import described
 
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
-from halfulp.semantics import casts, floats, integer
+from halfulp.semantics import casts, elementary, float_bits, floats, integer, integral, quant, tabled_words
 from halfulp.semantics.kernel import Fault, Kernel
 from halfulp.semantics.profile import SPEC, as_profile
 
@@ -224,3 +227,136 @@ def test_conversions_with_integers(fmt: FloatFormat, width: int, signed: bool) -
 
 def _around(code: Any, fmt: FloatFormat) -> list[int]:
     return [(code + step) & fmt.code_mask for step in (-1, 0, 1)]
+
+
+@pytest.mark.parametrize("fmt", WORDS, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("width", [4, 16, 32, 64])
+def test_integers_become_all_floats(fmt: FloatFormat, width: int) -> None:
+    codes = corners(width)
+    for signed, mode in itertools.product((False, True), (RNE, Rounding.UPWARD, Rounding.TO_NEAREST_AWAY)):
+        kernel = casts.from_integer(width, signed, fmt, SPEC, rounding=mode)
+        if kernel.words is not None:
+            refused = check(kernel, (codes,), (width,))
+            # Nothing is refused but what is too large for a format without infinities.
+            for code, each in zip(codes, refused, strict=True):
+                result = kernel.scalar(code)
+                assert isinstance(result, int)
+                too_large = fmt.is_nan(result) or result & fmt.magnitude_mask == fmt.max_code
+                assert not each or (too_large and fmt.infinity_code is None)
+
+
+@pytest.mark.parametrize("fmt", [FORMATS["bf16"], FORMATS["f16"]], ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize(("width", "signed"), [(8, True), (16, True), (16, False), (32, True), (64, False)])
+def test_narrow_floats_become_integers(fmt: FloatFormat, width: int, signed: bool) -> None:
+    kernel = casts.to_integer(fmt, width, signed, SPEC)
+    codes = [
+        code
+        for edge in corners(width)
+        for code in _around(casts.from_integer(width, signed, fmt, SPEC).scalar(edge), fmt)
+    ]
+    refused = check(kernel, (codes,), (fmt.bits,))
+    assert refused == [isinstance(kernel.scalar(code), Fault) for code in codes]
+
+
+NATIVE = (FORMATS["f32"], FORMATS["f64"])
+
+
+def _halves(fmt: FloatFormat) -> list[int]:
+    """Numbers on and beside integers and halves, small, and where the format has no more fractions."""
+    one = casts.from_integer(64, True, fmt, SPEC).scalar
+    found = []
+    for number in (
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        7,
+        8,
+        (1 << fmt.precision - 2) + 1,
+        (1 << fmt.precision - 1) - 1,
+        1 << fmt.precision,
+    ):
+        code = one(number)
+        assert isinstance(code, int)
+        half = max(code - (1 << fmt.mantissa_bits), 0)  # half of it
+        found += [each for at in (code, half) for each in _around(at, fmt)]
+    return [*found, *(code | (fmt.sign_mask or 0) for code in found)]
+
+
+@pytest.mark.parametrize("fmt", NATIVE, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("name", integral.DIRECTIONS)
+def test_rounding_to_integers(name: str, fmt: FloatFormat) -> None:
+    kernel = integral.to_integral(name, fmt, 0, SPEC)
+    assert kernel.words is not None
+    check_floats(kernel, fmt, ([*_halves(fmt), *float_samples.codes(fmt, 2000, 5)],), fmt)
+
+
+@pytest.mark.parametrize("fmt", WORDS, ids=lambda fmt: fmt.name)
+def test_operations_on_bits(fmt: FloatFormat) -> None:
+    """They refuse nothing, not even NaNs."""
+    columns = float_samples.pairs(fmt, 150, 6)
+    kernels = [(float_bits.absolute(fmt), columns[:1]), (float_bits.copysign(fmt), columns)]
+    if fmt in NATIVE:
+        classes = ("isnan", "isinf", "isfinite", "isnormal", "signbit")
+        kernels += [(float_bits.classify(name, fmt), columns[:1]) for name in classes]
+        assert all(kernel.words is not None for kernel, _ in kernels)
+    for kernel, operands in kernels:
+        if kernel.words is not None:
+            assert not any(check(kernel, operands, [fmt.bits] * len(operands)))
+
+
+QUANTIZED = (
+    quant.Quantization(FORMATS["f32"], 8, True, -128, 127, (0.1,), (3,)),
+    quant.Quantization(FORMATS["f32"], 4, False, 1, 14, (0.3,), (7,)),
+    quant.Quantization(FORMATS["f64"], 16, True, -32768, 32767, (1e-3,), (-5,)),
+)
+
+
+@pytest.mark.parametrize("mode", [mode.name.lower() for mode in MODES])
+@pytest.mark.parametrize("q", QUANTIZED, ids=["i8 of f32", "u4 of f32", "i16 of f64"])
+def test_quantization(q: quant.Quantization, mode: str) -> None:
+    fmt = q.expressed
+    codes = [
+        scalar.from_fraction(fmt, Fraction(n, 16) * Fraction(q.scales[0]), RNE).code for n in range(-4096, 4096, 5)
+    ]
+    codes += float_samples.codes(fmt, 300, 7)
+    for profile in (as_profile("spec"), replace(as_profile("spec"), qcast_out_of_range="saturate")):
+        kernel = quant.qcast(q, replace(profile, qcast_rounding=mode))
+        refused = check(kernel, (codes,), (fmt.bits,))
+        assert not all(refused)
+        if profile.qcast_out_of_range != "saturate":
+            assert refused == [isinstance(kernel.scalar(code), Fault) for code in codes]
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+SMALL = (FORMATS["f4E2M1FN"], FORMATS["f8E4M3FNUZ"], FORMATS["f8E8M0FNU"])
+
+
+@pytest.mark.parametrize("fmt", SMALL, ids=lambda fmt: fmt.name)
+def test_kernels_of_few_bits_become_tables(fmt: FloatFormat) -> None:
+    """All operands, also of an op whose flags make some poison."""
+    bits, codes = fmt.bits, range(1 << fmt.bits)
+    pairs: tuple[tuple[int, ...], ...] = tuple(zip(*itertools.product(codes, codes), strict=True))
+    remainder = floats.binary("remainder", fmt, RNE, 0, SPEC)
+    for kernel, columns, results in (
+        (replace(remainder, words=None), pairs, (bits,)),
+        (elementary.unary("exp", fmt, RNE, 3, SPEC), (codes,), (bits,)),
+        (casts.to_integer(fmt, 5, True, SPEC), (codes,), (5,)),
+    ):
+        described = tabled_words.tabled(replace(kernel, words=None), [bits] * len(columns), results)
+        refused = check(described, columns, [bits] * len(columns))
+        assert refused == [isinstance(kernel.scalar(*each), Fault) for each in zip(*columns, strict=True)]
+
+
+def test_a_table_of_two_results_and_unlike_operands() -> None:
+    kernel = replace(integer.mulsi_extended(7), words=None)
+    columns = tuple(zip(*itertools.product(range(128), repeat=2), strict=True))
+    assert not any(check(tabled_words.tabled(kernel, (7, 7), (7, 7)), columns, (7, 7)))
+
+
+def test_longer_kernels_get_no_table() -> None:
+    for kernel, width in ((replace(integer.addi(9), words=None), 9), (integer.addi(4), 4)):
+        assert tabled_words.tabled(kernel, (width, width), (width,)) is kernel

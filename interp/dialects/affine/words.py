@@ -15,7 +15,7 @@ from halfulp.interp.ir.attributes import AffineMapAttr, IntegerSetAttr
 from halfulp.interp.ir.operations import Operation
 
 if TYPE_CHECKING:
-    from halfulp.interp.run.compiled.lowering import FunctionLowering
+    from halfulp.interp.run.compiled.functions import FunctionLowering
 
 __all__ = ["choice", "extreme", "loop", "memory", "results_of", "yielded"]
 
@@ -29,7 +29,7 @@ def results_of(low: FunctionLowering, map_: AffineMapAttr, operands: Sequence[Wo
         elif isinstance(result, Dimension | Symbol):
             found.append(operands[result.position + (map_.dimensions if isinstance(result, Symbol) else 0)])
         else:
-            found += low.elements(apply_kernel(formula_of(map_, result, low.settings), 64), operands)
+            found += low.combined(apply_kernel(formula_of(map_, result, low.settings), 64), operands)
     return found
 
 

@@ -627,9 +627,11 @@ def _different_shapes(run: Run, *operands: Value) -> UndefinedBehavior:
 
 
 def _select_words(op: Operation, low: Any) -> None:
-    """Lower arith.select of scalars."""
-    condition, yes, no = low.words(op.operands)
-    low.put(op, condition.choose(yes, no))
+    """Lower arith.select of scalars and vectors; one of memrefs leaves it to the executor."""
+    if isinstance(op.results[0].type, ty.MemRefType):
+        low.by_executor(op)
+    else:
+        low.put_lanes(op, [(condition.choose(yes, no),) for condition, yes, no in low.lanes(op)])
 
 
 def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
@@ -685,5 +687,5 @@ arith.op(
     traits=(Trait.ELEMENTWISE,),
     type_rules=(same_type("true_value", "false_value", "result"),),
     verify=_verify_select,
-    evaluate=Pure(_select, raw=True, words=_select_words),
+    evaluate=Pure(_select, raw=True, words=_select_words, kernel=select.KERNEL),
 )

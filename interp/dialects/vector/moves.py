@@ -28,7 +28,6 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Pure
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
@@ -43,8 +42,10 @@ def static_shape(type_: ty.Type, settings: Settings) -> tuple[int, ...]:
     return shape
 
 
-def _moving(build: Callable[[Operation, tuple[int, ...]], Move]) -> Pure:
-    """Return the evaluator of an op that moves the elements of its operand. ``build`` takes the shape of the result."""
+def _moving(build: Callable[[Operation, tuple[int, ...]], Move]) -> Callable[[Operation, Settings], Function]:
+    """Return the maker of the function of an op that moves the elements of its operand. ``build`` takes the shape of
+    the result.
+    """
 
     def function(op: Operation, settings: Settings) -> Function:
         type_ = op.results[0].type
@@ -54,7 +55,7 @@ def _moving(build: Callable[[Operation, tuple[int, ...]], Move]) -> Pure:
 
         return move
 
-    return Pure(function)
+    return function
 
 
 def _transposition(op: Operation, shape: tuple[int, ...]) -> Move:
@@ -68,8 +69,8 @@ def _slice(op: Operation, shape: tuple[int, ...]) -> Move:
     return lambda array, trailing: array[place].copy()
 
 
-TRANSPOSE = _moving(_transposition)
-EXTRACT_SLICE = _moving(_slice)
+transpose = _moving(_transposition)
+extract_slice = _moving(_slice)
 
 
 def broadcast(op: Operation, settings: Settings) -> Function:

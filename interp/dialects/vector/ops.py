@@ -26,6 +26,7 @@ from halfulp.interp.dialects.vector import (
     reductions,
     shapes,
     transfer_rules,
+    words,
 )
 from halfulp.interp.dialects.vector.attributes import ITERATORS, KIND, PUNCTUATION, RANKED, vector
 from halfulp.interp.dialects.vector.transfer_forms import TRANSFER
@@ -133,7 +134,7 @@ vector.op(
     type_rules=(positions.part_of("result", "source", "source", "operand and result"),),
     verify=positions.verify_position,
     verify_regions=positions.verify_extracted,
-    evaluate=Pure(positions.extract),
+    evaluate=Pure(positions.extract, words=words.moved),
 )
 vector.op(
     "insert",
@@ -147,7 +148,7 @@ vector.op(
         same_type("dest", "result"),
     ),
     verify=positions.verify_position,
-    evaluate=Pure(positions.insert),
+    evaluate=Pure(positions.insert, words=words.moved),
 )
 vector.op(
     "from_elements",
@@ -155,7 +156,7 @@ vector.op(
     operands=(Slot("elements", c.ANY, Arity.VARIADIC),),
     results={"dest": attributes.FIXED},
     type_rules=(_elements_of("dest"),),
-    evaluate=Pure(moves.from_elements),
+    evaluate=Pure(moves.from_elements, words=words.moved),
 )
 vector.op(
     "to_elements",
@@ -163,7 +164,7 @@ vector.op(
     operands={"source": c.VECTOR},
     results=(Slot("elements", c.ANY, Arity.VARIADIC),),
     type_rules=(_elements_of("source", limited=True),),
-    evaluate=Pure(moves.to_elements),
+    evaluate=Pure(moves.to_elements, words=words.moved),
 )
 vector.op(
     "broadcast",
@@ -171,7 +172,7 @@ vector.op(
     operands={"source": c.ANY},
     results={"vector": c.VECTOR},
     verify=shapes.verify_broadcast,
-    evaluate=Pure(moves.broadcast),
+    evaluate=Pure(moves.broadcast, words=words.moved),
 )
 vector.op(
     "shape_cast",
@@ -179,7 +180,7 @@ vector.op(
     operands={"source": c.VECTOR},
     results={"result": c.VECTOR},
     verify=shapes.verify_shape_cast,
-    evaluate=Pure(moves.shape_cast),
+    evaluate=Pure(moves.shape_cast, words=words.moved),
 )
 vector.op(
     "bitcast",
@@ -198,7 +199,7 @@ vector.op(
     properties=(Property("permutation", c.INTEGER_64_ARRAY_ATTR),),
     type_rules=(same_element("vector", "result", "operand and result"),),
     verify=shapes.verify_transpose,
-    evaluate=moves.TRANSPOSE,
+    evaluate=Pure(moves.transpose, words=words.moved),
 )
 vector.op(
     "shuffle",
@@ -208,7 +209,7 @@ vector.op(
     properties=(Property("mask", c.INTEGER_64_ARRAY_ATTR),),
     type_rules=(shapes.SHUFFLED, same_element("v2", "vector", "second operand v2 and result")),
     verify=shapes.verify_shuffle,
-    evaluate=Pure(moves.shuffle),
+    evaluate=Pure(moves.shuffle, words=words.moved),
 )
 vector.op(
     "interleave",
@@ -216,7 +217,7 @@ vector.op(
     operands={"lhs": c.VECTOR, "rhs": c.VECTOR},
     results={"result": RANKED},
     type_rules=(same_type("lhs", "rhs"), shapes.DOUBLED),
-    evaluate=Pure(moves.interleave),
+    evaluate=Pure(moves.interleave, words=words.moved),
 )
 vector.op(
     "deinterleave",
@@ -225,7 +226,7 @@ vector.op(
     results={"res1": RANKED, "res2": RANKED},
     type_rules=(shapes.EVEN, shapes.HALVED, same_type("res1", "res2")),
     named_results=("res1", "res2"),
-    evaluate=Pure(moves.deinterleave),
+    evaluate=Pure(moves.deinterleave, words=words.moved),
 )
 vector.op(
     "extract_strided_slice",
@@ -235,7 +236,7 @@ vector.op(
     properties=tuple(Property(name, attributes.INTEGERS) for name in ("offsets", "sizes", "strides")),
     type_rules=(same_element("source", "result", "operand and result"),),
     verify=shapes.verify_extract_slice,
-    evaluate=moves.EXTRACT_SLICE,
+    evaluate=Pure(moves.extract_slice, words=words.moved),
 )
 vector.op(
     "insert_strided_slice",
@@ -245,7 +246,7 @@ vector.op(
     properties=tuple(Property(name, attributes.INTEGERS) for name in ("offsets", "strides")),
     type_rules=(same_element("valueToStore", "result", "operand #0 and result"), same_type("dest", "result")),
     verify=shapes.verify_insert_slice,
-    evaluate=Pure(moves.insert_slice),
+    evaluate=Pure(moves.insert_slice, words=words.moved),
 )
 vector.op(
     "scalable.extract",
@@ -325,7 +326,7 @@ vector.op(
     results={"result": c.VECTOR},
     properties=_ACCESS,
     verify=access.verify_access,
-    evaluate=Pure(load_vector, raw=True),
+    evaluate=Pure(load_vector, raw=True, words=words.load),
 )
 vector.op(
     "store",
@@ -333,7 +334,7 @@ vector.op(
     operands=(Slot("valueToStore", c.VECTOR), Slot("base", MEMREF), _INDICES),
     properties=_ACCESS,
     verify=access.verify_access,
-    evaluate=Pure(store_vector, raw=True),
+    evaluate=Pure(store_vector, raw=True, words=words.load),
 )
 
 
@@ -415,14 +416,14 @@ vector.op(
     "transfer_read",
     operands=(Slot("base", attributes.SHAPED), _INDICES, Slot("padding", c.ANY), _MASK_OF_TRANSFER),
     results={"vector": c.VECTOR},
-    evaluate=masking.maskable("transfer_read"),
+    evaluate=masking.maskable("transfer_read", words.transfer),
     **_TRANSFER,
 )
 vector.op(
     "transfer_write",
     operands=(Slot("valueToStore", c.VECTOR), Slot("base", attributes.SHAPED), _INDICES, _MASK_OF_TRANSFER),
     results=(Slot("result", c.RANKED_TENSOR, Arity.OPTIONAL),),
-    evaluate=masking.maskable("transfer_write"),
+    evaluate=masking.maskable("transfer_write", words.transfer),
     **_TRANSFER,
 )
 vector.op(
@@ -452,7 +453,7 @@ vector.op(
     properties=(Property("fastmath", FASTMATH, default=0), Property("kind", KIND)),
     type_rules=(same_element("vector", "dest", "source operand and result"), _same_accumulator()),
     verify=reduction_rules.verify_reduction,
-    evaluate=masking.maskable("reduction"),
+    evaluate=masking.maskable("reduction", words.reduction),
 )
 vector.op(
     "multi_reduction",
@@ -462,7 +463,7 @@ vector.op(
     properties=(Property("kind", KIND), Property("reduction_dims", c.INTEGER_64_ARRAY_ATTR)),
     type_rules=(same_type("dest", "acc"), same_element("source", "dest", "source operand and result")),
     verify=reduction_rules.verify_multi_reduction,
-    evaluate=masking.maskable("multi_reduction"),
+    evaluate=masking.maskable("multi_reduction", words.multi_reduction),
 )
 vector.op(
     "scan",

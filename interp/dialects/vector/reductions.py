@@ -85,7 +85,7 @@ def reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
     """
     type_, kind = op.results[0].type, kind_of(op.properties["kind"])
     order = settings.profile.reduction_order if fastmath_of(op) & _REASSOC else "sequential"
-    combination = Combination(op, kind, type_, settings, order, _flags(op, type_))
+    combination = Combination(op, kind, type_, settings, order, flags_of(op, type_))
     given = len(op.operands) > 1
 
     def reduced(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -99,7 +99,8 @@ def reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
     return reduced
 
 
-def _flags(op: Operation, type_: ty.Type) -> dict[str, at.Attribute]:
+def flags_of(op: Operation, type_: ty.Type) -> dict[str, at.Attribute]:
+    """Return the properties of the op of arith that combines elements of a type."""
     flags = op.properties.get("fastmath")
     return {} if flags is None or not isinstance(type_, ty.FloatType) else {"fastmath": flags}
 

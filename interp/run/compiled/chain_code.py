@@ -12,39 +12,36 @@ from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.emitter import Emitter, Tables, natural
-from halfulp.interp.run.compiled.links import BLOCK, Link
+from halfulp.interp.run.compiled.links import Plan
 
+BLOCK = 1 << 12
+"""The elements of a block: if the loop refuses one of them, all count as refused."""
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 
 
 class ChainCode:
-    """The loop of a chain. Its values are numbered: the inputs come first, then the results of each op.
+    """The loop of a chain."""
 
-    ``widths``: the bits of the inputs. ``splats``: for each input, whether one code stands for all elements.
-    ``outputs``: the numbers of the values that are written.
-    """
-
-    def __init__(
-        self, links: Sequence[Link], widths: Sequence[int], splats: Sequence[bool], outputs: Sequence[int]
-    ) -> None:
+    def __init__(self, plan: Plan) -> None:
         tables = Tables()
-        text = _assembly(links, widths, splats, outputs, tables)
+        text = _assembly(plan, tables)
         self._code = llvm.compile_assembly(text, "entry")
         self._entry = _ENTRY(self._code.address)
         self._tables = np.array([table.ctypes.data for table in tables.arrays], np.uint64)
         self._kept = tables.arrays
 
     def run(self, inputs: Sequence[Codes], made: Sequence[Codes], count: int) -> npt.NDArray[np.intp]:
-        """Fill the outputs. Returns the numbers of the blocks that hold a refused element: what they got is wrong."""
+        """Fill the outputs. Returns the indices of the refused elements: what they got is wrong."""
         addresses = np.array([each.ctypes.data for each in (*inputs, *made)], np.uint64)
         refused = np.zeros(-(-count // BLOCK), np.uint8)
         self._entry(self._tables.ctypes.data, addresses.ctypes.data, count, refused.ctypes.data)
-        return np.flatnonzero(refused)
+        blocks = np.flatnonzero(refused)
+        indices = (blocks[:, np.newaxis] * BLOCK + np.arange(BLOCK)).reshape(-1)
+        return indices[indices < count]
 
 
-def _assembly(
-    links: Sequence[Link], widths: Sequence[int], splats: Sequence[bool], outputs: Sequence[int], tables: Tables
-) -> str:
+def _assembly(plan: Plan, tables: Tables) -> str:
+    links, widths, splats, outputs = plan
     make = llvm.ir()
     pointer, word = make.PointerType(), make.IntType(64)
     module = make.Module()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.settings import Settings
+
+_SILENT = ("arith.", "memref.", "bufferization.", "vector.")
+_LOUD = frozenset({"vector.print"})
 
 
 class NotCompiled(Exception):
@@ -12,3 +16,10 @@ class NotCompiled(Exception):
 def may_compile(settings: Settings) -> bool:
     """Tell whether code may run with some settings: nobody is told of each op, and an index has 64 bits."""
     return not settings.listeners and settings.index_width == 64
+
+
+def is_silent(op: Operation) -> bool:
+    """Tell whether an op, which the executor runs on behalf of code, does nothing that the world sees: a run that stops
+    is repeated.
+    """
+    return op.name.startswith(_SILENT) and op.name not in _LOUD

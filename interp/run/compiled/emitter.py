@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths.words import F32, Face, Held, Word
+from halfulp.interp.run.compiled.elements import General
 from halfulp.interp.run.compiled.llvm import ir
 
 _INTEGER = {"and": "and_", "or": "or_"}
@@ -100,6 +102,15 @@ class Emitter:
         """See `Machine`."""
         return self.builder.fcmp_ordered(name, x, y)
 
+    def extremum(self, largest: bool, x: Held, y: Held) -> Held:
+        """See `Machine`."""
+        self.refuse(self.builder.fcmp_unordered("uno", x, y))
+        word = self.ir.IntType(32 if x.type == self.ir.FloatType() else 64)
+        a, b = self._cast(x, word), self._cast(y, word)
+        zero = self._cast(self.integer("and" if largest else "or", a, b), x.type)
+        chosen = self.choose(self.ordered("<", *((y, x) if largest else (x, y))), x, y)
+        return self.choose(self.ordered("==", x, y), zero, chosen)
+
     def convert(self, x: Held, fmt: FloatFormat) -> Held:
         """See `Machine`."""
         return (self.builder.fptrunc if fmt == F32 else self.builder.fpext)(x, self._real(fmt))
@@ -126,6 +137,10 @@ class Emitter:
     def refuse(self, condition: Held) -> None:
         """See `Machine`: what is refused is collected until `elementwise` ends."""
         self._refused = condition if self._refused is None else self.builder.or_(self._refused, condition)
+
+    def refuse_nan(self, x: Held, implying: Sequence[Held]) -> None:
+        """See `Machine`."""
+        self.refuse(self.builder.fcmp_unordered("uno", x, x))
 
     def take_refused(self) -> Held | None:
         """Return whether something was refused since the last call, as a word of one bit; None if nothing can be."""
@@ -253,27 +268,29 @@ class Emitter:
 
     # --- elements ---
 
-    def elementwise(self, face: Face, operands: Sequence[Word], general: Any) -> tuple[Word, ...]:
-        """Make the instructions of a description. ``general(operands, types)`` makes those for what it refuses, and
-        returns the results.
-        """
-        found = face(*operands)
-        results = found if isinstance(found, tuple) else (found,)
+    def elementwise(self, face: Face, lanes: Sequence[Sequence[Word]], general: General) -> list[tuple[Word, ...]]:
+        """See `Maker`."""
+        found = [face(*operands) for operands in lanes]
+        results = [each if isinstance(each, tuple) else (each,) for each in found]
         refused = self.take_refused()
         if refused is None:
             return results
-        held = [result.held for result in results]
-        variables = [self.variable(self._register_type(each)) for each in held]
-        for variable, each in zip(variables, held, strict=True):
+        held = [[word.held for word in words] for words in results]
+        variables = [[self.variable(self._register_type(each)) for each in some] for some in held]
+        for variable, each in zip(chain(*variables), chain(*held), strict=True):
             self.set(variable, each)
         cold, on = self.label(), self.label()
         self.builder.cbranch(refused, cold, on)
         self.begin(cold)
-        for variable, each in zip(variables, general(operands, [each.type for each in held]), strict=True):
-            self.set(variable, each)
+        for operands, some, into in zip(lanes, held, variables, strict=True):
+            for variable, each in zip(into, general(operands, [each.type for each in some]), strict=True):
+                self.set(variable, each)
         self.jump(on)
         self.begin(on)
-        return tuple(self.word(self.get(v, each.type)) for v, each in zip(variables, held, strict=True))
+        return [
+            tuple([self.word(self.get(v, each.type)) for v, each in zip(into, some, strict=True)])
+            for into, some in zip(variables, held, strict=True)
+        ]
 
 
 def natural(width: int) -> int:

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.paths.words import Face
-
-BLOCK = 1 << 12
-"""The elements of a block: where one of them is refused, the whole block goes the general way."""
+from halfulp.semantics.kernel import ArrayFace, Fault
 
 
 class Link(NamedTuple):
-    """An op of a chain: its description, and the numbers of its operands and results among the values of the chain."""
+    """An op of a chain: two faces of its kernel, the numbers of its operands among the values of the chain, and the
+    bits of its results, which are the next values.
+    """
 
     face: Face
+    array: ArrayFace
     operands: tuple[int, ...]
-    results: tuple[int, ...]
+    widths: tuple[int, ...]
+
+
+def computed(links: Iterable[Link], values: list[Codes]) -> list[tuple[Fault, Mask]]:
+    """Add the results of the kernels to the values of a chain, which are its inputs; return the faults."""
+    faults: list[tuple[Fault, Mask]] = []
+    for link in links:
+        outcome = link.array(*[values[number] for number in link.operands])
+        faults += outcome.faults
+        values += outcome.results
+    return faults
+
+
+class Plan(NamedTuple):
+    """A chain for the code that runs it. Its values are numbered: the inputs come first, then the results of each link.
+
+    ``widths``: the bits of the inputs. ``splats``: for each input, whether one code stands for all elements.
+    ``outputs``: the numbers of the values that are written.
+    """
+
+    links: Sequence[Link]
+    widths: Sequence[int]
+    splats: tuple[bool, ...]
+    outputs: Sequence[int]

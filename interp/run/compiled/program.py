@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled import llvm
-from halfulp.interp.run.compiled.context import Context, is_plain, parts_of_buffer
+from halfulp.interp.run.compiled.context import Context, is_clean, is_plain, parts_of_buffer, words_of
 from halfulp.interp.run.compiled.copies import Copy, memories_of
 from halfulp.interp.run.compiled.emitter import DONE
 from halfulp.interp.run.compiled.lowering import (
@@ -22,7 +21,6 @@ from halfulp.interp.run.compiled.lowering import (
     STEPS,
     ProgramLowering,
     types_of,
-    width_of_scalar,
 )
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.frames import Run
@@ -64,7 +62,7 @@ class CompiledFunction:
         context = Context(run, self._functions)
         memories = memories_of(arguments)
         words = self._words(context, arguments)
-        if words is None or (self._writes and any(memory.constant for memory in memories)):
+        if words is None:
             return None
         before = [Copy(memory) for memory in memories] if self._writes else []
         general = GENERAL_TYPE(context.call)
@@ -84,11 +82,11 @@ class CompiledFunction:
     def _words(self, context: Context, arguments: Sequence[Any]) -> list[int] | None:
         """Return the words of the arguments; None if one is not clean."""
         words: list[int] = []
-        for slot, type_ in zip(arguments, self._inputs, strict=True):
+        for slot in arguments:
             if slot.__class__ is int:
                 words.append(slot)
-            elif isinstance(slot, Value) and slot.shape == () and slot.poison is None and slot.open is None:
-                words += codes_to_ints(slot.bits, width_of_scalar(type_, self.settings))
+            elif isinstance(slot, Value) and is_clean(slot):
+                words += words_of(slot, self.settings)
             elif (
                 isinstance(slot, Buffer) and is_plain(slot) and not (self.clean and slot.allocation.poison is not None)
             ):

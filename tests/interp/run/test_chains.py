@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import Any
 
 import float_samples
 import numpy as np
@@ -16,12 +15,11 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
-from halfulp.interp.run.compiled import chain_code
+from halfulp.interp.run.compiled import chain_code, llvm
 from halfulp.interp.run.compiled.chain_code import ChainCode
+from halfulp.interp.run.compiled.links import Plan
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
-
-pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
 
 COUNT = 9000  # two whole blocks, and a part of a third
 INTEGERS = ("addi", "subi", "muli", "andi", "ori", "xori", "maxsi", "minui", "remsi", "shrui")
@@ -43,26 +41,36 @@ CASTS = (
 TYPES = ("f32", "f64", "f16", "bf16", "f8E4M3FN", "f4E2M1FN", "i8", "i32", "i64", "i7")
 
 
+WAYS = {"op by op": ("numpy", 1 << 60), "blocks": ("numpy", 0), "machine code": ("numba", 0)}
+"""Backends, and the ops on elements from which blocks pay."""
+COMPILES = pytest.mark.skipif(not llvm.installed(), reason="the extra `fast` is not installed")
+
+
 @pytest.fixture(autouse=True)
-def _compiled() -> Iterator[None]:
+def _backend(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = compiled.backend()
-    compiled.use("numba")
+    monkeypatch.setattr(chains, "BLOCKS_PAY", chains.BLOCKS_PAY)
     yield
     compiled.use(before)
 
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """What each chain told: whether the loop gave its results. NumPy's runs come first."""
+    """What each chain told: whether the loop gave its results."""
     told: list[bool] = []
-    original = chains.Chain._by_machine
+    original = chains.Chain._at_once
 
     def telling(chain: chains.Chain, slots: list[object]) -> bool:
         told.append(original(chain, slots))
         return told[-1]
 
-    monkeypatch.setattr(chains.Chain, "_by_machine", telling)
+    monkeypatch.setattr(chains.Chain, "_at_once", telling)
     return told
+
+
+def ways() -> list[str]:
+    """Return the names of `WAYS` that are possible here."""
+    return [name for name, (backend, _) in WAYS.items() if backend == "numpy" or llvm.installed()]
 
 
 def samples(element: str, seed: int, usual: bool) -> Value:
@@ -83,17 +91,31 @@ def samples(element: str, seed: int, usual: bool) -> Value:
 
 
 def check(text: str, *arguments: Value) -> tuple[Value, ...] | tuple[type, str]:
-    """Run a program both ways, and compare: results, or errors."""
+    """Run a program in all ways, and compare: results, poison and its origins, or errors."""
     found = []
-    for backend in ("numpy", "numba"):
+    given = [argument.bits.tobytes() for argument in arguments]
+    for name in ways():
+        backend, chains.BLOCKS_PAY = WAYS[name]
         compiled.use(backend)
         try:
             values = hu.run(hu.parse(text), *arguments)
-            found.append((values, [value.poisoned.tolist() for value in values]))
+            found.append((values, [poisons(value) for value in values]))
         except hu.HalfulpError as error:
             found.append((type(error), str(error)))  # type: ignore[arg-type]
-    assert found[0] == found[1]
+    assert all(each == found[0] for each in found)
+    assert given == [argument.bits.tobytes() for argument in arguments]
     return found[0][0]
+
+
+def poisons(value: Value) -> tuple[list[bool], list[str]]:
+    """Return where a value is poison, and the origins."""
+    ids = [] if value.poison is None else np.unique(value.poison[value.poison != 0]).tolist()
+    return value.poisoned.tolist(), [str(value.origins[one]) for one in ids] if value.origins is not None else []
+
+
+def looped(ran: list[bool]) -> bool:
+    """Tell whether all ways but the first ran their loop."""
+    return ran == [False] + [True] * (len(ways()) - 1)
 
 
 def program(lines: list[str], types: tuple[str, ...], result: tuple[str, str]) -> str:
@@ -116,8 +138,8 @@ def test_chains_of_one_type(element: str, usual: bool, ran: list[bool]) -> None:
         )
         names.append(f"%{number}")
     check(program(lines, (element, element), ("%7", element)), samples(element, 1, usual), samples(element, 2, usual))
-    assert len(ran) == 2
-    assert ran[1] or not usual or element not in ("f32", "f64", "bf16", "f16")
+    assert len(ran) == len(ways())
+    assert looped(ran) or not usual or element not in ("f32", "f64", "bf16", "f16")
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -139,7 +161,7 @@ def test_chains_of_several_types(seed: int, ran: list[bool]) -> None:
         names.setdefault(target, []).append(f"%{number}")
         last = (f"%{number}", target)
     check(program(lines, types, last), *(samples(type_, seed, seed % 2 == 0) for type_ in types))
-    assert ran == [False, True]
+    assert looped(ran)
 
 
 def test_the_loop_runs_and_constants_are_not_repeated(ran: list[bool]) -> None:
@@ -147,7 +169,23 @@ def test_the_loop_runs_and_constants_are_not_repeated(ran: list[bool]) -> None:
     lines = [f"%c = arith.constant dense<1.5> : {type_}", f"%0 = arith.mulf %x0, %c : {type_}"]
     lines += [f"%1 = arith.addf %0, %c : {type_}", f"%2 = arith.cmpf olt, %1, %x0 : {type_}"]
     check(program(lines, ("f32",), ("%2", "i1")), samples("f32", 3, True))
-    assert ran == [False, True]
+    assert looped(ran)
+
+
+def test_a_choice_is_part_of_a_chain(ran: list[bool]) -> None:
+    """Also where the arm that is not chosen would have a fault, which the whole array has then."""
+    type_, flags = f"tensor<{COUNT}xi32>", f"tensor<{COUNT}xi1>"
+    lines = [
+        f"%0 = arith.cmpi slt, %x0, %x1 : {type_}",
+        f"%1 = arith.select %0, %x0, %x1 : {flags}, {type_}",
+        f"%2 = arith.addi %1, %x1 overflow<nsw> : {type_}",
+        f"%3 = arith.select %0, %2, %x1 : {flags}, {type_}",
+        f"%4 = arith.xori %3, %x0 : {type_}",
+    ]
+    small = Value(as_type(type_), np.arange(COUNT, dtype=np.uint32))
+    check(program(lines, ("i32", "i32"), ("%4", "i32")), small, Value(small.type, small.bits[::-1]))
+    assert looped(ran)
+    check(program(lines, ("i32", "i32"), ("%4", "i32")), samples("i32", 1, False), samples("i32", 2, False))
 
 
 def test_a_fault_in_the_last_block() -> None:
@@ -189,13 +227,14 @@ def test_values_in_any_layout() -> None:
     )
 
 
+@COMPILES
 def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled.use("auto")
-    made: list[tuple[object, ...]] = []
+    made: list[Plan] = []
 
-    def noted(*given: Any) -> ChainCode:
-        made.append(given)
-        return ChainCode(*given)
+    def noted(plan: Plan) -> ChainCode:
+        made.append(plan)
+        return ChainCode(plan)
 
     monkeypatch.setattr(chain_code, "ChainCode", noted)
     type_ = f"tensor<{COUNT}xf32>"
@@ -208,3 +247,81 @@ def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(chains, "PAYS", 2 * COUNT)
     assert hu.run(module, value) == first
     assert len(made) == 1
+
+
+MIXED = ("f32", "f64", "f16", "bf16", "f8E4M3FN", "f4E2M1FN", "i1", "i7", "i8", "i32", "i64")
+MIXED_INTEGERS = (
+    *INTEGERS,
+    *("divsi", "divui", "remui", "ceildivsi", "floordivsi", "shli", "shrsi", "minsi", "maxui"),
+    *("addi {0}, {1} overflow<nsw, nuw>", "muli {0}, {1} overflow<nsw>", "shli {0}, {1} overflow<nuw>"),
+)
+RELATIONS = {True: ("olt", "uge", "one", "ord", "ueq"), False: ("slt", "uge", "eq", "ne", "sle")}
+
+
+def mixed_op(rng: random.Random, name: str, values: dict[str, list[str]]) -> tuple[str, str]:
+    """Return a random op on some values, and the type of its result."""
+    source = rng.choice([type_ for type_ in MIXED if values.get(type_)])
+    is_float = source in FORMATS
+    x, y = (rng.choice(values[source]) for _ in range(2))
+    spelled = f"tensor<{COUNT}x{source}>"
+    kind = rng.choice(("same", "same", "same", "compare", "cast", "cast", "negate"))
+    if kind == "compare":
+        return (
+            f"{name} = arith.cmp{'f' if is_float else 'i'} {rng.choice(RELATIONS[is_float])}, {x}, {y} : {spelled}",
+            "i1",
+        )
+    if kind == "same" and values.get("i1") and rng.random() < 0.2:
+        condition = rng.choice(values["i1"])
+        return f"{name} = arith.select {condition}, {x}, {y} : tensor<{COUNT}xi1>, {spelled}", source
+    if kind == "negate" and is_float and source != "f8E8M0FNU":
+        return f"{name} = arith.negf {x} : {spelled}", source
+    if kind == "cast":
+        target = rng.choice(MIXED)
+        width, wanted = (FORMATS[t].bits if t in FORMATS else int(t[1:]) for t in (source, target))
+        if is_float and target in FORMATS:
+            cast = "truncf" if wanted < width else "extf" if wanted > width else ""
+        elif is_float:
+            cast = rng.choice(("fptosi", "fptoui", "bitcast" if width == wanted else "fptosi"))
+        elif target in FORMATS:
+            cast = rng.choice(("sitofp", "uitofp", "bitcast" if width == wanted else "sitofp"))
+        else:
+            cast = "trunci" if wanted < width else rng.choice(("extsi", "extui")) if wanted > width else ""
+        if cast:
+            return f"{name} = arith.{cast} {x} : {spelled} to tensor<{COUNT}x{target}>", target
+    op = rng.choice(FLOATS if is_float else MIXED_INTEGERS)
+    text = op.format(x, y) if "{" in op else f"{op} {x}, {y}"
+    return f"{name} = arith.{text} : {spelled}", source
+
+
+def mixed_program(seed: int) -> tuple[str, list[Value]]:
+    """Return a program of ops on values of several types, with constants and several results, and its arguments."""
+    rng = random.Random(f"mixed {seed}")
+    types = rng.sample(MIXED, 3)
+    values = {type_: [f"%x{number}"] for number, type_ in enumerate(types)}
+    lines = []
+    constant = rng.choice(types)
+    literal = "1.5" if constant in FORMATS else "1" if constant != "i1" else "true"
+    lines.append(f"%c = arith.constant dense<{literal}> : tensor<{COUNT}x{constant}>")
+    values[constant].append("%c")
+    made = []
+    for number in range(rng.randint(3, 10)):
+        line, type_ = mixed_op(rng, f"%{number}", values)
+        lines.append(line)
+        values.setdefault(type_, []).append(f"%{number}")
+        made.append((f"%{number}", f"tensor<{COUNT}x{type_}>"))
+    results = [made[-1], *rng.sample(made, min(2, len(made)))]
+    names, spelled = (", ".join(part) for part in zip(*results, strict=True))
+    arguments = ", ".join(f"%x{number}: tensor<{COUNT}x{type_}>" for number, type_ in enumerate(types))
+    lines.append(f"return {names} : {spelled}")
+    body = "\n".join(lines)
+    usual = rng.random() < 0.7
+    given = [samples(type_, seed, usual) for type_ in types]
+    return f"func.func @f({arguments}) -> ({spelled}) {{\n{body}\n}}", given
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(10), 1461, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(10, 600))]
+)
+def test_mixed_chains(seed: int) -> None:
+    text, given = mixed_program(seed)
+    check(text, *given)

@@ -1,0 +1,124 @@
+"""Programs for tests: random ones through a pass or beside mlir-runner, and one on every input."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import mlir
+from benchmarks.rows import Disagreement, Measured, Row, Sizes, agree, best
+from benchmarks.samples import dtype_of
+from halfulp.conformance.oracles.jit_tensors import TensorRunner
+from halfulp.conformance.oracles.oracle import ClosedProgram, Runner
+from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.whole_programs.generator.functions import NAME
+from halfulp.conformance.whole_programs.generator.kinds import KINDS
+from halfulp.conformance.whole_programs.outcomes import run_here
+from halfulp.conformance.whole_programs.pass_fuzz import fuzz_pass, inputs_of
+from halfulp.conformance.whole_programs.runner_fuzz import fuzz_runner
+from halfulp.conformance.whole_programs.stages import pipeline
+from halfulp.fp_formats.formats import FORMATS
+
+GROUP = "differential testing"
+SWEEP = """func.func @main(%a: {0}, %b: {0}, %c: {0}) -> {0} {{
+  %p = arith.mulf %a, %b : {0}
+  %s = arith.addf %p, %c : {0}
+  return %s : {0}
+}}
+"""
+
+
+def rows() -> Iterator[Row]:
+    for passes in ("canonicalize", "cse"):
+        yield Row(GROUP, f"a random program before and after {passes}", partial(through, passes), unit="ms")
+    yield Row(GROUP, "a random program on tensors, lowered to loops", lowered, unit="ms")
+    yield Row(GROUP, "a random program on tensors", beside_runner, mlir.NATIVE, unit="ms")
+    yield Row(GROUP, "sweep of mulf and addf of f8E4M3FN on 2^24 inputs", sweep, "ml_dtypes")
+
+
+def through(passes: str, sizes: Sizes) -> Measured:
+    """Measure how `halfulp fuzz` makes programs, and compares each with what mlir-opt makes of it, on all inputs."""
+    return _fuzzed(f"builtin.module({passes})", "mixed", sizes)
+
+
+def lowered(sizes: Sizes) -> Measured:
+    return _fuzzed(pipeline("loops"), "structured", sizes)
+
+
+def _count(sizes: Sizes) -> int:
+    return max(2, sizes.ops // 1000)
+
+
+def _fuzzed(passes: str, kind: str, sizes: Sizes) -> Measured:
+    found = PassPipeline(mlir.tools()[0], passes)
+    count = _count(sizes)
+
+    def run() -> None:
+        report = fuzz_pass(found, count, kind=KINDS[kind])
+        if report.programs != count or report.findings:
+            raise Disagreement(f"{len(report.findings)} of {report.programs} programs")
+
+    (seconds,) = best(run, rounds=1)
+    return Measured(seconds / count * 1e3, note=f"{count / seconds:.0f} programs a second")
+
+
+def beside_runner(sizes: Sizes) -> Measured:
+    """Measure runs alone, without making programs; mlir-runner with its lowering, 64 programs in a process."""
+    mlir.tools()
+    runner: Runner = TensorRunner("loops")
+    kind, count = KINDS["structured"], _count(sizes)
+    report = fuzz_runner(runner, kind, count)
+    if report.findings:
+        raise Disagreement(f"{len(report.findings)} of {count} programs")
+    closed = [
+        ClosedProgram(each.module, NAME, inputs_of(each.module, 1, kind).of(each.main).row(0))
+        for each in kind.functions(1, count)
+    ]
+    mine, theirs = best(lambda: [run_here(each) for each in closed], lambda: runner.run(closed), rounds=1)
+    return Measured(mine / len(closed) * 1e3, theirs / len(closed) * 1e3, note="the peer with its lowering")
+
+
+def _command(program: Path, out: Path) -> list[str]:
+    asked = ["--level=exhaustive", "--format=npz", f"--out={out}"]
+    return [sys.executable, "-m", "halfulp", "sweep", str(program), *asked]
+
+
+def sweep(sizes: Sizes) -> Measured:
+    """Measure the command with its start, its files and their digests, beside arrays in memory that are saved."""
+    type_ = "f8E4M3FN" if sizes.elements >= 1 << 20 else "f4E2M1FN"
+    dtype = dtype_of(type_)
+    codes = np.arange(1 << FORMATS[type_].bits, dtype=np.uint8).view(dtype)
+    a, b, c = (each.ravel() for each in np.meshgrid(codes, codes, codes, indexing="ij"))
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "program.mlir")
+        program.write_text(SWEEP.format(type_), encoding="utf-8")
+
+        def ours(out: str = "again") -> None:
+            target = Path(folder, out)
+            for each in target.glob("*"):
+                each.unlink()
+            subprocess.run(_command(program, target), check=True, stdout=subprocess.DEVNULL)
+
+        def theirs() -> Any:
+            results = a * b + c
+            with tempfile.TemporaryFile(dir=folder) as file:
+                np.savez(
+                    file, a=a.view(np.uint8), b=b.view(np.uint8), c=c.view(np.uint8), result=results.view(np.uint8)
+                )
+            return results
+
+        ours("first")
+        (shard,) = Path(folder, "first").glob("*.npz")
+        with np.load(shard) as stored, np.errstate(all="ignore"):
+            found, expected = stored["result"], theirs().view(np.uint8)
+            nan = np.isnan(expected.view(dtype).astype(np.float32))
+            agree("a sweep", np.where(nan, 0, found), np.where(nan, 0, expected))
+        mine, peer = best(ours, theirs, rounds=min(sizes.rounds, 2))
+    return Measured(mine / a.size * 1e9, peer / a.size * 1e9)

@@ -1,0 +1,42 @@
+"""Chains whose inputs have so few bits that one table holds the results of all ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from halfulp.fp_formats.codes import Codes
+from halfulp.interp.run.compiled.chain_blocks import ChainBlocks
+from halfulp.interp.run.compiled.links import Link, Plan, computed
+from halfulp.semantics import tabled_words
+from halfulp.semantics.kernel import Outcome
+
+_PAYS = 96
+"""The cost of an element, as `ChainBlocks` tells it, from which a table is quicker. That of a table is about half."""
+
+
+def worth(plan: Plan) -> bool:
+    """Tell whether one table is quicker than a chain."""
+    bits = [width for width, splat in zip(plan.widths, plan.splats, strict=True) if not splat]
+    return len(bits) in (1, 2) and sum(bits) <= tabled_words.MOST and ChainBlocks(plan).cost >= _PAYS
+
+
+def tabled(plan: Plan, inputs: Sequence[Codes], results: Sequence[int]) -> Plan:
+    """Return a chain of one link, which looks up the results. ``inputs``: those that are splats are used; the table is
+    of these codes. ``results``: the bits of the outputs.
+    """
+    moving = [number for number, splat in enumerate(plan.splats) if not splat]
+    fixed = {number: inputs[number].copy() for number, splat in enumerate(plan.splats) if splat}
+
+    def array(*codes: Codes) -> Outcome:
+        given = {**fixed, **dict(zip(moving, codes, strict=True))}
+        values = [given[number] for number in range(len(plan.widths))]
+        with np.errstate(all="ignore"):
+            faults = computed(plan.links, values)
+        return Outcome(tuple([values[number] for number in plan.outputs]), tuple(faults))
+
+    face = tabled_words.described(array, [plan.widths[number] for number in moving], results)
+    link = Link(face, array, tuple(moving), tuple(results))
+    first = len(plan.widths)
+    return plan._replace(links=[link], outputs=range(first, first + len(results)))
