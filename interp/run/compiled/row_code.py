@@ -17,7 +17,7 @@ from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.emitter import Emitter, Tables, natural
-from halfulp.interp.run.compiled.lowering import width_of_scalar
+from halfulp.interp.run.compiled.functions import width_of_scalar
 from halfulp.interp.run.compiled.program import MOST_STEPS
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.evaluators import Constant, Elementwise, evaluator_of
