@@ -62,6 +62,7 @@ class FunctionCompiler(Compiler):
 
     one_at_a_time = True
     by_machine = True
+    _can_join = staticmethod(can_join)
 
     def __init__(self, store: CodeStore, function: Operation) -> None:
         settings = settings_of(function, store.settings)
@@ -144,7 +145,7 @@ class FunctionCompiler(Compiler):
                 own = [] if step is None else [step]
                 if op in self._dying:
                     own.append(letting_go(self.slots(self._dying[op])))
-                joins = self.by_machine and can_join(op, self.settings)
+                joins = self._can_join(op, self.settings)
                 steps += pieces.add(op, self._kernel_of_elements(op, evaluator) if joins else None, own)
         if not block.operations:
             raise Unsupported("the block ends without a terminator", location=self.function.location)

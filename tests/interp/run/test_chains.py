@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 
 import float_samples
@@ -90,7 +91,7 @@ def samples(element: str, seed: int, usual: bool) -> Value:
     return Value(type_, ints_to_codes(codes, width, (COUNT,)))
 
 
-def check(text: str, *arguments: Value) -> tuple[Value, ...] | tuple[type, str]:
+def check(text: str, *arguments: Value, batch: bool = False) -> tuple[Value, ...] | tuple[type, str]:
     """Run a program in all ways, and compare: results, poison and its origins, or errors."""
     found = []
     given = [argument.bits.tobytes() for argument in arguments]
@@ -98,7 +99,7 @@ def check(text: str, *arguments: Value) -> tuple[Value, ...] | tuple[type, str]:
         backend, chains.BLOCKS_PAY = WAYS[name]
         compiled.use(backend)
         try:
-            values = hu.run(hu.parse(text), *arguments)
+            values = hu.run(hu.parse(text), *arguments, batch=batch)
             found.append((values, [poisons(value) for value in values]))
         except hu.HalfulpError as error:
             found.append((type(error), str(error)))  # type: ignore[arg-type]
@@ -325,3 +326,39 @@ def mixed_program(seed: int) -> tuple[str, list[Value]]:
 def test_mixed_chains(seed: int) -> None:
     text, given = mixed_program(seed)
     check(text, *given)
+
+
+def of_lanes(text: str) -> str:
+    """Return the same program on scalars."""
+    return re.sub(r"dense<([^>]*)>", r"\1", re.sub(rf"tensor<{COUNT}x(\w+)>", r"\1", text))
+
+
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(8, 200))])
+def test_mixed_chains_in_batches(seed: int) -> None:
+    """A fault in one lane, and poison in some, also where one argument is the same in all lanes."""
+    text, given = mixed_program(seed)
+    text = of_lanes(text)
+    check(text, *given, batch=True)
+    alike = hu.Value(ty.element_type(given[0].type), given[0].bits[7])
+    check(text, alike, *given[1:], batch=True)
+
+
+def test_chains_of_lanes_that_part(ran: list[bool]) -> None:
+    text = """func.func @f(%x: i32, %y: i32) -> i32 {
+      %c = arith.cmpi slt, %x, %y : i32
+      %r = scf.if %c -> i32 {
+        %a = arith.muli %x, %y : i32
+        %b = arith.xori %a, %x : i32
+        %e = arith.addi %b, %y : i32
+        scf.yield %e : i32
+      } else {
+        %a = arith.divsi %x, %y : i32
+        %b = arith.subi %a, %x : i32
+        scf.yield %b : i32
+      }
+      %q = arith.shli %r, %x : i32
+      %s = arith.addi %q, %r : i32
+      return %s : i32
+    }"""
+    check(text, samples("i32", 1, False), samples("i32", 2, True), batch=True)
+    assert any(ran)
