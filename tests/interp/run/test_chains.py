@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Iterator, Sequence
 
 import float_samples
 import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
-from halfulp.interp.run.compiled import chain_code, llvm
+from halfulp.interp.run.compiled import chain_code, chain_tables, llvm
 from halfulp.interp.run.compiled.chain_code import ChainCode
 from halfulp.interp.run.compiled.links import Plan
 from halfulp.interp.values.coerce import as_type
@@ -248,6 +249,113 @@ def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(chains, "PAYS", 2 * COUNT)
     assert hu.run(module, value) == first
     assert len(made) == 1
+
+
+def ten_ops(element: str, count: int) -> str:
+    """Return a chain whose last op alone is needed."""
+    names = ("mulf", "addf", "subf", "mulf", "divf", "maximumf", "minimumf", "addf", "mulf", "subf")
+    type_ = f"tensor<{count}x{element}>"
+    lines = [f"%c{n + 1} = arith.{name} %c{n}, %y : {type_}" for n, name in enumerate(names)]
+    body = "\n".join(lines)
+    return f"func.func @f(%c0: {type_}, %y: {type_}) -> {type_} {{\n{body}\nreturn %c10 : {type_}\n}}"
+
+
+def test_values_between_ops_are_never_whole() -> None:
+    count = 1 << 20
+    numbers = np.linspace(0.5, 2, count, dtype=np.float32)
+    module, peaks = hu.parse(ten_ops("f32", count)), {}
+    for name in ("op by op", "blocks"):
+        backend, chains.BLOCKS_PAY = WAYS[name]
+        compiled.use(backend)
+        hu.run(module, numbers, numbers)
+        tracemalloc.start()
+        hu.run(module, numbers, numbers)
+        peaks[name] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peaks["blocks"] < numbers.nbytes + (2 << 20) < peaks["op by op"]
+
+
+@pytest.mark.parametrize("usual", [True, False])
+@pytest.mark.parametrize("element", ["f32", "f64", "f16", "bf16"])
+def test_a_nan_in_one_block(element: str, usual: bool) -> None:
+    fmt, count = FORMATS[element], 1 << 17
+    one = fmt.bias << fmt.mantissa_bits
+    codes = np.arange(2 * count, dtype=np.uint64).reshape(2, count) % (1 << fmt.mantissa_bits >> 1) + one
+    codes[0, -5], codes[1, -5], codes[1, -9] = (fmt.max_code + 2, one, 0) if usual else (one, fmt.nan_code or 0, 0)
+    codes[0, -9] = codes[0, -11] = fmt.sign_mask or 0  # zeros of both signs
+    arguments = [Value(as_type(f"tensor<{count}x{element}>"), each.astype(fmt.storage_dtype)) for each in codes]
+    value = check(ten_ops(element, count), *arguments)[0]
+    assert isinstance(value, Value)
+    assert FORMATS[element].is_nan(int(value.bits[-5]))
+
+
+@pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "f6E2M3FN"])
+def test_one_table_for_a_chain(element: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chains, "TABLE_PAYS", 0)
+    monkeypatch.setattr(chain_tables, "_PAYS", 0)
+    fmt = FORMATS[element]
+    pairs = np.arange(1 << 16)
+    arguments = [
+        Value(as_type(f"tensor<65536x{element}>"), (codes & fmt.code_mask).astype(np.uint8))
+        for codes in (pairs >> fmt.bits, pairs)
+    ]
+    made: list[Plan] = []
+    original = chain_tables.tabled
+
+    def noted(plan: Plan, inputs: Sequence[Codes], results: Sequence[int]) -> Plan:
+        made.append(original(plan, inputs, results))
+        return made[-1]
+
+    monkeypatch.setattr(chain_tables, "tabled", noted)
+    check(ten_ops(element, 1 << 16), *arguments)
+    assert len(made) == len(ways()) - 1
+
+
+def test_tables_follow_the_codes_of_splats(monkeypatch: pytest.MonkeyPatch, ran: list[bool]) -> None:
+    monkeypatch.setattr(chains, "TABLE_PAYS", 0)
+    monkeypatch.setattr(chain_tables, "_PAYS", 0)
+    module, type_ = hu.parse(ten_ops("bf16", COUNT)), as_type(f"tensor<{COUNT}xbf16>")
+    value = samples("bf16", 1, True)
+    for code in (0x3F80, 0x4000, 0x3F80, 0x7FC1):
+        splat = Value(type_, np.broadcast_to(np.uint16(code), COUNT))
+        found = []
+        for name in ways():
+            backend, chains.BLOCKS_PAY = WAYS[name]
+            compiled.use(backend)
+            found.append(hu.run(module, value, splat))
+        assert all(each == found[0] for each in found)
+    assert ran == [way != "op by op" for _ in range(4) for way in ways()]
+
+
+def test_a_fault_in_a_middle_block() -> None:
+    count = 1 << 18
+    type_ = f"tensor<{count}xi32>"
+    text = f"""func.func @f(%x: {type_}, %y: {type_}) -> {type_} {{
+      %0 = arith.addi %x, %y : {type_}
+      %1 = arith.divsi %x, %y : {type_}
+      %2 = arith.xori %1, %0 : {type_}
+      return %2 : {type_}
+    }}"""
+    x, y = np.arange(count, dtype=np.uint32), np.full(count, 3, np.uint32)
+    values = [Value(as_type(type_), each) for each in (x, y)]
+    assert isinstance(check(text, *values), tuple)
+    y = y.copy()
+    y[count // 2] = 0
+    assert check(text, values[0], Value(as_type(type_), y)) is hu.UndefinedBehavior
+
+
+def test_a_scale_of_one_channel() -> None:
+    type_, stored = f"tensor<{COUNT}x1xf32>", f"tensor<{COUNT}x1xi8>"
+    quantized = f"tensor<{COUNT}x1x!quant.uniform<i8:f32:1, {{0.5:3}}>>"
+    text = f"""func.func @f(%x: {type_}) -> {stored} {{
+      %0 = arith.addf %x, %x : {type_}
+      %1 = quant.qcast %0 : {type_} to {quantized}
+      %2 = quant.scast %1 : {quantized} to {stored}
+      return %2 : {stored}
+    }}"""
+    codes = np.linspace(-9, 9, COUNT, dtype=np.float32).reshape(-1, 1)
+    codes[7] = np.nan
+    check(text, Value(as_type(type_), codes.view(np.uint32)))
 
 
 MIXED = ("f32", "f64", "f16", "bf16", "f8E4M3FN", "f4E2M1FN", "i1", "i7", "i8", "i32", "i64")
