@@ -6,12 +6,25 @@ loop around all cases runs the one whose number is in ``at``. A case that jumps 
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 _DEEPEST = 20
 """The conditions that may lie in each other."""
+
+
+_NAMES = re.compile(r"\bv\d+\b")
+"""The names that code gives to what it computes."""
+
+
+class Line(NamedTuple):
+    """A line of code. ``gives``: the name that it computes, if it does nothing else."""
+
+    text: str
+    gives: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +42,7 @@ class Block:
     ``condition``, ``iteration``: what decides between two. ``made``: what its lines compute, by what it is.
     """
 
-    lines: list[str] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
     made: dict[Any, Any] = field(default_factory=dict)
     targets: tuple[Block, ...] = ()
     condition: str = ""
@@ -45,12 +58,24 @@ class Block:
 
 def written(blocks: Sequence[Block]) -> list[str]:
     """Return the lines of a function, whose first block is the first one."""
-    return _Writer(blocks).lines
+    return _needed(_Writer(blocks).lines)
+
+
+def _needed(lines: Sequence[Line]) -> list[str]:
+    """Return the lines without those that compute what no later line needs."""
+    uses = Counter(name for line in lines for name in _NAMES.findall(line.text))
+    kept = []
+    for line in reversed(lines):
+        if line.gives is not None and uses[line.gives] == 1:
+            uses.subtract(_NAMES.findall(line.text))
+        else:
+            kept.append(line.text)
+    return kept[::-1]
 
 
 class _Writer:
     def __init__(self, blocks: Sequence[Block]) -> None:
-        self.lines: list[str] = []
+        self.lines: list[Line] = []
         entry = blocks[0]
         self._numbers: dict[Block, int] = {}
         # Later blocks are those of inner loops, which run more often.
@@ -64,12 +89,15 @@ class _Writer:
         cases = [*self._numbers.items()]
         if entry not in self._numbers:
             cases.append((entry, len(cases)))
-        self.lines += [f"at = {dict(cases)[entry]}", "while True:"]
+        self._add(0, f"at = {dict(cases)[entry]}", "while True:")
         word = "if"
         for block, number in cases:
-            self.lines.append(f" {word} at == {number}:")
+            self._add(1, f"{word} at == {number}:")
             self._case(block)
             word = "elif"
+
+    def _add(self, indent: int, *lines: str) -> None:
+        self.lines += [Line(" " * indent + line) for line in lines]
 
     def _deepen(self, entry: Block) -> None:
         """Make cases of blocks that would lie in too many conditions."""
@@ -92,12 +120,12 @@ class _Writer:
             self._write(block, 2, None)
         elif block.iteration is not None:
             body, after = block.targets
-            self.lines.append(f"  for {block.iteration.name} in {block.iteration.iterator}:")
+            self._add(2, f"for {block.iteration.name} in {block.iteration.iterator}:")
             self._go(body, 3, block)
-            self.lines.append("  else:")
+            self._add(2, "else:")
             self._go(after, 3, None)
         else:
-            self.lines.append("  while True:")
+            self._add(2, "while True:")
             self._write(block, 3, block)
 
     def _returns_to(self, case: Block) -> bool:
@@ -115,29 +143,26 @@ class _Writer:
         """Write a jump, inside of the loop of a case or outside of all."""
         number = self._numbers.get(target)
         if target is loop:
-            self.lines.append(" " * indent + "continue")
+            self._add(indent, "continue")
         elif number is None:
             self._write(target, indent, loop)
         else:
-            self.lines += [" " * indent + f"at = {number}", " " * indent + ("continue" if loop is None else "break")]
+            self._add(indent, f"at = {number}", "continue" if loop is None else "break")
 
     def _write(self, block: Block, indent: int, loop: Block | None) -> None:
         """Write a block and those in its place. Each way through them ends in a jump or a return."""
         space = " " * indent
         while True:
-            self.lines += [space + line for line in block.lines]
+            self.lines += [Line(space + line.text, line.gives) for line in block.lines]
             if not block.targets:
                 return
             if len(block.targets) == 2:
                 if block.iteration is not None:
                     step = block.iteration
-                    self.lines += [
-                        f"{space}{step.name} = next({step.iterator}, None)",
-                        f"{space}if {step.name} is None:",
-                    ]
+                    self._add(indent, f"{step.name} = next({step.iterator}, None)", f"if {step.name} is None:")
                     first, then = reversed(block.targets)
                 else:
-                    self.lines.append(f"{space}if {block.condition}:")
+                    self._add(indent, f"if {block.condition}:")
                     first, then = block.targets
                 self._go(first, indent + 1, loop)
             else:

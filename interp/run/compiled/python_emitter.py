@@ -22,7 +22,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths.words import F32, F64, Face, Word
 from halfulp.interp.run.compiled.elements import General
-from halfulp.interp.run.compiled.python_blocks import Block, Iteration, written
+from halfulp.interp.run.compiled.python_blocks import Block, Iteration, Line, written
 
 _WORD, _NUMBER, _OBJECT = "word", "number", "object"
 
@@ -125,9 +125,9 @@ class PythonEmitter:
 
     # --- text ---
 
-    def line(self, text: str) -> None:
-        """Add a line of code."""
-        self.block.lines.append(self._indent + text)
+    def line(self, text: str, gives: str | None = None) -> None:
+        """Add a line of code. ``gives``: the name that it computes, if it does nothing else."""
+        self.block.lines.append(Line(self._indent + text, gives))
         self.size += 1
 
     def fresh(self) -> str:
@@ -138,7 +138,13 @@ class PythonEmitter:
     def kept(self, text: str) -> str:
         """Compute something, and return its name."""
         name = self.fresh()
-        self.line(f"{name} = {text}")
+        self.line(f"{name} = {text}", name)
+        return name
+
+    def through(self, into: str, out: str, text: str) -> str:
+        """Write something to one view of a cell, and read it from another one, or the same. Return its name."""
+        name = self.fresh()
+        self.line(f"{into}[0] = {text}; {name} = {out}[0]", name)
         return name
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -174,8 +180,7 @@ class PythonEmitter:
     def _code_of(self, number: Number) -> str:
         def convert() -> str:
             codes, floats = _CELLS[number.fmt]
-            self.line(f"{floats}[0] = {number.text}")
-            return self.kept(f"{codes}[0]")
+            return self.through(floats, codes, number.text)
 
         return str(self.once(number, convert))
 
@@ -297,8 +302,7 @@ class PythonEmitter:
 
         def convert() -> Number:
             codes, floats = _CELLS[fmt]
-            self.line(f"{codes}[0] = {self.text(code)}")
-            return self.read_number(f"{floats}[0]", fmt)
+            return Number(self.through(codes, floats, self.text(code)), fmt, block=self.block)
 
         return self.once((code, fmt), convert)  # type: ignore[no-any-return]
 
@@ -322,8 +326,7 @@ class PythonEmitter:
     def _rounded(self, text: str, fmt: FloatFormat) -> Number:
         if fmt == F64:
             return self.read_number(text, fmt)
-        self.line(f"floats32[0] = {text}")
-        return self.read_number("floats32[0]", fmt)
+        return Number(self.through("floats32", "floats32", text), fmt, block=self.block)
 
     def ordered(self, name: str, x: Number, y: Number) -> Held:
         """See `Machine`."""
@@ -488,7 +491,7 @@ class PythonEmitter:
         if not refused:
             return results
         holds = " or ".join([f"({self.condition(each)})" for each in refused])
-        if self.keeps_numbers and any(each.held.number is not None for each in results):
+        if self.keeps_numbers and any(each.held.number or each.known for each in results):
             self.line(f"if {holds}: raise NANS")
             for each in refused:
                 if each.nan is not None:

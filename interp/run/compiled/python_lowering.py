@@ -274,7 +274,8 @@ class PythonLowering(FunctionLowering):
         emit = self.emit
         # A word of one bit may be a bool, which no function of the executor knows.
         passed = [f"+{emit.text(each)}" if each.width == 1 else emit.text(each) for each in operands]
-        found = emit.kept(f"host{number}({', '.join(['context', *passed])})")
+        found = emit.fresh()
+        emit.line(f"{found} = host{number}({', '.join(['context', *passed])})")
         if len(types) == 1:
             emit.line(f"if {found}.__class__ is not int: {found} = only({found})")
             return [Held(types[0].width, found)]

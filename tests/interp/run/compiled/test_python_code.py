@@ -31,11 +31,16 @@ NUMBERS = {
     "f32": (0, 1, 0x007FFFFF, 0x00800000, 0x3F800000, 0x3F800001, 0x3EAAAAAB, 0x4B000001, 0x5F000000, 0x7F7FFFFF, 0x7F800000),
     "f64": (0, 1, 0x000FFFFFFFFFFFFF, 0x3FF0000000000000, 0x3FF0000010000001, 0x380FFFFFE0000000, 0x47EFFFFFF0000000,
             0x369FFFFFFFFFFFFF, 0x43E0000000000000, 0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000),
+    "bf16": (0, 1, 0x007F, 0x0080, 0x3F80, 0x3F81, 0x3EAB, 0x4B01, 0x7F7F, 0x7F80),
+    "f16": (0, 1, 0x03FF, 0x0400, 0x3C00, 0x3C01, 0x3555, 0x6401, 0x7BFF, 0x7C00),
 }  # fmt: skip
 NANS = {
     "f32": (0x7FC00000, 0x7FC12345, 0x7F812345, 0xFFC00001),
     "f64": (0x7FF8000000000000, 0x7FF8123456789ABC, 0x7FF0000000000001, 0xFFF8000000000001),
+    "bf16": (0x7FC0, 0x7F81, 0xFFFF),
+    "f16": (0x7E00, 0x7C01, 0xFFFF),
 }
+BITS = {"f32": 32, "f64": 64, "bf16": 16, "f16": 16}
 BODIES = {
     **{op: f"%z = arith.{op} %x, %y : T" for op in ("addf", "subf", "mulf", "divf")},
     **{op: f"%z = arith.{op} %x, %y : T" for op in ("maximumf", "minimumf", "maxnumf", "minnumf")},
@@ -54,19 +59,26 @@ CONVERSIONS = {
     "%z = arith.truncf %p : f64 to f32",
     "f64": "%w = arith.truncf %x : f64 to f32\n%v = arith.truncf %y : f64 to f32\n%p = arith.addf %w, %v : f32\n"
     "%z = arith.extf %p : f32 to f64",
+    "bf16": "%w = arith.extf %x : bf16 to f32\n%v = arith.extf %y : bf16 to f64\n%u = arith.truncf %v : f64 to f32\n"
+    "%p = arith.mulf %w, %u : f32\n%z = arith.truncf %p : f32 to bf16",
+    "f16": "%w = arith.extf %x : f16 to f32\n%v = arith.extf %y : f16 to f64\n%u = arith.truncf %v : f64 to f32\n"
+    "%p = arith.mulf %w, %u : f32\n%z = arith.truncf %p : f32 to f16",
 }
+# Those of 16 bits are numbers of f32 in between, whatever the op is.
+QUICK = [*product(("f32", "f64"), (*BODIES, "conversions")), ("bf16", "a chain"), ("f16", "a chain")]
+SLOW = [case for case in product(NUMBERS, (*BODIES, "conversions")) if case not in QUICK]
 
 
 def _memory(codes: list[int], type_: str) -> Buffer:
     memref = ty.MemRefType((len(codes),), as_type(type_))
-    width = 64 if type_ == "f64" else 32
+    width = BITS.get(type_, 32)
     value = Value(ty.TensorType(memref.shape, memref.element), ints_to_codes(codes, width, (len(codes),)))
     return buffer_of(value, memref, "m")
 
 
 def _pairwise(type_: str, body: str, count: int) -> Both:
     memref = f"memref<{count}x{type_}>"
-    body = body.replace("T", type_).replace("I", "i32" if type_ == "f32" else "i64")
+    body = body.replace("T", type_).replace("I", f"i{BITS[type_]}")
     return both(
         PYTHON,
         f"""func.func @f(%a: {memref}, %b: {memref}, %c: {memref}) {{
@@ -85,11 +97,12 @@ def _pairwise(type_: str, body: str, count: int) -> Both:
     )
 
 
-@pytest.mark.parametrize("type_", NUMBERS)
-@pytest.mark.parametrize("name", [*BODIES, "conversions"])
-def test_floats(name: str, type_: str) -> None:
+@pytest.mark.parametrize(
+    ("type_", "name"), [*QUICK, *[pytest.param(*case, marks=pytest.mark.exhaustive) for case in SLOW]]
+)
+def test_floats(type_: str, name: str) -> None:
     body = CONVERSIONS[type_] if name == "conversions" else BODIES[name]
-    sign = 1 << (31 if type_ == "f32" else 63)
+    sign = 1 << (BITS[type_] - 1)
     numbers = [code | negative for code in NUMBERS[type_] for negative in (0, sign)]
     for codes in (numbers, [*numbers, *NANS[type_]]):
         pairs = [*product(codes, codes)]
