@@ -116,6 +116,20 @@ GCD = """func.func @main(%a: i32, %b: i32) -> i32 {
 """
 
 
+REVERSE = """func.func @main(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %last = arith.subi %n, %c1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %j = arith.subi %last, %i : index
+    %a = memref.load %x[%i] : memref<?xf32>
+    memref.store %a, %y[%j] : memref<?xf32>
+  }
+  return
+}
+"""
+
+
 def matmul(type_: str, size: int) -> str:
     """Return a product of square matrices as loops on memrefs, added to an f32 matrix in the order of the loops."""
     matrix, total = f"memref<{size}x{size}x{type_}>", f"memref<{size}x{size}xf32>"

@@ -19,6 +19,7 @@ from benchmarks.programs import (
     INTEGER_CHAIN,
     INTEGER_LINE,
     OPS_OF_A_TURN,
+    REVERSE,
     chain,
     loop,
     matmul,
@@ -42,14 +43,17 @@ _GCD = "greatest common divisors, a batch of scalars"
 def rows() -> Iterator[Row]:
     for type_ in TYPES:
         yield Row("scalar code", f"{type_} ops in a loop", partial(looping, type_), xdsl_peer.NAME, SPEED)
-        yield Row("scalar code", f"{type_} ops in a loop", partial(beside_runner, NUMPY, type_), mlir.NATIVE)
+        measure = partial(beside_runner, NUMPY, type_)
+        yield Row("scalar code", f"{type_} ops in a loop", measure, mlir.NATIVE, Target(most=150))
         yield Row("scalar code", f"{type_} ops in a line", partial(in_line, type_), xdsl_peer.NAME, SPEED)
     yield Row("scalar code", "i32 ops in a line, first run", first_run)
     for type_, ops in (("f32", CHAIN), ("i32", INTEGER_CHAIN)):
         measure = partial(batched, type_, ops)
         name = f"ten-op chain of {type_}, a batch of scalars"
         yield Row("scalar code", name, measure, "the same on tensors", Target(speed=1 / 1.5))
-    yield Row("scalar code", _GCD, partial(gcd, NUMPY), "NumPy")
+    yield Row("scalar code", _GCD, partial(gcd, NUMPY), "NumPy", Target(most=103))
+    yield Row("scalar code", "loads and stores of f32 in a loop", memory, "NumPy", Target(most=300))
+    yield from matmul_rows("scalar code", NUMPY, {"f32": 4_000, "f8E4M3FN": 5_000})
     yield from compiled_rows()
 
 
@@ -58,10 +62,15 @@ def compiled_rows() -> Iterator[Row]:
     for type_ in TYPES:
         measure = partial(beside_runner, NUMBA, type_)
         yield Row(group, f"{type_} ops in a loop", measure, mlir.NATIVE, Target(most=3))
-    yield Row(group, _GCD, partial(gcd, NUMBA), "NumPy")
-    for type_, most in (("f32", 30), ("f8E4M3FN", 60)):
-        name, measure = f"matmul 128x128 of {type_}, loops on memrefs", partial(matmul_loops, type_)
-        yield Row(group, name, measure, "NumPy", Target(most=most), unit="ms")
+    yield Row(group, _GCD, partial(gcd, NUMBA), "NumPy", Target(most=10.3))
+    yield from matmul_rows(group, NUMBA, {"f32": 30, "f8E4M3FN": 60})
+
+
+def matmul_rows(group: str, by: str, most: Mapping[str, float]) -> Iterator[Row]:
+    """Yield the rows of products of matrices. ``most``: the milliseconds that each type may take."""
+    for type_, limit in most.items():
+        name, measure = f"matmul 128x128 of {type_}, loops on memrefs", partial(matmul_loops, by, type_)
+        yield Row(group, name, measure, "NumPy", Target(most=limit), unit="ms")
 
 
 def looping(type_: str, sizes: Sizes) -> Measured:
@@ -148,7 +157,20 @@ def gcd(by: str, sizes: Sizes) -> Measured:
     return nanoseconds(times, sizes.chain)
 
 
-def matmul_loops(type_: str, sizes: Sizes) -> Measured:
+def memory(sizes: Sizes) -> Measured:
+    """Measure a loop that reverses an array: one load and one store a trip, and nothing else but an index."""
+    count = max(sizes.ops // 2, 1)
+    module = hu.load(REVERSE)
+    x = random(10).standard_normal(count).astype(np.float32)
+    source, target = (hu.Buffer.from_numpy(array, "memref<?xf32>") for array in (x, np.zeros_like(x)))
+    with backend(NUMPY):
+        hu.run(module, source, target, count)
+        agree("a reversed array", target.numpy().view(np.uint32), x[::-1].view(np.uint32))
+        times = best(lambda: hu.run(module, source, target, count), lambda: x[::-1].copy(), rounds=sizes.rounds)
+    return nanoseconds(times, 2 * count)
+
+
+def matmul_loops(by: str, type_: str, sizes: Sizes) -> Measured:
     """Measure a product of matrices as three loops with loads and stores, accumulated in f32."""
     size = 128 if sizes.chain >= 128**2 else 8
     x, y = (samples.reshape(size, size) for samples in positive(type_, size * size))
@@ -165,7 +187,7 @@ def matmul_loops(type_: str, sizes: Sizes) -> Measured:
             total += x[:, k : k + 1].astype(np.float32) * y[k : k + 1].astype(np.float32)
         return total
 
-    with backend(NUMBA):
+    with backend(by):
         agree("a product of matrices", ours().view(np.uint32), theirs())
         mine, peer = best(ours, theirs, rounds=sizes.rounds)
     return Measured(mine * 1e3, peer * 1e3, note="NumPy adds whole matrices, in the same order")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from halfulp.fp_formats.codes import Codes
+from halfulp.semantics.kernel import Kernel, Outcome
 from halfulp.semantics.poison import PoisonIds
 
 
@@ -16,6 +17,14 @@ def spread(condition: Codes, target_ndim: int) -> Codes:
 def select(condition: Codes, yes: Codes, no: Codes) -> Codes:
     """Return the codes of the chosen arm. ``condition``: i1 codes of the arms' shape, or of their leading axes only."""
     return np.asarray(np.where(spread(condition, yes.ndim) != 0, yes, no))
+
+
+KERNEL = Kernel(
+    lambda condition, yes, no: yes if condition else no,
+    lambda condition, yes, no: Outcome((select(condition, yes, no),)),
+    words=lambda condition, yes, no: condition.choose(yes, no),
+)
+"""The choice of elements that are not poison."""
 
 
 def select_poison(

@@ -250,6 +250,7 @@ class Body:
         data, end, pos = cursor.data, cursor.end, cursor.pos
         long, fail, values = cursor.varint_at, cursor.fail, scope.values
         names, types, places = file_index.ops, file_index.types, file_index.places
+        position_at = file_index.position_at
         native = self.version >= NATIVE_PROPERTIES
         block = frame.blocks[frame.next_block - 1]
         operations = block.operations
@@ -276,9 +277,19 @@ class Body:
             if number & 1:
                 number >>= 1
                 pos += 1
+            elif number & 2:
+                number = (number | data[pos + 1] << 8) >> 2
+                pos += 2
+            elif number & 4:
+                number = (number | data[pos + 1] << 8 | data[pos + 2] << 16) >> 3
+                pos += 3
             else:
                 number, pos = long(pos)
-            place: Place | None = places[number] if number < len(places) else None
+            place: Place | None = None
+            if number < len(places):
+                place = places[number]
+                if place is None:
+                    place = position_at(number)
             if place is None:
                 place = self._location_at(number, cursor, at_part)
 

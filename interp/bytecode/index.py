@@ -257,8 +257,9 @@ class FileIndex:
         return made
 
     def position_at(self, number: int) -> Position | None:
-        """Return the position that an attribute stands for, by its number; None for another attribute. Most attributes
-        of a file are positions, so that they are read here without their row of the table.
+        """Return and keep the position that an attribute stands for, by its number; None for another attribute.
+
+        Most attributes of a file are positions, so that they are read here without their row of the table.
         """
         entry = self.attributes[number]
         if entry.__class__ is not tuple:
@@ -268,10 +269,14 @@ class FileIndex:
             return None
         data, read = self.cursor.data, self.cursor.varint_at
         try:
-            # The file and the column are small numbers in most cases.
+            # The file and the column are small numbers in most cases, and the line is one of two bytes.
             first = data[pos + 1]
             name, pos = (first >> 1, pos + 2) if first & 1 else read(pos + 1)
-            line, pos = read(pos)
+            middle = data[pos]
+            if middle & 3 == 2:
+                line, pos = (middle | data[pos + 1] << 8) >> 2, pos + 2
+            else:
+                line, pos = read(pos)
             last = data[pos]
             column, pos = (last >> 1, pos + 1) if last & 1 else read(pos)
         except IndexError:
@@ -283,7 +288,8 @@ class FileIndex:
             file = self.attribute_at(name)
         if not isinstance(file, at.StringAttr):
             return None
-        return file.value, line, column
+        place = self.places[number] = file.value, line, column
+        return place
 
     def type_at(self, number: int) -> Type:
         """Return a type by its number."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
@@ -55,7 +55,7 @@ class Output(NamedTuple):
 
 
 class Chain:
-    """Some ops that follow one another, all on values of one static shape.
+    """Some ops that follow one another, all on values of one static shape, or on scalars over lanes.
 
     ``kept``: tells whether a value is needed after the chain. ``slot``: gives the slot of a value. ``steps`` run the
     same op by op.
@@ -84,7 +84,8 @@ class Chain:
         kept_values = [value for value in numbers if value in made and kept(value)]
         self._outputs = [Output(numbers[value], slot(value), value.type) for value in kept_values]
         self._steps = tuple(steps)
-        self._shape: tuple[int, ...] = tuple(size or 0 for size in ty.shape_of(inputs[0].type) or ())
+        shaped = isinstance(inputs[0].type, ty.ShapedType)
+        self._static = tuple([size or 0 for size in ty.shape_of(inputs[0].type) or ()]) if shaped else None
         self._spent = 0
         self._loops: dict[tuple[Any, ...], Any] = {}
         self._short: dict[tuple[bool, ...], bool] = {}
@@ -98,14 +99,17 @@ class Chain:
 
     def _at_once(self, slots: Slots) -> bool:
         """Run the loop; False if that does not pay yet, a value is not clean, or an op has a fault."""
-        size = prod(self._shape)
+        shape = self._shape_of(slots)
+        size = prod(shape)
+        if size < _LARGE:
+            return False
         backend = compiled.backend()
         by_machine = llvm.wanted() and (backend == "numba" or self._spent >= PAYS)
         if self._spent < PAYS:
             self._spent += size * len(self._links)
         if not by_machine and self._spent < BLOCKS_PAY:
             return False
-        inputs = self._clean(slots)
+        inputs = self._clean(slots, shape)
         if inputs is None:
             return False
         splats = tuple([size > 1 and not any(codes.strides) for codes in inputs])
@@ -118,8 +122,15 @@ class Chain:
             if not self._by_kernels(values, made, some):
                 return False
         for out, output in zip(made, self._outputs, strict=True):
-            slots[output.slot] = Value(output.type, out.reshape(self._shape))
+            slots[output.slot] = Value(output.type, out.reshape(shape))
         return True
+
+    def _shape_of(self, slots: Slots) -> tuple[int, ...]:
+        """Return the shape of all values; of scalars over lanes, the number of these, or () if there are none."""
+        if self._static is not None:
+            return self._static
+        values = (slots[number] for number in self._inputs)
+        return next((value.bits.shape for value in values if value.__class__ is Value and value.bits.ndim), ())
 
     def _loop(self, by_machine: bool, splats: tuple[bool, ...], inputs: Sequence[Codes]) -> Any:
         """Return the loop for inputs, some of which are one code for all elements."""
@@ -129,7 +140,7 @@ class Chain:
             codes = tuple([codes.tobytes() for codes, splat in zip(inputs, splats, strict=True) if splat])
             if len(self._looked_up) >= _MOST:
                 self._looked_up.clear()
-            self._looked_up[codes] = self._looked_up.get(codes, 0) + prod(self._shape)
+            self._looked_up[codes] = self._looked_up.get(codes, 0) + max(map(len, inputs))
             if self._looked_up[codes] >= TABLE_PAYS:
                 key = by_machine, splats, codes
         loop = self._loops.get(key)
@@ -163,14 +174,17 @@ class Chain:
 
         return ChainBlocks(plan)
 
-    def _clean(self, slots: Slots) -> list[Codes] | None:
+    def _clean(self, slots: Slots, shape: tuple[int, ...]) -> list[Codes] | None:
         """Return the codes of the inputs; None if one is not clean."""
         codes = []
-        for number in self._inputs:
+        for number, width in zip(self._inputs, self._widths, strict=True):
             value = slots[number]
+            if value.__class__ is int:
+                codes.append(ints_to_codes([value], width, ()))
+                continue
             if value.__class__ is not Value or value.poison is not None or value.open is not None:
                 return None
-            if value.bits.shape != self._shape:
+            if value.bits.shape != shape:
                 return None
             codes.append(value.bits if not any(value.bits.strides) else np.ascontiguousarray(value.bits))
         return codes
@@ -229,12 +243,8 @@ def can_join(op: Operation, settings: Settings) -> bool:
     """Tell whether an elementwise op can be part of a chain: tensors or vectors of one large static shape, of elements
     of up to 64 bits.
     """
-    if not op.operands:
-        return False
-    shape = ty.shape_of(op.operands[0].type)
-    if not shape or None in shape or prod(size or 0 for size in shape) < _LARGE:
-        return False
-    if settings.track_open or not may_compile(settings):
+    shape = ty.shape_of(op.operands[0].type) if op.operands else None
+    if not shape or None in shape or prod(size or 0 for size in shape) < _LARGE or not _may_join(settings):
         return False
     for value in (*op.operands, *op.results):
         type_ = value.type
@@ -243,3 +253,15 @@ def can_join(op: Operation, settings: Settings) -> bool:
         if any(getattr(type_, "scalable", ())) or code_layout(type_.element)[1]:
             return False
     return True
+
+
+def can_join_in_lanes(op: Operation, settings: Settings) -> bool:
+    """Tell whether an elementwise op can be part of a chain in a batch: scalars of up to 64 bits."""
+    values = (*op.operands, *op.results)
+    scalars = all(isinstance(value.type, ty.IntegerType | ty.FloatType | ty.IndexType) for value in values)
+    wide = scalars and any(code_layout(value.type)[1] for value in values)
+    return bool(op.operands) and scalars and not wide and _may_join(settings)
+
+
+def _may_join(settings: Settings) -> bool:
+    return may_compile(settings) and not settings.track_open

@@ -62,6 +62,7 @@ class FunctionCompiler(Compiler):
 
     one_at_a_time = True
     by_machine = True
+    _can_join = staticmethod(can_join)
 
     def __init__(self, store: CodeStore, function: Operation) -> None:
         settings = settings_of(function, store.settings)
@@ -144,8 +145,8 @@ class FunctionCompiler(Compiler):
                 own = [] if step is None else [step]
                 if op in self._dying:
                     own.append(letting_go(self.slots(self._dying[op])))
-                joins = self.by_machine and isinstance(evaluator, Elementwise) and can_join(op, self.settings)
-                steps += pieces.add(op, self.kernel(op, evaluator) if joins else None, own)
+                joins = self._can_join(op, self.settings)
+                steps += pieces.add(op, self._kernel_of_elements(op, evaluator) if joins else None, own)
         if not block.operations:
             raise Unsupported("the block ends without a terminator", location=self.function.location)
         if cost:  # the last op is no terminator that halfulp executes
@@ -245,6 +246,12 @@ class FunctionCompiler(Compiler):
         if kernel is None:
             kernel = self._kernels[key] = self._described(op, evaluator.build(op, self.settings))
         return kernel
+
+    def _kernel_of_elements(self, op: Operation, evaluator: Any) -> Kernel | None:
+        """Return the kernel of an op that does the same to each element; None for any other op."""
+        if isinstance(evaluator, Elementwise):
+            return self.kernel(op, evaluator)
+        return evaluator.kernel if isinstance(evaluator, Pure) else None
 
     def _described(self, op: Operation, kernel: Kernel) -> Kernel:
         """Give a kernel of few bits a table."""

@@ -13,7 +13,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import Kernel
 
 Words = Callable[[Operation, Any], None]
-"""Lowers an op to machine words: called with a `halfulp.interp.run.compiled.lowering.FunctionLowering`."""
+"""Lowers an op to machine words: called with a `halfulp.interp.run.compiled.functions.FunctionLowering`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class Pure:
     values over lanes. Any other function, and each one on memrefs, is called lane by lane in a batch, unless
     ``in_lanes`` makes one that gets what all lanes that run the op have. ``reads``: the values that the function gets:
     the operands, or more for an op that also depends on those of the op around it. ``words``: see `Words`; compiled
-    code calls any other ``raw`` function in the executor.
+    code calls any other ``raw`` function in the executor. ``kernel``: what the op does to elements that are not poison,
+    if it does the same to each.
     """
 
     build: Callable[[Operation, Any], Function]
@@ -54,6 +55,7 @@ class Pure:
     in_lanes: Callable[[Operation, Any], Function | None] = lambda op, settings: None
     reads: Callable[[Operation], Sequence[SSAValue]] = lambda op: op.operands
     words: Words | None = None
+    kernel: Kernel | None = None
 
 
 @dataclass(frozen=True, slots=True)

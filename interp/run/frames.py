@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -82,25 +83,37 @@ class Frame:
 
 
 class Lanes:
-    """Some lanes of a batch: their numbers, ascending, and the number of all lanes of the batch."""
+    """Some lanes of a batch: their numbers, ascending, and the number of all lanes of the batch.
 
-    __slots__ = ("numbers", "total")
+    ``within``: lanes of which these are a part, for as long as they exist, and the positions of these among them.
+    """
 
-    def __init__(self, numbers: npt.NDArray[np.intp], total: int) -> None:
+    __slots__ = ("__weakref__", "numbers", "total", "within")
+
+    def __init__(
+        self,
+        numbers: npt.NDArray[np.intp],
+        total: int,
+        within: tuple[ref[Lanes], npt.NDArray[np.intp]] | None = None,
+    ) -> None:
         self.numbers = numbers
         self.total = total
+        self.within = within
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def subset(self, positions: npt.NDArray[np.intp]) -> Lanes:
         """Return the lanes at these positions, which ascend."""
-        return Lanes(self.numbers[positions], self.total)
+        numbers = positions if len(self) == self.total else self.numbers.take(positions)
+        return Lanes(numbers, self.total, (ref(self), positions) if len(positions) < _MANY_LANES else None)
 
     def positions(self, others: Lanes) -> npt.NDArray[np.intp]:
         """Return the positions of ``others``, all of which are among these lanes."""
         if len(self) == self.total:
             return others.numbers
+        if others.within is not None and others.within[0]() is self:
+            return others.within[1]
         if len(others) < _FEW_LANES:
             return np.searchsorted(self.numbers, others.numbers)
         places = np.empty(self.total, np.intp)
@@ -114,6 +127,8 @@ class Lanes:
 
 _FEW_LANES = 4096
 """Fewer are looked up by bisection; for this many or more a table is quicker."""
+_MANY_LANES = 1 << 18
+"""The positions of this many or more are not kept: new memory for them takes longer than looking them up."""
 
 
 STEP_POINTS = 1 << 10

@@ -7,6 +7,7 @@ Where a scalar step meets anything but integers, or its kernel reports a fault, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from halfulp.interp.ir import types as ty
@@ -142,15 +143,24 @@ def general_step(
 def raw_step(function: Function, op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> Step:
     """Make a step that gives the function what the slots hold, unresolved casts included."""
 
+    read = reading(operands)
+
     def step(slots: Slots) -> None:
         try:
-            produced = function(slots[0], tuple([slots[slot] for slot in operands]))
+            produced = function(slots[0], read(slots))
         except HalfulpError as error:
             raise located(error, op) from None
         for slot, value in zip(results, produced, strict=True):
-            slots[slot] = lower(value)
+            slots[slot] = value if value.__class__ is int else lower(value)
 
     return step
+
+
+def reading(operands: tuple[int, ...]) -> Callable[[Slots], tuple[Any, ...]]:
+    """Return the function that reads some slots. For two and more, ``itemgetter`` is quicker than a loop."""
+    if len(operands) > 1:
+        return itemgetter(*operands)
+    return lambda slots: tuple([slots[slot] for slot in operands])
 
 
 def scalar_step(scalar: Callable[..., Any], operands: tuple[int, ...], results: tuple[int, ...], slow: Step) -> Step:

@@ -687,5 +687,5 @@ arith.op(
     traits=(Trait.ELEMENTWISE,),
     type_rules=(same_type("true_value", "false_value", "result"),),
     verify=_verify_select,
-    evaluate=Pure(_select, raw=True, words=_select_words),
+    evaluate=Pure(_select, raw=True, words=_select_words, kernel=select.KERNEL),
 )

@@ -14,7 +14,7 @@ from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.memref import memory as ops
 from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.dialects.memref.global_memory import get
-from halfulp.interp.dialects.memref.memory import FREED_BY_DEALLOC, allocated_type, freeing, plan_of
+from halfulp.interp.dialects.memref.memory import FREED_BY_DEALLOC, allocated_type, freeing, plans_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
@@ -136,7 +136,7 @@ def _each(op: Operation, function: Function) -> Function:
 
 def allocate(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.alloc and memref.alloca, which all lanes call with the same sizes."""
-    type_ = allocated_type(op)
+    type_, plan_of = allocated_type(op), plans_of(op, settings)
     each = _each(op, ops.allocate(op, settings))
 
     def make(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -144,7 +144,7 @@ def allocate(op: Operation, settings: Settings) -> Function:
         if any(slot.__class__ is not int for slot in slots):
             return each(run, tuple(slots))
         try:
-            plan = plan_of(op, type_, _numbers(op, run, slots, settings), settings)
+            plan = plan_of(*_numbers(op, run, slots, settings))
             check_allocation(type_, (len(run.lanes), plan.size), settings)
             if plan.mapped is not None:
                 raise Unsupported(

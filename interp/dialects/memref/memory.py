@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -72,11 +73,19 @@ def allocated_type(op: Operation) -> ty.MemRefType:
     return type_
 
 
-def plan_of(op: Operation, type_: ty.MemRefType, given: Sequence[int], settings: Settings) -> Plan:
-    """Return the plan of memref.alloc for its operands: the dynamic sizes, then the symbols of the layout."""
-    sizes = iter(given)
-    shape = tuple([next(sizes) if size is None else size for size in type_.shape or ()])
-    return planned(op, type_, shape, list(sizes), settings)
+def plans_of(op: Operation, settings: Settings) -> Callable[..., Plan]:
+    """Return a function from the operands of memref.alloc, the dynamic sizes and then the symbols of the layout, to its
+    plan. It remembers some plans: an op in a loop makes the same memory again.
+    """
+    type_ = allocated_type(op)
+
+    @lru_cache(maxsize=4)
+    def plan_of(*given: int) -> Plan:
+        sizes = iter(given)
+        shape = tuple([next(sizes) if size is None else size for size in type_.shape or ()])
+        return planned(op, type_, shape, list(sizes), settings)
+
+    return plan_of
 
 
 def allocate(op: Operation, settings: Settings) -> Function:
@@ -84,11 +93,10 @@ def allocate(op: Operation, settings: Settings) -> Function:
 
     The memory of memref.alloca lives on after its function has returned, as long as something refers to it.
     """
-    type_ = allocated_type(op)
+    type_, plan_of = allocated_type(op), plans_of(op, settings)
 
     def make(run: Run, slots: Slots) -> tuple[Any, ...]:
-        plan = plan_of(op, type_, numbers(op, slots, settings), settings)
-        return (fresh(op, type_, plan, run, settings),)
+        return (fresh(op, type_, plan_of(*numbers(op, slots, settings)), run, settings),)
 
     return make
 

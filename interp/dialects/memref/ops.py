@@ -204,7 +204,6 @@ memref.op(
         raw=True,
         of_module=True,
         in_lanes=in_lanes.global_memory,
-        words=words.global_memory,
     ),
 )
 memref.op(

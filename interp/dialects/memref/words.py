@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.dialects.memref import memory
 from halfulp.interp.dialects.memref.evaluate import moves_elements
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.values.memref_layout import strides_and_offset
 
 if TYPE_CHECKING:
     from halfulp.interp.run.compiled.context import Context
-    from halfulp.interp.run.compiled.lowering import FunctionLowering
+    from halfulp.interp.run.compiled.functions import FunctionLowering
 
 
 def access(op: Operation, low: FunctionLowering, indices: list[Word]) -> None:
@@ -51,24 +49,15 @@ def allocate(op: Operation, low: FunctionLowering) -> None:
     if known is None or type_.layout is not None or len(sizes) != (type_.shape or ()).count(None):
         raise NotCompiled(f"'{op.name}' of type '{type_}'")
     low.check(type_)
+    plan_of = memory.plans_of(op, settings)
 
     def make(context: Context, *given: int) -> tuple[int, ...]:
         numbers = [(code ^ (1 << 63)) - (1 << 63) for code in given]
-        plan = memory.plan_of(op, type_, numbers, settings)
+        plan = plan_of(*numbers)
         buffer = memory.fresh(op, type_, plan, context.run, settings)
         return (*context.made(buffer.allocation), plan.offset, *plan.shape, *plan.strides)
 
     low.put(op, low.made(make, sizes, type_))
-
-
-def global_memory(op: Operation, low: FunctionLowering) -> None:
-    """Lower memref.get_global: the executor makes the memory once in a run."""
-    low.by_executor(op)
-    name = op.properties["name"]
-    assert isinstance(name, SymbolRefAttr)
-    found = low.compiler.module.lookup(name, op)
-    if found is not None and "constant" in found.properties:
-        low.put(op, replace(low.place(op.results[0]), constant=True))
 
 
 def refused(op: Operation, low: FunctionLowering) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir.operations import Operation, Region
+from halfulp.interp.run.compiled.covering import NotCompiled
 
 if TYPE_CHECKING:
-    from halfulp.interp.run.compiled.lowering import FunctionLowering, Item, OnYield
+    from halfulp.interp.run.compiled.functions import FunctionLowering, Item, OnYield
 
 
 def for_(op: Operation, low: FunctionLowering) -> None:
@@ -26,7 +27,8 @@ def while_(op: Operation, low: FunctionLowering) -> None:
 
     def decide(items: Sequence[Item]) -> None:
         condition, *passed = items
-        assert isinstance(condition, Word)
+        if not isinstance(condition, Word):
+            raise NotCompiled("a condition that is poison")
         low.ways(condition, lambda: low.go(after, passed), lambda: arrive(passed))
 
     low.go(before, low.items(op.operands))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +26,7 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.values.value import Value
 
 if TYPE_CHECKING:
-    from halfulp.interp.run.compiled.lowering import FunctionLowering
-    from halfulp.interp.run.compiled.places import Place
+    from halfulp.interp.run.compiled.functions import FunctionLowering, Memref
 
 _REASSOC = 1
 
@@ -43,7 +41,8 @@ def moved(op: Operation, low: FunctionLowering) -> None:
     for value in op.operands:
         words, type_ = low.elements(value), _numbered(value.type)
         codes = np.arange(len(pool), len(pool) + len(words), dtype=np.uint64)
-        numbers.append(Value(type_, codes.reshape(ty.shape_of(type_) or ())))
+        shape = [size or 0 for size in ty.shape_of(type_) or ()]
+        numbers.append(Value(type_, codes.reshape(shape)))
         pool += words
     inner = Operation(
         op.name,
@@ -104,26 +103,26 @@ def _transfer(
     place, shape = low.place(op.operands[base]), ty.shape_of(vector) or ()
     lengths = [shape[axes[dimension]] or 0 if dimension in axes else 1 for dimension in range(len(indices))]
     inside = _inside(place, indices, lengths)
-    start = place.start(indices)
-    along = [(stride, axes[dimension]) for dimension, stride in enumerate(place.strides) if dimension in axes]
     lanes = np.ndindex(*[size or 0 for size in shape])
-    steps = [reduce(add, (stride * lane[axis] for stride, axis in along), start) for lane in lanes]
+    steps = [[(dimension, lane[axis]) for dimension, axis in axes.items()] for lane in lanes]
 
     def read() -> None:
         width = low.width(ty.element_type(vector))
-        low.put(op, made_of(vector, [place.load(at, width) for at in steps]))
+        start = place.start(indices)
+        low.put(op, made_of(vector, [place.load(place.moved(start, each), width) for each in steps]))
 
     def write() -> None:
-        for at, word in zip(steps, low.elements(op.operands[0]), strict=True):
-            place.store(at, word)
+        start = place.start(indices)
+        for each, word in zip(steps, low.elements(op.operands[0]), strict=True):
+            place.store(place.moved(start, each), word)
 
     low.program.writes |= not op.results
     low.quickly(op, inside, read if op.results else write)
 
 
-def _inside(place: Place, indices: Sequence[Word], lengths: Sequence[int]) -> Word:
+def _inside(place: Memref, indices: Sequence[Word], lengths: Sequence[int]) -> Word:
     """Tell, as a word of one bit, whether so many elements from the indices on are inside."""
-    inside = place.emit.number(1, 1)
+    inside: Word = place.emit.number(1, 1)
     for index, size, length in zip(indices, place.sizes, lengths, strict=True):
         inside = inside & ~index.less(0, signed=True) & index.at_most(size - length, signed=True)
     return inside

@@ -1,4 +1,4 @@
-"""Batches by machine code: one lane after the other in a compiled loop, so that lanes which part cost nothing."""
+"""Batches by machine code: rows of lanes at once, or one lane after the other, so that lanes which part cost little."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
@@ -25,6 +25,9 @@ from halfulp.interp.values.value import Value
 PAYS = 1 << 16
 """The lanes from which machine code pays."""
 
+Found = tuple[list[Codes], Mask]
+"""The codes of the results of all lanes, and the mask of the lanes that stopped."""
+
 
 class LaneHot:
     """A function of a program, with the lanes that have run so far, and its machine code once that pays."""
@@ -34,11 +37,13 @@ class LaneHot:
         self._op = op
         self._spent = 0
         self._codes: dict[tuple[bool, ...], Any] = {}
+        self._rows: dict[tuple[bool, ...], Any] = {}
         self._outputs = result_types(op)
         self._failed = False
 
     @cached_property
-    def _promising(self) -> bool:
+    def promising(self) -> bool:
+        """Whether the lanes have scalars alone, and do nothing but compute."""
         settings, types = self._program.settings, [*argument_types(self._op), *self._outputs]
         if not may_compile(settings) or settings.externals or settings.track_open or not self._outputs:
             return False
@@ -50,7 +55,7 @@ class LaneHot:
         """Return the results of all lanes, and the mask of the lanes that stopped: theirs mean nothing. None where
         machine code does not pay, cannot be made, or an argument is not clean.
         """
-        if self._failed or not llvm.wanted() or not self._promising:
+        if self._failed or not llvm.wanted() or not self.promising:
             return None
         if self._spent + lanes < PAYS and compiled.backend() != "numba":
             self._spent += lanes
@@ -59,18 +64,44 @@ class LaneHot:
         if any(each is None for each in codes):
             return None
         splats = tuple([not over_lanes(value) for value in arguments])
+        given = [each for each in codes if each is not None]
         try:
-            from halfulp.interp.run.compiled.lane_code import LaneCode
-
-            code = self._codes.get(splats)
-            if code is None:
-                code = self._codes[splats] = LaneCode(self._program, self._op, splats)
+            found, stopped = self._by_rows(given, splats, lanes) or self._lane_by_lane(given, splats, lanes)
         except (NotCompiled, HalfulpError):
             self._failed = True
             return None
-        found, stopped = code.run([each for each in codes if each is not None], lanes)
         values = [Value(ranked(type_, ()), each) for type_, each in zip(self._outputs, found, strict=True)]
         return tuple(values), stopped
+
+    def _by_rows(self, codes: Sequence[Codes], splats: tuple[bool, ...], lanes: int) -> Found | None:
+        """Run all lanes in rows, and those that stop one by one; None for a function that has no code for rows."""
+        if splats not in self._rows:
+            from halfulp.interp.run.compiled.row_code import RowCode
+
+            try:
+                self._rows[splats] = RowCode(self._program, self._op, splats)
+            except NotCompiled:
+                self._rows[splats] = None
+        code = self._rows[splats]
+        if code is None:
+            return None
+        found, stopped = code.run(codes, lanes)
+        index = np.flatnonzero(stopped)
+        if index.size:
+            some = [each if splat else each[index] for each, splat in zip(codes, splats, strict=True)]
+            results, stopped[index] = self._lane_by_lane(some, splats, index.size)
+            for whole, part in zip(found, results, strict=True):
+                whole[index] = part
+        return found, stopped
+
+    def _lane_by_lane(self, codes: Sequence[Codes], splats: tuple[bool, ...], lanes: int) -> Found:
+        from halfulp.interp.run.compiled.lane_code import LaneCode
+
+        code = self._codes.get(splats)
+        if code is None:
+            code = self._codes[splats] = LaneCode(self._program, self._op, splats)
+        found: Found = code.run(codes, lanes)
+        return found
 
 
 def _clean(value: Any) -> Codes | None:

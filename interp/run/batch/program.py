@@ -16,6 +16,7 @@ from halfulp.interp.run.batch.alone import goes_alone, lane_by_lane
 from halfulp.interp.run.batch.by_machine import LaneHot
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.batch.frames import LaneFrame
+from halfulp.interp.run.batch.in_blocks import goes_in_blocks, run_in_blocks
 from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.frames import Lanes
 from halfulp.interp.run.program import CompiledModule
@@ -41,9 +42,14 @@ def run_batch(
     A function that may reach an op that does not know of lanes runs lane by lane, with the steps of one run for all.
     """
     if active is None:
-        found = program.made((op, LaneHot), lambda: LaneHot(program, op)).run(arguments, lanes)
+        hot: LaneHot = program.made((op, LaneHot), lambda: LaneHot(program, op))
+        found = hot.run(arguments, lanes)
         if found is not None:
             return _completed(program, op, arguments, *found)
+        if goes_in_blocks(op, lanes) and hot.promising and not goes_alone(program.module, op):
+            results = run_in_blocks(program, op, arguments, lanes)
+            if results is not None:
+                return results
     chosen = np.arange(lanes) if active is None else np.flatnonzero(active)
     run = LaneRun(program.settings, Lanes(chosen, lanes))
     if len(chosen) and goes_alone(program.module, op):

@@ -116,14 +116,14 @@ class LaneRun(Run):
         condition: Value = frame.slots[slot]
         if condition.poison is not None:
             raise undecided(condition, segment.op, "condition", self.lanes)
-        bits = condition.bits
-        first = int(bits.flat[0])
-        if bits.all() if first else not bits.any():
+        holds = condition.bits.view(np.bool_)
+        count = np.count_nonzero(holds)
+        if count in (0, holds.size):
             if condition.open is None:
-                frame.slots[slot] = first
+                frame.slots[slot] = int(count > 0)
             return segment.control(frame)
         # The ones go first: an assertion holds for them.
-        ways = [(np.flatnonzero(bits), 1), (np.flatnonzero(bits == 0), 0)]
+        ways = [(np.flatnonzero(holds), 1), (np.flatnonzero(~holds), 0)]
         for (_, code), part in zip(ways, frame.parted(way for way, _ in ways), strict=True):
             self._turn_to(part.lanes)
             part.slots[slot] = code if condition.open is None else part.read(slot)

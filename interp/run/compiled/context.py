@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
@@ -34,10 +35,16 @@ def is_plain(buffer: Buffer) -> bool:
     return usual and shaped and memory.bits.flags.c_contiguous
 
 
-def parts_of_buffer(buffer: Buffer, addresses: tuple[int, int]) -> list[int]:
+def parts_of_buffer(buffer: Buffer, addresses: tuple[Any, ...]) -> list[Any]:
     """Return a buffer as words; ``addresses``: those of its memory."""
     numbers = (buffer.offset, *buffer.shape, *buffer.strides)
     return [*addresses, *(number & ((1 << 64) - 1) for number in numbers)]
+
+
+def address_of(array: npt.NDArray[Any]) -> int:
+    """Return the address of an array's memory. NumPy's ``ctypes.data`` takes microseconds."""
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def is_clean(value: Value) -> bool:
@@ -67,51 +74,65 @@ class Context:
         self.interrupted: BaseException | None = None
         self._left = MOST_BYTES
 
-    def addresses(self, memory: Allocation) -> tuple[int, int]:
-        """Return the addresses of the codes of memory and of its poison (0 without), which stay alive."""
-        base = memory.bits.ctypes.data
+    def addresses(self, memory: Allocation) -> tuple[Any, ...]:
+        """Return the addresses of the codes of memory and of its poison (0 without), which stay alive, and whether it
+        must not be written.
+        """
+        base = address_of(memory.bits)
         self.allocations[base] = memory
-        return base, 0 if memory.poison is None else memory.poison.ctypes.data
+        return base, 0 if memory.poison is None else address_of(memory.poison), int(memory.constant)
 
-    def made(self, memory: Allocation) -> tuple[int, int]:
+    def memory(self, base: Any) -> Allocation:
+        """Return the memory that code names so."""
+        return self.allocations[base]
+
+    def made(self, memory: Allocation) -> tuple[Any, ...]:
         """Return the `addresses` of new memory. Raises MemoryError where all of it is more than `MOST_BYTES`."""
         self._left -= memory.bits.nbytes
         if self._left < 0:
             raise MemoryError
         return self.addresses(memory)
 
-    def slot(self, type_: ty.Type, words: Sequence[int]) -> Any:
+    def slot(self, type_: ty.Type, words: Sequence[Any]) -> Any:
         """Return a value, given by its words, as a slot of the executor."""
+        if isinstance(type_, ty.MemRefType):
+            return self.buffer(type_, words)
         if isinstance(type_, ty.VectorType):
             width = self.run.settings.width(type_.element)
             return Value(type_, ints_to_codes(list(words), width, type_.shape))
-        if not isinstance(type_, ty.MemRefType):
-            return words[0]
-        base, _, offset, *rest = words
+        return words[0]
+
+    def buffer(self, type_: ty.MemRefType, words: Sequence[Any]) -> Buffer:
+        """Return a memref, given by its words."""
+        base, _, _, offset, *rest = words
         numbers = tuple((code ^ _SIGN) - _SIGN for code in rest)
         rank = len(numbers) // 2
         return Buffer(type_, self.allocations[base], (offset ^ _SIGN) - _SIGN, numbers[:rank], numbers[rank:])
 
-    def words(self, slots: Sequence[Any]) -> tuple[int, ...] | None:
+    def words(self, slots: Sequence[Any]) -> tuple[Any, ...] | None:
         """Return slots of the executor as words; None if one is not clean, or is memory that code cannot address."""
-        found: list[int] = []
+        found: list[Any] = []
         for slot in slots:
             if slot.__class__ is int:
                 found.append(slot)
-            elif isinstance(slot, Value) and isinstance(slot.type, ty.VectorType) and is_clean(slot):
+            elif isinstance(slot, Value) and is_clean(slot):
                 found += words_of(slot, self.run.settings)
             elif isinstance(slot, Buffer) and is_plain(slot):
-                known = slot.allocation.bits.ctypes.data in self.allocations
-                found += parts_of_buffer(slot, (self.addresses if known else self.made)(slot.allocation))
+                found += self.parts(slot)
             else:
                 return None
         return tuple(found)
 
-    def free(self, op: Operation, base: int) -> tuple[int, ...] | None:
+    def parts(self, buffer: Buffer) -> list[Any]:
+        """Return a buffer, whose memory may be new, as words."""
+        known = address_of(buffer.allocation.bits) in self.allocations
+        return parts_of_buffer(buffer, (self.addresses if known else self.made)(buffer.allocation))
+
+    def free(self, op: Operation, base: Any) -> tuple[int, ...] | None:
         """Make memory poison: whoever reads it stops the run. `untouched` tells whether somebody wrote to it. None for
         memory that was freed before.
         """
-        memory = self.allocations[base]
+        memory = self.memory(base)
         assert memory.poison is not None
         if memory.freed is not None:
             return None

@@ -9,9 +9,11 @@ from halfulp.interp.values.buffers import Allocation, Buffer
 
 
 def memories_of(arguments: Sequence[Any]) -> list[Allocation]:
-    """Return the memory of buffers among arguments, each once; that of views of bytes is the bytes'."""
+    """Return the memory of buffers among arguments that may be written, each once. For views of bytes: that of the
+    bytes.
+    """
     found = {id(each.allocation.root): each.allocation.root for each in arguments if isinstance(each, Buffer)}
-    return list(found.values())
+    return [memory for memory in found.values() if not memory.constant]
 
 
 class Copy:

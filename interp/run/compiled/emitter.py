@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths.words import F32, Face, Held, Word
+from halfulp.interp.run.compiled.elements import General
 from halfulp.interp.run.compiled.llvm import ir
 
 _INTEGER = {"and": "and_", "or": "or_"}
@@ -267,12 +268,8 @@ class Emitter:
 
     # --- elements ---
 
-    def elementwise(
-        self, face: Face, lanes: Sequence[Sequence[Word]], general: Callable[[Sequence[Word], Sequence[Any]], list[Any]]
-    ) -> list[tuple[Word, ...]]:
-        """Make the instructions of a description, for the operands of each lane. ``general(operands, types)`` makes
-        those for a lane where one is refused, and returns the results.
-        """
+    def elementwise(self, face: Face, lanes: Sequence[Sequence[Word]], general: General) -> list[tuple[Word, ...]]:
+        """See `Maker`."""
         found = [face(*operands) for operands in lanes]
         results = [each if isinstance(each, tuple) else (each,) for each in found]
         refused = self.take_refused()

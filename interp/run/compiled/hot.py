@@ -1,4 +1,7 @@
-"""Decide when a function is worth machine code: once the executor has spent as much time as compilation takes."""
+"""Decide when a function is worth code: once the executor has spent as much time as compilation takes.
+
+The code is machine code or, where the backend is NumPy or LLVM is not installed, Python.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,10 @@ from halfulp.interp.run.frames import Frame, Run
 
 PAYS = 100_000
 """The steps from which machine code pays: the executor takes as long for them as compilation does."""
+PYTHON_PAYS = 10_000
+"""The steps from which Python pays."""
+STEPS_OF_AN_OP = 100
+"""The steps in the time that it takes to turn an op into Python."""
 _CHANCES = 2
 """After so many runs that stopped, a function stays with the executor."""
 
@@ -32,8 +39,12 @@ _BYTES_OF_A_STEP = 1 << 13
 _LOOPS = ("scf.for", "scf.while", "affine.for")
 
 
-class _Machine:
-    """The machine code of a function, made at its first call. ``promising``: it can be made, and seldom stopped."""
+class _Code:
+    """The code of a function, made at its first call. ``promising``: it can be made, and seldom stopped. ``pays``: the
+    steps from which it pays.
+    """
+
+    pays = PAYS
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
         self._store = store
@@ -51,60 +62,111 @@ class _Machine:
         """Return the results as slots hold them. None if code cannot be made, or stopped: all memory is as it was.
         ``depth``: the calls around this one.
         """
-        from halfulp.interp.run.compiled.program import CompiledFunction
-
-        clean = all(memory.poison is None for memory in memories_of(arguments))
+        kind = self._kind(arguments)
         try:
-            code = self._codes.get(clean)
+            code = self._codes.get(kind)
             if code is None:
-                code = self._codes[clean] = CompiledFunction(self._store, self._op, clean)
+                code = self._codes[kind] = self._made(kind)
         except (NotCompiled, HalfulpError):
             # An op that cannot be run at all may never be reached.
             self.promising = False
             return None
-        results = code.call(run, arguments, depth)
+        results: tuple[Any, ...] | None = code.call(run, arguments, depth)
         if results is None:
             self._stopped += 1
             self.promising = self._stopped < _CHANCES
         return results
+
+    def _kind(self, arguments: Sequence[Any]) -> bool:
+        """Tell for which of two kinds of arguments code is needed."""
+        return False
+
+    def _made(self, kind: bool) -> Any:
+        raise NotImplementedError
+
+
+class _Machine(_Code):
+    """Machine code, of two kinds: for arguments whose memory has no mask of poison, and for others."""
+
+    def _kind(self, arguments: Sequence[Any]) -> bool:
+        return all(memory.poison is None for memory in memories_of(arguments))
+
+    def _made(self, kind: bool) -> Any:
+        from halfulp.interp.run.compiled.program import CompiledFunction
+
+        return CompiledFunction(self._store, self._op, clean=kind)
+
+
+class _Python(_Code):
+    """Python code."""
+
+    def __init__(self, store: CodeStore, op: Operation) -> None:
+        super().__init__(store, op)
+        self.pays = max(PYTHON_PAYS, STEPS_OF_AN_OP * sum(1 for _ in op.walk()))
+
+    def _made(self, kind: bool) -> Any:
+        from halfulp.interp.run.compiled.python_program import PythonFunction
+
+        return PythonFunction(self._store, self._op)
+
+
+class _Codes:
+    """The code of a function, as the backend allows. Each kind is made at its first use."""
+
+    def __init__(self, store: CodeStore, op: Operation) -> None:
+        self._store = store
+        self._op = op
+
+    @cached_property
+    def _machine(self) -> _Machine:
+        return _Machine(self._store, self._op)
+
+    @cached_property
+    def _python(self) -> _Python:
+        return _Python(self._store, self._op)
+
+    def wanted(self) -> _Code:
+        """Return the code that the backend wants."""
+        return self._machine if llvm.wanted() else self._python
 
 
 class Hot:
     """A function with which a run begins, and the steps that it has taken so far."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
-        self._machine = _Machine(store, op)
+        self._codes = _Codes(store, op)
         self._spent = 0
         self._last = 0  # the steps of the last run
         self._op = op
 
     def execute(self, run: Run, frame: Frame) -> None:
         """Run the function, whose arguments are in the frame, to its end."""
-        if not llvm.wanted() or not self._machine.promising:
+        code = self._codes.wanted()
+        if not code.promising:
             run.execute(frame)
             return
         before = run.steps
-        if not any(way(run, frame) for way in self._ways(frame)):
+        if not any(way(run, frame, code) for way in self._ways(frame, code)):
             run.execute(frame)
         self._last = before - run.steps
 
-    def _ways(self, frame: Frame) -> tuple[Callable[[Run, Frame], bool], ...]:
+    def _ways(self, frame: Frame, code: _Code) -> tuple[Callable[[Run, Frame, _Code], bool], ...]:
         """Return what to try before the executor: each tells whether it has run the function."""
         size = sum(memory.bits.nbytes for memory in memories_of(_arguments(frame)))
-        if compiled.backend() == "numba" or (self._spent >= PAYS and size <= _MUCH):
-            return (self._by_machine,)
+        if compiled.backend() == "numba" or (self._spent >= code.pays and size <= _MUCH):
+            return (self._by_code,)
         if size <= _MUCH:
-            return (self._tried, self._by_machine)
+            return (self._tried, self._by_code)
         # Either way copies the memory, which must not take longer than the run.
         pays = self._last * _BYTES_OF_A_STEP > size if self._last else _nested(self._op) > 1
-        return (self._by_machine,) if pays else ()
+        return (self._by_code,) if pays else ()
 
-    def _tried(self, run: Run, frame: Frame) -> bool:
+    def _tried(self, run: Run, frame: Frame, code: _Code) -> bool:
         """Run the function in the executor for some time. False if it is not at its end then: all is as it was."""
         slots, segment = frame.slots.copy(), frame.segment
         copies = [Copy(memory) for memory in memories_of(_arguments(frame))]
         limit = run.steps
-        given = run.steps = min(limit, PAYS - self._spent)
+        given = run.steps = min(limit, code.pays - self._spent)
         try:
             run.execute(frame)
         except LimitExceeded:
@@ -115,16 +177,16 @@ class Hot:
             frame.slots[:], frame.segment = slots, segment
             run.steps = limit
             run.kept.clear()
-            self._spent = PAYS
+            self._spent = code.pays
             return False
         used = given - run.steps
         run.steps = limit - used
         self._spent += used
         return True
 
-    def _by_machine(self, run: Run, frame: Frame) -> bool:
-        """Run machine code. False if it cannot be made, or stopped: all is as it was."""
-        results = self._machine.run(run, _arguments(frame), 0)
+    def _by_code(self, run: Run, frame: Frame, code: _Code) -> bool:
+        """Run the code. False if it cannot be made, or stopped: all is as it was."""
+        results = code.run(run, _arguments(frame), 0)
         if results is None:
             run.kept.clear()
             return False
@@ -133,23 +195,22 @@ class Hot:
 
 
 class Called:
-    """A function that the executor calls: with loops in loops it is worth machine code at its first call."""
+    """A function that the executor calls: with loops in loops it is worth code at its first call."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
-        self._machine = _Machine(store, op)
+        self._codes = _Codes(store, op)
         self._store = store
         self._op = op
 
     def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
         """Return the results, or None where the executor has to run the function."""
-        if not llvm.wanted() or not self._machine.promising:
-            return None
-        return self._machine.run(run, arguments, depth)
+        code = self._codes.wanted()
+        return code.run(run, arguments, depth) if code.promising else None
 
     @cached_property
     def promising(self) -> bool:
-        """Whether the function may be worth machine code."""
-        if _nested(self._op) < 2 or not llvm.installed() or not self._machine.promising:
+        """Whether the function may be worth code."""
+        if _nested(self._op) < 2 or not self._codes.wanted().promising:
             return False
         # The memory of globals stays when code stops.
         reached = _reached(self._store, self._op)

@@ -12,6 +12,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.emitter import Emitter, natural
+from halfulp.interp.run.compiled.functions import Memref
 from halfulp.interp.values.memref_layout import is_mapped
 
 
@@ -25,36 +26,30 @@ def rank_of(type_: ty.MemRefType) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A memref: the address of its memory, the address of the poison of that (or none, 0), and in elements the offset,
-    the sizes and the strides. ``constant``: it must not be written.
+class Place(Memref):
+    """A memref in assembly: the address of its memory, and the address of the poison of that (or none, 0).
+    ``constant``: a word of one bit, 1 if it must not be written.
     """
 
     emit: Emitter
-    type: ty.MemRefType
-    base: Any
-    poison: Any
-    offset: Word
-    sizes: tuple[Word, ...]
-    strides: tuple[Word, ...]
-    constant: bool = False
+    constant: Any
 
     @staticmethod
     def of(emit: Emitter, type_: ty.MemRefType, parts: Sequence[Any]) -> Place:
         """Make a memref of its `parts`. Sizes that the type knows are constants."""
-        base, poison, offset, *rest = parts
+        base, poison, constant, offset, *rest = parts
         rank = len(rest) // 2
         assert type_.shape is not None
         sizes = tuple(
             emit.word(held) if size is None else emit.number(size)
             for held, size in zip(rest[:rank], type_.shape, strict=True)
         )
-        return Place(emit, type_, base, poison, emit.word(offset), sizes, tuple(map(emit.word, rest[rank:])))
+        return Place(emit, type_, base, poison, emit.word(offset), sizes, tuple(map(emit.word, rest[rank:])), constant)
 
     def parts(self) -> list[Any]:
         """Return what `of` takes."""
         numbers = (self.offset, *self.sizes, *self.strides)
-        return [self.base, self.poison, *(number.held for number in numbers)]
+        return [self.base, self.poison, self.constant, *(number.held for number in numbers)]
 
     def index(self, indices: Sequence[Word]) -> Word:
         """Return the place of an element in memory. The run stops where an index is outside."""
@@ -64,10 +59,16 @@ class Place:
         return self.start(indices)
 
     def start(self, indices: Sequence[Word]) -> Word:
-        """Return the place of what indices name, which may be outside."""
-        place = self.offset
+        """See `Memref`."""
+        place: Word = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
             place = place + index * stride
+        return place
+
+    def moved(self, place: Word, steps: Sequence[tuple[int, int]]) -> Word:
+        """See `Memref`."""
+        for dimension, count in steps:
+            place = place + self.strides[dimension] * count
         return place
 
     def load(self, place: Word, width: int) -> Word:
@@ -80,8 +81,7 @@ class Place:
     def store(self, place: Word, value: Word) -> None:
         """Write the element at a place in memory. The run stops where that is constant."""
         emit = self.emit
-        if self.constant:
-            emit.stop_if(emit.constant(1, 1))
+        emit.stop_if(self.constant)
         with self._where_poison_may_be():
             emit.store(self.poison, place.held, emit.constant(0, 16))
         emit.store(self.base, place.held, value.resized(natural(value.width)).held)

@@ -62,7 +62,7 @@ class CompiledFunction:
         context = Context(run, self._functions)
         memories = memories_of(arguments)
         words = self._words(context, arguments)
-        if words is None or (self._writes and any(memory.constant for memory in memories)):
+        if words is None:
             return None
         before = [Copy(memory) for memory in memories] if self._writes else []
         general = GENERAL_TYPE(context.call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import tracemalloc
 from collections.abc import Iterator, Sequence
 
@@ -91,7 +92,7 @@ def samples(element: str, seed: int, usual: bool) -> Value:
     return Value(type_, ints_to_codes(codes, width, (COUNT,)))
 
 
-def check(text: str, *arguments: Value) -> tuple[Value, ...] | tuple[type, str]:
+def check(text: str, *arguments: Value, batch: bool = False) -> tuple[Value, ...] | tuple[type, str]:
     """Run a program in all ways, and compare: results, poison and its origins, or errors."""
     found = []
     given = [argument.bits.tobytes() for argument in arguments]
@@ -99,7 +100,7 @@ def check(text: str, *arguments: Value) -> tuple[Value, ...] | tuple[type, str]:
         backend, chains.BLOCKS_PAY = WAYS[name]
         compiled.use(backend)
         try:
-            values = hu.run(hu.parse(text), *arguments)
+            values = hu.run(hu.parse(text), *arguments, batch=batch)
             found.append((values, [poisons(value) for value in values]))
         except hu.HalfulpError as error:
             found.append((type(error), str(error)))  # type: ignore[arg-type]
@@ -171,6 +172,22 @@ def test_the_loop_runs_and_constants_are_not_repeated(ran: list[bool]) -> None:
     lines += [f"%1 = arith.addf %0, %c : {type_}", f"%2 = arith.cmpf olt, %1, %x0 : {type_}"]
     check(program(lines, ("f32",), ("%2", "i1")), samples("f32", 3, True))
     assert looped(ran)
+
+
+def test_a_choice_is_part_of_a_chain(ran: list[bool]) -> None:
+    """Also where the arm that is not chosen would have a fault, which the whole array has then."""
+    type_, flags = f"tensor<{COUNT}xi32>", f"tensor<{COUNT}xi1>"
+    lines = [
+        f"%0 = arith.cmpi slt, %x0, %x1 : {type_}",
+        f"%1 = arith.select %0, %x0, %x1 : {flags}, {type_}",
+        f"%2 = arith.addi %1, %x1 overflow<nsw> : {type_}",
+        f"%3 = arith.select %0, %2, %x1 : {flags}, {type_}",
+        f"%4 = arith.xori %3, %x0 : {type_}",
+    ]
+    small = Value(as_type(type_), np.arange(COUNT, dtype=np.uint32))
+    check(program(lines, ("i32", "i32"), ("%4", "i32")), small, Value(small.type, small.bits[::-1]))
+    assert looped(ran)
+    check(program(lines, ("i32", "i32"), ("%4", "i32")), samples("i32", 1, False), samples("i32", 2, False))
 
 
 def test_a_fault_in_the_last_block() -> None:
@@ -362,6 +379,9 @@ def mixed_op(rng: random.Random, name: str, values: dict[str, list[str]]) -> tup
             f"{name} = arith.cmp{'f' if is_float else 'i'} {rng.choice(RELATIONS[is_float])}, {x}, {y} : {spelled}",
             "i1",
         )
+    if kind == "same" and values.get("i1") and rng.random() < 0.2:
+        condition = rng.choice(values["i1"])
+        return f"{name} = arith.select {condition}, {x}, {y} : tensor<{COUNT}xi1>, {spelled}", source
     if kind == "negate" and is_float and source != "f8E8M0FNU":
         return f"{name} = arith.negf {x} : {spelled}", source
     if kind == "cast":
@@ -414,3 +434,39 @@ def mixed_program(seed: int) -> tuple[str, list[Value]]:
 def test_mixed_chains(seed: int) -> None:
     text, given = mixed_program(seed)
     check(text, *given)
+
+
+def of_lanes(text: str) -> str:
+    """Return the same program on scalars."""
+    return re.sub(r"dense<([^>]*)>", r"\1", re.sub(rf"tensor<{COUNT}x(\w+)>", r"\1", text))
+
+
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(8, 200))])
+def test_mixed_chains_in_batches(seed: int) -> None:
+    """A fault in one lane, and poison in some, also where one argument is the same in all lanes."""
+    text, given = mixed_program(seed)
+    text = of_lanes(text)
+    check(text, *given, batch=True)
+    alike = hu.Value(ty.element_type(given[0].type), given[0].bits[7])
+    check(text, alike, *given[1:], batch=True)
+
+
+def test_chains_of_lanes_that_part(ran: list[bool]) -> None:
+    text = """func.func @f(%x: i32, %y: i32) -> i32 {
+      %c = arith.cmpi slt, %x, %y : i32
+      %r = scf.if %c -> i32 {
+        %a = arith.muli %x, %y : i32
+        %b = arith.xori %a, %x : i32
+        %e = arith.addi %b, %y : i32
+        scf.yield %e : i32
+      } else {
+        %a = arith.divsi %x, %y : i32
+        %b = arith.subi %a, %x : i32
+        scf.yield %b : i32
+      }
+      %q = arith.shli %r, %x : i32
+      %s = arith.addi %q, %r : i32
+      return %s : i32
+    }"""
+    check(text, samples("i32", 1, False), samples("i32", 2, True), batch=True)
+    assert any(ran)

@@ -1,10 +1,11 @@
-"""Random programs give the same one input at a time, in lanes, and as machine code: values, poison, errors, steps."""
+"""Random programs give the same in the executor, in lanes, as Python and as machine code: values, poison, errors, steps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.program import run_batch
+from halfulp.interp.run.compiled import hot
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
@@ -24,21 +26,28 @@ from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.lanes import over_lanes, repeated, taken
 from halfulp.interp.values.value import Value
 
-pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
-
 INPUTS = 6
 EXHAUSTIVE = 20_000
 PART = 1_000
 
 
+NEVER, AT_ONCE = 1 << 60, 0
+WAYS = {"executor": ("numpy", NEVER), "Python": ("numpy", AT_ONCE)}
+if find_spec("llvmlite") is not None:
+    WAYS["machine code"] = ("numba", NEVER)
+
+
 @contextmanager
-def backend(name: str) -> Iterator[None]:
+def way(name: str) -> Iterator[None]:
+    """Run functions of scalars and memory in one way, where it can."""
+    backend, pays = WAYS[name]
     before = compiled.backend()
-    compiled.use(name)
-    try:
+    compiled.use(backend)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(hot, "PYTHON_PAYS", pays)
+        patched.setattr(hot, "STEPS_OF_AN_OP", 0)
         yield
-    finally:
-        compiled.use(before)
+    compiled.use(before)
 
 
 @dataclass(frozen=True)
@@ -88,17 +97,19 @@ def check(function: RandomFunction, kind: ProgramKind, seed: int) -> None:
         rows = np.unique(np.arange(INPUTS) * part.count // INPUTS)
         few = replace(part, columns=tuple([column[rows] for column in part.columns]))
         found = {}
-        for name in ("numpy", "numba"):
-            with backend(name):
+        for name in WAYS:
+            with way(name):
                 program = CompiledModule(function.module, Settings(max_steps=20_000))
                 found[name] = [alone(program, function.main, few.fresh(row)) for row in range(len(rows))]
                 if few.has_lanes:
                     found[name].append(in_lanes(program, function.main, few.lanes(), len(rows)))
-        for row, (one, other) in enumerate(zip(found["numpy"], found["numba"], strict=True)):
-            assert one == other, (function.seed, function.index, row)
-        if few.has_lanes and found["numpy"][-1].error is None:
-            for row, one in enumerate(found["numpy"][:-1]):
-                values = tuple([taken(value, row) for value in found["numpy"][-1].values])
+        wanted = found.pop("executor")
+        for name, others in found.items():
+            for row, (one, other) in enumerate(zip(wanted, others, strict=True)):
+                assert one == other, (name, function.seed, function.index, row)
+        if few.has_lanes and wanted[-1].error is None:
+            for row, one in enumerate(wanted[:-1]):
+                values = tuple([taken(value, row) for value in wanted[-1].values])
                 assert values == one.values, (function.seed, function.index, row)
 
 

@@ -1,33 +1,18 @@
-"""Machine code gives what the executor gives: results, memory, poison, errors and their places, and steps."""
+"""When functions become machine code, and where that is kept."""
 
 from __future__ import annotations
 
 import contextlib
-import random
-from collections.abc import Callable, Iterator, Sequence
-from math import prod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from code_of_programs import MACHINE, both, of
 
 import halfulp as hu
-from halfulp.conformance.whole_programs.generator.functions import random_function
-from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.paths import compiled, disk
-from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.compiled import hot, llvm
-from halfulp.interp.run.compiled.covering import NotCompiled
-from halfulp.interp.run.compiled.program import CompiledFunction
-from halfulp.interp.run.frames import Frame, Run
-from halfulp.interp.run.program import CompiledModule
-from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
-from halfulp.interp.values.buffers import Buffer, buffer_of
-from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.value import Value, to_value
 
 pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
 
@@ -39,222 +24,6 @@ def _may_compile() -> Iterator[None]:
     yield
     compiled.use(before)
 
-
-def of(number: int, type_: str) -> Value:
-    return to_value(number, as_type(type_), "x")
-
-
-class Both:
-    """A function run by the executor, and by machine code."""
-
-    def __init__(self, module: Module, op: Operation, settings: Settings) -> None:
-        self.program = CompiledModule(module, settings)
-        self.op = op
-        self.types = argument_types(op)
-        self.code = CompiledFunction(self.program, op, clean=True)
-        self.stopped = False
-
-    def by_machine(self, run: Run, frame: Frame) -> None:
-        results = self.code.call(run, [frame.slots[slot] for slot in frame.segment.arguments])
-        self.stopped = results is None
-        if results is None:
-            run.execute(frame)
-        else:
-            run.results = results
-
-    def outcome(self, arguments: Sequence[Any], execute: Callable[[Run, Frame], None]) -> tuple[Any, ...]:
-        """Return the results, what memory holds, and the steps; or the error."""
-        run = Run(self.program.settings)
-        frame = Frame(self.program.function(self.op), run, None, (), None)
-        try:
-            results = self.program.finish(self.op, run, frame, arguments, lambda frame: execute(run, frame))
-        except HalfulpError as error:
-            return type(error).__name__, str(error), _memory(arguments)
-        return results, [value.poisoned.tolist() for value in results], _memory(arguments), run.steps
-
-    def check(self, make: Callable[[], Sequence[Any]]) -> tuple[Any, ...]:
-        """Compare both on the same arguments, and return the outcome."""
-        want = self.outcome(make(), Run.execute)
-        found = self.outcome(make(), self.by_machine)
-        assert found == want
-        return want
-
-
-def _memory(arguments: Sequence[Any]) -> list[Value]:
-    return [each.load() for each in arguments if isinstance(each, Buffer)]
-
-
-def both(text: str, **settings: Any) -> Both:
-    module = hu.parse(text)
-    return Both(module, next(op for op in module.walk() if op.name == "func.func"), Settings(**settings))
-
-
-def arguments(types: Sequence[ty.Type], seed: Any) -> list[Any]:
-    """Make random arguments, near the ends of their ranges as often as not."""
-    rng = random.Random(repr(seed))
-    made: list[Any] = []
-    for type_ in types:
-        element = ty.element_type(type_)
-        width = Settings().width(element)
-        shape = tuple(3 if size is None else size for size in ty.shape_of(type_) or ())
-        top = 1 << width
-        codes = [
-            rng.choice((rng.getrandbits(width), rng.getrandbits(3), top - 1 - rng.getrandbits(2), top >> 1)) % top
-            for _ in range(prod(shape))
-        ]
-        memref = isinstance(type_, ty.MemRefType)
-        value = Value(ty.TensorType(shape, element) if memref else type_, ints_to_codes(codes, width, shape))
-        made.append(buffer_of(value, type_, "x") if isinstance(type_, ty.MemRefType) else value)
-    return made
-
-
-def random_both(seed: int, index: int) -> Both | None:
-    function = random_function(seed, index)
-    if not hot.is_covered(CompiledModule(function.module, Settings()), function.main):
-        return None
-    try:
-        return Both(function.module, function.main, Settings(max_steps=20_000))
-    except NotCompiled:
-        return None
-
-
-@pytest.mark.parametrize("index", range(30))
-def test_random_programs(index: int) -> None:
-    pair = random_both(11, index)
-    for number in range(4 if pair else 0):
-        assert pair is not None
-        pair.check(lambda number=number: arguments(pair.types, (index, number)))  # type: ignore[misc]
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("part", range(10))
-def test_many_random_programs(part: int) -> None:
-    compared = 0
-    for index in range(400 * part, 400 * (part + 1)):
-        pair = random_both(12, index)
-        for number in range(6 if pair else 0):
-            assert pair is not None
-            pair.check(lambda pair=pair, number=number: arguments(pair.types, (index, number)))  # type: ignore[misc] # noqa: B023
-            compared += not pair.stopped
-    assert compared > 600
-
-
-# --- what stops code, in the middle of a loop that has written -----------------------------------------------------------
-
-_LOOP = """func.func @f(%m: memref<8xi32>, %n: index{arguments}) {{
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c5 = arith.constant 5 : index
-  %seven = arith.constant 7 : i32
-  scf.for %i = %c0 to %n step %c1 {{
-    %x = memref.load %m[%i] : memref<8xi32>
-    {body}
-    memref.store %y, %m[%i] : memref<8xi32>
-  }}
-  return
-}}"""
-STOPS = {
-    "an access outside": ("", "%y = arith.addi %x, %seven : i32", 9, "outside the shape 8"),
-    "a division by zero": ("", "%y = arith.divsi %seven, %x : i32", 8, "division by zero"),
-    "an overflow": ("", "%y = arith.muli %x, %x overflow<nsw> : i32", 8, None),
-    "a shift too far": ("", "%y = arith.shli %x, %x : i32", 8, None),
-    "a step that is not positive": (
-        ", %s: index",
-        "%y = scf.for %j = %c0 to %c5 step %s iter_args(%a = %x) -> (i32) { scf.yield %a : i32 }",
-        8,
-        "the step is 0",
-    ),
-    "a branch on poison": (
-        "",
-        "%p = arith.shli %x, %x : i32\n%b = arith.cmpi slt, %p, %seven : i32\n"
-        "%y = scf.if %b -> i32 { scf.yield %x : i32 } else { scf.yield %seven : i32 }",
-        8,
-        "the condition is poison",
-    ),
-    "the limit on steps": ("", "%y = arith.addi %x, %seven : i32", 8, "ran more than 30 ops"),
-}
-
-
-@pytest.mark.parametrize("name", STOPS)
-def test_what_stops_in_a_loop(name: str) -> None:
-    more, body, count, message = STOPS[name]
-    steps = {"max_steps": 30} if "limit" in name else {}
-    pair = both(_LOOP.format(arguments=more, body=body), **steps)
-    memory = pair.types[0]
-    assert isinstance(memory, ty.MemRefType)
-    numbers = np.array([3, 1 << 20, 5, 0, 7, 40, 1, 2], np.uint32)
-
-    def make() -> list[Any]:
-        given = [buffer_of(numbers.view(np.int32), memory, "m"), of(count, "index")]
-        return [*given, of(0, "index")] if more else given
-
-    found = pair.check(make)
-    assert pair.stopped
-    assert message is None or message in found[1]
-
-
-def test_calls_that_are_too_deep() -> None:
-    text = """func.func @f(%n: i32) -> i32 {
-      %zero = arith.constant 0 : i32
-      %one = arith.constant 1 : i32
-      %end = arith.cmpi eq, %n, %zero : i32
-      %r = scf.if %end -> i32 { scf.yield %zero : i32 } else {
-        %less = arith.subi %n, %one : i32
-        %x = func.call @f(%less) : (i32) -> i32
-        %y = arith.addi %x, %one : i32
-        scf.yield %y : i32
-      }
-      return %r : i32
-    }"""
-    pair = both(text, max_depth=50)
-    assert pair.check(lambda: [of(50, "i32")])[0] == (of(50, "i32"),)
-    assert not pair.stopped
-    assert "nested more than 50 deep" in pair.check(lambda: [of(51, "i32")])[1]
-    assert pair.stopped
-
-
-def _memory_program(body: str) -> str:
-    return f"""func.func @f(%x: i32, %i: index) -> i32 {{
-      %c0 = arith.constant 0 : index
-      %m = memref.alloc() : memref<4xi32>
-      {body}
-    }}"""
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("%y = memref.load %m[%i] : memref<4xi32>\nreturn %y : i32", None),
-        ("memref.store %x, %m[%i] : memref<4xi32>\n%y = memref.load %m[%i] : memref<4xi32>\nreturn %y : i32", None),
-        ("memref.dealloc %m : memref<4xi32>\n%y = memref.load %m[%c0] : memref<4xi32>\nreturn %y : i32", "was freed"),
-        ("memref.dealloc %m : memref<4xi32>\nmemref.store %x, %m[%c0] : memref<4xi32>\nreturn %x : i32", "was freed"),
-        ("memref.dealloc %m : memref<4xi32>\nmemref.dealloc %m : memref<4xi32>\nreturn %x : i32", "was freed"),
-    ],
-)
-def test_memory_of_the_program(body: str, message: str | None) -> None:
-    pair = both(_memory_program(body))
-    for index in (0, 3):
-        found = pair.check(lambda index=index: [of(-5, "i32"), of(index, "index")])  # type: ignore[misc]
-        assert message is None or message in found[1]
-
-
-def test_constant_memory_is_not_written() -> None:
-    text = """memref.global "private" constant @c : memref<2xi32> = dense<[4, 9]>
-    func.func @f(%i: index, %write: i1) -> i32 {
-      %m = memref.get_global @c : memref<2xi32>
-      %x = memref.load %m[%i] : memref<2xi32>
-      scf.if %write {
-        memref.store %x, %m[%i] : memref<2xi32>
-      }
-      return %x : i32
-    }"""
-    pair = both(text)
-    assert pair.check(lambda: [of(1, "index"), of(0, "i1")])[0] == (of(9, "i32"),)
-    assert not pair.stopped
-    assert "is constant, but is written" in pair.check(lambda: [of(1, "index"), of(1, "i1")])[1]
-
-
-# --- when functions are compiled ------------------------------------------------------------------------------------------
 
 _SUM = """func.func @f(%n: index) -> i64 {
   %c0 = arith.constant 0 : index
@@ -312,14 +81,14 @@ def test_numpy_is_never_compiled(counted: list[str]) -> None:
 
 def test_machine_code_is_kept_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("HALFULP_CACHE", str(tmp_path))
-    pair = both(_SUM)
+    pair = both(MACHINE, _SUM)
     (kept,) = disk.files(tmp_path)
     monkeypatch.setattr(llvm, "_object_of", lambda *_: pytest.fail("compiled again"))
-    assert both(_SUM).check(lambda: [of(10, "index")])[0] == (of(45, "i64"),)
+    assert both(MACHINE, _SUM).check(lambda: [of(10, "index")])[0] == (of(45, "i64"),)
     kept.path.write_bytes(kept.path.read_bytes()[:-1] + b"?")
     monkeypatch.undo()
     monkeypatch.setenv("HALFULP_CACHE", str(tmp_path))
-    assert both(_SUM).check(lambda: [of(10, "index")]) == pair.check(lambda: [of(10, "index")])
+    assert both(MACHINE, _SUM).check(lambda: [of(10, "index")]) == pair.check(lambda: [of(10, "index")])
 
 
 _PRINTING = """func.func private @product(%x: memref<20x20xi32>, %y: memref<20x20xi32>, %z: memref<20x20xi32>) {

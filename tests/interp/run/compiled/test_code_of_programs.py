@@ -1,0 +1,184 @@
+"""Code made of programs gives what the executor gives: results, memory, poison, errors and their places, and steps."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+from code_of_programs import MACHINE, PYTHON, both, of, random_arguments, random_both
+
+from halfulp.interp.ir import types as ty
+from halfulp.interp.values.buffers import buffer_of
+
+_needs_llvm = pytest.mark.skipif(find_spec("llvmlite") is None, reason="the extra `fast` is not installed")
+
+
+@pytest.fixture(params=[PYTHON, pytest.param(MACHINE, marks=_needs_llvm)])
+def way(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+@pytest.mark.parametrize("index", range(30))
+def test_random_programs(way: str, index: int) -> None:
+    pair = random_both(way, 11, index)
+    for number in range(4 if pair else 0):
+        assert pair is not None
+        pair.check(lambda number=number: random_arguments(pair.types, (index, number)))  # type: ignore[misc]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("part", range(10))
+def test_many_random_programs(way: str, part: int) -> None:
+    compared = 0
+    for index in range(400 * part, 400 * (part + 1)):
+        pair = random_both(way, 12, index)
+        for number in range(6 if pair else 0):
+            assert pair is not None
+            pair.check(lambda pair=pair, number=number: random_arguments(pair.types, (index, number)))  # type: ignore[misc] # noqa: B023
+            compared += not pair.stopped
+    assert compared > 600
+
+
+# --- what stops code, in the middle of a loop that has written -----------------------------------------------------------
+
+_LOOP = """func.func @f(%m: memref<8xi32>, %n: index{arguments}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %seven = arith.constant 7 : i32
+  scf.for %i = %c0 to %n step %c1 {{
+    %x = memref.load %m[%i] : memref<8xi32>
+    {body}
+    memref.store %y, %m[%i] : memref<8xi32>
+  }}
+  return
+}}"""
+STOPS = {
+    "an access outside": ("", "%y = arith.addi %x, %seven : i32", 9, "outside the shape 8"),
+    "a division by zero": ("", "%y = arith.divsi %seven, %x : i32", 8, "division by zero"),
+    "an overflow": ("", "%y = arith.muli %x, %x overflow<nsw> : i32", 8, None),
+    "a shift too far": ("", "%y = arith.shli %x, %x : i32", 8, None),
+    "a step that is not positive": (
+        ", %s: index",
+        "%y = scf.for %j = %c0 to %c5 step %s iter_args(%a = %x) -> (i32) { scf.yield %a : i32 }",
+        8,
+        "the step is 0",
+    ),
+    "a branch on poison": (
+        "",
+        "%p = arith.shli %x, %x : i32\n%b = arith.cmpi slt, %p, %seven : i32\n"
+        "%y = scf.if %b -> i32 { scf.yield %x : i32 } else { scf.yield %seven : i32 }",
+        8,
+        "the condition is poison",
+    ),
+    "the limit on steps": ("", "%y = arith.addi %x, %seven : i32", 8, "ran more than 30 ops"),
+}
+
+
+@pytest.mark.parametrize("name", STOPS)
+def test_what_stops_in_a_loop(way: str, name: str) -> None:
+    more, body, count, message = STOPS[name]
+    steps = {"max_steps": 30} if "limit" in name else {}
+    pair = both(way, _LOOP.format(arguments=more, body=body), **steps)
+    memory = pair.types[0]
+    assert isinstance(memory, ty.MemRefType)
+    numbers = np.array([3, 1 << 20, 5, 0, 7, 40, 1, 2], np.uint32)
+
+    def make() -> list[Any]:
+        given = [buffer_of(numbers.view(np.int32), memory, "m"), of(count, "index")]
+        return [*given, of(0, "index")] if more else given
+
+    found = pair.check(make)
+    assert pair.stopped
+    assert message is None or message in found[1]
+
+
+def test_calls_that_are_too_deep(way: str) -> None:
+    text = """func.func @f(%n: i32) -> i32 {
+      %zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %end = arith.cmpi eq, %n, %zero : i32
+      %r = scf.if %end -> i32 { scf.yield %zero : i32 } else {
+        %less = arith.subi %n, %one : i32
+        %x = func.call @f(%less) : (i32) -> i32
+        %y = arith.addi %x, %one : i32
+        scf.yield %y : i32
+      }
+      return %r : i32
+    }"""
+    pair = both(way, text, max_depth=50)
+    assert pair.check(lambda: [of(50, "i32")])[0] == (of(50, "i32"),)
+    assert not pair.stopped
+    assert "nested more than 50 deep" in pair.check(lambda: [of(51, "i32")])[1]
+    assert pair.stopped
+
+
+def _memory_program(body: str) -> str:
+    return f"""func.func @f(%x: i32, %i: index) -> i32 {{
+      %c0 = arith.constant 0 : index
+      %m = memref.alloc() : memref<4xi32>
+      {body}
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("%y = memref.load %m[%i] : memref<4xi32>\nreturn %y : i32", None),
+        ("memref.store %x, %m[%i] : memref<4xi32>\n%y = memref.load %m[%i] : memref<4xi32>\nreturn %y : i32", None),
+        ("memref.dealloc %m : memref<4xi32>\n%y = memref.load %m[%c0] : memref<4xi32>\nreturn %y : i32", "was freed"),
+        ("memref.dealloc %m : memref<4xi32>\nmemref.store %x, %m[%c0] : memref<4xi32>\nreturn %x : i32", "was freed"),
+        ("memref.dealloc %m : memref<4xi32>\nmemref.dealloc %m : memref<4xi32>\nreturn %x : i32", "was freed"),
+    ],
+)
+def test_memory_of_the_program(way: str, body: str, message: str | None) -> None:
+    pair = both(way, _memory_program(body))
+    for index in (0, 3):
+        found = pair.check(lambda index=index: [of(-5, "i32"), of(index, "index")])  # type: ignore[misc]
+        assert message is None or message in found[1]
+
+
+def test_constant_memory_is_not_written(way: str) -> None:
+    text = """memref.global "private" constant @c : memref<2xi32> = dense<[4, 9]>
+    func.func @f(%i: index, %write: i1) -> i32 {
+      %m = memref.get_global @c : memref<2xi32>
+      %x = memref.load %m[%i] : memref<2xi32>
+      scf.if %write {
+        memref.store %x, %m[%i] : memref<2xi32>
+      }
+      return %x : i32
+    }"""
+    pair = both(way, text)
+    assert pair.check(lambda: [of(1, "index"), of(0, "i1")])[0] == (of(9, "i32"),)
+    assert not pair.stopped
+    assert "is constant, but is written" in pair.check(lambda: [of(1, "index"), of(1, "i1")])[1]
+
+
+def test_constant_memory_may_be_passed_on(way: str) -> None:
+    """A loop writes to memory first, then to constant memory, which it carries."""
+    text = """memref.global "private" constant @c : memref<2xi32> = dense<[4, 9]>
+    func.func @f(%m: memref<2xi32>, %n: index) -> i32 {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c = memref.get_global @c : memref<2xi32>
+      %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%to = %m, %next = %c) -> (memref<2xi32>, memref<2xi32>) {
+        %x = memref.load %next[%c1] : memref<2xi32>
+        func.call @put(%x, %to) : (i32, memref<2xi32>) -> ()
+        scf.yield %next, %to : memref<2xi32>, memref<2xi32>
+      }
+      %y = memref.load %r#1[%c1] : memref<2xi32>
+      return %y : i32
+    }
+    func.func private @put(%x: i32, %to: memref<2xi32>) {
+      %c0 = arith.constant 0 : index
+      memref.store %x, %to[%c0] : memref<2xi32>
+      return
+    }"""
+    pair = both(way, text)
+    for count, stops in ((1, False), (2, True)):
+        found = pair.check(lambda count=count: [*random_arguments(pair.types[:1], 3), of(count, "index")])  # type: ignore[misc]
+        assert pair.stopped is stops
+        assert not stops or "is constant, but is written" in found[1]
