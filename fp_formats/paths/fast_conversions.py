@@ -212,13 +212,13 @@ def _cast(
 def _few(mask: Mask) -> npt.NDArray[np.intp]:
     """Return where a mask holds; several times faster than NumPy where it rarely does."""
     whole = mask.size & ~7
-    rows = (mask[:whole].view(np.uint64) != 0).nonzero()[0]
+    rows = np.flatnonzero(mask[:whole].view(np.uint64) != 0)
     if mask.size > whole or rows.size > whole >> 6:
-        return mask.nonzero()[0]
+        return np.flatnonzero(mask)
     if not rows.size:
         return rows
-    places = (rows[:, np.newaxis] * 8 + np.arange(8)).reshape(-1)
-    return places[mask[places]]
+    places: npt.NDArray[np.intp] = (rows[:, np.newaxis] * 8 + np.arange(8)).reshape(-1)
+    return np.asarray(places[mask[places]])
 
 
 def _moved_up(src: FloatFormat, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy) -> ArrayResult | None:
