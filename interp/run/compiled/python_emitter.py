@@ -68,8 +68,8 @@ class Held:
 
     ``text``: a name, a literal, or a condition; None for a word that is computed where it is first needed, by
     ``compute``. ``opposite``: the text of the opposite of a condition. ``constant``: the code where it is known.
-    ``number``: the number of the code; ``read``: computes it otherwise than from the code. ``nan``: the number that is a
-    NaN where this holds.
+    ``number``: the number of the code; ``read``: computes it otherwise than from the code. ``nan``: the number that is
+    a NaN where this holds.
     """
 
     width: int
