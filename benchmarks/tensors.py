@@ -17,11 +17,11 @@ from benchmarks.samples import peer_of, positive, random
 
 CHAINS: Mapping[str, Mapping[str, Target]] = {
     NUMPY: {
-        "f32": Target(speed=1 / 2),
-        "f64": Target(),
-        "f16": Target(speed=1 / 1.3),
-        "bf16": Target(),
-        "f8E4M3FN": Target(speed=5),
+        "f32": Target(speed=1.1),
+        "f64": Target(speed=1.1),
+        "f16": Target(speed=2),
+        "bf16": Target(speed=3),
+        "f8E4M3FN": Target(speed=10),
     },
     NUMBA: {
         "f32": Target(speed=2.5),

@@ -123,6 +123,10 @@ def convert(
             a = arithmetic.flush(src, a, policy).codes
         return convert(src, dst, a, rounding, policy.without_f32)
     ahead = None if path is EXACT else _compiled_ahead(src, dst, int(rounding), policy, a.size)
+    if path is not EXACT and ahead is None:
+        moved = _moved_up(src, dst, a, int(rounding), policy)
+        if moved is not None:
+            return moved
     if path.kind in ("native", "sum"):
         return _cast(path.kind, src, dst, a, policy, ahead)
     if path.kind == "through_f32":
@@ -164,7 +168,7 @@ def _cast(
     table = table_path(src, dst)
     if table.head is not None and table.head.bits > BESIDE_BITS:
         table = EXACT
-    nans = nans_of(src, dst, policy)
+    nans, signalling = nans_of(src, dst, policy), _signalling(src, dst, policy)
 
     def work(out: Codes, x: Codes) -> Mask | None:
         values = x.view(from_)
@@ -176,8 +180,16 @@ def _cast(
         # A NaN makes every comparison false.
         if not (np.maximum.reduce(searched) <= limit and (limit == np.inf or np.minimum.reduce(searched) >= -limit)):
             if nans is not None and limit == np.inf:
-                index = np.flatnonzero(searched != searched)
-                out[index] = nans.convert(x[index])
+                suspect = mask[: x.size]
+                if signalling is None:
+                    np.not_equal(searched, searched, out=suspect)
+                else:
+                    np.equal(np.bitwise_and(x, signalling[0], out=bits[: x.size]), signalling[1], out=suspect)
+                index = _few(suspect)
+                if signalling is not None and index.size:
+                    index = index[np.isnan(searched[index])]
+                if index.size:
+                    out[index] = nans.convert(x[index])
                 return None
             index = np.flatnonzero(~(np.absolute(searched) <= limit))
             found = _tabled(table, dst, x[index], RNE, policy)
@@ -185,6 +197,7 @@ def _cast(
         return None
 
     longest = LONG_CHUNK if kind == "native" else CHUNK
+    mask, bits = np.empty(min(a.size, longest), np.bool_), np.empty(min(a.size, longest), a.dtype)
 
     with np.errstate(all="ignore"):
         if ahead is None:
@@ -194,6 +207,74 @@ def _cast(
             in_turns(ahead, lambda codes, part: work(part, codes), x, out, longest)
 
         return in_chunks(a.shape, dst.storage_dtype, both, a, longest=AT_ONCE)
+
+
+def _few(mask: Mask) -> npt.NDArray[np.intp]:
+    """Return where a mask holds; several times faster than NumPy where it rarely does."""
+    whole = mask.size & ~7
+    rows = np.flatnonzero(mask[:whole].view(np.uint64) != 0)
+    if mask.size > whole or rows.size > whole >> 6:
+        return np.flatnonzero(mask)
+    if not rows.size:
+        return rows
+    places: npt.NDArray[np.intp] = (rows[:, np.newaxis] * 8 + np.arange(8)).reshape(-1)
+    return np.asarray(places[mask[places]])
+
+
+def _moved_up(src: FloatFormat, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy) -> ArrayResult | None:
+    """Convert codes that are nothing but an exponent by moving them up. The first and the last code also get the
+    highest bit of the fraction. None if that is not the conversion.
+    """
+    if not _only_moves(src, dst, rounding, policy):
+        return None
+    size, up = min(a.size, LONG_CHUNK), dst.mantissa_bits
+    ends, first, second = np.empty(size, np.uint8), *np.empty((2, size), np.uint16)
+
+    def work(out: Codes, x: Codes) -> None:
+        end, wide, extra = (each[: x.size] for each in (ends, first, second))
+        np.add(x, 1, out=end)
+        np.less_equal(end, 1, out=end.view(np.bool_))
+        if not end.any():
+            np.copyto(out, x)
+            np.left_shift(out, up, out=out)
+            return
+        np.copyto(wide, x)
+        np.copyto(extra, end)
+        np.add(wide, wide, out=wide)
+        np.bitwise_or(wide, extra, out=wide)
+        np.copyto(out, wide)
+        np.left_shift(out, up - 1, out=out)
+
+    return in_chunks(a.shape, dst.storage_dtype, work, a, longest=LONG_CHUNK)
+
+
+@cpu.forgotten
+@lru_cache(maxsize=256)
+def _only_moves(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
+    """Tell whether `_moved_up` does a conversion."""
+    if ahead_of(src, dst, rounding, policy) != "exponents" or src.bits != 8 or dst.bits < 9:
+        return False
+    ends = (0, 1), (src.code_mask, 2 * src.code_mask + 1)
+    return all(
+        scalar.convert(src, dst, code, rounding, policy).code == wanted << dst.mantissa_bits - 1
+        for code, wanted in ends
+    )
+
+
+@cpu.forgotten
+@lru_cache(maxsize=256)
+def _signalling(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> tuple[int, int] | None:
+    """Return a test (mask, value) that ``code & mask == value`` for the NaNs that a conversion from bf16 to f32 does
+    not just move up: those that signal. It holds for infinities, too.
+    """
+    nans = nans_of(src, dst, policy)
+    infinity, quiet = src.infinity_code or 0, 1 << src.mantissa_bits >> 1
+    if nans is None or ahead_of(src, dst, RNE, policy) != "widen":
+        return None
+    codes = np.arange(infinity | quiet, infinity + (1 << src.mantissa_bits), dtype=src.storage_dtype)
+    codes = np.concatenate([codes, codes | codes.dtype.type(src.sign_mask or 0)])
+    moved = codes.astype(dst.storage_dtype) << nans.dst.mantissa_bits - src.mantissa_bits
+    return (infinity | quiet, infinity) if np.array_equal(nans.convert(codes), moved) else None
 
 
 class Nans(NamedTuple):
@@ -212,6 +293,9 @@ class Nans(NamedTuple):
 
     def convert(self, codes: Codes) -> Codes:
         """Convert codes that are NaNs."""
+        if self.shift == self.src.bits - self.dst.bits > 0:  # one shift also moves the sign
+            kept = (codes >> self.shift) & (self.payload | self.sign)
+            return np.asarray((kept | self.nan).astype(self.dst.storage_dtype))
         wider = codes if self.shift > 0 else codes.astype(self.dst.storage_dtype)
         unsigned = wider.dtype.type
         payload = wider >> unsigned(self.shift) if self.shift > 0 else wider << unsigned(-self.shift)
