@@ -74,7 +74,8 @@ def compile_assembly(text: str, entry: str) -> Code:
 
 
 def _object_of(binding: Any, text: str) -> bytes:
-    module = binding.parse_assembly(text)
+    # A context of its own goes with all types and constants of the module; the usual one keeps them for ever.
+    module = binding.parse_assembly(text, binding.create_context())
     module.verify()
     small, huge = len(text) < _LARGE, len(text) >= _HUGE
     machine = _machine(binding, 0 if huge else 3)

@@ -68,8 +68,8 @@ class Held:
 
     ``text``: a name, a literal, or a condition; None for a word that is computed where it is first needed, by
     ``compute``. ``opposite``: the text of the opposite of a condition. ``constant``: the code where it is known.
-    ``number``: the number of the code. ``nan``: the number that is a NaN where this holds. ``proper``: the number that
-    is not a NaN where this holds.
+    ``number``: the number of the code; ``read``: computes it otherwise than from the code. ``nan``: the number that is
+    a NaN where this holds.
     """
 
     width: int
@@ -80,7 +80,6 @@ class Held:
     read: Callable[[FloatFormat], Number] | None = None
     opposite: str | None = None
     nan: Number | None = None
-    proper: Number | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -223,7 +222,7 @@ class PythonEmitter:
             if not b.constant:
                 return a
             if a.opposite is not None and a.text is not None:
-                return Held(1, a.opposite, opposite=a.text, nan=a.proper, proper=a.nan)
+                return Held(1, a.opposite, opposite=a.text)
             x = self.text(a)
             return self._condition(f"not {x}", x)
         if name == "xor":
@@ -331,8 +330,7 @@ class PythonEmitter:
     def ordered(self, name: str, x: Number, y: Number) -> Held:
         """See `Machine`."""
         if name == "==":
-            proper = x if x is y else None
-            return Held(1, f"{x.text} == {y.text}", opposite=f"{x.text} != {y.text}", proper=proper)
+            return self._condition(f"{x.text} == {y.text}", f"{x.text} != {y.text}")
         text = f"{x.text} {name} {y.text}"
         return self._condition(text, f"not {text}")
 

@@ -138,6 +138,20 @@ def test_a_nan_keeps_its_bits_from_argument_to_result() -> None:
     assert not pair.stopped
 
 
+@pytest.mark.parametrize(
+    "number", [(1 << 60) + (1 << 36) + 1, (1 << 63) + (1 << 39) + 1, -(1 << 60) - (1 << 36) - 1, 3]
+)
+def test_long_integers_are_rounded_once(number: int) -> None:
+    text = """func.func @f(%n: i64) -> (f32, f32) {
+      %x = arith.sitofp %n : i64 to f32
+      %y = arith.uitofp %n : i64 to f32
+      return %x, %y : f32, f32
+    }"""
+    pair = both(PYTHON, text)
+    pair.check(lambda: [Value.from_bits(np.uint64(number % 2**64), "i64")])
+    assert not pair.stopped
+
+
 _STEPS = """func.func private @g(%x: i32, %n: i32) -> i32 {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
