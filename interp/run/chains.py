@@ -42,7 +42,7 @@ _AT_ONCE = 1 << 16
 """The refused elements that the kernels compute at once."""
 _LARGE = 1 << 12
 """The elements from which a chain is worth a loop of its own."""
-_SHORTEST = 2
+SHORTEST = 2
 """The ops from which a chain is worth a loop of its own."""
 
 
@@ -55,7 +55,7 @@ class Output(NamedTuple):
 
 
 class Chain:
-    """Some ops that follow one another, all on values of one static shape, or on scalars over lanes.
+    """Some ops that follow one another, all on values of one static shape, or on scalars over lanes or points.
 
     ``kept``: tells whether a value is needed after the chain. ``slot``: gives the slot of a value. ``steps`` run the
     same op by op.
@@ -93,12 +93,14 @@ class Chain:
 
     def __call__(self, slots: Slots) -> None:
         """Run the chain."""
-        if not self._at_once(slots):
+        if not self.at_once(slots):
             for step in self._steps:
                 step(slots)
 
-    def _at_once(self, slots: Slots) -> bool:
-        """Run the loop; False if that does not pay yet, a value is not clean, or an op has a fault."""
+    def at_once(self, slots: Slots) -> bool:
+        """Run the loop. False, with nothing done, if that does not pay yet, a value is not clean, or an op has a
+        fault.
+        """
         shape = self._shape_of(slots)
         size = prod(shape)
         if size < _LARGE:
@@ -126,11 +128,11 @@ class Chain:
         return True
 
     def _shape_of(self, slots: Slots) -> tuple[int, ...]:
-        """Return the shape of all values; of scalars over lanes, the number of these, or () if there are none."""
+        """Return the shape of all values; of scalars, that of the lanes or points, or () if they are all the same."""
         if self._static is not None:
             return self._static
         values = (slots[number] for number in self._inputs)
-        return next((value.bits.shape for value in values if value.__class__ is Value and value.bits.ndim), ())
+        return next((value.bits.shape for value in values if value.__class__ is Value and value.bits.size > 1), ())
 
     def _loop(self, by_machine: bool, splats: tuple[bool, ...], inputs: Sequence[Codes]) -> Any:
         """Return the loop for inputs, some of which are one code for all elements."""
@@ -184,6 +186,9 @@ class Chain:
                 continue
             if value.__class__ is not Value or value.poison is not None or value.open is not None:
                 return None
+            if value.bits.shape != shape and value.bits.size == 1:
+                codes.append(value.bits.reshape(()))
+                continue
             if value.bits.shape != shape:
                 return None
             codes.append(value.bits if not any(value.bits.strides) else np.ascontiguousarray(value.bits))
@@ -225,7 +230,7 @@ class ChainPieces:
     def taken(self) -> list[Step]:
         """Return the steps of the ops so far, and forget them."""
         ops, steps, self._ops, self._steps = self._ops, self._steps, [], []
-        if len(ops) < _SHORTEST:
+        if len(ops) < SHORTEST:
             return steps
         dying = [value for op, _ in ops for value in self._dying.get(op, ())]
         made = {result for op, _ in ops for result in op.results}
@@ -255,8 +260,8 @@ def can_join(op: Operation, settings: Settings) -> bool:
     return True
 
 
-def can_join_in_lanes(op: Operation, settings: Settings) -> bool:
-    """Tell whether an elementwise op can be part of a chain in a batch: scalars of up to 64 bits."""
+def can_join_as_scalars(op: Operation, settings: Settings) -> bool:
+    """Tell whether an elementwise op can be part of a chain over lanes or points: scalars of up to 64 bits."""
     values = (*op.operands, *op.results)
     scalars = all(isinstance(value.type, ty.IntegerType | ty.FloatType | ty.IndexType) for value in values)
     wide = scalars and any(code_layout(value.type)[1] for value in values)

@@ -186,7 +186,9 @@ class _Execution:
         for number, view in self._views.items():
             if number not in self._compiled._reduced:
                 values[number] = view.block(block)
-        self._steps(self._body.free, values, part)
+        chain = self._body.chain
+        if chain is None or not chain.at_once(values):
+            self._steps(self._body.free, values, part)
         return values
 
     def _steps(self, steps: Sequence[Step], values: Values, part: Part) -> None:

@@ -14,6 +14,7 @@ from halfulp.interp.dialects.linalg.structure import Structure
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.chains import SHORTEST, Chain, can_join_as_scalars
 from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.evaluators import Constant, Elementwise, evaluator_of
 from halfulp.interp.run.frames import Run
@@ -71,7 +72,8 @@ class Body:
     """A compiled body. Its values have numbers: first those of the block's arguments.
 
     ``outside``: the slots, numbers and types of values from outside that the body uses. ``yields``: the numbers of what
-    it yields. ``free``: the steps that do not depend on accumulators. ``bound``: those that do.
+    it yields. ``free``: the steps that do not depend on accumulators; ``chain``: the same as one loop, where that is
+    possible. ``bound``: those that do.
     """
 
     def __init__(self, op: Operation, structure: Structure, accumulators: Sequence[int], compiler: Compiler) -> None:
@@ -100,8 +102,17 @@ class Body:
         needed = {number for step in bound for number in step.operands}
         self.free = _with_deaths(free, kept | needed)
         self.bound = _with_deaths(bound, kept)
+        self.chain = self._chain(kept | needed, compiler.settings)
         self.weight = _weight((*self.free, *self.bound), block.arguments)
         self.used = frozenset(number for step in (*free, *bound) for number in step.operands) | set(self.yields)
+
+    def _chain(self, kept: set[int], settings: Settings) -> Chain | None:
+        """Return the free steps as one loop, which computes what is kept; None if some step cannot be part of it."""
+        ops = [(step.op, step.pointwise.kernel) for step in self.free if step.pointwise is not None]
+        joins = all(kernel.words is not None and can_join_as_scalars(op, settings) for op, kernel in ops)
+        if len(ops) < SHORTEST or len(ops) < len(self.free) or not joins:
+            return None
+        return Chain(ops, lambda value: self._numbers[value] in kept, self._numbers.__getitem__, ())
 
     def _number(self, value: SSAValue) -> int:
         return self._numbers.setdefault(value, len(self._numbers))

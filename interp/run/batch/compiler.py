@@ -9,7 +9,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.batch.frames import LaneCode, LaneFrame, Plan
 from halfulp.interp.run.batch.order import ordered
-from halfulp.interp.run.chains import can_join_in_lanes
+from halfulp.interp.run.chains import can_join_as_scalars
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Choice, Control, Elementwise, Pure
@@ -39,7 +39,7 @@ class LaneCompiler(FunctionCompiler):
 
     one_at_a_time = False
     by_machine = False
-    _can_join = staticmethod(can_join_in_lanes)
+    _can_join = staticmethod(can_join_as_scalars)
 
     def __init__(self, store: CodeStore, function: Operation) -> None:
         super().__init__(store, function)

@@ -60,13 +60,13 @@ def _backend(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """What each chain told: whether the loop gave its results."""
     told: list[bool] = []
-    original = chains.Chain._at_once
+    original = chains.Chain.at_once
 
     def telling(chain: chains.Chain, slots: list[object]) -> bool:
         told.append(original(chain, slots))
         return told[-1]
 
-    monkeypatch.setattr(chains.Chain, "_at_once", telling)
+    monkeypatch.setattr(chains.Chain, "at_once", telling)
     return told
 
 
@@ -470,3 +470,62 @@ def test_chains_of_lanes_that_part(ran: list[bool]) -> None:
     }"""
     check(text, samples("i32", 1, False), samples("i32", 2, True), batch=True)
     assert any(ran)
+
+
+def of_points(text: str) -> str:
+    """Return the same program as the body of a structured op, on 90 x 100 points."""
+    scalars = of_lanes(text)
+    found = re.fullmatch(r"func.func @f\((.*)\) -> \((.*)\) {\n(.*)\nreturn (.*) : .*\n}", scalars, re.DOTALL)
+    assert found is not None
+    arguments, results, body, names = found.groups()
+    types = [argument.split(": ")[1] for argument in arguments.split(", ")]
+    inputs, made = ([f"tensor<90x100x{type_}>" for type_ in each] for each in (types, results.split(", ")))
+    empty = "\n".join(f"%o{number} = tensor.empty() : {type_}" for number, type_ in enumerate(made))
+    outs, block = [f"%o{number}" for number in range(len(made))], [arguments]
+    block += [f"{out}_: {type_}" for out, type_ in zip(outs, results.split(", "), strict=True)]
+    maps = ", ".join(["affine_map<(i, j) -> (i, j)>"] * (len(inputs) + len(made)))
+    names_in = [f"%t{number}" for number in range(len(inputs))]
+    signature = ", ".join(f"{name}: {type_}" for name, type_ in zip(names_in, inputs, strict=True))
+    return f"""func.func @f({signature}) -> ({", ".join(made)}) {{
+      {empty}
+      %r:{len(made)} = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", "parallel"]}}
+        ins({", ".join(names_in)} : {", ".join(inputs)}) outs({", ".join(outs)} : {", ".join(made)}) {{
+      ^bb0({", ".join(block)}):
+        {body}
+        linalg.yield {names} : {results}
+      }} -> ({", ".join(made)})
+      return {", ".join(f"%r#{number}" for number in range(len(made)))} : {", ".join(made)}
+    }}"""
+
+
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(8, 200))])
+def test_mixed_chains_in_bodies(seed: int) -> None:
+    text, given = mixed_program(seed)
+    points = [Value(as_type(f"tensor<90x100x{value.element_type}>"), value.bits.reshape(90, 100)) for value in given]
+    check(of_points(text), *points)
+
+
+def test_the_body_of_a_structured_op_is_a_loop(ran: list[bool]) -> None:
+    """With an operand that is the same along one dimension it runs op by op: a row stands for all of them."""
+    text = """func.func @f(%x: tensor<100x100xf32>, %y: tensor<{shape}xf32>, %s: f32) -> tensor<100x100xf32> {{
+      %o = tensor.empty() : tensor<100x100xf32>
+      %r = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ({map})>,
+          affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}}
+        ins(%x, %y : tensor<100x100xf32>, tensor<{shape}xf32>) outs(%o : tensor<100x100xf32>) {{
+      ^bb0(%a: f32, %b: f32, %c: f32):
+        %k = arith.constant 1.5 : f32
+        %p = arith.mulf %a, %b : f32
+        %q = arith.addf %p, %s : f32
+        %d = arith.divf %q, %k : f32
+        linalg.yield %d : f32
+      }} -> tensor<100x100xf32>
+      return %r : tensor<100x100xf32>
+    }}"""
+    half = Value(as_type("f32"), np.array(0x3F000000, np.uint32))
+    x, y = (np.resize(samples("f32", seed, True).bits, (100, 100)) for seed in (1, 2))
+    whole = as_type("tensor<100x100xf32>")
+    check(text.format(shape="100x100", map="j, i"), Value(whole, x), Value(whole, y), half)
+    assert looped(ran)
+    ran.clear()
+    check(text.format(shape="100", map="j"), Value(whole, x), Value(as_type("tensor<100xf32>"), y[0]), half)
+    assert not any(ran)
