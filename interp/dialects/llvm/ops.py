@@ -19,10 +19,15 @@ from halfulp.interp.declare.declarations import (
     TypeConstraint,
 )
 from halfulp.interp.declare.type_rules import derived_type, same_type
+from halfulp.interp.dialects.arith.ops import SELECTION
+from halfulp.interp.dialects.cf.ops import BRANCH, CONDITIONAL, SWITCHING
 from halfulp.interp.dialects.elementwise import bool_like
+from halfulp.interp.dialects.func.ops import RETURN
 from halfulp.interp.dialects.llvm import constraints as k
-from halfulp.interp.dialects.llvm import enums, forms, function_forms, intrinsics, kernels, rules, types
+from halfulp.interp.dialects.llvm import enums, evaluate, forms, function_forms, intrinsics, kernels, rules, types
+from halfulp.interp.dialects.ub import POISON
 from halfulp.interp.ir import types as ty
+from halfulp.interp.run.evaluators import Constant, Control, Pure
 
 llvm = Dialect("llvm", partial=True)
 llvm.types.update(types.PARSERS)
@@ -112,6 +117,7 @@ llvm.op(
     results={"res": k.ANY},
     properties=(FASTMATH,),
     type_rules=(same_type("trueValue", "falseValue", "res"),),
+    evaluate=SELECTION,
 )
 llvm.op(
     "freeze",
@@ -119,6 +125,7 @@ llvm.op(
     operands={"val": k.ANY},
     results={"res": k.ANY},
     traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
+    evaluate=Pure(evaluate.same, raw=True),
 )
 
 # --- casts ------------------------------------------------------------------------------------------------------------
@@ -216,10 +223,21 @@ llvm.op(
     properties=(Property("value", c.ANY_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     verify=rules.verify_constant,
+    evaluate=Constant(evaluate.constant),
 )
-for _name in ("mlir.undef", "mlir.poison", "mlir.zero"):
-    llvm.op(_name, "attr-dict `:` type($res)", results={"res": k.ANY}, traits=(Trait.CONSTANT_LIKE,))
-llvm.op("mlir.none", "attr-dict `:` type($res)", results={"res": k.ANY}, traits=(Trait.CONSTANT_LIKE,))
+for _name, _evaluate in (
+    ("mlir.undef", POISON),
+    ("mlir.poison", POISON),
+    ("mlir.zero", Constant(evaluate.zero)),
+    ("mlir.none", None),
+):
+    llvm.op(
+        _name,
+        "attr-dict `:` type($res)",
+        results={"res": k.ANY},
+        traits=(Trait.CONSTANT_LIKE,),
+        evaluate=_evaluate,
+    )
 llvm.op(
     "mlir.addressof",
     "$global_name attr-dict `:` type($res)",
@@ -347,6 +365,7 @@ llvm.op(
     ),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify_symbols=rules.verify_call,
+    evaluate=Control(evaluate.call),
 )
 llvm.op(
     "return",
@@ -354,8 +373,9 @@ llvm.op(
     operands=(Slot("arg", k.ANY, Arity.OPTIONAL),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=rules.verify_return,
+    evaluate=RETURN,
 )
-llvm.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,))
+llvm.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=Control(evaluate.unreachable))
 llvm.op(
     "br",
     "$dest (`(` $destOperands^ `:` type($destOperands) `)`)? attr-dict",
@@ -363,6 +383,7 @@ llvm.op(
     properties=_LOOP,
     successors=(SuccessorSlot("dest"),),
     traits=(Trait.TERMINATOR,),
+    evaluate=BRANCH,
 )
 llvm.op(
     "cond_br",
@@ -377,6 +398,7 @@ llvm.op(
     properties=(*_LOOP, *_WEIGHTS),
     successors=(SuccessorSlot("trueDest"), SuccessorSlot("falseDest")),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
+    evaluate=CONDITIONAL,
 )
 llvm.op(
     "switch",
@@ -394,6 +416,7 @@ llvm.op(
     successors=(SuccessorSlot("default"), SuccessorSlot("case", Arity.VARIADIC)),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     verify=rules.verify_switch,
+    evaluate=SWITCHING,
 )
 
 intrinsics.declare(llvm, FASTMATH, ALIASES, _SIGNATURE_ATTRIBUTES)
