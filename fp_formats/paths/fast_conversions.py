@@ -170,7 +170,10 @@ def _cast(
         table = EXACT
     nans, signalling = nans_of(src, dst, policy), _signalling(src, dst, policy)
 
-    def work(out: Codes, x: Codes) -> Mask | None:
+    met = False  # once a NaN was met, NaNs are looked for at once
+
+    def work(out: Codes, x: Codes) -> None:
+        nonlocal met
         values = x.view(from_)
         if kind == "sum":
             narrow(src, dst, x, out)
@@ -178,25 +181,26 @@ def _cast(
             np.copyto(out.view(to), values, casting="unsafe")
         searched = out.view(to) if widens else values
         # A NaN makes every comparison false.
-        if not (np.maximum.reduce(searched) <= limit and (limit == np.inf or np.minimum.reduce(searched) >= -limit)):
-            if nans is not None and limit == np.inf:
-                suspect = mask[: x.size]
-                if signalling is None:
-                    np.not_equal(searched, searched, out=suspect)
-                else:
-                    np.equal(np.bitwise_and(x, signalling[0], out=bits[: x.size]), signalling[1], out=suspect)
-                index = _few(suspect)
-                if signalling is not None and index.size:
-                    index = index[np.isnan(searched[index])]
-                if index.size:
-                    out[index] = nans.convert(x[index])
-                return None
+        inside = not met and np.maximum.reduce(searched) <= limit
+        if inside and (limit == np.inf or np.minimum.reduce(searched) >= -limit):
+            return
+        if nans is None or limit != np.inf:
             index = np.flatnonzero(~(np.absolute(searched) <= limit))
             found = _tabled(table, dst, x[index], RNE, policy)
             out[index] = (conversions.convert(src, dst, x[index], RNE, policy) if found is None else found).codes
-        return None
+            return
+        met, suspect = True, mask[: x.size]
+        if signalling is None:
+            np.not_equal(searched, searched, out=suspect)
+        else:
+            np.equal(np.bitwise_and(x, signalling[0], out=bits[: x.size]), signalling[1], out=suspect)
+        if suspect.any():
+            index = _few(suspect)
+            index = index if signalling is None else index[np.isnan(searched[index])]
+            out[index] = nans.convert(x[index])
 
-    longest = LONG_CHUNK if kind == "native" else CHUNK
+    # Casts are so quick that the calls for a chunk count.
+    longest = CHUNK if kind == "sum" else LONG_CHUNK if ahead else 2 * LONG_CHUNK
     mask, bits = np.empty(min(a.size, longest), np.bool_), np.empty(min(a.size, longest), a.dtype)
 
     with np.errstate(all="ignore"):
@@ -215,8 +219,6 @@ def _few(mask: Mask) -> npt.NDArray[np.intp]:
     rows = np.flatnonzero(mask[:whole].view(np.uint64) != 0)
     if mask.size > whole or rows.size > whole >> 6:
         return np.flatnonzero(mask)
-    if not rows.size:
-        return rows
     places: npt.NDArray[np.intp] = (rows[:, np.newaxis] * 8 + np.arange(8)).reshape(-1)
     return np.asarray(places[mask[places]])
 

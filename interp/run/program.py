@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -142,9 +143,27 @@ _programs_lock = threading.Lock()
 cpu.on_change(_programs.clear)
 
 
+_names: WeakKeyDictionary[Module, frozenset[str]] = WeakKeyDictionary()
+
+
+def _names_in(module: Module) -> frozenset[str]:
+    """Return the names by which a module can ask for Python functions: those of its ops, and of its declarations."""
+    names = _names.get(module)
+    if names is None:
+        ops = list(module.walk())
+        declared = (op.symbol_name or "" for op in ops if not any(region.blocks for region in op.regions))
+        names = _names[module] = frozenset(declared) | {op.name for op in ops}
+    return names
+
+
 def program_for(module: Module, settings: Settings) -> CompiledModule:
     """Return the module compiled for these settings, and keep it: the module must not be changed once it has run."""
     cpu.check()
+    if settings.externals:
+        # Functions that the module cannot ask for change nothing: users register some for all modules.
+        asked = _names_in(module)
+        used = {name: function for name, function in settings.externals.items() if name in asked}
+        settings = replace(settings, externals=used)
     if settings.listeners or settings.externals:
         return CompiledModule(module, settings)
     key = settings.key()

@@ -364,6 +364,17 @@ def test_long_runs_become_python_and_short_ones_do_not(made: list[PythonFunction
     assert len(made) == 1
 
 
+def test_functions_that_a_module_cannot_ask_for_change_nothing(made: list[PythonFunction]) -> None:
+    """Users register Python functions for all modules."""
+    module = hu.parse(_SUM)
+    for _ in range(2):
+        assert hu.run(module, 20_000, externals={"other": abs}) == (of(199_990_000, "i64"),)
+    assert len(made) == 1
+    asking = hu.parse(_SUM + "\nfunc.func private @other(i64) -> i64")
+    hu.run(asking, 20_000, externals={"other": abs})
+    assert len(made) == 1
+
+
 def test_the_limit_on_steps(made: list[PythonFunction]) -> None:
     with pytest.raises(hu.LimitExceeded, match="ran more than 50000 ops"):
         hu.run(hu.parse(_ENDLESS), 1, max_steps=50_000)
