@@ -15,7 +15,7 @@ from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.host import host_values
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.run.signature import FUNCTIONS, argument_types, result_types
 from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.foreign_arrays import as_array
@@ -170,17 +170,20 @@ def find_entry(module: Module, entry: str | None = None) -> Operation:
     """Return the function to run: the one named, or the only public one with a body. Raise InputError."""
     if entry is not None:
         found = module.lookup(entry)
-        if found is None or found.name != "func.func":
+        if found is None or found.name not in FUNCTIONS:
             raise InputError(f"there is no function '{entry}'; {_choices(module)}")
         return found
-    public = [
-        op for op in module.body if op.name == "func.func" and op.regions[0].blocks and _visibility(op) != "private"
-    ]
+    public = _public(module, "func.func") or _public(module, "llvm.func")
     if len(public) != 1:
-        named = any(op.name == "func.func" for op in module.walk())
+        named = any(op.name in FUNCTIONS for op in module.walk())
         hint = 'name it: entry="…" (--function=…)' if named else None
         raise InputError(f"which function is to run? {_choices(module)}", hint=hint)
     return public[0]
+
+
+def _public(module: Module, name: str) -> list[Operation]:
+    """Return the public functions with a body that are ops of that name."""
+    return [op for op in module.body if op.name == name and op.regions[0].blocks and _visibility(op) != "private"]
 
 
 def function_path(function: Operation) -> str:
@@ -200,5 +203,5 @@ def _visibility(op: Operation) -> str:
 
 
 def _choices(module: Module) -> str:
-    names = [function_path(op) for op in module.walk() if op.name == "func.func"]
+    names = [function_path(op) for op in module.walk() if op.name in FUNCTIONS]
     return f"the functions are {', '.join(names)}" if names else "the module has no functions"

@@ -28,6 +28,7 @@ from halfulp.interp.declare.declarations import OpDefinition, Schema
 from halfulp.interp.declare.operands import SEGMENTS, add_defaults
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError
 from halfulp.interp.ir.locations import FileLineCol, Place, Position, UnknownLoc
 from halfulp.interp.ir.nested import parts
@@ -455,7 +456,7 @@ class FileIndex:
         outer, self.cursor = self.cursor, self._blob(number, cursor, start)
         content = self.cursor
         begin = content.pos
-        fields, segments, flags = layout_of(definition, self.schema, self.version)
+        fields, segments, flags, numbers = layout_of(definition, self.schema, self.version)
         properties: dict[str, at.Attribute] = {}
         try:
             for name, required in fields:
@@ -470,6 +471,8 @@ class FileIndex:
                     properties[name] = self.attribute_at(index)
             for name in flags:
                 properties[name] = at.UnitAttr() if content.byte() else at.BoolAttr(False)
+            for name in numbers:
+                properties[name] = self._number(definition, name)
             if segments is not None:
                 properties[SEGMENTS] = read_segments(content, segments)
         except BytecodeError as error:
@@ -483,6 +486,18 @@ class FileIndex:
         add_defaults(definition, properties)
         self.cursor = outer
         return properties
+
+    def _number(self, definition: OpDefinition, name: str) -> at.Attribute:
+        """Read the number of a case of an enum, or of several flags."""
+        start = self.cursor.pos
+        value = self.cursor.varint()
+        prop = definition.property_named(name)
+        assert prop is not None
+        assert isinstance(prop.kind, EnumDefinition)
+        attribute = prop.kind.attribute(value)
+        if not prop.kind.accepts(attribute):
+            self.cursor.fail(f"{value} is not a value of '{name}'", start)
+        return attribute
 
     def _blob(self, number: int, cursor: ByteCursor, start: int) -> ByteCursor:
         if number >= len(self.properties):

@@ -263,7 +263,10 @@ class Numbering:
                 )
             found.append(None if attribute is None else self.member(attribute))
         tail = bytes(isinstance(values.get(name), at.UnitAttr) for name in layout.flags)
-        if layout.segments is not None or layout.flags:
+        for name in layout.numbers:
+            number = values.get(name)
+            tail += varint(number.value if isinstance(number, at.IntegerAttr) else 0)
+        if layout.segments is not None or layout.flags or layout.numbers:
             found.append(tail if layout.segments is None else tail + segments_of(values.get(SEGMENTS)))
         return tuple(found)
 

@@ -1,8 +1,9 @@
 """The layout of an op's inherent attributes in bytecode, from its declaration.
 
 Each is the number of an attribute, in the order of their names. An optional one has a bit that tells whether it is
-there. Flags follow, a byte each. The numbers of operands per declared operand, where an op stores them, come last as
-plain integers since version 6; before, they are an attribute among the others.
+there. Flags follow, a byte each, and then what MLIR keeps as plain numbers. The numbers of operands per declared
+operand, where an op stores them, come last as plain integers since version 6; before, they are an attribute among the
+others.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ MAX_SPARSE_POSITION = 256
 
 class Layout(NamedTuple):
     """The layout of an op's properties: their names and whether they are required, how many numbers of operands follow,
-    and the names of the flags between them.
+    and the names of the flags and of the plain numbers between them.
     """
 
     fields: tuple[tuple[str, bool], ...]
     segments: int | None = None
     flags: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=4096)
@@ -36,14 +38,15 @@ def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
     fields = [
         (prop.name, not prop.optional and prop.default is None)
         for prop in definition.properties
-        if prop.since <= schema and not prop.flag
+        if prop.since <= schema and not prop.flag and not prop.number
     ]
     flags = tuple(prop.name for prop in definition.properties if prop.flag)
+    numbers = tuple(prop.name for prop in definition.properties if prop.number)
     if Trait.ATTR_SIZED_OPERAND_SEGMENTS not in definition.traits:
-        return Layout(tuple(sorted(fields)), None, flags)
+        return Layout(tuple(sorted(fields)), None, flags, numbers)
     if version >= SEGMENT_ARRAYS:
-        return Layout(tuple(sorted(fields)), len(definition.operands), flags)
-    return Layout(tuple(sorted([*fields, (SEGMENTS, True)])), None, flags)
+        return Layout(tuple(sorted(fields)), len(definition.operands), flags, numbers)
+    return Layout(tuple(sorted([*fields, (SEGMENTS, True)])), None, flags, numbers)
 
 
 def read_segments(cursor: ByteCursor, count: int) -> DenseArrayAttr:

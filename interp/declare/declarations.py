@@ -109,6 +109,7 @@ class Property:
     left out in the custom form. ``optional``: it may be absent. ``elided``: the value that the custom form leaves out
     of its dictionary, since an absent property means the same. ``since``: the schema that introduced it. ``flag``: MLIR
     keeps it as a truth value and not as an attribute: ``unit`` if it is true, else ``false``. It is always stored.
+    ``number``: MLIR keeps it as a number and not as an attribute. It has a ``default``.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Property:
     elided: Attribute | None = None
     since: Schema = Schema.MLIR22
     flag: bool = False
+    number: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ MODULES: Mapping[str, str] = {
     "memref": f"{_ROOT}.memref.ops",
     "shape": f"{_ROOT}.shape.ops",
     "smt": f"{_ROOT}.smt.ops",
+    "llvm": f"{_ROOT}.llvm.ops",
 }
 
 # The module of the functions that have no op: it defines the variable FUNCTIONS, a mapping from name to declaration.

@@ -46,13 +46,15 @@ def _poison(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
     return poison
 
 
+POISON = Pure(_poison, words=lambda op, low: low.poison(op))
+
 ub.op(
     "poison",
     "attr-dict (`<` $value^ `>`)? `:` type($result)",
     results={"result": c.ANY},
     properties=(Property("value", POISON_ATTR, default=0),),
     traits=(Trait.CONSTANT_LIKE,),
-    evaluate=Pure(_poison, words=lambda op, low: low.poison(op)),
+    evaluate=POISON,
 )
 
 

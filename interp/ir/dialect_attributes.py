@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from halfulp.interp.ir.attributes import IntegerAttr
@@ -36,7 +37,7 @@ class EnumDefinition:
     @property
     def description(self) -> str:
         """The words in which a diagnostic describes the attribute."""
-        if self.storage_width is None:
+        if self.storage_width is None or self.flags:
             return self.name
         values = ", ".join(str(value) for value in self.cases.values())
         return f"allowed {self.storage_width}-bit signless integer cases: {values}"
@@ -61,7 +62,10 @@ class EnumDefinition:
             return attribute.definition is self
         if self.storage_width is None or not isinstance(attribute, IntegerAttr):
             return False
-        return attribute.type == IntegerType(self.storage_width) and attribute.value in self.names
+        known = attribute.value in self.names
+        if self.flags and attribute.value > 0:
+            known = not attribute.value & ~reduce(or_, self.cases.values())
+        return attribute.type == IntegerType(self.storage_width) and known
 
 
 @immutable

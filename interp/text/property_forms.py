@@ -123,7 +123,7 @@ def _checked(kind: AttributeConstraint | EnumDefinition, special: Read | None, p
 
 
 def _enum_reader(name: str, kind: EnumDefinition, prefix: str) -> Read:
-    if kind.storage_width is None:
+    if kind.storage_width is None or kind.flags:
         whole = _checked(kind, None, prefix)
         # An attribute without keywords is written as any other, and each may be.
         if "" in kind.cases:
@@ -152,6 +152,8 @@ def _print_enum(kind: EnumDefinition) -> Callable[[OpPrinter, Attribute], str]:
         if isinstance(attribute, EnumAttr):
             return f"<{attribute.keywords}>" if attribute.keywords else printer.attribute(attribute)
         assert isinstance(attribute, IntegerAttr)
+        if kind.flags:
+            return f"<{kind.spell(attribute.value)}>"
         return names[attribute.value]
 
     return spell

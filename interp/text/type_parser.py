@@ -27,6 +27,7 @@ from halfulp.interp.ir.types import (
     AnyQuantizedType,
     CalibratedQuantizedType,
     ComplexType,
+    DialectType,
     FloatType,
     FunctionType,
     IndexType,
@@ -72,6 +73,8 @@ class TypeParser(TokenParser):
         self.attributes: dict[str, Attribute] = {}
         # The offset of the mnemonic of the dialect's type that is being read, where mlir-opt reports errors.
         self.mnemonic_offset = 0
+        # The names of the structs that are being read: a struct may contain itself.
+        self.enclosing: list[str] = []
 
     def type(self) -> Type:
         """Read a type, which may be a function type."""
@@ -446,7 +449,7 @@ _KEYWORDS: Mapping[str, Callable[[TypeParser], Type]] = {
 
 _QUANTIZED = UniformQuantizedType | AnyQuantizedType | CalibratedQuantizedType
 _NUMBER = IntegerType | IndexType | FloatType
-_SCALAR = _NUMBER | OpaqueType
+_SCALAR = _NUMBER | OpaqueType | DialectType
 _ELEMENTS: Mapping[str, object] = {
     "vector": _NUMBER,
     "tensor": _SCALAR | ComplexType | VectorType | _QUANTIZED,
@@ -454,7 +457,7 @@ _ELEMENTS: Mapping[str, object] = {
 }
 
 
-# Types that halfulp does not declare, and that vectors may have as elements.
+# Types of dialects that vectors may have as elements.
 _POINTERS = ("llvm.ptr", "ptr.ptr")
 
 # The attributes that may be the memory space of a memref.
@@ -465,4 +468,6 @@ def is_element(kind: str, element: Type) -> bool:
     """Tell whether a type may be the element type of a ``vector``, ``tensor`` or ``memref``."""
     if isinstance(element, OpaqueType) and kind == "vector":
         return f"{element.dialect}{element.body.partition('<')[0]}" in _POINTERS
+    if isinstance(element, DialectType) and kind != "tensor":
+        return f"{element.dialect}.{element.mnemonic}" in _POINTERS
     return isinstance(element, _ELEMENTS[kind])  # type: ignore[arg-type]

@@ -679,6 +679,8 @@ def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
     return choose
 
 
+SELECTION = Pure(_select, raw=True, words=_select_words, kernel=select.KERNEL)
+
 arith.op(
     "select",
     custom=SELECT,
@@ -687,5 +689,5 @@ arith.op(
     traits=(Trait.ELEMENTWISE,),
     type_rules=(same_type("true_value", "false_value", "result"),),
     verify=_verify_select,
-    evaluate=Pure(_select, raw=True, words=_select_words, kernel=select.KERNEL),
+    evaluate=SELECTION,
 )

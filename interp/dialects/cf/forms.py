@@ -13,7 +13,7 @@ from halfulp.interp.text.op_parser import OpParser
 from halfulp.interp.text.op_printer import OpPrinter
 
 
-def _successor(p: OpParser) -> Successor:
+def read_successor(p: OpParser) -> Successor:
     """Read ``^block`` or ``^block(%a, %b : type, type)``."""
     block = p.successor_block()
     values: list[SSAValue] = []
@@ -53,14 +53,14 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
         p.expect("[")
         p.keyword(definition, "default")
         p.expect(":")
-        successors = [_successor(p)]
+        successors = [read_successor(p)]
         codes: list[int] = []
         while p.take(","):
             at_value = p.pos
             value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
-            codes.append(_case_code(p, at_value, value, type))
+            codes.append(case_code(p, at_value, value, type))
             p.expect(":")
-            successors.append(_successor(p))
+            successors.append(read_successor(p))
         p.expect("]")
         sizes = [len(values) for _, values in successors]
         properties: dict[str, Attribute] = {
@@ -68,12 +68,7 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
             SEGMENTS: DenseArrayAttr(I32, (1, sizes[0], sum(sizes[1:]))),
         }
         if codes:
-            values_type = VectorType((len(codes),), type)
-            splat = codes.count(codes[0]) == len(codes)
-            array = (
-                ints_to_codes(codes[:1], type.width, ()) if splat else ints_to_codes(codes, type.width, (len(codes),))
-            )
-            properties["case_values"] = DenseElementsAttr(values_type, array, splat)
+            properties["case_values"] = case_values(codes, type)
         attributes = p.optional_dictionary()
         flag = p.use(name, type)
         made = Operation(definition.name, definition, [flag], (), properties, attributes, successors=successors)
@@ -82,29 +77,47 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
     return parse
 
 
-def _case_code(p: OpParser, at: int, value: int, type: IntegerType) -> int:
+def case_code(p: OpParser, at: int, value: int, type: IntegerType) -> int:
+    """Return the code of a case's value. Raises ParseError where it does not fit the type of the flag."""
     if not -(1 << type.width >> 1) <= value < 1 << type.width:
         p.error(f"the case value does not fit the type '{type}' of the flag", at)
     return value & ((1 << type.width) - 1)
 
 
+def case_values(codes: list[int], type: IntegerType) -> DenseElementsAttr:
+    """Return the values of the cases as an attribute."""
+    splat = codes.count(codes[0]) == len(codes)
+    array = ints_to_codes(codes[:1], type.width, ()) if splat else ints_to_codes(codes, type.width, (len(codes),))
+    return DenseElementsAttr(VectorType((len(codes),), type), array, splat)
+
+
+def case_codes(operation: Operation) -> list[int]:
+    """Return the codes of the values of the cases."""
+    values = operation.properties.get("case_values")
+    if not isinstance(values, DenseElementsAttr):
+        return []
+    flat = values.array().reshape(-1, *values.element_shape)
+    return list(python_codes(flat, wide=bool(values.element_shape)))
+
+
+def print_successor(printer: OpPrinter, successor: Successor) -> str:
+    """Print ``^block`` or ``^block(%a, %b : type, type)``."""
+    block, passed = successor
+    if not passed:
+        return printer.label(block)
+    names = ", ".join(printer.name(value) for value in passed)
+    types = ", ".join(printer.type(value.type) for value in passed)
+    return f"{printer.label(block)}({names} : {types})"
+
+
 def _print_switch(printer: OpPrinter, operation: Operation) -> str:
     flag = operation.operands[0]
-    values = operation.properties.get("case_values")
-    labels = ["default"]
-    if isinstance(values, DenseElementsAttr):
-        width = len(values.element_shape)
-        flat = values.array().reshape(-1, *values.element_shape)
-        labels += [str(code) for code in python_codes(flat, wide=bool(width))]
     indent = "\n" + printer.indent + "  "
-    cases = []
-    for label, (block, passed) in zip(labels, operation.successors, strict=True):
-        text = f"{indent}{label}: {printer.label(block)}"
-        if passed:
-            names = ", ".join(printer.name(value) for value in passed)
-            types = ", ".join(printer.type(value.type) for value in passed)
-            text += f"({names} : {types})"
-        cases.append(text)
+    labels = ["default", *map(str, case_codes(operation))]
+    cases = [
+        f"{indent}{label}: {print_successor(printer, successor)}"
+        for label, successor in zip(labels, operation.successors, strict=True)
+    ]
     end = "]" if len(cases) == 1 else f"\n{printer.indent}]"
     extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
     return f" {printer.name(flag)} : {printer.type(flag.type)}, [{','.join(cases)}{end}{extra}"

@@ -66,13 +66,16 @@ def _conditional(op: Operation, compiler: Compiler) -> Action:
     return branch
 
 
+BRANCH = Control(_branch, words=words.branch)
+CONDITIONAL = Control(_conditional, decides=0, words=words.conditional)
+
 cf.op(
     "br",
     "$dest (`(` $destOperands^ `:` type($destOperands) `)`)? attr-dict",
     operands=(Slot("destOperands", c.ANY, Arity.VARIADIC),),
     successors=(SuccessorSlot("dest"),),
     traits=(Trait.TERMINATOR,),
-    evaluate=Control(_branch, words=words.branch),
+    evaluate=BRANCH,
 )
 
 
@@ -100,7 +103,7 @@ cf.op(
     successors=(SuccessorSlot("trueDest"), SuccessorSlot("falseDest")),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     verify=_verify_weights,
-    evaluate=Control(_conditional, decides=0, words=words.conditional),
+    evaluate=CONDITIONAL,
 )
 
 
@@ -169,6 +172,8 @@ def _verify_switch(op: Operation) -> str | None:
     return None
 
 
+SWITCHING = Control(_switch, words=words.switch)
+
 cf.op(
     "switch",
     custom=SWITCH,
@@ -184,7 +189,7 @@ cf.op(
     successors=(SuccessorSlot("default"), SuccessorSlot("case", Arity.VARIADIC)),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     verify=_verify_switch,
-    evaluate=Control(_switch, words=words.switch),
+    evaluate=SWITCHING,
 )
 cf.op(
     "assert",

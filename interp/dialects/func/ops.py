@@ -91,10 +91,10 @@ def _target(op: Operation, symbol: at.Attribute, compiler: Compiler) -> Operatio
 def _call(op: Operation, compiler: Compiler) -> Action:
     target = _target(op, op.properties["callee"], compiler)
     operands, results = compiler.slots(op.operands), compiler.slots(op.results)
-    return _caller(op, target, operands, results, compiler, compiler.after())
+    return caller(op, target, operands, results, compiler, compiler.after())
 
 
-def _caller(
+def caller(
     op: Operation,
     target: Operation,
     operands: tuple[int, ...],
@@ -153,7 +153,7 @@ def _call_indirect(op: Operation, compiler: Compiler) -> Action:
             raise Unsupported(
                 f"{op.name}: the callee is not a function of this module", location=op.location, op=op.name
             )
-        return _caller(op, function.op, tuple(operands), results, compiler, after)(frame)
+        return caller(op, function.op, tuple(operands), results, compiler, after)(frame)
 
     return call
 
@@ -242,11 +242,13 @@ def _return(op: Operation, compiler: Compiler) -> Action:
     return compiler.leaving(compiler.slots(op.operands))
 
 
+RETURN = Control(_return, words=words.leave)
+
 func.op(
     "return",
     "attr-dict ($operands^ `:` type($operands))?",
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=rules.verify_return,
-    evaluate=Control(_return, words=words.leave),
+    evaluate=RETURN,
 )

@@ -1,0 +1,1 @@
+"""The llvm dialect, as far as MLIR's standard pipelines produce it."""

@@ -1,0 +1,372 @@
+"""The custom forms of the llvm dialect that MLIR writes by hand (`LLVMDialect.cpp`), except those of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.operands import SEGMENTS, add_defaults, is_inherent
+from halfulp.interp.dialects.cf.forms import case_code, case_codes, case_values, print_successor, read_successor
+from halfulp.interp.dialects.elementwise import bool_like
+from halfulp.interp.dialects.llvm import enums
+from halfulp.interp.dialects.llvm import types as llvm
+from halfulp.interp.ir.attributes import DenseArrayAttr, IntegerAttr, StringAttr, TypeAttr, UnitAttr, integer_of_code
+from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
+from halfulp.interp.ir.literals import spell_symbol
+from halfulp.interp.ir.operations import Operation, Region
+from halfulp.interp.ir.types import I32, FunctionType, IntegerType
+from halfulp.interp.text.op_parser import OpParser
+from halfulp.interp.text.op_printer import OpPrinter
+
+_CODE = (1 << 32) - 1
+DYNAMIC = -(1 << 31)
+"""The mark of an index of getelementptr that is a value."""
+
+
+def optional_keyword(p: OpParser, definition: EnumDefinition, default: int) -> Attribute:
+    """Read a case of an enum if it is there, and return the default otherwise."""
+    value = definition.cases.get(p.tokens[p.pos]) if p.tokens[p.pos] else None
+    if value is None:
+        return definition.attribute(default)
+    p.pos += 1
+    return definition.attribute(value)
+
+
+def read_dictionary(p: OpParser, definition: OpDefinition, properties: dict[str, Attribute]) -> dict[str, Attribute]:
+    """Read an optional dictionary. Its inherent attributes go to ``properties``, the others are returned."""
+    attributes = p.optional_dictionary()
+    for name in [name for name in attributes if is_inherent(definition, name)]:
+        properties[name] = attributes.pop(name)
+    return attributes
+
+
+def print_dictionary(printer: OpPrinter, op: Operation, written: Sequence[str], keyword: str = "") -> str:
+    """Print the attributes and those properties that have no other place and are not the default."""
+    defaults: dict[str, Attribute] = {}
+    assert op.definition is not None
+    add_defaults(op.definition, defaults)
+    shown = {
+        name: value for name, value in op.properties.items() if name not in written and defaults.get(name) != value
+    }
+    extra = {**op.attributes, **shown}
+    return f" {keyword}{printer.dictionary(extra)}" if extra else ""
+
+
+def completed(p: OpParser, op: Operation, at: int) -> Operation:
+    """Add the defaults of the properties, and the place."""
+    assert op.definition is not None
+    add_defaults(op.definition, op.properties)
+    return p.placed(op, at)
+
+
+# --- comparisons ------------------------------------------------------------------------------------------------------
+
+
+def comparison(predicates: EnumDefinition) -> CustomForm:
+    """Return the form ``"slt" %a, %b : type`` of a comparison."""
+
+    def parser(definition: OpDefinition) -> CustomParse:
+        def parse(p: OpParser, at: int) -> Operation:
+            at_predicate = p.pos
+            word = p.string(f"custom op '{definition.name}' expected string")
+            if word not in predicates.cases:
+                p.error(
+                    f"custom op '{definition.name}' '{word}' is an incorrect value of the 'predicate' attribute",
+                    at_predicate,
+                )
+            properties = {"predicate": predicates.attribute(predicates.cases[word])}
+            lhs = p.operand_token()
+            p.expect(",")
+            rhs = p.operand_token()
+            attributes = read_dictionary(p, definition, properties)
+            p.expect(":")
+            at_type = p.pos
+            type = p.type()
+            if not llvm.is_compatible(type):
+                p.error(f"custom op '{definition.name}' expected LLVM dialect-compatible type", at_type)
+            operands = [p.use(lhs, type), p.use(rhs, type)]
+            made = Operation(definition.name, definition, operands, (bool_like(type),), properties, attributes)
+            return completed(p, made, at)
+
+        return parse
+
+    def print_(printer: OpPrinter, op: Operation) -> str:
+        predicate = op.properties["predicate"]
+        assert isinstance(predicate, IntegerAttr)
+        lhs, rhs = op.operands
+        extra = print_dictionary(printer, op, ("predicate",))
+        word = predicates.names[predicate.value]
+        return f' "{word}" {printer.name(lhs)}, {printer.name(rhs)}{extra} : {printer.type(lhs.type)}'
+
+    return CustomForm(parser, print_)
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def _alloca_parser(definition: OpDefinition) -> CustomParse:
+    """Read ``%n x type {…} : (i64) -> !llvm.ptr``."""
+
+    def parse(p: OpParser, at: int) -> Operation:
+        properties: dict[str, Attribute] = {}
+        if p.take("inalloca"):
+            properties["inalloca"] = UnitAttr()
+        count = p.operand_token()
+        p.keyword(definition, "x")
+        properties["elem_type"] = TypeAttr(p.type())
+        attributes = read_dictionary(p, definition, properties)
+        p.expect(":")
+        at_type = p.pos
+        type = p.type()
+        if not isinstance(type, FunctionType) or len(type.inputs) != 1 or len(type.results) != 1:
+            p.error(
+                f"custom op '{definition.name}' expected trailing function type with one argument and one result",
+                at_type,
+            )
+        alignment = properties.get("alignment")
+        if isinstance(alignment, IntegerAttr) and alignment.value == 0:
+            del properties["alignment"]
+        operands = [p.use(count, type.inputs[0])]
+        made = Operation(definition.name, definition, operands, type.results, properties, attributes)
+        return completed(p, made, at)
+
+    return parse
+
+
+def _print_alloca(printer: OpPrinter, op: Operation) -> str:
+    element = op.properties["elem_type"]
+    assert isinstance(element, TypeAttr)
+    type = FunctionType((op.operands[0].type,), (op.results[0].type,))
+    alignment = op.properties.get("alignment")
+    hidden = isinstance(alignment, IntegerAttr) and alignment.value == 0
+    written = ("elem_type", "inalloca", *(("alignment",) if hidden else ()))
+    head = " inalloca" if "inalloca" in op.properties else ""
+    return (
+        f"{head} {printer.name(op.operands[0])} x {printer.type(element.type)}"
+        f"{print_dictionary(printer, op, written)} : {printer.type(type)}"
+    )
+
+
+ALLOCA = CustomForm(_alloca_parser, _print_alloca)
+
+
+def _address_parser(definition: OpDefinition) -> CustomParse:
+    """Read ``inbounds|nuw %p[%i, 1] : (!llvm.ptr, i64) -> !llvm.ptr, type``."""
+
+    def parse(p: OpParser, at: int) -> Operation:
+        properties: dict[str, Attribute] = {}
+        flags = 0
+        if p.tokens[p.pos] in enums.NO_WRAP.cases:
+            flags = p.enum_keyword(enums.NO_WRAP)
+            while p.take("|"):
+                flags |= p.enum_keyword(enums.NO_WRAP)
+        properties["noWrapFlags"] = enums.NO_WRAP.attribute(flags)
+        tokens = [p.operand_token()]
+        p.expect("[")
+        constants: list[int] = []
+        while True:
+            if p.tokens[p.pos][:1] == "%":
+                tokens.append(p.operand_token())
+                constants.append(DYNAMIC)
+            else:
+                constants.append(p.integer())
+            if not p.take(","):
+                break
+        p.expect("]")
+        properties["rawConstantIndices"] = DenseArrayAttr(I32, tuple(index & _CODE for index in constants))
+        attributes = read_dictionary(p, definition, properties)
+        p.expect(":")
+        at_type = p.pos
+        type = p.function_type()
+        if len(type.inputs) != len(tokens):
+            p.error(
+                f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} operands "
+                f"and {len(type.inputs)} types",
+                at_type,
+            )
+        p.expect(",")
+        properties["elem_type"] = TypeAttr(p.type())
+        operands = [p.use(token, input) for token, input in zip(tokens, type.inputs, strict=True)]
+        made = Operation(definition.name, definition, operands, type.results, properties, attributes)
+        return completed(p, made, at)
+
+    return parse
+
+
+def _print_address(printer: OpPrinter, op: Operation) -> str:
+    flags, element, constants = (op.properties[name] for name in ("noWrapFlags", "elem_type", "rawConstantIndices"))
+    assert isinstance(flags, IntegerAttr)
+    assert isinstance(element, TypeAttr)
+    assert isinstance(constants, DenseArrayAttr)
+    base, *dynamic = op.operands
+    names = iter([printer.name(value) for value in dynamic])
+    indices = [next(names) if index == DYNAMIC else str(index) for index in constants.values]
+    head = f" {spell_no_wrap(flags.value)}" if flags.value else ""
+    type = FunctionType(tuple(value.type for value in op.operands), (op.results[0].type,))
+    extra = print_dictionary(printer, op, ("noWrapFlags", "elem_type", "rawConstantIndices"))
+    return (
+        f"{head} {printer.name(base)}[{', '.join(indices)}]{extra} : {printer.type(type)}, {printer.type(element.type)}"
+    )
+
+
+def spell_no_wrap(flags: int) -> str:
+    """Spell the flags of getelementptr: ``inbounds`` stands for two of them."""
+    words = ["inbounds"] if flags & 3 == 3 else [word for word, bit in _SINGLE.items() if flags & bit]
+    return "|".join([*words, *(("nuw",) if flags & 4 else ())])
+
+
+_SINGLE: Mapping[str, int] = {"inbounds_flag": 1, "nusw": 2}
+ADDRESS = CustomForm(_address_parser, _print_address)
+
+
+# --- globals ----------------------------------------------------------------------------------------------------------
+
+_GLOBAL_WRITTEN = (
+    "sym_name", "global_type", "constant", "value", "linkage", "unnamed_addr", "thread_local_", "visibility_", "comdat",
+)  # fmt: skip
+
+
+def _global_parser(definition: OpDefinition) -> CustomParse:
+    """Read ``internal constant @name(value) {…} : type { region }``."""
+
+    def parse(p: OpParser, at: int) -> Operation:
+        properties: dict[str, Attribute] = {
+            "linkage": optional_keyword(p, enums.LINKAGE, 0),
+            "visibility_": optional_keyword(p, enums.VISIBILITY, 0),
+        }
+        if p.take("thread_local"):
+            properties["thread_local_"] = UnitAttr()
+        properties["unnamed_addr"] = optional_keyword(p, enums.UNNAMED_ADDRESS, 0)
+        if p.take("constant"):
+            properties["constant"] = UnitAttr()
+        properties["sym_name"] = StringAttr(p.symbol())
+        p.expect("(")
+        value = None
+        if not p.take(")"):
+            value = properties["value"] = p.attribute()
+            p.expect(")")
+        read_comdat(p, properties)
+        attributes = read_dictionary(p, definition, properties)
+        types = p.type_list() if p.take(":") else []
+        if len(types) > 1:
+            p.error(f"custom op '{definition.name}' expected zero or one type", at)
+        region = Region()
+        if types:
+            type = types[0]
+            if p.tokens[p.pos] == "{":
+                region = p.region(definition.name)
+                p.terminated(region, "llvm.return", at)
+        elif isinstance(value, StringAttr):
+            size = len(value.value.encode("utf-8", "surrogateescape"))
+            type = llvm.ArrayType(size=size, element=IntegerType(8))
+        else:
+            p.error(f"custom op '{definition.name}' type can only be omitted for string globals", at)
+        properties["global_type"] = TypeAttr(type)
+        made = Operation(definition.name, definition, None, (), properties, attributes, [region])
+        return completed(p, made, at)
+
+    return parse
+
+
+def read_comdat(p: OpParser, properties: dict[str, Attribute]) -> None:
+    """Read an optional ``comdat(@a::@b)``."""
+    if p.take("comdat"):
+        p.expect("(")
+        properties["comdat"] = p.symbol_reference()
+        p.expect(")")
+
+
+def words_before_name(op: Operation, names: Sequence[tuple[str, EnumDefinition]], common: Sequence[str]) -> list[str]:
+    """Return the keywords in front of the name of a global or a function, except the words in ``common``."""
+    words = []
+    for name, definition in names:
+        value = getattr(op.properties.get(name), "value", None)
+        word = "" if value is None else definition.names[value]
+        if word and word not in common:
+            words.append(word)
+    return words
+
+
+def _print_global(printer: OpPrinter, op: Operation) -> str:
+    properties = op.properties
+    type, value = properties["global_type"], properties.get("value")
+    assert isinstance(type, TypeAttr)
+    words = words_before_name(op, (("linkage", enums.LINKAGE), ("visibility_", enums.VISIBILITY)), ())
+    words += ["thread_local"] if "thread_local_" in properties else []
+    words += words_before_name(op, (("unnamed_addr", enums.UNNAMED_ADDRESS),), ())
+    words += ["constant"] if "constant" in properties else []
+    inside = "" if value is None else printer.attribute(value)
+    text = f" {' '.join(words)} {spell_symbol(op.symbol_name or '')}({inside}){spell_comdat(op)}"
+    shown = {name: attribute for name, attribute in properties.items() if name not in _GLOBAL_WRITTEN}
+    text += f" {printer.dictionary({**op.attributes, **shown})}" if shown or op.attributes else ""
+    if isinstance(value, StringAttr):
+        return text
+    text += f" : {printer.type(type.type)}"
+    return f"{text} {printer.region(op.regions[0], op)}" if op.regions[0].blocks else text
+
+
+def spell_comdat(op: Operation) -> str:
+    """Spell `` comdat(@a::@b)`` if the op has one."""
+    comdat = op.properties.get("comdat")
+    return "" if comdat is None else f" comdat({comdat})"
+
+
+GLOBAL = CustomForm(_global_parser, _print_global)
+
+
+# --- switch -----------------------------------------------------------------------------------------------------------
+
+
+def _switch_parser(definition: OpDefinition) -> CustomParse:
+    """Read ``%flag : type, ^default [ 1: ^a(%x : i32), 2: ^b ]``."""
+
+    def parse(p: OpParser, at: int) -> Operation:
+        name = p.operand_token()
+        p.expect(":")
+        at_type = p.pos
+        type = p.type()
+        if not isinstance(type, IntegerType):
+            p.error(f"custom op '{definition.name}' expected an integer type, but found '{type}'", at_type)
+        p.expect(",")
+        successors = [read_successor(p)]
+        codes: list[int] = []
+        p.expect("[")
+        while p.tokens[p.pos] != "]":
+            at_value = p.pos
+            value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
+            codes.append(case_code(p, at_value, value, type))
+            p.expect(":")
+            successors.append(read_successor(p))
+            if not p.take(","):
+                break
+        p.expect("]")
+        sizes = [len(values) for _, values in successors]
+        properties: dict[str, Attribute] = {
+            "case_operand_segments": DenseArrayAttr(I32, tuple(sizes[1:])),
+            SEGMENTS: DenseArrayAttr(I32, (1, sizes[0], sum(sizes[1:]))),
+        }
+        if codes:
+            properties["case_values"] = case_values(codes, type)
+        attributes = read_dictionary(p, definition, properties)
+        operands = [p.use(name, type)]
+        made = Operation(definition.name, definition, operands, (), properties, attributes, successors=successors)
+        return completed(p, made, at)
+
+    return parse
+
+
+def _print_switch(printer: OpPrinter, op: Operation) -> str:
+    flag = op.operands[0]
+    default, *cases = op.successors
+    indent = "\n" + printer.indent
+    lines = [
+        f"{indent}  {integer_of_code(code, flag.type)}: {print_successor(printer, successor)}"
+        for code, successor in zip(case_codes(op), cases, strict=True)
+    ]
+    extra = print_dictionary(printer, op, ("case_operand_segments", SEGMENTS, "case_values"))
+    head = f" {printer.name(flag)} : {printer.type(flag.type)}, {print_successor(printer, default)} ["
+    return f"{head}{','.join(lines)}{indent}]{extra}"
+
+
+SWITCH = CustomForm(_switch_parser, _print_switch)

@@ -1,0 +1,101 @@
+"""The intrinsics of the llvm dialect that MLIR's standard pipelines produce (`LLVMIntrinsicOps.td`)."""
+
+from __future__ import annotations
+
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Dialect, Property, Slot, Trait, TypeConstraint
+from halfulp.interp.dialects.llvm import constraints as k
+from halfulp.interp.dialects.llvm import kernels
+
+_FLOAT_FUNCTIONS = {
+    "a": (
+        "exp", "exp2", "exp10", "fabs", "ceil", "floor", "log", "log10", "log2", "roundeven", "round", "trunc", "sqrt",
+        "rint", "nearbyint", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
+    ),
+    "ab": ("copysign", "maxnum", "minnum", "maximum", "minimum", "pow", "atan2"),
+    "abc": ("fma", "fmuladd"),
+}  # fmt: skip
+_INTEGER_FUNCTIONS = {
+    "a": ("bitreverse", "bswap", "ctpop"),
+    "ab": (
+        "smax", "smin", "umax", "umin", "sadd.sat", "uadd.sat", "ssub.sat", "usub.sat", "sshl.sat", "ushl.sat",
+    ),
+    "abc": ("fshl", "fshr"),
+}  # fmt: skip
+_INTEGER_REDUCTIONS = ("add", "and", "mul", "or", "smax", "smin", "umax", "umin", "xor")
+_FLOAT_REDUCTIONS = ("fmax", "fmin", "fmaximum", "fminimum")
+_CHECKED = ("sadd", "uadd", "ssub", "usub", "smul", "umul")
+
+
+def _form(operands: str) -> str:
+    names = " `,` ".join(f"${name}" for name in operands)
+    return f"`(` {names} `)` attr-dict `:` functional-type($operands, results)"
+
+
+def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], signature: tuple[Property, ...]) -> None:
+    """Declare the intrinsics. ``fastmath``, ``aliases``, ``signature``: the properties that ops share."""
+
+    def of_one_type(name: str, operands: str, kind: TypeConstraint, properties: tuple[Property, ...]) -> None:
+        llvm.op(
+            f"intr.{name}",
+            _form(operands),
+            operands=dict.fromkeys(operands, kind),
+            results={"res": kind},
+            properties=properties,
+            traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+            evaluate=kernels.evaluator(f"intr.{name}"),
+        )
+
+    for operands, names in _FLOAT_FUNCTIONS.items():
+        for name in names:
+            of_one_type(name, operands, k.FLOAT_LIKE, (fastmath,))
+    for operands, names in _INTEGER_FUNCTIONS.items():
+        for name in names:
+            of_one_type(name, operands, k.INTEGER_LIKE, ())
+    for name, flag in (("ctlz", "is_zero_poison"), ("cttz", "is_zero_poison"), ("abs", "is_int_min_poison")):
+        llvm.op(
+            f"intr.{name}",
+            operands={"in": k.INTEGER_LIKE},
+            results={"res": k.INTEGER_LIKE if name != "abs" else k.ANY},
+            properties=(Property(flag, c.BOOL_ATTR),),
+            traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,) if name != "abs" else (),
+        )
+    for name in _CHECKED:
+        llvm.op(
+            f"intr.{name}.with.overflow",
+            operands={"lhs": k.INTEGER_LIKE, "rhs": k.INTEGER_LIKE},
+            results={"res": k.ANY},
+        )
+    _reductions(llvm, fastmath)
+    _memory(llvm, aliases, signature)
+
+
+def _reductions(llvm: Dialect, fastmath: Property) -> None:
+    for name in _INTEGER_REDUCTIONS:
+        llvm.op(f"intr.vector.reduce.{name}", operands={"in": k.INTEGER_VECTOR}, results={"res": k.ANY})
+    for name in _FLOAT_REDUCTIONS:
+        llvm.op(
+            f"intr.vector.reduce.{name}",
+            "`(` $in `)` attr-dict `:` functional-type($operands, results)",
+            operands={"in": k.LLVM_FLOAT_VECTOR},
+            results={"res": k.ANY},
+            properties=(fastmath,),
+        )
+    for name in ("fadd", "fmul"):
+        llvm.op(
+            f"intr.vector.reduce.{name}",
+            operands={"start_value": k.FLOAT, "input": k.FLOAT_VECTOR},
+            results={"res": k.ANY},
+            properties=(fastmath,),
+        )
+
+
+def _memory(llvm: Dialect, aliases: tuple[Property, ...], signature: tuple[Property, ...]) -> None:
+    copying = (*aliases, *signature, Property("isVolatile", c.BOOL_ATTR))
+    for name in ("memcpy", "memmove"):
+        llvm.op(f"intr.{name}", operands={"dst": k.POINTER, "src": k.POINTER, "len": k.INTEGER}, properties=copying)
+    llvm.op("intr.memset", operands={"dst": k.POINTER, "val": k.BYTE, "len": k.INTEGER}, properties=copying)
+    llvm.op("intr.stacksave", "attr-dict `:` type($res)", results={"res": k.POINTER})
+    llvm.op("intr.stackrestore", "$ptr attr-dict `:` type($ptr)", operands=(Slot("ptr", k.POINTER),))
+    for name in ("start", "end"):
+        llvm.op(f"intr.lifetime.{name}", "$ptr attr-dict `:` type($ptr)", operands=(Slot("ptr", k.POINTER),))

@@ -1,0 +1,401 @@
+"""The rules of the llvm dialect's ops, with MLIR's words (`LLVMDialect.cpp`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.declare.type_rules import TypeRule
+from halfulp.interp.dialects.llvm import enums
+from halfulp.interp.dialects.llvm import types as llvm
+from halfulp.interp.dialects.llvm.forms import DYNAMIC
+from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumAttr
+from halfulp.interp.ir.operations import Operation
+
+# --- casts ------------------------------------------------------------------------------------------------------------
+
+
+def verify_extension(op: Operation) -> str | None:
+    """Return what is wrong with an extension of integers, or None."""
+    given, made = (value.type for value in (op.operands[0], op.results[0]))
+    if isinstance(given, ty.VectorType) != isinstance(made, ty.VectorType):
+        kind = "vector" if isinstance(given, ty.VectorType) else "scalar"
+        return Unprefixed(
+            f"input type is a {kind} but output type is {'an integer' if kind == 'vector' else 'a vector'}"
+        )
+    if ty.shape_of(given) != ty.shape_of(made):
+        return Unprefixed("input and output vectors are of incompatible shape")
+    widths = [ty.element_width(ty.element_type(type_)) for type_ in (given, made)]
+    if None not in widths and widths[1] <= widths[0]:  # type: ignore[operator]
+        return Unprefixed("integer width of the output type is smaller or equal to the integer width of the input type")
+    return None
+
+
+# --- aggregates -------------------------------------------------------------------------------------------------------
+
+
+def inner_type(container: ty.Type, position: Sequence[int]) -> tuple[ty.Type | None, str]:
+    """Return the type at a position in an aggregate, or None and what is wrong."""
+    if not isinstance(container, llvm.StructType | llvm.ArrayType):
+        return None, f"expected LLVM IR Dialect type, got '{container}'"
+    type_: ty.Type = container
+    for index in position:
+        if isinstance(type_, llvm.ArrayType):
+            if not 0 <= index < type_.size:
+                return None, f"position out of bounds: {index}"
+            type_ = type_.element
+        elif isinstance(type_, llvm.StructType) and type_.body is not None:
+            if not 0 <= index < len(type_.body):
+                return None, f"position out of bounds: {index}"
+            type_ = type_.body[index]
+        else:
+            return None, f"expected LLVM IR structure/array type, got: '{type_}'"
+    return type_, ""
+
+
+def _positions(properties: Mapping[str, at.Attribute]) -> Sequence[int]:
+    position = properties.get("position")
+    return position.values if isinstance(position, at.DenseArrayAttr) else ()
+
+
+def type_in(slot: str) -> TypeRule:
+    """Return the rule that the type of ``slot`` follows from the container and the position. It only solves."""
+
+    def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
+        if "container" in types:
+            found = inner_type(types["container"], _positions(properties))[0]
+            # The verifier reports a wrong position: any type will do for it.
+            types.setdefault(slot, found or types["container"])
+
+    return TypeRule("", solve, lambda types, properties: True)
+
+
+def verify_extract(op: Operation) -> str | None:
+    """Return what is wrong with the position or the result of extractvalue, or None."""
+    container, result = op.operands[0].type, op.results[0].type
+    found, problem = inner_type(container, _positions(op.properties))
+    if found is None:
+        return problem
+    if found != result:
+        return f"Type mismatch: extracting from '{container}' should produce '{found}' but this op returns '{result}'"
+    return None
+
+
+def verify_insert(op: Operation) -> str | None:
+    """Return what is wrong with the position or the value of insertvalue, or None."""
+    container, value = op.operands[0].type, op.operands[1].type
+    found, problem = inner_type(container, _positions(op.properties))
+    if found is None:
+        return problem
+    return None if found == value else f"Type mismatch: cannot insert '{value}' into '{container}'"
+
+
+def shuffled(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
+    """Add the type of the result of shufflevector, as long as the mask."""
+    vector, mask = types.get("v1"), properties.get("mask")
+    if isinstance(vector, ty.VectorType) and isinstance(mask, at.DenseArrayAttr):
+        scalable = vector.scalable[:1]
+        types.setdefault("res", ty.VectorType((len(mask.values),), vector.element, scalable))
+
+
+SHUFFLED = TypeRule("", shuffled, lambda types, properties: True)
+
+
+def verify_shuffle(op: Operation) -> str | None:
+    """Return what is wrong with the mask of shufflevector, or None."""
+    mask, vector = op.properties["mask"], op.operands[0].type
+    assert isinstance(mask, at.DenseArrayAttr)
+    if isinstance(vector, ty.VectorType) and any(vector.scalable) and any(mask.values):
+        return "expected a splat operation for scalable vectors"
+    return None
+
+
+def verify_address(op: Operation) -> str | None:
+    """Return what is wrong with the indices of getelementptr, or None."""
+    raw, element, flags = (op.properties[name] for name in ("rawConstantIndices", "elem_type", "noWrapFlags"))
+    assert isinstance(raw, at.DenseArrayAttr)
+    assert isinstance(element, at.TypeAttr)
+    if raw.values.count(DYNAMIC) != len(op.operands) - 1:
+        return "expected as many dynamic indices as specified in 'rawConstantIndices'"
+    if getattr(flags, "value", 0) == 1:
+        return "'inbounds_flag' cannot be used directly."
+    type_ = element.type
+    for place, index in enumerate(raw.values[1:], 1):
+        if isinstance(type_, llvm.StructType):
+            if index == DYNAMIC:
+                return f"expected index {place} indexing a struct to be constant"
+            if not 0 <= index < len(type_.body or ()):
+                return f"index {place} indexing a struct is out of bounds"
+            type_ = (type_.body or ())[index]
+        elif isinstance(type_, ty.VectorType | llvm.ArrayType):
+            type_ = type_.element
+        else:
+            return f"type '{type_}' cannot be indexed (index #{place})"
+    return None
+
+
+# --- constants and globals --------------------------------------------------------------------------------------------
+
+
+def _elements(type_: ty.Type) -> int:
+    if isinstance(type_, llvm.ArrayType):
+        return type_.size * _elements(type_.element)
+    if isinstance(type_, ty.VectorType):
+        return ty.element_count(type_) or 0
+    return 1
+
+
+def verify_constant(op: Operation) -> str | None:
+    """Return what is wrong with the value of a constant for its type, or None."""
+    value, type_ = op.properties["value"], op.results[0].type
+    if isinstance(value, at.StringAttr):
+        size = len(value.value.encode("utf-8", "surrogateescape"))
+        fits = isinstance(type_, llvm.ArrayType) and (type_.size, type_.element) == (size, ty.IntegerType(8))
+        return None if fits else f"expected array type of {size} i8 elements for the string constant"
+    if isinstance(type_, llvm.StructType):
+        return _verify_struct(value, type_)
+    if isinstance(value, at.IntegerAttr):
+        return None if isinstance(type_, ty.IntegerType) else "expected integer type"
+    if isinstance(value, at.FloatAttr):
+        width = ty.width_of(value.type)
+        if isinstance(type_, ty.FloatType) and ty.width_of(type_) != width:
+            return f"expected float type of width {width}"
+        if isinstance(type_, ty.IntegerType) and type_.width != width:
+            return f"expected integer type of width {width}"
+        return None
+    if isinstance(value, at.DenseElementsAttr | at.DenseResourceAttr | at.SparseElementsAttr):
+        return _verify_elements(value, type_)
+    if isinstance(value, at.ArrayAttr):
+        return None if isinstance(type_, llvm.ArrayType) else "expected array type"
+    return "only supports integer, float, string or elements attributes"
+
+
+def _verify_struct(value: at.Attribute, type_: llvm.StructType) -> str | None:
+    if not isinstance(value, at.ArrayAttr):
+        return "expected array attribute for a struct constant"
+    body = type_.body or ()
+    if len(value.elements) != len(body):
+        return f"expected array attribute of size {len(body)}"
+    if not all(isinstance(part, ty.IntegerType | ty.FloatType) for part in body):
+        return "expected struct element types to be floating point type or integer type"
+    for index, (element, part) in enumerate(zip(value.elements, body, strict=True)):
+        if not isinstance(element, at.IntegerAttr | at.FloatAttr):
+            return "expected struct element attribute types to be floating point type or integer type"
+        if element.type != part:
+            return f"struct element at index {index} is of wrong type"
+    return None
+
+
+def _verify_elements(
+    value: at.DenseElementsAttr | at.DenseResourceAttr | at.SparseElementsAttr, type_: ty.Type
+) -> str | None:
+    if isinstance(type_, ty.VectorType) and any(type_.scalable):
+        return None if getattr(value, "splat", False) else "scalable vector type requires a splat attribute"
+    if not isinstance(type_, ty.VectorType | llvm.ArrayType):
+        return "expected vector or array type"
+    given, wanted = ty.element_count(value.type), _elements(type_)
+    if given != wanted:
+        return f"type and attribute have a different number of elements: {wanted} vs. {given}"
+    return None
+
+
+def verify_global(op: Operation) -> str | None:
+    """Return what is wrong with the type or the value of a global, or None."""
+    attribute, value, alignment = (op.properties.get(name) for name in ("global_type", "value", "alignment"))
+    assert isinstance(attribute, at.TypeAttr)
+    type_ = attribute.type
+    if not llvm.is_outer(type_) or type_ in (llvm.VOID, llvm.TOKEN, llvm.METADATA, llvm.LABEL):
+        return "expects type to be a valid element type for an LLVM global"
+    if op.parent_op is not None and op.parent_op.name not in ("builtin.module", "gpu.module"):
+        return "must appear at the module level"
+    if isinstance(value, at.StringAttr):
+        size = len(value.value.encode("utf-8", "surrogateescape"))
+        if not (isinstance(type_, llvm.ArrayType) and (type_.size, type_.element) == (size, ty.IntegerType(8))):
+            return "requires an i8 array type of the length equal to that of the string attribute"
+    linkage = _keywords(op, "linkage")
+    if linkage == "appending" and not isinstance(type_, llvm.ArrayType):
+        return "expected array type for 'appending' linkage"
+    if isinstance(alignment, at.IntegerAttr) and (alignment.value <= 0 or alignment.value & (alignment.value - 1)):
+        return Unprefixed("alignment attribute is not a power of 2")
+    return None
+
+
+def _keywords(op: Operation, name: str) -> str:
+    attribute = op.properties.get(name)
+    return attribute.keywords if isinstance(attribute, EnumAttr) else ""
+
+
+def verify_initializer(op: Operation) -> str | None:
+    """Return what is wrong with the region of a global, or None."""
+    blocks = op.regions[0].blocks
+    if not blocks or not blocks[0].operations:
+        return None
+    type_ = op.properties["global_type"]
+    assert isinstance(type_, at.TypeAttr)
+    returned = blocks[0].operations[-1].operands
+    if not returned:
+        return "initializer region cannot return void"
+    if returned[0].type != type_.type:
+        return f"initializer region type '{returned[0].type}' does not match global type '{type_.type}'"
+    return "cannot have both initializer value and region" if "value" in op.properties else None
+
+
+def verify_address_of(op: Operation, symbols: Mapping[str, Operation]) -> None:
+    """Raise VerifyError unless addressof names a global, an alias or a function."""
+    name = op.properties["global_name"]
+    assert isinstance(name, at.SymbolRefAttr)
+    target = symbols.get(name.root)
+    if target is None or target.name not in ("llvm.mlir.global", "llvm.mlir.alias", "llvm.func"):
+        raise op.rule_broken("must reference a global defined by 'llvm.mlir.global', 'llvm.mlir.alias' or 'llvm.func'")
+    space, type_ = target.properties.get("addr_space"), op.results[0].type
+    if isinstance(space, at.IntegerAttr) and isinstance(type_, llvm.PointerType) and space.value != type_.space:
+        raise op.rule_broken("pointer address space must match address space of the referenced global or alias")
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+
+def verify_function(op: Operation) -> str | None:
+    """Return what is wrong with the signature, the linkage or the body of a function, or None."""
+    type_ = function_type(op)
+    if type_ is None:
+        return None
+    linkage = _keywords(op, "linkage")
+    if linkage == "common":
+        return "functions cannot have 'common' linkage"
+    if not op.regions[0].blocks:
+        if linkage not in ("external", "extern_weak"):
+            return "external functions must have 'external' or 'extern_weak' linkage"
+        return None
+    arguments = op.regions[0].blocks[0].arguments
+    if len(arguments) != len(type_.inputs):
+        return f"entry block must have {len(type_.inputs)} arguments to match function signature"
+    for number, (argument, input_) in enumerate(zip(arguments, type_.inputs, strict=True)):
+        if argument.type != input_:
+            return (
+                f"type of entry block argument #{number}('{argument.type}') must match the type of the corresponding "
+                f"argument in function signature('{input_}')"
+            )
+    if "no_inline" in op.properties and "always_inline" in op.properties:
+        return Unprefixed("no_inline and always_inline attributes are incompatible")
+    if "optimize_none" in op.properties and "no_inline" not in op.properties:
+        return "with optimize_none must also be no_inline"
+    return None
+
+
+def verify_return(op: Operation) -> str | None:
+    """Return what is wrong with the returned value, or None."""
+    parent = op.parent_op
+    while parent is not None and parent.name != "llvm.func":
+        parent = parent.parent_op
+    type_ = None if parent is None else function_type(parent)
+    if type_ is None:
+        return None
+    if len(op.operands) != len(type_.results):
+        return "expected no operands" if op.operands else "expected 1 operand"
+    if op.operands and op.operands[0].type != type_.result:
+        return "mismatching result types"
+    return None
+
+
+def verify_call(op: Operation, symbols: Mapping[str, Operation]) -> None:
+    """Raise VerifyError unless a call fits the function that it names."""
+    operands = callee_operands(op)
+    problem = _verify_variadic(op, len(operands) - ("callee" not in op.properties))
+    callee = op.properties.get("callee")
+    if problem is not None:
+        raise op.rule_broken(problem)
+    if not isinstance(callee, at.SymbolRefAttr):
+        if not operands:
+            raise op.rule_broken("must have either a `callee` attribute or at least an operand")
+        if not isinstance(operands[0].type, llvm.PointerType):
+            raise op.rule_broken(f"indirect call expects a pointer as callee: '{operands[0].type}'")
+        return
+    target = symbols.get(callee.root)
+    if target is None:
+        raise op.rule_broken(f"'{callee.root}' does not reference a symbol in the current scope")
+    type_ = function_type(target)
+    if target.name != "llvm.func" or type_ is None:
+        raise op.rule_broken(f"'{callee.root}' does not reference a valid LLVM function")
+    problem = _verify_signature(op, type_)
+    if problem is not None:
+        raise op.rule_broken(problem)
+
+
+def _verify_variadic(op: Operation, count: int) -> str | None:
+    attribute = op.properties.get("var_callee_type")
+    if not isinstance(attribute, at.TypeAttr) or not isinstance(attribute.type, llvm.FunctionType):
+        return None
+    type_ = attribute.type
+    if not type_.variadic:
+        return "expected var_callee_type to be a variadic function type"
+    if len(type_.inputs) > count:
+        return f"expected var_callee_type to have at most {count} parameters"
+    arguments = callee_operands(op)[-count:] if count else []
+    for input_, value in zip(type_.inputs, arguments, strict=False):
+        if input_ != value.type:
+            return f"var_callee_type parameter type mismatch: '{input_}' != '{value.type}'"
+    if not op.results:
+        return None if type_.result == llvm.VOID else "expected var_callee_type to return void"
+    if op.results[0].type != type_.result:
+        return f"var_callee_type return type mismatch: '{type_.result}' != '{op.results[0].type}'"
+    return None
+
+
+def _verify_signature(op: Operation, type_: llvm.FunctionType) -> str | None:
+    operands = callee_operands(op)
+    count, wanted = len(operands), len(type_.inputs)
+    if type_.variadic and "var_callee_type" not in op.properties:
+        return "missing var_callee_type attribute for vararg call"
+    if not type_.variadic and count != wanted:
+        return f"incorrect number of operands ({count}) for callee (expecting: {wanted})"
+    if count < wanted:
+        return f"incorrect number of operands ({count}) for varargs callee (expecting at least: {wanted})"
+    for number, (value, input_) in enumerate(zip(operands, type_.inputs, strict=False)):
+        if value.type != input_:
+            return f"operand type mismatch for operand {number}: '{value.type}' != '{input_}'"
+    if not op.results and type_.results:
+        return "expected function call to produce a value"
+    if op.results and not type_.results:
+        return "calling function with void result must not produce values"
+    if op.results and op.results[0].type != type_.result:
+        return f"result type mismatch: '{op.results[0].type}' != '{type_.result}'"
+    return None
+
+
+# --- memory and branches ----------------------------------------------------------------------------------------------
+
+
+def verify_access(*refused: str) -> Any:
+    """Return the verifier of a load or a store. ``refused``: the orderings that it cannot have."""
+
+    def verify(op: Operation) -> str | None:
+        ordering = getattr(op.properties.get("ordering"), "value", 0)
+        if not ordering:
+            return "expected syncscope to be null for non-atomic access" if "syncscope" in op.properties else None
+        value = op.results[0] if op.results else op.operands[0]
+        width = 64 if isinstance(value.type, llvm.PointerType) else ty.element_width(value.type)
+        if isinstance(value.type, ty.ShapedType) or width is None or width < 8 or width & (width - 1):
+            return f"unsupported type '{value.type}' for atomic access"
+        word = enums.ORDERING.names[ordering]
+        if word in refused:
+            return f"unsupported ordering '{word}'"
+        return None if "alignment" in op.properties else "expected alignment for atomic access"
+
+    return verify
+
+
+def verify_switch(op: Operation) -> str | None:
+    """Return what is wrong with the values of the cases, or None."""
+    values = op.properties.get("case_values")
+    cases = len(op.successors) - 1
+    given = (ty.element_count(values.type) or 0) if isinstance(values, at.DenseElementsAttr) else 0
+    if given != cases:
+        return "expects number of case values to match number of case destinations"
+    if isinstance(values, at.DenseElementsAttr) and values.type.element != op.operands[0].type:
+        return Unprefixed("expects case value type to match condition value type")
+    return None

@@ -1,0 +1,188 @@
+"""Programs of the llvm dialect on numbers. The expected values follow from LLVM's language reference and exact numbers."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halfulp as hu
+
+POISON = "poison"
+
+
+def _f32(value: float) -> float:
+    return float(struct.unpack("<f", struct.pack("<f", value))[0])
+
+
+def _run(body: str, *arguments: Any, types: str = "i8 i8", result: str = "i8") -> Any:
+    names = ", ".join(f"%{name}: {type_}" for name, type_ in zip("ab", types.split(), strict=False))
+    program = f"llvm.func @main({names}) -> {result} {{\n  %r = {body}\n  llvm.return %r : {result}\n}}"
+    (value,) = hu.run(program, *arguments)
+    return POISON if value.poison is not None else value.item()
+
+
+@pytest.mark.parametrize(
+    ("body", "a", "b", "expected"),
+    [
+        ("llvm.add %a, %b : i8", 127, 1, -128),
+        ("llvm.add %a, %b overflow<nsw> : i8", 127, 1, POISON),
+        ("llvm.add %a, %b overflow<nuw> : i8", 127, 1, -128),
+        ("llvm.add %a, %b overflow<nsw, nuw> : i8", -1, 1, POISON),
+        ("llvm.sub %a, %b overflow<nuw> : i8", 1, 2, POISON),
+        ("llvm.mul %a, %b : i8", 100, 3, 44),
+        ("llvm.shl %a, %b : i8", 1, 8, POISON),
+        ("llvm.shl %a, %b overflow<nsw> : i8", 64, 1, POISON),
+        ("llvm.lshr %a, %b : i8", -1, 4, 15),
+        ("llvm.ashr exact %a, %b : i8", 3, 1, POISON),
+        ("llvm.sdiv %a, %b : i8", -7, 2, -3),
+        ("llvm.udiv exact %a, %b : i8", 7, 2, POISON),
+        ("llvm.urem %a, %b : i8", -1, 16, 15),
+        ("llvm.and %a, %b : i8", 12, 10, 8),
+        ("llvm.or %a, %b : i8", 12, 10, 14),
+        ("llvm.xor %a, %b : i8", 12, 10, 6),
+        ("llvm.intr.smax(%a, %b) : (i8, i8) -> i8", -1, 1, 1),
+        ("llvm.intr.umax(%a, %b) : (i8, i8) -> i8", -1, 1, -1),
+        ("llvm.intr.smin(%a, %b) : (i8, i8) -> i8", -1, 1, -1),
+        ("llvm.intr.umin(%a, %b) : (i8, i8) -> i8", -1, 1, 1),
+        ("llvm.intr.ctpop(%a) : (i8) -> i8", -1, 0, 8),
+        ("llvm.mlir.undef : i8", 0, 0, POISON),
+        ("llvm.mlir.poison : i8", 0, 0, POISON),
+        ("llvm.mlir.zero : i8", 0, 0, 0),
+        ("llvm.mlir.constant(-3 : index) : i8", 0, 0, -3),
+        ("llvm.freeze %a : i8", 5, 0, 5),
+    ],
+)
+def test_integers(body: str, a: int, b: int, expected: Any) -> None:
+    assert _run(body, a, b) == expected
+
+
+@pytest.mark.parametrize(("word", "expected"), [("slt", True), ("ult", False), ("ne", True), ("sge", False)])
+def test_comparisons_of_integers(word: str, expected: bool) -> None:
+    assert _run(f'llvm.icmp "{word}" %a, %b : i8', -1, 1, result="i1") == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("llvm.fadd %a, %b : f32", _f32(1.1) + _f32(2.3)),
+        ("llvm.fsub %a, %b : f32", _f32(1.1) - _f32(2.3)),
+        ("llvm.fmul %a, %b : f32", _f32(1.1) * _f32(2.3)),
+        ("llvm.fneg %a : f32", -_f32(1.1)),
+        ("llvm.intr.copysign(%a, %b) : (f32, f32) -> f32", _f32(1.1)),
+        ("llvm.intr.maximum(%a, %b) : (f32, f32) -> f32", _f32(2.3)),
+        ("llvm.intr.minnum(%a, %b) : (f32, f32) -> f32", _f32(1.1)),
+        ("llvm.intr.floor(%b) : (f32) -> f32", 2.0),
+        ("llvm.intr.rint(%b) : (f32) -> f32", 2.0),
+        # The nearest f64 is near enough to the exact value for one rounding more.
+        ("llvm.intr.exp(%a) : (f32) -> f32", math.exp(_f32(1.1))),
+        ("llvm.intr.sqrt(%b) : (f32) -> f32", math.sqrt(_f32(2.3))),
+    ],
+)
+def test_floats(body: str, expected: float) -> None:
+    assert _run(body, 1.1, 2.3, types="f32 f32", result="f32") == _f32(expected)
+
+
+def test_fast_math_flags_are_those_of_their_names() -> None:
+    """nnan makes poison of a NaN. Its number differs from that of arith."""
+    nan = math.nan
+    body = "llvm.fadd %a, %b {{fastmathFlags = #llvm.fastmath<{}>}} : f32"
+    given: dict[str, Any] = {"types": "f32 f32", "result": "f32"}
+    assert _run(body.format("nnan"), nan, 1.0, **given) == POISON
+    assert math.isnan(_run(body.format("contract"), nan, 1.0, **given))
+    assert _run(body.format("ninf"), math.inf, 1.0, **given) == POISON
+
+
+@pytest.mark.parametrize(
+    ("body", "argument", "types", "result", "expected"),
+    [
+        ("llvm.sext %a : i8 to i16", -1, "i8", "i16", -1),
+        ("llvm.zext %a : i8 to i16", -1, "i8", "i16", 255),
+        ("llvm.zext nneg %a : i8 to i16", -1, "i8", "i16", POISON),
+        ("llvm.trunc %a : i16 to i8", 257, "i16", "i8", 1),
+        ("llvm.trunc %a overflow<nuw> : i16 to i8", 257, "i16", "i8", POISON),
+        ("llvm.fptosi %a : f32 to i8", 1000.0, "f32", "i8", POISON),
+        ("llvm.fptosi %a : f32 to i8", -2.9, "f32", "i8", -2),
+        ("llvm.uitofp %a : i8 to f32", -1, "i8", "f32", 255.0),
+        ("llvm.sitofp %a : i8 to f32", -1, "i8", "f32", -1.0),
+        ("llvm.fptrunc %a : f32 to bf16", 1.0 + 2.0**-8, "f32", "bf16", 1.0),
+        ("llvm.fpext %a : f16 to f32", 0.5, "f16", "f32", 0.5),
+        ("llvm.bitcast %a : f32 to i32", 1.0, "f32", "i32", 0x3F800000),
+    ],
+)
+def test_casts(body: str, argument: Any, types: str, result: str, expected: Any) -> None:
+    assert _run(body, argument, types=types, result=result) == expected
+
+
+LOOP = """
+llvm.func @power(%x: i64, %n: i64) -> i64 {
+  %zero = llvm.mlir.constant(0 : index) : i64
+  %one = llvm.mlir.constant(1 : index) : i64
+  llvm.br ^bb1(%zero, %one : i64, i64)
+^bb1(%i: i64, %p: i64):
+  %more = llvm.icmp "slt" %i, %n : i64
+  llvm.cond_br %more, ^bb2, ^bb3
+^bb2:
+  %q = llvm.mul %p, %x : i64
+  %j = llvm.add %i, %one : i64
+  llvm.br ^bb1(%j, %q : i64, i64)
+^bb3:
+  llvm.return %p : i64
+}
+llvm.func @main(%x: i64, %n: i64) -> i64 {
+  %p = llvm.call @power(%x, %n) : (i64, i64) -> i64
+  %small = llvm.icmp "eq" %n, %x : i64
+  %r = llvm.select %small, %n, %p : i1, i64
+  llvm.switch %r : i64, ^other [ 81: ^even, -5: ^other ]
+^even:
+  llvm.return %r : i64
+^other:
+  %m = llvm.sub %r, %x : i64
+  llvm.return %m : i64
+}
+"""
+
+
+@pytest.mark.parametrize(("x", "n", "expected"), [(3, 4, 81), (2, 5, 30), (4, 4, 0)])
+def test_branches_and_calls(x: int, n: int, expected: int) -> None:
+    for _ in range(3):
+        assert hu.run(LOOP, x, n, entry="main")[0].item() == expected
+
+
+def test_a_batch_runs_each_lane() -> None:
+    (found,) = hu.run(LOOP, np.array([3, 2, 4]), np.array([4, 5, 4]), entry="main", batch=True)
+    assert found.tolist() == [81, 30, 0]
+
+
+def test_vectors() -> None:
+    program = """llvm.func @main(%a: vector<2xf32>) -> vector<2xf32> {
+      %c = llvm.mlir.constant(dense<[1.0, 2.0]> : vector<2xf32>) : vector<2xf32>
+      %r = llvm.fadd %a, %c : vector<2xf32>
+      llvm.return %r : vector<2xf32>
+    }"""
+    assert hu.run(program, np.full(2, 0.5, np.float32))[0].tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "llvm.mlir.zero : !llvm.ptr",
+        "llvm.srem %a, %b : i8",
+        "llvm.or disjoint %a, %b : i8",
+        "llvm.intr.fshl(%a, %a, %b) : (i8, i8, i8) -> i8",
+    ],
+)
+def test_what_does_not_run_says_so(body: str) -> None:
+    program = f"llvm.func @main(%a: i8, %b: i8) {{\n  %r = {body}\n  llvm.return\n}}"
+    with pytest.raises(hu.Unsupported, match=r"llvm\."):
+        hu.run(program, 1, 2)
+
+
+def test_undefined_behaviour_is_reported() -> None:
+    with pytest.raises(hu.UndefinedBehavior, match=r"llvm\.sdiv"):
+        _run("llvm.sdiv %a, %b : i8", 1, 0)
+    with pytest.raises(hu.UndefinedBehavior, match="reached"):
+        hu.run("llvm.func @main() { llvm.unreachable }")

@@ -1,0 +1,124 @@
+"""The llvm dialect: text and bytecode as mlir-opt 22 has them. tests/data/llvm holds what mlir-opt 22.1.8 printed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import MLIR_OPT
+
+import halfulp as hu
+
+DATA = Path(__file__).parents[3] / "data"
+CUSTOM = (DATA / "llvm/ops.mlir").read_text()
+GENERIC = (DATA / "llvm/ops_generic.mlir").read_text()
+
+# The passes of a whole pipeline to the dialect. Two models need that loops may return new buffers.
+TO_LLVM = (
+    "-linalg-generalize-named-ops",
+    "-one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops",
+    "-canonicalize",
+    "-cse",
+    "-convert-linalg-to-loops",
+    "-buffer-deallocation-pipeline",
+    "-expand-strided-metadata",
+    "-lower-affine",
+    "-math-expand-ops=ops=rsqrt,tanh",
+    "-arith-expand",
+    "-convert-scf-to-cf",
+    "-convert-math-to-llvm",
+    "-convert-math-to-libm",
+    "-convert-scf-to-cf",
+    "-convert-to-llvm",
+    "-reconcile-unrealized-casts",
+)
+MODELS = sorted((DATA / "programs").glob("*.linalg.mlir"))
+
+
+@pytest.mark.parametrize("text", [CUSTOM, GENERIC], ids=["custom", "generic"])
+def test_both_forms_are_read_and_printed_byte_for_byte(text: str) -> None:
+    module = hu.parse(text)
+    assert hu.print_module(module).strip() == CUSTOM.strip()
+    assert hu.print_module(module, generic=True).strip() == GENERIC.strip()
+
+
+@pytest.mark.parametrize("version", [3, 4, 5, 6])
+def test_bytecode_keeps_the_ops(version: int) -> None:
+    module = hu.parse(CUSTOM)
+    again = hu.read_bytecode(hu.write_bytecode(module, version=version))
+    assert hu.print_module(again, generic=True).strip() == GENERIC.strip()
+
+
+_FUNCTION = "llvm.func @f(%i: i32, %f: f32, %v: vector<4xi32>, %p: !llvm.ptr, %s: !llvm.struct<(i32)>) {{\n{}\n}}"
+_ANY_INTEGER = "signless integer or LLVM dialect-compatible vector of signless integer"
+_ANY_FLOAT = "floating point LLVM type or LLVM dialect-compatible vector of floating point LLVM type"
+_WIDTHS = "integer width of the output type is smaller or equal to the integer width of the input type"
+_ERRORS = {
+    '"llvm.add"(%f, %f) : (f32, f32) -> f32': f"operand #0 must be {_ANY_INTEGER}, but got 'f32'",
+    '"llvm.fadd"(%i, %i) : (i32, i32) -> i32': f"operand #0 must be {_ANY_FLOAT}, but got 'i32'",
+    '"llvm.add"(%i, %i) <{overflowFlags = 9 : i32}> : (i32, i32) -> i32': "LLVM integer overflow flags",
+    '"llvm.load"(%i) : (i32) -> i32': "'llvm.load' op operand #0 must be LLVM pointer type, but got 'i32'",
+    '"llvm.store"(%p, %i) : (!llvm.ptr, i32) -> ()': "operand #1 must be LLVM pointer type, but got 'i32'",
+    '"llvm.zext"(%i) : (i32) -> i16': _WIDTHS,
+    '"llvm.sext"(%i) : (i32) -> i32': _WIDTHS,
+    '"llvm.extractelement"(%v, %i) : (vector<4xi32>, i32) -> i16': "result type matches vector element type",
+    '"llvm.insertelement"(%v, %f, %i) : (vector<4xi32>, f32, i32) -> vector<4xi32>': "argument type matches vector",
+    "%0 = llvm.extractvalue %s[1] : !llvm.struct<(i32)>": "position out of bounds: 1",
+    "%0 = llvm.extractvalue %s[0, 1] : !llvm.struct<(i32)>": "expected LLVM IR structure/array type, got: 'i32'",
+    "%0 = llvm.mlir.undef : index": "result #0 must be LLVM dialect-compatible type, but got 'index'",
+    '%0 = llvm.icmp "oops" %i, %i : i32': "'oops' is an incorrect value of the 'predicate' attribute",
+    "%0 = llvm.mlir.constant(3 : i32) : f32": "'llvm.mlir.constant' op expected integer type",
+    "%0 = llvm.mlir.addressof @none : !llvm.ptr": "must reference a global defined by 'llvm.mlir.global'",
+    "llvm.call @f(%i) : (i32) -> ()": "incorrect number of operands (1) for callee (expecting: 5)",
+    "llvm.call @none(%i) : (i32) -> ()": "'none' does not reference a symbol in the current scope",
+    "%0 = llvm.load %p atomic monotonic : !llvm.ptr -> i32": "expected alignment for atomic access",
+    "%0 = llvm.load %p atomic release {alignment = 4 : i64} : !llvm.ptr -> i32": "unsupported ordering 'release'",
+    "%0 = llvm.getelementptr %p[0, 1] : (!llvm.ptr) -> !llvm.ptr, i32": "type 'i32' cannot be indexed (index #1)",
+    "%0 = llvm.getelementptr %p[0, 2] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(i32)>": "is out of bounds",
+    "llvm.return %i : i32": "expected no operands",
+    "%0 = llvm.mlir.zero : !llvm.nope": "nope",
+    "%0 = llvm.mlir.zero : !llvm.array<2 x void>": "invalid array element type",
+    "%0 = llvm.mlir.zero : !llvm.struct<opaque>": "only identified structs can be opaque",
+}
+
+
+def _program(line: str) -> str:
+    return _FUNCTION.format(line if "llvm.return" in line else f"  {line}\n  llvm.return")
+
+
+@pytest.mark.parametrize("line", _ERRORS)
+def test_what_mlir_opt_refuses_is_refused_in_its_words(line: str) -> None:
+    with pytest.raises(hu.HalfulpError) as caught:
+        hu.parse(_program(line))
+    assert _ERRORS[line] in str(caught.value)
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize("line", _ERRORS)
+def test_the_words_are_those_of_mlir_opt(line: str, mlir_opt: Any) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        mlir_opt(_program(line))
+    assert _ERRORS[line] in str(caught.value)
+
+
+def _opt(data: bytes, *arguments: str) -> bytes:
+    return subprocess.run([MLIR_OPT, *arguments], input=data, capture_output=True, check=True).stdout
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize("model", MODELS, ids=lambda path: path.name.partition(".")[0])
+def test_models_lowered_whole_are_read_and_written_byte_for_byte(model: Path) -> None:
+    lowered = _opt(model.read_bytes(), *TO_LLVM)
+    text = lowered.decode()
+    module = hu.parse(text, filename="<stdin>")
+    assert hu.print_module(module).strip() == text.strip()
+    generic = hu.print_module(module, generic=True)
+    assert generic.strip() == _opt(lowered, "--mlir-print-op-generic").decode().strip()
+    assert hu.print_module(hu.parse(generic)).strip() == text.strip()
+    code = _opt(lowered, "--emit-bytecode")
+    read = hu.read_bytecode(code)
+    assert hu.print_module(read).strip() == text.strip()
+    assert hu.write_bytecode(read, producer="MLIR22.1.8") == code
+    assert _opt(hu.write_bytecode(module)) == lowered
