@@ -263,6 +263,7 @@ def _global_parser(definition: OpDefinition) -> CustomParse:
         else:
             p.error(f"custom op '{definition.name}' type can only be omitted for string globals", at)
         properties["global_type"] = TypeAttr(type)
+        properties.setdefault("addr_space", IntegerAttr(0, I32))
         made = Operation(definition.name, definition, None, (), properties, attributes, [region])
         return completed(p, made, at)
 

@@ -364,6 +364,7 @@ llvm.op(
         Property("op_bundle_sizes", c.INTEGER_ARRAY_ATTR),
     ),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    verify=rules.verify_bundles,
     verify_symbols=rules.verify_call,
     evaluate=Control(evaluate.call),
 )

@@ -302,6 +302,21 @@ def verify_return(op: Operation) -> str | None:
     return None
 
 
+def verify_bundles(op: Operation) -> str | None:
+    """Return what is wrong with the operand bundles of a call, or None."""
+    sizes, tags = op.properties.get("op_bundle_sizes"), op.properties.get("op_bundle_tags")
+    counts = sizes.values if isinstance(sizes, at.DenseArrayAttr) else ()
+    words = tags.elements if isinstance(tags, at.ArrayAttr) else ()
+    if not all(isinstance(word, at.StringAttr) for word in words):
+        return Unprefixed("operand bundle tag must be a StringAttr")
+    if len(counts) != len(words):
+        return Unprefixed(f"expected {len(counts)} operand bundle tags, but actually got {len(words)}")
+    passed = len(op.operands) - len(callee_operands(op))
+    if min(counts, default=0) < 0 or sum(counts) != passed:
+        return f"the bundles have {sum(counts)} operands, but the call passes {passed}"
+    return None
+
+
 def verify_call(op: Operation, symbols: Mapping[str, Operation]) -> None:
     """Raise VerifyError unless a call fits the function that it names."""
     operands = callee_operands(op)
@@ -398,4 +413,8 @@ def verify_switch(op: Operation) -> str | None:
         return "expects number of case values to match number of case destinations"
     if isinstance(values, at.DenseElementsAttr) and values.type.element != op.operands[0].type:
         return Unprefixed("expects case value type to match condition value type")
+    weights = op.properties.get("branch_weights")
+    if isinstance(weights, at.DenseArrayAttr) and len(weights.codes) != len(op.successors):
+        count = f"{len(weights.codes)} vs {len(op.successors)}"
+        return Unprefixed(f"expects number of branch weights to match number of successors: {count}")
     return None

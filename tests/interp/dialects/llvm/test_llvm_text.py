@@ -51,6 +51,11 @@ def test_bytecode_keeps_the_ops(version: int) -> None:
     assert hu.print_module(again, generic=True).strip() == GENERIC.strip()
 
 
+def test_a_global_without_an_address_space_is_in_the_first() -> None:
+    module = hu.parse("llvm.mlir.global external @g() : i32")
+    assert "@g() {addr_space = 0 : i32} : i32" in hu.print_module(module)
+
+
 _FUNCTION = "llvm.func @f(%i: i32, %f: f32, %v: vector<4xi32>, %p: !llvm.ptr, %s: !llvm.struct<(i32)>) {{\n{}\n}}"
 _ANY_INTEGER = "signless integer or LLVM dialect-compatible vector of signless integer"
 _ANY_FLOAT = "floating point LLVM type or LLVM dialect-compatible vector of floating point LLVM type"
@@ -78,6 +83,8 @@ _ERRORS = {
     "%0 = llvm.getelementptr %p[0, 1] : (!llvm.ptr) -> !llvm.ptr, i32": "type 'i32' cannot be indexed (index #1)",
     "%0 = llvm.getelementptr %p[0, 2] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(i32)>": "is out of bounds",
     "llvm.return %i : i32": "expected no operands",
+    '"llvm.call"(%p, %i) <{op_bundle_sizes = array<i32: 1>, operandSegmentSizes = array<i32: 1, 1>}> : '
+    "(!llvm.ptr, i32) -> ()": "expected 1 operand bundle tags, but actually got 0",
     "%0 = llvm.mlir.zero : !llvm.nope": "nope",
     "%0 = llvm.mlir.zero : !llvm.array<2 x void>": "invalid array element type",
     "%0 = llvm.mlir.zero : !llvm.struct<opaque>": "only identified structs can be opaque",
