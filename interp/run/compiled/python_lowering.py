@@ -170,7 +170,7 @@ class PythonProgram:
             each = self._waiting.pop()
             lines += PythonLowering(self, each, self._names[each]).lower()
         values = self.names.values
-        exec(compile("\n".join(lines), f"<@{op.symbol_name} in Python>", "exec"), values)
+        exec(compile("\n".join(lines), f"<{op.symbol_name!a} in Python>", "exec"), values)
         return values[name]  # type: ignore[no-any-return]
 
 

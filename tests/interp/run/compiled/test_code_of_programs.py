@@ -182,3 +182,15 @@ def test_constant_memory_may_be_passed_on(way: str) -> None:
         found = pair.check(lambda count=count: [*random_arguments(pair.types[:1], 3), of(count, "index")])  # type: ignore[misc]
         assert pair.stopped is stops
         assert not stops or "is constant, but is written" in found[1]
+
+
+def test_any_name(way: str) -> None:
+    """Names of symbols are any bytes."""
+    text = _SQUARE.replace("@f", '@"a\\00b \u00e9\\0A"')
+    assert both(way, text).check(lambda: [of(3, "i32")])[0] == (of(9, "i32"),)
+
+
+_SQUARE = """func.func @f(%x: i32) -> i32 {
+  %y = arith.muli %x, %x : i32
+  return %y : i32
+}"""
