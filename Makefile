@@ -44,6 +44,7 @@ test-exhaustive: $(VENV)/.installed-test
 
 conformance: $(VENV)/.installed-iree
 	$(VENV)/bin/halfulp verify --level=full -o docs/conformance.md
+	$(VENV)/bin/halfulp validate --pass=all -n 200 -o docs/passes.md
 
 # The theme would print an advertisement each time.
 docs: $(VENV)/.installed-docs

@@ -26,6 +26,8 @@ _EXPORTS: Mapping[str, str] = {
     "from_jax": "halfulp.importing.jax_functions",
     "from_onnx": "halfulp.importing.onnx_models",
     "from_stablehlo": "halfulp.importing.stablehlo",
+    # Compilations
+    "bisect": "halfulp.bisecting",
     # Running
     "run": "halfulp.running",
     "eval": "halfulp.evaluating",
@@ -65,12 +67,14 @@ _EXPORTS: Mapping[str, str] = {
     "plot": "halfulp.plot:",
     # Questions in one line
     "accuracy": "halfulp.accuracies",
+    "program_accuracy": "halfulp.accuracies",
     "compare_formats": "halfulp.measuring.comparing",
     "error": "halfulp.measuring.errors",
     "all_values": "halfulp.measuring.spacing",
     "neighbours": "halfulp.measuring.spacing",
     "next_down": "halfulp.measuring.spacing",
     "next_up": "halfulp.measuring.spacing",
+    "sensitivity": "halfulp.sensitivities.sensitivity",
     "suggest_scale": "halfulp.measuring.scales",
     "ulp": "halfulp.measuring.spacing",
     # Code generation

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from halfulp import plot as plot
 from halfulp.accuracies import accuracy as accuracy
+from halfulp.accuracies import program_accuracy as program_accuracy
+from halfulp.bisecting import bisect as bisect
 from halfulp.codegen.constraints import constraints as constraints
 from halfulp.codegen.workgroups import Workgroups as Workgroups
 from halfulp.codegen.workgroups import workgroups as workgroups
@@ -67,6 +69,7 @@ from halfulp.semantics.profile import PROFILES as profiles
 from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
 from halfulp.semantics.profile import Profile as Profile
 from halfulp.semantics.profile import profile as profile
+from halfulp.sensitivities.sensitivity import sensitivity as sensitivity
 from halfulp.summing import dot as dot
 from halfulp.summing import matmul as matmul
 from halfulp.summing import sum as sum
@@ -104,6 +107,7 @@ __all__ = [
     "Workgroups",
     "accuracy",
     "all_values",
+    "bisect",
     "compare",
     "compare_formats",
     "constraints",
@@ -131,6 +135,7 @@ __all__ = [
     "print_module",
     "profile",
     "profiles",
+    "program_accuracy",
     "quantize",
     "quantize_blocks",
     "quantized",
@@ -143,6 +148,7 @@ __all__ = [
     "round_rows",
     "run",
     "semantics_version",
+    "sensitivity",
     "suggest_scale",
     "sum",
     "trace",

@@ -1,4 +1,4 @@
-"""How wrong an implementation of a function or an op is: `accuracy`."""
+"""How wrong an implementation of a function or an op is: `accuracy`; of a whole program: `program_accuracy`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,29 @@ from typing import Any
 from halfulp.conformance.accuracy.arguments import chosen_arguments
 from halfulp.conformance.accuracy.implementations.interface import HoldingImplementation, Implementation
 from halfulp.conformance.accuracy.implementations.table import implementation
+from halfulp.conformance.accuracy.programs import ProgramAccuracy, measured_programs
 from halfulp.conformance.accuracy.questions import question
 from halfulp.conformance.accuracy.report import Accuracy, measured
-from halfulp.conformance.oracles.oracle import OracleError, Unavailable
+from halfulp.conformance.oracles import oracle
+from halfulp.conformance.oracles.jit_tensors import NAME as TENSOR_RUNNER
+from halfulp.conformance.oracles.jit_tensors import TensorRunner
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, ProgramOracle, Unavailable
+from halfulp.conformance.oracles.programs_by_ops import ByOps
+from halfulp.conformance.whole_programs.arguments import given
+from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.explanations.given import given_number
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import as_rounding
-from halfulp.interp.ir.errors import InputError, Unsupported
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.counts import wrong_count
+from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.run.signature import argument_types
+from halfulp.interp.values.buffers import to_argument
+from halfulp.loading import Source, load
 from halfulp.recorded_results import RecordedResults
+from halfulp.running import find_entry, function_path
 from halfulp.semantics.profile import Profile, as_profile
 
 
@@ -89,6 +103,66 @@ def accuracy(
     if not found.compared:
         raise Unsupported(f"nothing was compared: {found.tally.why or 'every result is open'}")
     return found
+
+
+def program_accuracy(
+    module: Module | Source,
+    *arguments: Any,
+    against: Sequence[str] = (),
+    entry: str | None = None,
+    samples: int = 100,
+    seed: int = 0,
+    profile: Profile | str | None = None,
+) -> ProgramAccuracy:
+    """Measure how far the results of a program are from exact real arithmetic, as halfulp and others compute them.
+
+    ``module``: the program, as for `halfulp.run`; ``entry``: the function; it takes and returns values, no memory.
+    ``arguments``: one input; without them ``samples`` inputs are made with ``seed``: floats around 1, small integers.
+    ``against``: the implementations that run it too: ``"mlir-runner"`` (functions of tensors), ``"iree"`` and the other
+    oracles of ``halfulp diff``. ``profile``: the semantics of the run here.
+
+    The result has ``runs``, that of halfulp first (``name``, ``elements``, ``nearest``, ``mean_ulp``, ``max_ulp``,
+    ``worst``, ``histogram``), ``unknown``, the number of elements without an exact number, and `to_dict`. An error in
+    ulp is the distance from the exact number, divided by the ulp there.
+
+        >>> f = "func.func @f(%x: f32) -> f32 {\\n %0 = arith.divf %x, %x : f32\\n return %0 : f32\\n}"
+        >>> hu.program_accuracy(f, 3.0).runs[0].max_ulp
+        0.0
+
+    Raises InputError for an unknown implementation, Unsupported if it is missing, and for a function on memory, and the
+    errors of `halfulp.run`.
+    """
+    program = module if isinstance(module, Module) else load(module)
+    function = find_entry(program, entry)
+    types = argument_types(function)
+    if any(isinstance(type_, ty.MemRefType) for type_ in types):
+        raise Unsupported(
+            f"@{function.symbol_name} takes memory, but only programs on values are measured",
+            location=function.location,
+        )
+    inputs = Inputs(samples, seed, samples=True, ordinary=True).of(function)
+    if arguments:
+        if len(arguments) != len(types):
+            raise TypeMismatch(wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments)))
+        pairs = enumerate(zip(arguments, types, strict=True))
+        inputs = given([to_argument(value, type_, f"argument {k}") for k, (value, type_) in pairs], types)
+    try:
+        tools = [_tool(name) for name in against]
+    except Unavailable as error:
+        raise Unsupported(str(error)) from None
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    name = function_path(function).replace("@", "")
+    programs = [ClosedProgram(program, name, inputs.row(number)) for number in range(inputs.count)]
+    return measured_programs(programs, tools, as_profile(profile))
+
+
+def _tool(name: str) -> ProgramOracle | TensorRunner:
+    """Return what runs whole programs. Raises ValueError for an unknown name, Unavailable where it is missing."""
+    if name == TENSOR_RUNNER:
+        return TensorRunner()
+    made = oracle(name)
+    return made if isinstance(made, ProgramOracle) else ByOps(made)
 
 
 def _implementation(against: str | os.PathLike[str] | Callable[..., Any], seconds: float) -> Implementation:

@@ -26,6 +26,13 @@ class RunOptions(Settings):
         ),
     )
     batch: bool = field(default=False, metadata=about("run the function for many lanes at once"))
+    signature: str | None = field(
+        default=None,
+        metadata=about(
+            "the type that a function of the llvm dialect had before it was lowered, ``(tensor<4xf32>) -> f32``: its "
+            "arguments and results are given and returned as these"
+        ),
+    )
 
 
 class CallKeywords(TypedDict, total=False):
@@ -55,6 +62,7 @@ class RunKeywords(TraceKeywords, total=False):
     """The keywords of `run`."""
 
     track_open: bool
+    signature: str | None
     listeners: Sequence[Listener]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from halfulp.interp.dialects.llvm.abi import Convention, convention_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.counts import wrong_count
@@ -17,6 +18,7 @@ from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import FUNCTIONS, argument_types, result_types
 from halfulp.interp.values.buffers import Buffer, to_argument
+from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.foreign_arrays import as_array
 from halfulp.interp.values.lanes import over_lanes, repeated
@@ -61,27 +63,63 @@ def run_with(module: Module | Source, arguments: Sequence[Any], options: RunOpti
     if not isinstance(module, Module):
         module = load(module)
     function = find_entry(module, options.entry)
-    types = argument_types(function)
-    name = f"@{function.symbol_name}"
-    if len(arguments) != len(types):
-        raise TypeMismatch(
-            wrong_count(name, "argument", types, len(arguments)),
-            location=function.location,
-        )
+    lowered = None if options.signature is None else lowered_from(function, options.signature)
+    if options.batch and lowered is not None:
+        raise Unsupported("a batch calls functions by their own types", hint="leave out signature= or batch=True")
     if options.batch:
+        _check_count(function, arguments, argument_types(function))
         return _run_lanes(module, function, arguments, options)
-    values = []
-    for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
-        what = f"argument {index} of {name}"
-        given = to_argument(argument, type_, what, options.vscale, max_bytes=options.max_bytes)
-        values.append(options.accepted(given, what))
+    values, name = given_arguments(function, arguments, options), f"@{function.symbol_name}"
     if not function.regions[0].blocks:
         external = options.externals.get(function.symbol_name or "")
         if external is None:
             raise Unsupported(f"'{name}' is a declaration without a body", location=function.location)
         produced = host_values(external(*values), result_types(function), f"the function bound to {name}", options)
         return tuple(value.load() if isinstance(value, Buffer) else value for value in produced)
+    if lowered is not None:
+        entered = lowered.enter(values)
+        return entered.leave(program_for(module, options).run(function, entered.arguments))
     return program_for(module, options).run(function, values)
+
+
+def given_arguments(function: Operation, arguments: Sequence[Any], options: RunOptions) -> list[Value | Buffer]:
+    """Return the arguments of a run as values and buffers. Raises TypeMismatch, LimitExceeded."""
+    lowered = None if options.signature is None else lowered_from(function, options.signature)
+    types = argument_types(function) if lowered is None else lowered.source.inputs
+    _check_count(function, arguments, types)
+    values = []
+    for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
+        what = f"argument {index} of @{function.symbol_name}"
+        given = to_argument(argument, type_, what, options.vscale, max_bytes=options.max_bytes)
+        values.append(options.accepted(given, what))
+    return values
+
+
+def _check_count(function: Operation, arguments: Sequence[Any], types: Sequence[ty.Type]) -> None:
+    if len(arguments) != len(types):
+        raise TypeMismatch(
+            wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments)), location=function.location
+        )
+
+
+def lowered_from(function: Operation, signature: str) -> Convention:
+    """Return how a function of the llvm dialect takes and returns values of the types that it had.
+
+    Raises TypeMismatch for a signature that is not a type of functions, ParseError, and Unsupported for any other
+    function, a declaration, and a function that follows no known convention.
+    """
+    source = as_type(signature)
+    if not isinstance(source, ty.FunctionType):
+        raise TypeMismatch(
+            f"the signature '{signature}' is not a type of functions",
+            hint="write (tensor<4xf32>, i32) -> tensor<4xf32>",
+        )
+    if function.name != "llvm.func" or not function.regions[0].blocks:
+        raise Unsupported(
+            f"@{function.symbol_name} is not a function of the llvm dialect with a body: a signature is for these",
+            location=function.location,
+        )
+    return convention_of(source, function)
 
 
 def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], settings: Settings) -> tuple[Value, ...]:

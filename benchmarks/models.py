@@ -128,14 +128,16 @@ def _run(module: hu.Module, arguments: list[hu.Value]) -> tuple[hu.Value, ...]:
     return hu.run(module, *arguments, max_steps=10**9)
 
 
-def _distance(model: str, ours: list[Any], theirs: list[Any]) -> str:
-    """Say how far results are apart. Raises Disagreement where that is too far."""
+def distance(model: str, ours: list[Any], theirs: list[Any]) -> str:
+    """Say how far results are apart. Raises Disagreement where that is too far, or one is not a number."""
     share = 0.0
     for one, other in zip(ours, theirs, strict=True):
         mine, peers = (np.asarray(each, np.float64) for each in (one, other))
-        share = max(share, float(np.abs(mine - peers).max() / np.abs(mine).max()))
-    if not share < _NEAR:
-        raise Disagreement(f"results of {model} differ by {share:.2g} of the largest")
+        largest = float(np.abs(mine).max())
+        apart = float(np.abs(mine - peers).max()) if mine.shape == peers.shape else np.inf
+        if not apart <= _NEAR * largest:
+            raise Disagreement(f"results of {model} differ by {apart:.2g}, where the largest is {largest:.2g}")
+        share = max(share, apart / largest if apart else 0.0)
     return f"the results differ by up to {share:.1g} of the largest" if share else ""
 
 
@@ -148,7 +150,7 @@ def beside_numpy(by: str, model: str, sizes: Sizes) -> Measured:
         return results if isinstance(results, tuple) else (results,)
 
     with backend(by):
-        note = _distance(model, [value.numpy() for value in _run(module, arguments)], list(peer()))
+        note = distance(model, [value.numpy() for value in _run(module, arguments)], list(peer()))
         mine, theirs = best(lambda: _run(module, arguments), peer, rounds=min(sizes.rounds, 3))
     return Measured(mine * 1e6, theirs * 1e6, note=note)
 
@@ -160,6 +162,6 @@ def beside_runner(model: str, stage: str, sizes: Sizes) -> Measured:
         types = [value.type for value in ours]
         seconds, codes = mlir.whole(_text(model), arguments, types, stage, sizes.rounds)
         theirs = [hu.Value.from_bits(each, type_) for each, type_ in zip(codes, types, strict=True)]
-        note = _distance(model, [value.numpy() for value in ours], [value.numpy() for value in theirs])
+        note = distance(model, [value.numpy() for value in ours], [value.numpy() for value in theirs])
         (mine,) = best(lambda: _run(module, arguments), rounds=sizes.rounds)
     return Measured(mine * 1e6, seconds * 1e6, note=note)

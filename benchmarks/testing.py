@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+import halfulp as hu
 from benchmarks import mlir
-from benchmarks.rows import Disagreement, Measured, Row, Sizes, agree, best
+from benchmarks.backends import BACKENDS, backend, named
+from benchmarks.models import FOLDER
+from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, agree, best
 from benchmarks.samples import dtype_of
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner
@@ -39,6 +42,9 @@ def rows() -> Iterator[Row]:
     for passes in ("canonicalize", "cse"):
         yield Row(GROUP, f"a random program before and after {passes}", partial(through, passes), unit="ms")
     yield Row(GROUP, "a random program on tensors, lowered to loops", lowered, unit="ms")
+    for by in BACKENDS:
+        name = "hu.bisect of softmax_bf16 down to llvm"
+        yield Row(named(GROUP, by), name, partial(bisected, by), target=Target(most=20), unit="s")
     yield Row(GROUP, "a random program on tensors", beside_runner, mlir.NATIVE, unit="ms")
     yield Row(GROUP, "sweep of mulf and addf of f8E4M3FN on 2^24 inputs", sweep, "ml_dtypes")
 
@@ -67,6 +73,33 @@ def _fuzzed(passes: str, kind: str, sizes: Sizes) -> Measured:
 
     (seconds,) = best(run, rounds=1)
     return Measured(seconds / count * 1e3, note=f"{count / seconds:.0f} programs a second")
+
+
+_TO_LLVM = (
+    "func.func(linalg-generalize-named-ops),one-shot-bufferize{bufferize-function-boundaries "
+    "function-boundary-type-conversion=identity-layout-map},canonicalize,cse,func.func(convert-linalg-to-loops),"
+    "buffer-deallocation-pipeline,expand-strided-metadata,lower-affine,math-expand-ops{ops=round},arith-expand,"
+    "convert-scf-to-cf,convert-math-to-llvm,convert-math-to-libm,convert-to-llvm,reconcile-unrealized-casts"
+)
+
+
+def bisected(by: str, sizes: Sizes) -> Measured:
+    """Measure `hu.bisect` whole: the passes of mlir-opt, each stage on 8 inputs, and the comparisons."""
+    mlir.tools()
+    count = 8 if sizes.elements >= 1 << 20 else 1
+
+    done = []
+
+    def run() -> None:
+        text = (FOLDER / "softmax_bf16.linalg.mlir").read_text(encoding="utf-8")
+        done.append(hu.bisect(text, pipeline=f"builtin.module({_TO_LLVM})", count=count))
+
+    with backend(by):
+        (seconds,) = best(run, rounds=1)
+    (found,) = done
+    if found.guilty is not None:
+        raise Disagreement(str(found))
+    return Measured(seconds, note=f"{len(found.results)} stages, {found.compared} compared, {count} inputs")
 
 
 def beside_runner(sizes: Sizes) -> Measured:

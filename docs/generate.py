@@ -26,6 +26,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, get_overloads
 
+import ball_widths
 import math_tables
 import numpy as np
 from tasks import SPELLED, TASKS, Task
@@ -232,6 +233,11 @@ def matrix_units() -> str:
     ]
     head = "model|instruction|A · B|C → D|MxNxK|scales|sum|products at a time|bits kept|notes"
     return table(head.split("|"), rows)
+
+
+def widths_of_balls() -> str:
+    """Return the table of programs with known condition numbers, and how closely their exact results are known."""
+    return table(ball_widths.HEAD, ball_widths.rows())
 
 
 def block_recipes() -> str:
@@ -590,6 +596,7 @@ BLOCKS = {
         profiles,
         profile_fields,
         block_recipes,
+        widths_of_balls,
         matrix_units,
         tile_kinds,
         ops,

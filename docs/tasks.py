@@ -74,7 +74,7 @@ print(hu.all_values("f4E2M1FN"))
     Task(
         "Measure errors",
         "[Errors and scales](measuring.md) explains the figures. [Recipes](recipes.md#find-the-error) shows how to "
-        "compare with a result of your own. `hu.accuracy` measures a whole function.",
+        "compare with a result of your own. `hu.accuracy` measures a whole function, `hu.program_accuracy` a program.",
         {
             "error": """
 print(hu.error([0.1, 0.3, 500.0], to="f8E4M3FN"))
@@ -84,6 +84,15 @@ print(hu.error([0.1, 0.3, 500.0], to="f8E4M3FN"))
 found = hu.accuracy("exp", "f8E5M2", lambda x: np.exp(x.astype(np.float16)).astype(x.dtype))
 print(found.wrong, found.wrong_special, found.max_ulp)
 print(found.example_text(found.tally.worst))
+""",
+            "program_accuracy": """
+text = '''func.func @f(%x: f16) -> f16 {
+  %0 = math.exp %x : f16
+  %1 = arith.divf %x, %0 : f16
+  return %1 : f16
+}'''
+found = hu.program_accuracy(text, 3.0)
+print(found.runs[0].max_ulp)
 """,
             "compare_formats": """
 print(hu.compare_formats(np.linspace(0.001, 3, 1000), ["f4E2M1FN", "f8E4M3FN", "f8E5M2", "bf16"]))
@@ -262,6 +271,17 @@ print(hu.semantics_version)
         },
     ),
     Task(
+        "Find the pass that changed a result",
+        "[The pass that changed a result](bisect.md) has more.",
+        {
+            "bisect": """
+before = "func.func @f(%x: f32) -> f32 { %0 = arith.divf %x, %x : f32 return %0 : f32 }"
+after = "func.func @f(%x: f32) -> f32 { %0 = arith.constant 1.0 : f32 return %0 : f32 }"
+print(hu.bisect(before, 0.0, stages=[after]).results[1].judgement)
+""",
+        },
+    ),
+    Task(
         "Explain a result",
         "[Explain a result](explain.md), [Pictures](plots.md), [Traces](trace.md) and [The explore page](explore.md) "
         "have more.",
@@ -288,6 +308,15 @@ func.func @main(%x: f32) -> f8E4M3FN {
   return %1 : f8E4M3FN
 }"""
 print(hu.trace(program, np.float32(0.3)))
+''',
+            "sensitivity": '''
+program = """
+func.func @f(%x: f32, %y: f32) -> f32 {
+  %0 = arith.addf %x, %y : f32
+  %1 = arith.subf %0, %x : f32
+  return %1 : f32
+}"""
+print(hu.sensitivity(program, 1.0, 1e-5, formats=["f64"]))
 ''',
             "Trace": """
 trace = hu.trace("func.func @main(%x: f32) -> f32 { %0 = arith.negf %x : f32  return %0 : f32 }", np.float32(1))
@@ -408,12 +437,18 @@ SPELLED = {
     "Axes, Figure": "classes of matplotlib",
     "Bits": "`bitstring.Bits`",
     "Block, Site, TracedValue": "parts of a program or a trace, which listeners and steps have",
+    "By": '`"op"`, `"kind"` or `"tensor"`',
     "Blocks": "an integer, or sizes by dimension: `{1: 16}`",
-    "Codes, PoisonIds, Origins": "the arrays that a `Value` is made of; `hu.Value.from_bits` takes integers, too",
+    "Codes, PoisonIds, Marks, Origins": "the arrays that a `Value` is made of; `hu.Value.from_bits` takes integers",
     "Accuracy": "what `hu.accuracy` returns",
+    "Bisection, StageResult": "what `hu.bisect` returns, and one of its `results`",
     "ComparedFormats": "what `hu.compare_formats` returns",
     "Dims": 'numbers in their order, or by name: `[128, None]`, `{"m": 128}`',
     "ExplainedOp, ExplainedRounding": "what `hu.explain_op` and `hu.explain` return",
+    "ProgramAccuracy": "what `hu.program_accuracy` returns",
+    "Sensitivity, Ranking": "what `hu.sensitivity` returns: see [Sensitivity](sensitivity.md)",
+    "OpError, StoryStep": "what `Trace.worst` and `Trace.explain_error` list: see [Errors](errors.md)",
+    "Timeline": "a picture that notebooks show; `save` writes it to a file",
     "Example": "an argument with its results, such as `hu.accuracy(…).tally.worst`",
     "External": "a Python function",
     "Flushing": "which subnormals become zero",

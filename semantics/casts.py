@@ -27,6 +27,7 @@ from halfulp.semantics.floats import (
     no_scalar_face,
 )
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, poison
+from halfulp.semantics.meanings import Computes, Integer, Reinterprets, ToInteger
 from halfulp.semantics.profile import Profile
 
 E8M0 = FORMATS["f8E8M0FNU"]
@@ -47,8 +48,9 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
         lambda a: scalar.convert(source, target, a, rounding, policy),
         lambda a: fast.convert(source, target, a, rounding, policy),
     )
+    real = Computes("convert", (source,), target)
     if emulated.emulates(profile, source, target):
-        return float_kernel(*emulated.convert(source, target, policy), (source,), target, fastmath)
+        return float_kernel(*emulated.convert(source, target, policy), (source,), target, fastmath, real=real)
     kernel = float_kernel(
         *faces,
         (source,),
@@ -56,6 +58,7 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
         fastmath,
         loses=_loses_nan(policy, source, target),
         flags=flags_of(lambda a: conversions.convert(source, target, a, rounding, policy, want_flags=True)),
+        real=real,
     )
     if fastmath & (NNAN | NINF):
         return kernel
@@ -85,6 +88,7 @@ def convert_stochastically(
         fastmath,
         loses=_loses_nan(profile.conversions, source, target),
         flags=flags_of(lambda a: conversions.convert(source, target, a, *arguments, want_flags=True)),
+        real=Computes("convert", (source,), target),
     )
 
 
@@ -123,12 +127,13 @@ def from_integer(
         return Outcome((found.codes,), faults_of([(negative, sign_bit(a, width) if nneg else None)]))
 
     faults = (negative,) if nneg else ()
+    real = Computes("convert", (Integer(width, signed),), target)
     if emulates:
-        return Kernel(scalar_face, array_face, faults=faults)
+        return Kernel(scalar_face, array_face, faults=faults, real=real)
     quick = scalar_face if nneg else native_scalar.from_integer(target, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
     words = None if nneg else word_floats.from_integer(target, width, signed, rounding, policy)
-    return Kernel(quick, array_face, faults=faults, flags=flags, words=words)
+    return Kernel(quick, array_face, faults=faults, flags=flags, words=words, real=real)
 
 
 def _always_fits(source: FloatFormat, width: int, signed: bool) -> bool:
@@ -168,15 +173,16 @@ def to_integer(
         return Outcome((found.codes,), faults_of([(outside, found.poison)]))
 
     faults = (outside,) if policy.float_to_int == "poison" and not _always_fits(source, width, signed) else ()
+    real = ToInteger(source, Integer(width, signed), rounding)
     if emulates:
-        return Kernel(scalar_face, array_face, faults=faults)
+        return Kernel(scalar_face, array_face, faults=faults, real=real)
     quick = native_scalar.to_integer(source, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.to_integer(source, a, width, signed, rounding, policy, want_flags=True))
     words = word_floats.to_integer(source, width, signed, rounding)
-    return Kernel(quick, array_face, faults=faults, flags=flags, words=words)
+    return Kernel(quick, array_face, faults=faults, flags=flags, words=words, real=real)
 
 
-_IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)), words=lambda a: a)
+_IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)), words=lambda a: a, real=Reinterprets())
 
 
 def bitcast() -> Kernel:
@@ -224,7 +230,8 @@ def _scaling(
     computing = source if divides and profile.scaling != "exact" else target
     policies = {profile.arithmetic, profile.conversions}
     loses = any(loses_nan(policy, computing, target) for policy in policies)
-    return float_kernel(*faces, (source, scale), target, fastmath, loses=loses)
+    real = Computes("divide" if divides else "multiply", (source, scale), target)
+    return float_kernel(*faces, (source, scale), target, fastmath, loses=loses, real=real)
 
 
 def _scaled_in_steps(

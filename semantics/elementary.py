@@ -26,6 +26,7 @@ from halfulp.semantics.emulated import F32, emulates
 from halfulp.semantics.floats import flags_of, float_kernel, loses_nan
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of
+from halfulp.semantics.meanings import Computes, Integer, same_kind
 from halfulp.semantics.profile import Profile
 
 _MAKES_NANS = frozenset(
@@ -47,6 +48,9 @@ _MAKES_NANS = frozenset(
     )
 )
 """The functions that make a NaN from finite operands, in a format without NaN and infinities."""
+
+_RULES = {"sqrt": "square root"}
+"""The rules of functions on real numbers that have another name."""
 
 _REMEMBERED = 1 << 12
 """The results of single elements that a kernel remembers: a loop over scalars asks for some of them again."""
@@ -73,7 +77,8 @@ def unary(
         return elementary.unary(name, f, a, *how)
 
     faces = _Faces(scalar, lambda f, a, **flags: paths.unary(name, f, a, *how, **flags))
-    return _kernel(faces, fmt, (fmt,), dst or fmt, fastmath, profile, name in _MAKES_NANS or dst is not None)
+    real = Computes(_RULES.get(name, name), (fmt,), dst or fmt)
+    return _kernel(faces, real, fmt, (fmt,), fastmath, profile, name in _MAKES_NANS or dst is not None)
 
 
 @cpu.forgotten
@@ -88,7 +93,7 @@ def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profi
         return elementary.binary(name, f, a, b, *how)
 
     faces = _Faces(scalar, lambda f, a, b, **flags: paths.binary(name, f, a, b, *how, **flags))
-    return _kernel(faces, fmt, (fmt, fmt), fmt, fastmath, profile, name in _MAKES_NANS)
+    return _kernel(faces, Computes(name, (fmt, fmt), fmt), fmt, (fmt, fmt), fastmath, profile, name in _MAKES_NANS)
 
 
 @cpu.forgotten
@@ -104,7 +109,8 @@ def of_integer(name: str, fmt: FloatFormat, width: int, rounding: Rounding, fast
         return elementary.of_integer(name, f, a, (n ^ sign) - sign, *how)
 
     faces = _Faces(scalar, lambda f, a, n, **flags: paths.of_integer(name, f, a, n, width, *how, **flags))
-    return _kernel(faces, fmt, (fmt,), fmt, fastmath, profile, name == "rootn")
+    real = Computes(name, (fmt, Integer(width, True)), fmt)
+    return _kernel(faces, real, fmt, (fmt,), fastmath, profile, name == "rootn")
 
 
 @cpu.forgotten
@@ -143,14 +149,15 @@ def sincos(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile
         opens=sine.opens,
         faults=sine.faults,
         flags=None if of_sine is None or of_cosine is None else lambda a: of_sine(a) | of_cosine(a),
+        real=(same_kind("sin", fmt, 1), same_kind("cos", fmt, 1)),
     )
 
 
 def _kernel(
     faces: _Faces,
+    real: Computes,
     fmt: FloatFormat,
     operands: tuple[FloatFormat, ...],
-    result: FloatFormat,
     fastmath: int,
     profile: Profile,
     makes_nans: bool,
@@ -159,9 +166,11 @@ def _kernel(
 
     ``makes_nans``: a result may be NaN although no operand is NaN or infinite.
     """
+    result = real.result
+    assert isinstance(result, FloatFormat)
     if fmt is result and emulates(profile, fmt):
         scalar, array = _emulated(faces, fmt, len(operands))
-        return float_kernel(lru_cache(_REMEMBERED)(scalar), array, operands, result, fastmath)
+        return float_kernel(lru_cache(_REMEMBERED)(scalar), array, operands, result, fastmath, real=real)
     return float_kernel(
         lru_cache(_REMEMBERED)(partial(faces.scalar, fmt)),
         partial(faces.array, fmt),
@@ -170,6 +179,7 @@ def _kernel(
         fastmath,
         loses=(makes_nans or not result.signed) and loses_nan(profile.arithmetic, result),
         flags=flags_of(partial(faces.array, fmt, want_flags=True)),
+        real=real,
     )
 
 

@@ -22,6 +22,7 @@ from halfulp.fp_formats.scalar import Result
 from halfulp.semantics.casts import sign_bit
 from halfulp.semantics.floats import fastmath_rules, float_kernel, is_infinite, is_nan
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of
+from halfulp.semantics.meanings import same_kind
 
 
 def _lone_nan(fmt: FloatFormat) -> int | None:
@@ -40,7 +41,10 @@ def absolute(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
         found = a & cleared
         return ArrayResult(found if stays is None else np.where(a == stays, a, found))
 
-    kernel = float_kernel(lambda a: Result(a if a == stays else a & mask), array, (fmt,), fmt, fastmath, open_nan=False)
+    def one(a: int) -> Result:
+        return Result(a if a == stays else a & mask)
+
+    kernel = float_kernel(one, array, (fmt,), fmt, fastmath, open_nan=False, real=same_kind("absolute", fmt, 1))
 
     def words(a: Word) -> Word:
         return a & mask if stays is None else a.equals(stays).choose(a, a & mask)
@@ -75,7 +79,8 @@ def copysign(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
         positive = np.where(b == stays, a & cleared, found)
         return ArrayResult(np.where((a == stays) | (a == 0), a, positive))
 
-    kernel = float_kernel(one, array, (fmt, fmt), fmt, fastmath, open_nan=False)
+    real = same_kind("copysign", fmt, 2)
+    kernel = float_kernel(one, array, (fmt, fmt), fmt, fastmath, open_nan=False, real=real)
     return _described(kernel, fmt, lambda a, b: a & ~sign | b & sign) if stays is None else kernel
 
 

@@ -24,6 +24,7 @@ from halfulp.fp_formats.paths import cpu, fast, native_scalar, word_floats
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.kernel import Fault, Kernel, Open, Outcome, Scalar, faults_of, poison
+from halfulp.semantics.meanings import Compares, Meaning, same_kind
 from halfulp.semantics.profile import Profile
 
 REASSOC, NNAN, NINF, NSZ, ARCP, CONTRACT, AFN = (1 << k for k in range(7))
@@ -88,12 +89,13 @@ def float_kernel(
     open_nan: bool = True,
     loses: bool = False,
     flags: FlagRule | None = None,
+    real: Meaning | None = None,
 ) -> Kernel:
     """Make a kernel from the two faces of an operation on floats with a float result.
 
     ``operands``: the formats of the operands, which integers may follow. ``fastmath``: the flags nnan and ninf make a
     NaN (infinite) operand or result poison. ``open_nan``: the bits of a NaN result are unspecified. ``loses``: a NaN
-    may be lost, which the faces report as poison. ``flags``: see `Kernel`.
+    may be lost, which the faces report as poison. ``flags``, ``real``: see `Kernel`.
     """
     lost = lost_nan(result)
     rules = fastmath_rules(fastmath, *operands, result)
@@ -129,6 +131,7 @@ def float_kernel(
         opens=_opens(result, fastmath, open_rule, open_nan),
         faults=((lost,) if loses else ()) + tuple(fault for fault, _, _ in rules),
         flags=flags,
+        real=real,
     )
 
 
@@ -236,7 +239,8 @@ def binary(
     elif zeros_open:
         open_rule = _open_zeros(fmt)
     loses = not emulates and name in _MAKES_NANS and loses_nan(policy, fmt)
-    kernel = float_kernel(*faces, (fmt, fmt), fmt, fastmath, open_rule, loses=loses, flags=flags)
+    real = same_kind(name.replace("_", " "), fmt, 2)
+    kernel = float_kernel(*faces, (fmt, fmt), fmt, fastmath, open_rule, loses=loses, flags=flags, real=real)
     if emulates or fastmath & (NNAN | NINF):
         return kernel
     return replace(
@@ -260,6 +264,7 @@ def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile, fa
         fastmath,
         loses=name in _MAKES_NANS and loses_nan(policy, fmt),
         flags=flags_of(lambda a, b: array(fmt, a, b, *arguments, want_flags=True)),
+        real=same_kind(name, fmt, 2),
     )
 
 
@@ -272,9 +277,9 @@ def no_scalar_face(*codes: int) -> scalar.Result:
 @lru_cache(maxsize=1024)
 def fma(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of math.fma: a * b + c, rounded once."""
-    arguments = (rounding, profile.arithmetic)
+    arguments, real = (rounding, profile.arithmetic), same_kind("fma", fmt, 3)
     if emulated.emulates(profile, fmt):
-        return float_kernel(*emulated.applied("fma", fmt, arguments), (fmt,) * 3, fmt, fastmath)
+        return float_kernel(*emulated.applied("fma", fmt, arguments), (fmt,) * 3, fmt, fastmath, real=real)
     return float_kernel(
         lambda a, b, c: scalar.fma(fmt, a, b, c, *arguments),
         lambda a, b, c: fast.fma(fmt, a, b, c, *arguments),
@@ -282,6 +287,7 @@ def fma(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -
         fmt,
         fastmath,
         flags=flags_of(lambda a, b, c: arithmetic.fma(fmt, a, b, c, *arguments, want_flags=True)),
+        real=real,
     )
 
 
@@ -302,6 +308,7 @@ def clamp(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
         fmt,
         fastmath,
         flags=flags,
+        real=same_kind("clamp", fmt, 3),
     )
 
 
@@ -316,7 +323,8 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
     if name == "negate" and emulated.emulates(profile, fmt) and fmt.name != "f16":
         faces, flags = emulated.negate(fmt), None
     # Neither op generates NaNs, and both keep the bits of one.
-    kernel = float_kernel(*faces, (fmt,), fmt, fastmath, open_nan=False, flags=flags)
+    real = same_kind("negate" if name == "negate" else "convert", fmt, 1)
+    kernel = float_kernel(*faces, (fmt,), fmt, fastmath, open_nan=False, flags=flags, real=real)
     plain = not emulated.emulates(profile, fmt) and not fastmath & (NNAN | NINF)
     return replace(kernel, words=word_floats.negate(fmt, policy)) if name == "negate" and plain else kernel
 
@@ -348,4 +356,5 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
         return Outcome((found.codes,), faults_of((fault, test(fmt, a) | test(fmt, b)) for fault, _, test in rules))
 
     words = word_floats.compare(predicate, fmt, policy) if native else None
-    return Kernel(scalar_face, array_face, faults=tuple(fault for fault, _, _ in rules), flags=flags, words=words)
+    faults = tuple(fault for fault, _, _ in rules)
+    return Kernel(scalar_face, array_face, faults=faults, flags=flags, words=words, real=Compares(predicate, fmt))

@@ -98,6 +98,17 @@ def integer_kernel(
     return Kernel(scalar, face, worst, faults=faults, words=described)
 
 
+def mapped_kernel(
+    operands: tuple[int, ...],
+    results: tuple[int, ...],
+    scalar: Callable[..., Scalar],
+    faults: tuple[Fault, ...] = (),
+    worst: tuple[int, ...] | None = None,
+) -> Kernel:
+    """Return the kernel of an op that is rare on arrays: its specification, mapped over the elements."""
+    return Kernel(scalar, _mapped(operands, results, scalar), worst, faults=faults)
+
+
 def _ranked(array: ArrayFace) -> Callable[..., Outcome]:
     """Extend an array face to rank 0, where NumPy would compute on scalars and warn that they wrap around."""
 

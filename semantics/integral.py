@@ -18,6 +18,7 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.floats import flags_of, float_kernel
 from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.meanings import same_kind
 from halfulp.semantics.profile import Profile
 
 DIRECTIONS: Mapping[str, Rounding] = {
@@ -34,9 +35,9 @@ DIRECTIONS: Mapping[str, Rounding] = {
 @lru_cache(maxsize=1024)
 def to_integral(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of an op in `DIRECTIONS`."""
-    mode, policy = DIRECTIONS[name], profile.arithmetic
+    mode, policy, real = DIRECTIONS[name], profile.arithmetic, same_kind(name, fmt, 1)
     if emulated.emulates(profile, fmt):
-        return float_kernel(*emulated.applied("to_integral", fmt, (mode, policy)), (fmt,), fmt, fastmath)
+        return float_kernel(*emulated.applied("to_integral", fmt, (mode, policy)), (fmt,), fmt, fastmath, real=real)
     kernel = float_kernel(
         lambda a: scalar.to_integral(fmt, a, mode, policy),
         lambda a: fast.to_integral(fmt, a, mode, policy),
@@ -44,5 +45,6 @@ def to_integral(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) ->
         fmt,
         fastmath,
         flags=flags_of(lambda a: conversions.to_integral(fmt, a, mode, policy, want_flags=True)),
+        real=real,
     )
     return kernel if kernel.faults else replace(kernel, words=word_floats.to_integral(fmt, mode, policy))

@@ -8,6 +8,7 @@ A kernel exists for concrete element types, attributes and profile. It has faces
 - ``array`` does the same for arrays of codes (see below) and reports faults as masks.
 - ``words``, which not every kernel has, describes it for a compiler (`halfulp.fp_formats.paths.words`); it refuses the
   elements that have a fault.
+- ``real``, which not every kernel has, says what the op means on real numbers (`halfulp.semantics.meanings`).
 
 Codes are raw bit patterns, always unsigned, in the smallest of uint8/16/32/64 that holds the width; wider elements have
 one more trailing axis of uint64 limbs, least significant first. Masks are bool arrays of the element shape.
@@ -24,6 +25,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.paths.words import Face
+from halfulp.semantics.meanings import Meaning
 
 
 class FaultKind(Enum):
@@ -93,6 +95,7 @@ class Kernel:
     ``words``: see above; None where codes have more than 64 bits or no description is known.
     ``flags``: from operand codes, the exception flags of `halfulp.fp_formats.policy.Flags` as uint8; None for an op
     that raises none, or whose flags are not known.
+    ``real``: see above; one for each result if these are several. None where that is not known.
     """
 
     scalar: Callable[..., Scalar]
@@ -103,6 +106,11 @@ class Kernel:
     faults: tuple[Fault, ...] = ()
     flags: Callable[..., npt.NDArray[np.uint8]] | None = None
     words: Face | None = None
+    real: Meaning | tuple[Meaning, ...] | None = None
+
+    def meaning(self, result: int = 0) -> Meaning | None:
+        """Return what a result means on real numbers, None where that is not known."""
+        return self.real[result] if isinstance(self.real, tuple) else self.real
 
 
 def faults_of(pairs: Iterable[tuple[Fault, Mask | None]]) -> tuple[tuple[Fault, Mask], ...]:

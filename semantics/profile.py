@@ -28,7 +28,7 @@ from halfulp.fp_formats.policy import (
 )
 from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
-SEMANTICS_VERSION = 3
+SEMANTICS_VERSION = 4
 """The version of halfulp's results: raised whenever any result changes, and written into every golden file."""
 
 _ROUNDINGS = {

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
@@ -20,8 +22,10 @@ from halfulp.fp_formats.paths import fast, word_floats
 from halfulp.fp_formats.paths.affine import Affine, to_integers, to_numbers
 from halfulp.fp_formats.paths.words import Face, Word
 from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics import casts
 from halfulp.semantics.floats import is_nan
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, poison
+from halfulp.semantics.meanings import Computes, Integer, Quantized, Stored
 from halfulp.semantics.profile import Profile
 
 RNE = Rounding.TO_NEAREST_EVEN
@@ -91,7 +95,16 @@ class Quantization:
             None if len(scales) == 1 else self.axis,
         )
 
-    def spread(self, flat: Codes, shape: tuple[int, ...]) -> Codes:
+    def real(self) -> Quantized:
+        """Return how stored integers are real numbers: by the scales of the type, which nothing rounds."""
+
+        def parameters(shape: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+            scales, points = np.array(self.scales, np.float64), np.array(self.zero_points, np.float64)
+            return self.spread(scales, shape), self.spread(points, shape)
+
+        return Quantized(Integer(self.storage_width, self.storage_signed), parameters)
+
+    def spread(self, flat: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
         """Put flat parameters into the axes of a tensor of ``shape``, so that NumPy repeats them over the others."""
         limbs = flat.shape[1:]
         if len(flat) == 1:
@@ -138,7 +151,7 @@ def dcast(quantization: Quantization, profile: Profile) -> Kernel:
         difference = scalar.subtract(fmt, number.code, one_point, RNE, profile.arithmetic)
         return scalar.multiply(fmt, difference.code, one_scale, RNE, profile.arithmetic).code
 
-    return Kernel(scalar_face, array_face)
+    return Kernel(scalar_face, array_face, real=Computes("convert", (q.real(),), fmt))
 
 
 def qcast(quantization: Quantization, profile: Profile) -> Kernel:
@@ -187,7 +200,13 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
             number -= 1 << width
         return min(max(number, q.storage_min), q.storage_max) & mask
 
-    return Kernel(scalar_face, array_face, faults=(outside,), words=_qcast_words(q, rounding, profile))
+    words, real = _qcast_words(q, rounding, profile), Computes("convert", (fmt,), q.real())
+    return Kernel(scalar_face, array_face, faults=(outside,), words=words, real=real)
+
+
+def stored(quantization: Quantization) -> Kernel:
+    """Return the kernel of quant.scast from a quantised type to its storage type: codes stay as they are."""
+    return replace(casts.bitcast(), real=Stored(quantization.real()))
 
 
 def _qcast_words(q: Quantization, rounding: Rounding, profile: Profile) -> Face | None:

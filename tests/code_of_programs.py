@@ -26,10 +26,30 @@ from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value, to_value
 
 MACHINE, PYTHON = "machine code", "Python"
+SUM = """func.func @f(%n: index) -> i64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i64
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %zero) -> (i64) {
+    %k = arith.index_cast %i : index to i64
+    %b = arith.addi %a, %k : i64
+    scf.yield %b : i64
+  }
+  return %r : i64
+}"""
+"""Return 0 + 1 + … + (n - 1)."""
 
 
 def of(number: int, type_: str) -> Value:
     return to_value(number, as_type(type_), "x")
+
+
+class Executed(CompiledModule):
+    """A module that the executor runs, with all functions that it calls."""
+
+    def called(self, op: Operation) -> None:
+        """See `CompiledModule`."""
+        return
 
 
 class Both:
@@ -37,6 +57,7 @@ class Both:
 
     def __init__(self, way: str, module: Module, op: Operation, settings: Settings) -> None:
         self.program = CompiledModule(module, settings)
+        self.executed = Executed(module, settings)
         self.op = op
         self.types = argument_types(op)
         self.code: CompiledFunction | PythonFunction = (
@@ -52,20 +73,22 @@ class Both:
         else:
             run.results = results
 
-    def outcome(self, arguments: Sequence[Any], execute: Callable[[Run, Frame], None]) -> tuple[Any, ...]:
+    def outcome(
+        self, program: CompiledModule, arguments: Sequence[Any], execute: Callable[[Run, Frame], None]
+    ) -> tuple[Any, ...]:
         """Return the results, what memory holds, and the steps; or the error."""
-        run = Run(self.program.settings)
-        frame = Frame(self.program.function(self.op), run, None, (), None)
+        run = Run(program.settings)
+        frame = Frame(program.function(self.op), run, None, (), None)
         try:
-            results = self.program.finish(self.op, run, frame, arguments, lambda frame: execute(run, frame))
+            results = program.finish(self.op, run, frame, arguments, lambda frame: execute(run, frame))
         except HalfulpError as error:
             return type(error).__name__, str(error), memory_of(arguments)
         return results, [value.poisoned.tolist() for value in results], memory_of(arguments), run.steps
 
     def check(self, make: Callable[[], Sequence[Any]]) -> tuple[Any, ...]:
         """Compare both on the same arguments, and return the outcome."""
-        want = self.outcome(make(), Run.execute)
-        found = self.outcome(make(), self.by_code)
+        want = self.outcome(self.executed, make(), Run.execute)
+        found = self.outcome(self.program, make(), self.by_code)
         assert found == want
         return want
 

@@ -51,6 +51,18 @@ def test_every_row_is_measured_at_a_small_size(table: ModuleType, rows: ModuleTy
     assert f"| {done[0].row.name} |" in table.markdown(done)
 
 
+def test_results_that_are_near(table: ModuleType, rows: ModuleType) -> None:
+    distance = sys.modules["benchmarks.models"].distance
+    x, zeros = np.array([1.0, -4.0]), np.zeros(2)
+    assert distance("m", [x, zeros], [x, zeros]) == ""
+    assert distance("m", [x, zeros], [x + 0.04, zeros]) == "the results differ by up to 0.01 of the largest"
+    for wrong in (x + 0.5, x * np.nan, x[:, None], x[:1], zeros):
+        with pytest.raises(rows.Disagreement):
+            distance("m", [x], [wrong])
+    with pytest.raises(rows.Disagreement):
+        distance("m", [x * np.nan], [x])
+
+
 def test_rows_have_names_of_their_own(table: ModuleType) -> None:
     names = Counter((row.group, row.name, row.peer) for row in table.all_rows())
     assert {name: count for name, count in names.items() if count > 1} == {}

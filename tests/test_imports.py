@@ -32,6 +32,7 @@ IN_FUNCTIONS = {
     "halfulp.fp_formats.reals": "slow: 30 ms, of python-flint; only elementary functions need it",
     "halfulp.interp.run.compiled": "slow: 8 ms; only programs that become machine code need it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
+    "halfulp.traces.error_report": "slow: 30 ms, of python-flint; only a run with shadows needs it",
     "jax": "optional",
     "llvmlite": "optional",
     "matplotlib": "optional",

@@ -14,8 +14,8 @@ NEEDS = {
 }
 
 
-def test_there_are_five() -> None:
-    assert len(NOTEBOOKS) == 5
+def test_there_are_six() -> None:
+    assert len(NOTEBOOKS) == 6
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 
 from halfulp.command.options.check_vectors import CheckVectorsArguments
 from halfulp.conformance.comparing.compare import ulp_distance
+from halfulp.conformance.comparing.truth import Truth, record_of
 from halfulp.conformance.vectors.columns import Column, Role
 from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats.text import digits
@@ -83,6 +84,11 @@ def _mismatch_lines(mismatch: RowMismatch, computation: Computation, arguments: 
             told = list(mismatch.remarks[mismatch.columns.index(column.name)])
             told += _distance(column, mismatch.expected[k], got)
             notes.append((f"{column.name}:", ", ".join(told)))
+            truth = _truth(mismatch, computation, k)
+            if truth is not None:
+                notes.append(
+                    ("", truth.distances("expected", "got") if mismatch.exact else truth.text("expected", "got"))
+                )
             if told[0] == "another NaN":
                 notes.append(("", "--nan=any would accept it"))
     lines = [f"{arguments.file}: row {mismatch.row}{line}: {_what(computation)}"]
@@ -135,6 +141,16 @@ def _distance(column: Column, expected: int, got: int | str | None) -> list[str]
     if not different & (different - 1):
         told.append(f"bit {different.bit_length() - 1} alone")
     return told
+
+
+def _truth(mismatch: RowMismatch, computation: Computation, output: int) -> Truth | None:
+    """Return which value of a column of results is nearer to the exact number, if that is known."""
+    got = mismatch.got[output]
+    if not isinstance(got, int) or format_of(computation.outputs[output]) is None:
+        return None
+    if computation.outputs[output].role is not Role.RESULT:
+        return None
+    return computation.truth(mismatch.inputs, output, mismatch.expected[output], got)
 
 
 def _fraction_text(number: Fraction) -> str:
@@ -229,6 +245,11 @@ def report_record(
                 "expected": spelled(computation.outputs, mismatch.expected),
                 "got": spelled(computation.outputs, mismatch.got),
                 "exact": None if mismatch.exact is None else str(mismatch.exact),
+                "truth": {
+                    column.name: record_of(_truth(mismatch, computation, k))
+                    for k, column in enumerate(computation.outputs)
+                    if column.name in mismatch.columns and column.role is Role.RESULT
+                },
                 "wrong": dict(zip(mismatch.columns, map(list, mismatch.remarks), strict=True)),
                 "as_if": list(mismatch.as_if),
             }

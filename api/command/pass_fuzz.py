@@ -71,12 +71,12 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind 
     )
     if found.stopped == "interrupted":
         raise KeyboardInterrupt
-    shown: list[Finding] = [*found.findings, *found.broken]
-    for finding in shown:
-        text = _shown(finding, pipeline, as_found=arguments.no_reduce)
+    findings: list[Finding] = [*found.findings, *found.broken]
+    for finding in findings:
+        text = shown(finding, pipeline, as_found=arguments.no_reduce)
         (say if arguments.json else write)(text)
     codes = [DIFFERENT] if found.findings else [WRONG_USE] if found.broken else []
-    return ranked([*codes, SUCCESS if found.compared or found.unchanged else UNSUPPORTED])
+    return ranked([*codes, SUCCESS if found.compared else UNSUPPORTED])
 
 
 def _lines(found: PassFuzzReport, statistics: bool) -> list[str]:
@@ -148,7 +148,7 @@ def _record(found: PassFuzzReport) -> dict[str, Any]:
     }
 
 
-def _shown(finding: Finding, pipeline: PassPipeline, as_found: bool) -> str:
+def shown(finding: Finding, pipeline: PassPipeline, as_found: bool) -> str:
     """Return a finding as text, reduced unless ``as_found``."""
     program = finding.program
     title = f"program {program.index} of seed {program.seed}"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from halfulp.command import running
-from halfulp.command.console import fail, worst
+from halfulp.command.console import fail, worst, write
 from halfulp.command.options.run import RunArguments
 from halfulp.command.running import run_keywords
 from halfulp.command.sources import Sources, read, report
 from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.values.value import Value
+from halfulp.run_options import RunKeywords, run_options
 from halfulp.running import run
 
 
@@ -24,9 +30,23 @@ def execute(arguments: RunArguments, sources: Sources) -> int:
         try:
             module = program.program(part)
             if module.body or len(parts) == 1:
-                given = running.given(module, arguments, sources)
-                results = run(module, *given.values, entry=arguments.function, **keywords)
+                given = running.given(module, arguments, sources, arguments.signature)
+                results, lines = _run(module, given.values, arguments, keywords)
                 codes.append(running.deliver(results, given.expected, arguments, given=given.values))
+                write("".join(f"{line}\n" for line in lines))
         except HalfulpError as error:
             codes.append(report(error, sources))
     return worst(codes)
+
+
+def _run(
+    module: Module, values: Sequence[Any], arguments: RunArguments, keywords: dict[str, Any]
+) -> tuple[tuple[Value, ...], Iterable[str]]:
+    """Return the results, and what is known of their errors as lines."""
+    if not (arguments.shadow or arguments.shadow_in):
+        return run(module, *values, entry=arguments.function, **keywords), ()
+    from halfulp.traces import error_report
+
+    options = run_options("run", RunKeywords, {**keywords, "entry": arguments.function})
+    results, errors = error_report.beside_reals(module, values, options, arguments.shadow_in or "")
+    return results, errors.lines()

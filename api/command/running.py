@@ -24,7 +24,7 @@ from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.run_options import RunKeywords
-from halfulp.running import find_entry
+from halfulp.running import find_entry, lowered_from
 from halfulp.semantics.matrix_units.chips import MODELS, model_hint
 from halfulp.semantics.poison import Origin
 
@@ -50,17 +50,20 @@ class RunInputs:
     expected: tuple[Value, ...]
 
 
-def given(module: Module, arguments: FunctionOptions, sources: Sources) -> RunInputs:
-    """Read the inputs and expected outputs of a run. Raise HalfulpError."""
+def given(module: Module, arguments: FunctionOptions, sources: Sources, signature: str | None = None) -> RunInputs:
+    """Read the inputs and expected outputs of a run. ``signature``: as for `halfulp.run`. Raise HalfulpError."""
     function = find_entry(module, arguments.function)
-    types, name = argument_types(function), f"@{function.symbol_name}"
+    types, results_expected = argument_types(function), result_types(function)
+    if signature is not None:
+        source = lowered_from(function, signature).source
+        types, results_expected = source.inputs, source.results
+    name = f"@{function.symbol_name}"
     if len(arguments.input) != len(types):
         raise TypeMismatch(
             wrong_count(name, "argument", types, len(arguments.input)),
             location=function.location,
             hint="give each with --input",
         )
-    results_expected = result_types(function)
     memory = tuple([type_ for type_ in types if isinstance(type_, MemRefType)])
     for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
         if len(given) > len(results_expected) + len(memory):

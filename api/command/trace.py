@@ -25,6 +25,7 @@ def execute(arguments: TraceArguments, sources: Sources) -> int:
         entry=arguments.function,
         limit=arguments.max_rows or MOST_ROWS,
         npz=arguments.npz,
+        shadow=arguments.shadow_in or arguments.shadow,
         **keywords,
     )
     if arguments.html is not None:
@@ -33,4 +34,7 @@ def execute(arguments: TraceArguments, sources: Sources) -> int:
         write("".join(f"{line}\n" for line in step_lines(traced)))
     if traced.error is not None:
         return report(traced.error, sources)
-    return running.deliver(traced.results, given.expected, arguments, summary, given.values)
+    code = running.deliver(traced.results, given.expected, arguments, summary, given.values)
+    if arguments.html is None and arguments.npz is None and traced.errors is not None:
+        write("".join(f"{line}\n" for line in traced.errors.lines()))
+    return code

@@ -17,6 +17,7 @@ from halfulp.plot.kappas import accuracy
 from halfulp.plot.lines import MOST_MARKS, number_line
 from halfulp.plot.quantisation import MOST_ROWS, ChannelErrors, quantisation_error, quantisation_errors
 from halfulp.plot.roundings import explanation
+from halfulp.plot.sensitivities import sensitivities
 from halfulp.plot.steps import MOST_STEPS, staircase
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "quantisation_errors",
     "relative_error",
     "save",
+    "sensitivities",
     "short_text",
     "staircase",
 ]

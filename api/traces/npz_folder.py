@@ -12,6 +12,7 @@ import weakref
 import zipfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -158,6 +159,7 @@ class Archive:
             "ops_executed": trace.executed,
             "steps_left_out": trace.rows - len(trace.steps),
             "steps": steps,
+            "errors": None if trace.errors is None else trace.errors.as_json(),
             "poison_origins": [
                 {"op": each.op, "location": each.location, "reason": each.reason, "element": list(each.element)}
                 for each in self._origins.known()
@@ -183,6 +185,7 @@ class Archive:
             "undefined": step.undefined,
             "branch": step.branch,
             "trips": step.trips,
+            "errors": None if step.errors is None else asdict(step.errors),
         }
 
     def _values(self, values: Sequence[TracedValue]) -> list[dict[str, Any]]:

@@ -14,8 +14,10 @@ from typing import Any
 
 from halfulp.interp.ir.counts import plural
 from halfulp.printable import UNPRINTABLE
+from halfulp.traces.figure_text import step_text
 from halfulp.traces.record import Step, TraceRecord
 from halfulp.traces.text import birth_text, ending, origin_text, poison_sources
+from halfulp.traces.timeline import timeline
 from halfulp.traces.values import TracedValue, look_at
 
 _LONGEST_LINE = 1000
@@ -38,6 +40,7 @@ _STEP = (
     "where",
     "lanes",
     "from",
+    "errors",
 )
 """The fields in the row of a step, in this order."""
 
@@ -63,8 +66,17 @@ def page(trace: TraceRecord) -> str:
     # "<" cannot end the script element then, or begin a comment in it.
     data = json.dumps(_data(trace), separators=(",", ":")).replace("<", "\\u003c")
     head, _, rest = template.partition("@TITLE@")
-    middle, _, tail = rest.partition("@DATA@")
-    return f"{head}{_whole(escape(_title(trace)))}{middle}{data}{tail}"
+    middle, _, rest = rest.partition("@ERRORS@")
+    last, _, tail = rest.partition("@DATA@")
+    return f"{head}{_whole(escape(_title(trace)))}{middle}{_whole(_errors(trace))}{last}{data}{tail}"
+
+
+def _errors(trace: TraceRecord) -> str:
+    """Return the errors of a run with shadows: a picture, and the report as text. Nothing of another run."""
+    if trace.errors is None:
+        return ""
+    picture, report = timeline(trace.steps), escape(str(trace.errors))
+    return f'<details class="errors" open><summary>errors</summary>{picture}<pre>{report}</pre></details>'
 
 
 def _whole(text: str) -> str:
@@ -99,6 +111,7 @@ def _data(trace: TraceRecord) -> dict[str, Any]:
             step.where,
             step.lanes_text,
             [[births.get((one.op, one.location, one.reason), 0), origin_text(one)] for one in poison_sources(step)],
+            "" if step.errors is None else step_text(step.errors),
         ]
         for step in trace.steps
     ]
@@ -171,7 +184,7 @@ def fragment(trace: TraceRecord) -> str:
     style = "border-left:4px solid #d3304f;padding-left:6px;font-weight:600" if trace.error is not None else ""
     table = (
         f'<div><b>{escape(_title(trace))}</b><table style="font-family:monospace;border-collapse:collapse">'
-        f"{''.join(rows)}</table>"
+        f"{''.join(rows)}</table>{_errors(trace)}"
         f'<div style="{style}">{escape(ending(trace))}</div></div>'
     )
     return _whole(table)

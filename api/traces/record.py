@@ -4,33 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.run.shadow_figures import Figures
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
+from halfulp.traces.site import Site
 from halfulp.traces.values import TracedValue
 
-
-@dataclass(slots=True, eq=False)
-class Site:
-    """An op of the program, apart from its runs.
-
-    ``line``: its line in the text that the trace shows; None where there is none. ``source``: that line. ``place``:
-    ``file:line:column`` of the op's location. ``nesting``: the number of ops with regions around it in its function.
-    ``runs``: how often it ran; ``births``: the number of elements that became poison in it. ``operands``, ``results``:
-    names.
-    """
-
-    op: str
-    line: int | None
-    source: str
-    place: str
-    function: str
-    nesting: int
-    operands: tuple[str, ...]
-    results: tuple[str, ...]
-    runs: int = 0
-    births: int = 0
+if TYPE_CHECKING:
+    from halfulp.traces.error_report import ErrorReport
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +32,7 @@ class Step:
     ``number``: counts from 1. ``depth``: the number of calls around it. ``births``: poison born here. ``undefined``:
     what is undefined about it, if anything, or why it failed. ``branch``: where control went: a block, a function, then
     or else. ``trips``: the trips of a loop so far. ``lanes``: in a batch, the lanes that ran it, where these were not
-    all: their number, and the first few.
+    all: their number, and the first few. ``errors``: of a run with shadows, what it did to the exactness of numbers.
     """
 
     number: int
@@ -62,6 +46,7 @@ class Step:
     branch: str | None = None
     trips: int | None = None
     lanes: tuple[int, tuple[int, ...]] | None = None
+    errors: Figures | None = None
 
     @property
     def op(self) -> str:
@@ -125,6 +110,7 @@ class TraceRecord:
     lines: list[str] = field(default_factory=list)
     first_line: int = 1
     sites: list[Site] = field(default_factory=list)
+    errors: ErrorReport | None = None
 
     @property
     def numerics(self) -> str:

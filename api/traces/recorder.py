@@ -11,23 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.ir import attributes as at
-from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, UndefinedBehavior, spell_place
-from halfulp.interp.ir.operations import Blob, Block, BlockArgument, Module, Operation, OpResult, SSAValue
-from halfulp.interp.loading import parse_module
+from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
+from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
 from halfulp.interp.run.events import Listener
-from halfulp.interp.run.function_attributes import profile_of
-from halfulp.interp.text.printer import print_module
+from halfulp.interp.run.shadow_figures import Figures
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 from halfulp.semantics.profile import Profile
-from halfulp.traces.record import Birth, Site, Step, TraceRecord
+from halfulp.traces.record import Birth, Step, TraceRecord
+from halfulp.traces.site import Site, SiteNames, name_of
 from halfulp.traces.values import WHOLE, TracedValue, look_at
 
 _MOST_LAST = 200
 _MOST_MARKED = 200
-_LONGEST_LINE = 400
-_MOST_PRINTED = 1 << 24
-"""The most bytes of constants in a program without text that is printed to be shown."""
 _CALLS = ("func.call", "func.call_indirect")
 _LOOPS = ("scf.for", "scf.while")
 _WAYS: Mapping[str, Mapping[bool | None, str | None]] = {
@@ -37,25 +33,35 @@ _WAYS: Mapping[str, Mapping[bool | None, str | None]] = {
 """The ways an op can go by its condition, the first operand; None for poison."""
 Note = Callable[[SSAValue, TracedValue, Any], None]
 """A function that gets every value of a step that is certain to be kept, while the value exists."""
+Taken = Callable[[Operation], Figures | None]
 
 
 class Recorder(Listener):
-    """The listener behind a trace. ``limit``: how many steps are kept; ``keep``: keep large values as well."""
+    """The listener behind a trace. ``limit``: how many steps are kept; ``keep``: keep large values as well;
+    ``taken``: gives what an op did to the exactness of numbers since it was last asked, in a run with shadows.
+    """
 
     def __init__(
-        self, module: Module, trace: TraceRecord, profile: Profile, limit: int, keep: bool, note: Note | None
+        self,
+        module: Module,
+        trace: TraceRecord,
+        profile: Profile,
+        limit: int,
+        keep: bool,
+        note: Note | None,
+        taken: Taken | None = None,
     ) -> None:
         self.module = module
         self.trace = trace
-        self.profile = profile
         self.keep = keep
         self.note = note
+        self._taken = taken
         last = min(-(-limit // 5), _MOST_LAST)
         self._first = limit - last
         self._last: deque[Step] = deque(maxlen=last)
         self._marked: list[Step] = []
-        self._sites: dict[Operation, Site] = {}
-        self._shown = _shown_module(module, trace)
+        self.names = SiteNames(module, profile)
+        trace.lines, trace.first_line, trace.profiles = self.names.lines, self.names.first_line, self.names.profiles
         # By op and depth of calls: the step at which a loop began.
         self._loops: dict[tuple[Operation, int], Step] = {}
         # For each call, the number of lanes that have not returned yet.
@@ -70,9 +76,9 @@ class Recorder(Listener):
 
     def run_will_start(self, function: Operation, arguments: Sequence[Any]) -> None:
         """Note the function that was called, with its arguments."""
-        shown = self._shown(function) or function
+        shown = self.names.shown(function) or function
         parameters = shown.regions[0].blocks[0].arguments
-        looked = [self._look(_name(value), given) for value, given in zip(parameters, arguments, strict=True)]
+        looked = [self._look(name_of(value), given) for value, given in zip(parameters, arguments, strict=True)]
         self.trace.arguments = tuple(looked)
         self._tell(parameters, looked, arguments)
 
@@ -83,7 +89,7 @@ class Recorder(Listener):
 
     def op_will_run(self, op: Operation, operands: Sequence[Any]) -> None:
         """Begin a step."""
-        site = self._site(op)
+        site = self.names.site(op)
         site.runs += 1
         self.trace.executed += 1
         looked = [self._look(name, value) for name, value in zip(site.operands, operands, strict=True)]
@@ -103,18 +109,20 @@ class Recorder(Listener):
     def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
         """Note the results of a step. The end of a call, and of an op with regions, is a step of its own."""
         step = self._current
-        if not results or step is None:
+        errors = None if self._taken is None else self._taken(op)
+        if step is None or (not results and errors is None):
             return
-        site = self._site(op)
+        site = self.names.site(op)
         if step.site is not site or step.ends:
             step = self._add(site, ends=True)
+        step.errors = errors
         looked = [self._look(name, value) for name, value in zip(site.results, results, strict=True)]
         step.results = tuple(looked)
         self._tell(op.results, looked, results)
 
     def poison_born(self, op: Operation, origin: Origin, count: int) -> None:
         """Note that poison was born in the step."""
-        self._site(op).births += count
+        self.names.site(op).births += count
         if self._current is not None:
             self._current.births += (Birth(origin, count),)
             self._mark(self._current)
@@ -199,50 +207,11 @@ class Recorder(Listener):
         begin = last[0].number if last else self.trace.rows + 1
         kept += [step for step in self._marked if self._first < step.number < begin]
         kept += last
-        self.trace.sites = [site for site in self._sites.values() if site.runs]
+        self.trace.sites = [site for site in self.names.all if site.runs]
         error = self.trace.error
         # No event tells which op was about to run when a limit was reached.
         if error is not None and not isinstance(error, LimitExceeded) and self._current is not None:
             self._current.undefined = self._current.undefined or error.message
-
-    # --- places and names ---
-
-    def _site(self, op: Operation) -> Site:
-        site = self._sites.get(op)
-        if site is None:
-            site = self._sites[op] = self._new_site(op)
-        return site
-
-    def _new_site(self, op: Operation) -> Site:
-        shown = self._shown(op)
-        position = None if shown is None else shown.position
-        line = None if position is None else position.line
-        nesting, around = -1, op
-        while around.name != "func.func" and around.parent_op is not None:
-            nesting, around = nesting + 1, around.parent_op
-        named = op if shown is None else shown
-        name = f"@{around.symbol_name}"
-        profile = profile_of(around, self.profile)
-        if profile is not self.profile:
-            self.trace.profiles[name] = profile.name
-        return Site(
-            op.name,
-            line,
-            op.name if line is None else self._line(line, op),
-            spell_place(op.location),
-            name,
-            nesting,
-            tuple(_name(value) for value in named.operands),
-            tuple(_name(value) for value in named.results),
-        )
-
-    def _line(self, number: int, op: Operation) -> str:
-        lines, first = self.trace.lines, self.trace.first_line
-        text = lines[number - first].strip() if first <= number < first + len(lines) else ""
-        # A terminator that is not in the text has the place of the op around it.
-        if op.name.rpartition(".")[2] not in text:
-            return op.name
-        return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3]}..."
 
 
 def _decided(operands: Sequence[Any]) -> bool | None:
@@ -254,44 +223,3 @@ def _decided(operands: Sequence[Any]) -> bool | None:
 
 def _place_of(block: Block) -> int:
     return 0 if block.parent is None else block.parent.blocks.index(block)
-
-
-def _name(value: SSAValue) -> str:
-    if isinstance(value, OpResult):
-        siblings = value.owner.results
-        if len(siblings) > 1 and siblings[0].name == siblings[1].name:
-            return f"%{value.name or '?'}#{value.index}"
-        return f"%{value.name or '?'}"
-    if isinstance(value, BlockArgument) and value.name is None:
-        return f"%arg{value.index}"
-    return f"%{value.name or '?'}"
-
-
-def _shown_module(module: Module, trace: TraceRecord) -> Callable[[Operation], Operation | None]:
-    """Return the function from an op to its op in the text that is shown; put that text into the trace.
-
-    A program without text, such as bytecode, is printed, and read again to know the lines.
-    """
-    if module.source is not None and module.text is not None:
-        trace.lines = module.text.split("\n")
-        trace.first_line = module.source.start[0]
-        return lambda op: op
-    if _constant_bytes(module) > _MOST_PRINTED:
-        return lambda op: None
-    try:
-        text = print_module(module)
-        printed = parse_module(text, module.filename)
-    except HalfulpError:
-        return lambda op: None
-    pairs = dict(zip(module.walk(), printed.walk(), strict=False))
-    trace.lines = text.split("\n")
-    return pairs.get
-
-
-def _constant_bytes(module: Module) -> int:
-    """Return the bytes of a program's constants, about half the size of its text."""
-    attributes = (value for op in module.walk() for value in (*op.properties.values(), *op.attributes.values()))
-    resources = (entry for entries in module.resources.dialect.values() for entry in entries.values())
-    return sum(getattr(getattr(attribute, "codes", None), "nbytes", 0) for attribute in attributes) + sum(
-        len(entry.data) for entry in resources if isinstance(entry, Blob)
-    )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from halfulp.interp.ir.counts import plural
 from halfulp.printable import UNPRINTABLE
 from halfulp.semantics.poison import Origin
+from halfulp.traces.figure_text import step_text
 from halfulp.traces.record import Birth, Step, TraceRecord
 from halfulp.traces.values import TracedValue, summary
 
@@ -70,6 +71,8 @@ def _details(step: Step, births: Mapping[tuple[str, str, str], int]) -> Iterator
     for origin in poison_sources(step):
         number = births.get((origin.op, origin.location, origin.reason))
         yield f"poison from {'' if number is None else f'step {number:,}: '}{origin_text(origin)}"
+    if step.errors is not None and (done := step_text(step.errors)):
+        yield done
     if step.undefined:
         yield f"! {step.undefined}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
@@ -16,6 +16,11 @@ from halfulp.traces.page import fragment, page
 from halfulp.traces.record import TraceRecord
 from halfulp.traces.recorder import Recorder
 from halfulp.traces.text import text_lines
+from halfulp.traces.timeline import Timeline, timeline
+
+if TYPE_CHECKING:
+    from halfulp.traces.error_records import OpError, StoryStep
+    from halfulp.traces.error_report import ErrorReport
 
 MOST_ROWS = 5000
 """The number of steps that a trace keeps by default."""
@@ -29,11 +34,12 @@ class Trace(TraceRecord):
     under another one, by their attributes. ``mma``: the model of matrix units. ``arguments``: those of the function.
     ``steps``: the kept steps: the first, the last, and some between in which poison was born. ``rows``: the number of
     steps; ``executed``: the number of ops that ran. ``results``: those of the run; none where ``error`` stopped it.
-    ``lines``: the source that is shown, from line number ``first_line`` on. ``sites``: the ops that ran.
+    ``lines``: the source that is shown, from line number ``first_line`` on. ``sites``: the ops that ran. ``errors``: of
+    a run with ``shadow=True``, how far results are from the truth.
     """
 
     def __str__(self) -> str:
-        return "\n".join(text_lines(self))
+        return "\n".join([*text_lines(self), *(() if self.errors is None else self.errors.lines())])
 
     def __repr__(self) -> str:
         ended = "" if self.error is None else f", stopped by {type(self.error).__name__}"
@@ -45,6 +51,35 @@ class Trace(TraceRecord):
     def html(self) -> str:
         """Return a self-contained page: one file that needs nothing else."""
         return page(self)
+
+    def worst(self, count: int = 5) -> list[OpError]:
+        """Return the ops that cost most: by what their own errors bring to the result with the largest error.
+
+        Raises ValueError for a trace without shadows, LimitExceeded for a run of more numbers than its history keeps.
+        """
+        return self._report().worst(count)
+
+    def explain_error(self, result: int | str = 0, element: tuple[int, ...] | None = None) -> list[StoryStep]:
+        """Walk back from an element of a result to where its error came from.
+
+        ``result``: its number, or a name such as ``argument[1]`` for memory; ``element``: by default that with the
+        largest error. Raises ValueError for a trace without shadows, InputError for what the run does not have,
+        Unsupported where nothing is known of the exact number, LimitExceeded.
+        """
+        return self._report().explain(result, element)
+
+    def timeline(self) -> Timeline:
+        """Return a picture of the errors over the kept steps: own errors, those of results, and what else happened.
+
+        Raises ValueError for a trace without shadows.
+        """
+        self._report()
+        return Timeline(timeline(self.steps))
+
+    def _report(self) -> ErrorReport:
+        if self.errors is None:
+            raise ValueError("the trace has no shadows: call hu.trace(..., shadow=True)")
+        return self.errors
 
     def save_npz(self, directory: str | os.PathLike[str]) -> None:
         """Write the values that the trace keeps: ``values.npz`` with raw codes, and ``index.json``.
@@ -62,6 +97,7 @@ def trace(
     limit: int = MOST_ROWS,
     keep: bool = False,
     npz: str | os.PathLike[str] | None = None,
+    shadow: bool | str = False,
     **options: Unpack[TraceKeywords],
 ) -> Trace:
     """Run a function as `run` does, and record every op: its line, its values, its poison, and where control goes.
@@ -69,7 +105,9 @@ def trace(
     ``limit``: the number of steps that are kept; of a longer run the first, the last, and some in which poison was
     born. ``keep``: keep large values too, not only their summaries: this takes as much memory as all of them. ``npz``:
     a folder to which the values are written while the program runs. A step records only the beginning of a large
-    buffer, with ``keep`` all of it.
+    buffer, with ``keep`` all of it. ``shadow``: run beside exact real numbers: `Trace.errors`, `Trace.worst` and
+    `Trace.explain_error` say how far results are from the truth, and which ops brought them there. ``shadow="f64"`` and
+    ``"f128"`` are cheaper: numbers of that format stand for the exact ones, and nothing is enclosed.
 
     {options}
 
@@ -85,14 +123,26 @@ def trace(
     function = find_entry(module, chosen.entry)
     traced = Trace(module.filename, f"@{function.symbol_name}", chosen.profile.name, mma=chosen.mma)
     with no_archive() if npz is None else Archive(npz) as archive:
-        recorder = Recorder(module, traced, chosen.profile, limit, keep, None if archive is None else archive.note)
+        note = None if archive is None else archive.note
+        beside = None
+        if shadow:
+            from halfulp.traces.error_report import BesideReals
+
+            beside = BesideReals(module, arguments, chosen, shadow if isinstance(shadow, str) else "")
+        taken = None if beside is None else beside.taken
+        recorder = Recorder(module, traced, chosen.profile, limit, keep, note, taken)
         try:
-            traced.results = run_with(module, arguments, replace(chosen, listeners=(recorder,)))
+            if beside is None:
+                traced.results = run_with(module, arguments, replace(chosen, listeners=(recorder,)))
+            else:
+                traced.results = beside.run(recorder)
         except HalfulpError as error:
             if not traced.rows:
                 raise
             traced.error = error
         recorder.finish()
+        if beside is not None:
+            traced.errors = beside.report(recorder.names.site)
         if archive is not None:
             archive.finish(traced)
     return traced

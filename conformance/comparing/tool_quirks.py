@@ -282,12 +282,24 @@ def fma_in_two_steps(case: OpCase, inputs: Sequence[Codes], expected: Reference)
     return Reference((np.where(fresh, negative, found),), open=expected.open)
 
 
-def fma_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Predict a fused multiply-add that rounds to f32, and then to its type."""
+def rounded_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict an op on floats that rounds to f32, and then to its type. Conversions make a NaN quiet."""
     source = case.results[0]
-    widened = [reference(op_case("arith.extf", source, "f32"), [codes]).bits[0] for codes in inputs]
-    wide = reference(op_case("math.fma", "f32"), widened).bits[0]
-    return Reference((reference(op_case("arith.truncf", "f32", source), [wide]).bits[0],), open=expected.open)
+    types = ["f32" if isinstance(type_, ty.FloatType) else str(type_) for type_ in case.operand_types]
+    widened = [
+        reference(op_case("arith.extf", given, "f32"), [codes]).bits[0] if given != type_ else codes
+        for given, type_, codes in zip(case.operands, types, inputs, strict=True)
+    ]
+    wide = reference(op_case(case.op, types), widened)
+    found = [reference(op_case("arith.truncf", "f32", source), [bits]).bits[0] for bits in wide.bits]
+    return Reference(tuple(found), open=expected.open)
+
+
+def power_by_logarithm(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a power that is the exponential of the exponent times the logarithm of the base."""
+    base, exponent = inputs
+    product = _computed("arith.mulf", case, exponent, _computed("math.log", case, base))
+    return Reference((_computed("math.exp", case, product),), open=expected.open)
 
 
 def clamped_to_swapped_bounds(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
@@ -309,7 +321,8 @@ def absolute_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) 
 QUIRKS: Mapping[str, Quirk] = {
     "absolute_by_f32": absolute_by_f32,
     "clamped_to_swapped_bounds": clamped_to_swapped_bounds,
-    "fma_by_f32": fma_by_f32,
+    "rounded_by_f32": rounded_by_f32,
+    "power_by_logarithm": power_by_logarithm,
     "fma_in_two_steps": fma_in_two_steps,
     "negated_f80": negated_f80,
     "copied_f80": copied_f80,

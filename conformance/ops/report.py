@@ -17,6 +17,7 @@ from halfulp.conformance.comparing.divergences import Example, divergences
 from halfulp.conformance.comparing.error_bounds import ErrorBound, error_bounds
 from halfulp.conformance.comparing.exact_results import exact_value
 from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.comparing.truth import truth_of_op
 from halfulp.conformance.ops.families import EVERY_WIDTH, FAMILIES
 from halfulp.conformance.ops.jobs import ConformanceReport
 from halfulp.fp_formats.spelling import hexadecimal
@@ -184,7 +185,12 @@ def mismatch_text(case: OpCase, mismatch: Mismatch) -> str:
     exact = "" if result is None else f", exactly {_number(result)}"
     ulps = ulps_away(case.result_types[mismatch.result], mismatch)
     away = "" if ulps is None else f", {ulps} ulp away"
-    return f"{case}: {operands}: expected {right}{exact}, got {actual}{away}"
+    truth = truth_of_op(case, mismatch)
+    if truth is None:
+        nearer = ""
+    else:
+        nearer = f"; {truth.distances('expected', 'got') if exact else truth.text('expected', 'got')}"
+    return f"{case}: {operands}: expected {right}{exact}, got {actual}{away}{nearer}"
 
 
 def _number(number: Fraction) -> str:

@@ -13,6 +13,7 @@ from halfulp.conformance.comparing.coverage import Coverage, covered
 from halfulp.conformance.comparing.error_bounds import Known
 from halfulp.conformance.comparing.inputs import CHUNK, EXHAUSTIVE_BITS, inputs_for, is_exhaustive
 from halfulp.conformance.comparing.op_case import OpCase, container_shape, reference
+from halfulp.conformance.comparing.truth import record_of, truth_of_op
 from halfulp.conformance.ops.report import mismatch_text
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError
 from halfulp.fp_formats.codes import Codes
@@ -169,6 +170,7 @@ def as_json(verification: Verification) -> dict[str, Any]:
                 "actual": None if mismatch.actual is None else hex(mismatch.actual),
                 "status": mismatch.status.name.lower(),
                 "ulps": ulps_away(case.result_types[mismatch.result], mismatch),
+                "truth": record_of(truth_of_op(case, mismatch)),
             }
             for _, mismatch in tally.mismatches
         ],

@@ -46,6 +46,7 @@ from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 
 VERSION = "3.13"
+_LLVM_VERSION = "24"
 FLAGS = (
     "--iree-hal-target-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=generic",
@@ -66,6 +67,12 @@ def compiler() -> Tool:
     """Return iree-compile. Raise Unavailable with the reason."""
     program = _binary("iree-compile", "iree.compiler", "_mlir_libs")
     return find_tool(program, "HALFULP_IREE_COMPILE", VERSION, r"IREE compiler version (\d+(?:\.\d+)*)")
+
+
+def converter() -> Tool:
+    """Return iree-opt, which tells the version of its LLVM only. Raise Unavailable with the reason."""
+    program = _binary("iree-opt", "iree.compiler", "_mlir_libs")
+    return find_tool(program, "HALFULP_IREE_OPT", _LLVM_VERSION)
 
 
 class Iree:

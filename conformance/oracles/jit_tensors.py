@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from halfulp.conformance.oracles.jit import SECONDS, UTILITIES, JitOracle, library
-from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Unanswered
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Unanswered, Unavailable
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.conformance.whole_programs.rewrite import module_with
 from halfulp.conformance.whole_programs.stages import pipeline
@@ -98,6 +98,14 @@ class TensorRunner:
             return [int(line) for line in printed.split()]
         except ValueError:
             raise OracleError("garbage", f"the programs printed {printed[:60]!r}") from None
+
+
+def installed_runner() -> TensorRunner | None:
+    """Return mlir-runner; None where the tools of MLIR 22 are missing."""
+    try:
+        return TensorRunner()
+    except Unavailable:
+        return None
 
 
 def _function(program: ClosedProgram) -> Operation:

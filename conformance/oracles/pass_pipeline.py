@@ -11,17 +11,22 @@ from typing import Any
 
 from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import SECONDS, Tool, find_tool
-from halfulp.interp.ir.errors import InputError, ParseError, Unsupported
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsupported
 from halfulp.interp.ir.literals import quoted
 from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module
+from halfulp.interp.text.printer import print_module
 from halfulp.interp.text.split_input import split_input
 
 MODULES = 256
 """The most modules in one process. A pass that crashes on one of them makes the others run again."""
 
 _OPTIONS = ("--allow-unregistered-dialect",)
+# One thread, since a pass on functions must not run while others are printed. What mlir-opt says goes to one stream.
+_DUMPING = ("--mlir-print-ir-after-all", "--mlir-print-ir-module-scope", "--mlir-disable-threading")
+_DUMP = "// -----// IR Dump After "
 _MARKER = "\n// -----\n"
 _VERSION = r"(?:LLVM|compiler) version (\S+)"
 _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)$", re.MULTILINE)
@@ -44,11 +49,16 @@ class PassFailure(InputError):
 
 @dataclass(frozen=True)
 class PassPipeline:
-    """A pass pipeline of an mlir-opt. ``seconds``: the time limit of one process."""
+    """A pass pipeline of an mlir-opt. ``seconds``: the time limit of one process.
+
+    ``in_generic_form``: the program is given modules in the generic form, and prints them so, which all versions of
+    MLIR read alike. What `apply` and `apply_all` return has the custom form of MLIR 22, where halfulp can read it.
+    """
 
     tool: Tool
     pipeline: str
     seconds: float = SECONDS
+    in_generic_form: bool = False
 
     @property
     def version(self) -> str:
@@ -71,14 +81,31 @@ class PassPipeline:
 
     def apply(self, text: str, name: str = "<stdin>") -> str:
         """Return a module after the passes. ``name``: the file of the module in messages. Raise PassFailure."""
-        return self._run([self._option], text, name)
+        return self._taken(self._run([*self._form, self._option], self._given(text), name))
 
     def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
         """Return each module after the passes, or why there is none. Few processes run, unless passes fail."""
         found: list[str | PassFailure] = []
         for start in range(0, len(texts), MODULES):
-            found += self._together(texts[start : start + MODULES])
-        return found
+            found += self._together(list(map(self._given, texts[start : start + MODULES])))
+        return [one if isinstance(one, PassFailure) else self._taken(one) for one in found]
+
+    def dumped(self, text: str, name: str = "<stdin>") -> tuple[str, str]:
+        """Run the passes, and return what mlir-opt printed after each, and why it stopped early, or "".
+
+        Raise PassFailure if no pass has ended.
+        """
+        options = [*_OPTIONS, *_DUMPING, self._option]
+        try:
+            done = self.tool.finished(options, text, self.seconds)
+            code, said, failure = done.code, done.said, None
+        except OracleError as error:
+            code, said, failure = 1, error.said, self._failure(error, name)
+        if code and failure is None:
+            failure = self._failure(OracleError("refusal", said.partition("\n")[0], said=said), name)
+        if failure is not None and _DUMP not in said:
+            raise failure
+        return said, "" if failure is None else str(failure).removeprefix("error: ")
 
     def read(self, text: str, name: str, placed: bool = False) -> Module:
         """Parse and verify a module. If its text has a custom form that halfulp does not know, mlir-opt converts it to
@@ -97,10 +124,27 @@ class PassPipeline:
         printed = self._run(["--mlir-print-op-generic", *["--mlir-print-debuginfo"] * placed], text, name)
         return printed.replace('loc("<stdin>"', f"loc({quoted(name)}") if placed else printed
 
+    @property
+    def _form(self) -> tuple[str, ...]:
+        return ("--mlir-print-op-generic",) * self.in_generic_form
+
+    def _given(self, text: str) -> str:
+        """Return the text of a module as the program gets it."""
+        return print_module(parse_module(text), generic=True) if self.in_generic_form else text
+
+    def _taken(self, text: str) -> str:
+        """Return the text of a module that the program printed, in the form that callers get."""
+        if not self.in_generic_form:
+            return text
+        try:
+            return print_module(parse_module(text), schema=Schema.MLIR22)
+        except HalfulpError:
+            return text
+
     def _together(self, texts: Sequence[str]) -> list[str | PassFailure]:
         if len(texts) == 1:
             return [self._alone(texts[0])]
-        options = [*_OPTIONS, "--split-input-file", self._option]
+        options = [*_OPTIONS, *self._form, "--split-input-file", self._option]
         try:
             printed = self.tool.finished(options, _MARKER.join(texts), self.seconds).printed
             results = [part.text for part in split_input(printed)]
@@ -117,7 +161,7 @@ class PassPipeline:
 
     def _alone(self, text: str) -> str | PassFailure:
         try:
-            return self.apply(text)
+            return self._run([*self._form, self._option], text, "<stdin>")
         except PassFailure as failure:
             return failure
 

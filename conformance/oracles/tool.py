@@ -30,8 +30,8 @@ def run_bounded(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program with ``data`` on standard input, and stop everything that it started when it ends.
 
-    Raises OracleError: "crash" if it does not start, "hang" after ``seconds``, "garbage" if it prints more than
-    ``limit`` bytes.
+    Raises OracleError: "crash" if it does not start, "hang" after ``seconds``, with what it said until then, "garbage"
+    if it prints more than ``limit`` bytes.
     """
     name = os.path.basename(command[0])
     with tempfile.TemporaryFile() as given:
@@ -43,10 +43,12 @@ def run_bounded(
             )
         except OSError as error:
             raise OracleError("crash", f"{name} does not start: {error}") from None
+    streams: dict[Any, list[bytes]] = {process.stdout: [], process.stderr: []}
     try:
-        printed, said = _read_streams(process, time.monotonic() + seconds, limit)
+        _read_streams(process, streams, time.monotonic() + seconds, limit)
     except TimeoutError:
-        raise OracleError("hang", f"{name} did not end in {seconds:g} s") from None
+        so_far = b"".join(streams[process.stderr]).decode("utf-8", "replace")
+        raise OracleError("hang", f"{name} did not end in {seconds:g} s", said=so_far) from None
     except OverflowError:
         raise OracleError("garbage", f"{name} printed more than {limit} bytes") from None
     finally:
@@ -56,15 +58,17 @@ def run_bounded(
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
+    printed, said = (b"".join(chunks) for chunks in streams.values())
     return subprocess.CompletedProcess(command, process.returncode, printed, said)
 
 
-def _read_streams(process: subprocess.Popen[bytes], deadline: float, limit: int) -> tuple[bytes, bytes]:
-    """Return all of standard output and error once the process has ended. Raises TimeoutError and OverflowError."""
-    chunks: dict[Any, list[bytes]] = {process.stdout: [], process.stderr: []}
+def _read_streams(
+    process: subprocess.Popen[bytes], streams: dict[Any, list[bytes]], deadline: float, limit: int
+) -> None:
+    """Read all of standard output and error until the process has ended. Raises TimeoutError and OverflowError."""
     total = 0
     with selectors.DefaultSelector() as selector:
-        for stream in chunks:
+        for stream in streams:
             selector.register(stream, selectors.EVENT_READ)
         while selector.get_map():
             left = deadline - time.monotonic()
@@ -81,12 +85,11 @@ def _read_streams(process: subprocess.Popen[bytes], deadline: float, limit: int)
                 total += len(chunk)
                 if total > limit:
                     raise OverflowError
-                chunks[key.fileobj].append(chunk)
+                streams[key.fileobj].append(chunk)
     try:
         process.wait(max(deadline - time.monotonic(), 0.01))
     except subprocess.TimeoutExpired:  # it closed its streams but still runs
         raise TimeoutError from None
-    return b"".join(chunks[process.stdout]), b"".join(chunks[process.stderr])
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from halfulp.conformance.comparing.compare import Mismatch
 from halfulp.conformance.comparing.op_case import OpCase, reference
+from halfulp.conformance.comparing.truth import Truth, truth_of_op, truth_of_run
+from halfulp.conformance.oracles.oracle import Status
 from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role
 from halfulp.conformance.vectors.rows import exhaustive
@@ -23,12 +26,13 @@ from halfulp.fp_formats.codes import Codes, Mask, code_shape, ints_to_codes, sto
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
-from halfulp.interp.ir.errors import AssertionFailed, InputError, UndefinedBehavior, Unsupported
+from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, InputError, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
@@ -79,6 +83,12 @@ class Computation(Protocol):
 
     def compute(self, inputs: Chunk) -> Computed:
         """Return the outputs of some rows."""
+
+    def truth(self, inputs: Sequence[int], output: int, expected: int, got: int) -> Truth | None:
+        """Return which of two codes of an output of one row is nearer to the exact number, if that is known.
+
+        ``inputs``: the codes of the input columns. ``output``: the number of the column, one of a result.
+        """
 
     def source(self) -> dict[str, Any]:
         """Return the description for the metadata."""
@@ -248,6 +258,12 @@ class OpComputation:
             outputs.append(made)
         return Computed(tuple(outputs), undefined)
 
+    def truth(self, inputs: Sequence[int], output: int, expected: int, got: int) -> Truth | None:
+        """See `Computation.truth`; nothing is known of quantised types and of stochastic rounding."""
+        if self.random_bits is not None or quantised.period(self.case) > 1:
+            return None
+        return truth_of_op(self.case, _mismatch(output, (), tuple(inputs), expected, got), self.profile)
+
     def source(self) -> dict[str, Any]:
         """Return the op with its types and properties, and the random bits."""
         random = {} if self.random_bits is None else {"random_bits": self.random_bits}
@@ -272,6 +288,10 @@ def open_bits(type_: ty.Type, opened: Any) -> Codes:
     zero = np.zeros_like(full)
     masks: Codes = np.where((opened & Open.SIGN.value != 0)[limbs], sign, zero)
     return np.where((opened & Open.VALUE.value != 0)[limbs], full, masks)
+
+
+def _mismatch(result: int, place: tuple[int, ...], operands: tuple[int, ...], expected: int, got: int) -> Mismatch:
+    return Mismatch(place, result, operands, expected, got, Status.VALUE, None)
 
 
 # --- programs ---------------------------------------------------------------------------------------------------------
@@ -509,6 +529,24 @@ class ProgramComputation:
                         made[position + 2 * len(results)][row] = masks[k]
                     position += 1
         return Computed(tuple(made), undefined)
+
+    def truth(self, inputs: Sequence[int], output: int, expected: int, got: int) -> Truth | None:
+        """See `Computation.truth`."""
+        columns = tuple(
+            ints_to_codes([code], column.width, (1,)) for code, column in zip(inputs, self.inputs, strict=True)
+        )
+        lineage = Lineage()
+        try:
+            program = program_for(self.module, Settings(self.profile, recorder=lineage))
+            values = program.run(self._function, self._arguments(columns, 0))
+        except HalfulpError:
+            return None
+        for result, value in enumerate(values):
+            if output < value.size:
+                place = tuple(int(k) for k in np.unravel_index(output, value.shape))
+                return truth_of_run(lineage, values, _mismatch(result, place, (), expected, got))
+            output -= value.size
+        raise ValueError("the column is that of no result")
 
     def source(self) -> dict[str, Any]:
         """Return the program with its digest, and the function."""

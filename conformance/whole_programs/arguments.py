@@ -136,6 +136,11 @@ class Arguments:
         raise IndexError("there are fewer inputs")
 
 
+def joined(one: Arguments, other: Arguments) -> Arguments:
+    """Return the inputs of both, for the same function."""
+    return Arguments(one.parts + other.parts, notes=tuple(dict.fromkeys(one.notes + other.notes)))
+
+
 def given(values: Sequence[Value | Buffer], types: Sequence[ty.Type]) -> Arguments:
     """Return one input, for arguments of these types."""
     held = [value.load() if isinstance(value, Buffer) else value for value in values]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfulp.conformance.comparing.compare import Mismatch, ulps_away
+from halfulp.conformance.comparing.truth import Truth, record_of
 from halfulp.conformance.whole_programs.difference_text import code_text, element_text, given_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
@@ -24,7 +25,7 @@ class Counterexample:
     ``mismatch``: the first element that differs, of output number ``mismatch.result``, or of the printed values; its
     type is ``type``. ``trap``: why the second version has no such output: it has undefined behaviour, does not end, or
     has another shape. ``texts``: what both print, if that differs. ``outputs``: the names of the outputs.
-    ``expected``: the outputs of the first version.
+    ``expected``: the outputs of the first version. ``truth``: which of the two elements is nearer to the exact number.
     """
 
     arguments: tuple[Value, ...] = ()
@@ -34,6 +35,7 @@ class Counterexample:
     texts: tuple[str, str] | None = None
     outputs: tuple[str, ...] = ()
     expected: tuple[Value, ...] = ()
+    truth: Truth | None = None
 
     @property
     def output(self) -> str:
@@ -68,6 +70,7 @@ def counterexample_lines(function: Operation, found: Counterexample, source: str
         *lines,
         f"  before:   {code_text(type_, mismatch.expected)}",
         f"  after:    {given_text(type_, mismatch)}",
+        *([] if found.truth is None else [f"  {found.truth.text('before', 'after')}"]),
     ]
 
 
@@ -95,4 +98,5 @@ def counterexample_record(found: Counterexample) -> dict[str, Any]:
         "expected": f"0x{mismatch.expected:X}",
         "got": mismatch.status.name.lower() if mismatch.actual is None else f"0x{mismatch.actual:X}",
         "ulps": None if found.type is None else ulps_away(found.type, mismatch),
+        "truth": record_of(found.truth),
     }

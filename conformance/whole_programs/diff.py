@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from halfulp.conformance.comparing.compare import Mismatch, Verdict
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence
+from halfulp.conformance.comparing.truth import Truth, truth_of_op, truth_of_run
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
@@ -20,7 +22,15 @@ from halfulp.conformance.oracles.oracle import (
     Unanswered,
 )
 from halfulp.conformance.whole_programs.op_search import Finding, Search, Study
-from halfulp.conformance.whole_programs.outcomes import NoMeaning, ask, is_unanswered, judge, mismatches_of, run_here
+from halfulp.conformance.whole_programs.outcomes import (
+    NoMeaning,
+    ask,
+    is_unanswered,
+    judge,
+    mismatches_of,
+    recorded,
+    run_here,
+)
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.values.value import Value
@@ -40,6 +50,16 @@ class Difference:
     type: ty.Type
     finding: Finding | None
     known: tuple[str, ...] = ()
+
+    @cached_property
+    def truth(self) -> Truth | None:
+        """Which result is nearer to the exact number: that of the op for its operands, else that of the program."""
+        if self.finding is not None:
+            return None if self.finding.case is None else truth_of_op(self.finding.case, self.finding.mismatch)
+        try:
+            return truth_of_run(*recorded(self.program), self.mismatch)
+        except HalfulpError:
+            return None
 
 
 @dataclass

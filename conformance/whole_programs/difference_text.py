@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from halfulp.conformance.comparing.compare import Mismatch, ulps_away
+from halfulp.conformance.comparing.truth import record_of
 from halfulp.conformance.whole_programs.diff import Difference
 from halfulp.conformance.whole_programs.op_search import Finding
 from halfulp.fp_formats.spelling import hexadecimal
@@ -60,6 +61,8 @@ def difference_lines(difference: Difference, oracle: str) -> list[str]:
         if finding.op.results[1:]:
             lines.append(f"  result {mismatch.result}")
     lines += [f"  expected: {code_text(type_, mismatch.expected)}", f"  got:      {given_text(type_, mismatch)}"]
+    if difference.truth is not None:
+        lines.append(f"  {difference.truth.text('expected', 'got')}")
     if finding is not None and finding.note:
         lines.append(f"  note: {finding.note}")
     if difference.known:
@@ -87,6 +90,7 @@ def difference_record(difference: Difference) -> dict[str, Any]:
         "expected": f"0x{mismatch.expected:X}",
         "got": mismatch.status.name.lower() if mismatch.actual is None else f"0x{mismatch.actual:X}",
         "ulps": ulps_away(type_, mismatch),
+        "truth": record_of(difference.truth),
     }
 
 

@@ -100,6 +100,22 @@ def every_code(element: ty.Type) -> Domain:
     return Domain(1 << width_of(element), lambda number: number, corners_of(element), usual, sampled, together)
 
 
+@lru_cache(maxsize=512)
+def ordinary(element: ty.Type) -> Domain:
+    """Return the domain of numbers as programs usually have them: floats around 1, small integers, no special ones."""
+    width = width_of(element)
+
+    def sampled(rng: random.Random) -> int:
+        if isinstance(element, ty.FloatType):
+            number = Fraction(rng.gauss(0, 1))
+            return scalar.from_fraction(element.format, number if element.format.signed else abs(number)).code
+        if isinstance(element, ty.IndexType):
+            return rng.choice(SMALL)
+        return rng.randint(-100, 100) & ((1 << width) - 1)
+
+    return Domain(None, lambda number: number, (), (), sampled, SMALLEST if isinstance(element, ty.IndexType) else ())
+
+
 def any_code(element: ty.Type, rng: random.Random) -> int:
     """Return a corner, an ordinary number, or any code."""
     return every_code(element).draw(rng)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs.rebuild import verified, without_unneeded_functions
@@ -168,6 +168,13 @@ def without_regions(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
             yield _inlined(program, number, -1)
 
 
+_GIVEN: Mapping[str, Callable[[int], Sequence[int]]] = {
+    "scf.for": lambda count: (0, *range(3, count)),
+    "scf.while": range,
+}
+"""The operands that the arguments of a region get in its first round, by number, for a count of operands."""
+
+
 def _inlined(program: ClosedProgram, number: int, way: int) -> ClosedProgram | None:
     draft = Draft(program)
     op = draft.ops[number]
@@ -180,7 +187,8 @@ def _inlined(program: ClosedProgram, number: int, way: int) -> ClosedProgram | N
         given: list[SSAValue] = list(op.operands)
     else:
         region = op.regions[way]
-        given = {"scf.for": [op.operands[0], *op.operands[3:]], "scf.while": list(op.operands)}.get(op.name, [])
+        places = _GIVEN[op.name](len(op.operands)) if op.name in _GIVEN else ()
+        given = [op.operands[place] for place in places]
     if len(region.blocks) != 1 or op.parent is None:
         return None
     (block,) = region.blocks

@@ -22,6 +22,7 @@ from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.batch.program import run_batch
+from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.lanes import over_lanes, repeated
@@ -46,6 +47,13 @@ def run_here(program: ClosedProgram, profile: Profile = SPEC) -> Outcome:
         return results_of(program_for(program.module, settings), function_, program.arguments)
     except (UndefinedBehavior, AssertionFailed) as error:
         return error
+
+
+def recorded(program: ClosedProgram) -> tuple[Lineage, tuple[Value, ...]]:
+    """Run a program of single values and record the lineage of its results. Raises HalfulpError."""
+    function, lineage = program.module.lookup(program.function), Lineage()
+    assert function is not None
+    return lineage, program_for(program.module, Settings(recorder=lineage)).run(function, program.arguments)
 
 
 def results_of(program: CompiledModule, function: Operation, arguments: tuple[Value, ...]) -> tuple[Value, ...]:

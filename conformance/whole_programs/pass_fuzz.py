@@ -18,7 +18,7 @@ from halfulp.conformance.whole_programs.generator.functions import NAME, RandomF
 from halfulp.conformance.whole_programs.generator.kinds import MIXED, ProgramKind
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.pass_difference import Found, PassDifference, explaining
-from halfulp.conformance.whole_programs.pass_reduction import kind_of
+from halfulp.conformance.whole_programs.pass_reduction import crash_kind, kind_of
 from halfulp.conformance.whole_programs.validation import Inputs, ValidationReport
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
@@ -223,11 +223,7 @@ class _Run:
                 report.refused[_without_numbers(after.message.removeprefix(f"{report.version}: "))] += 1
             else:
                 report.crashed += 1
-                arguments = inputs_of(program.module, report.seed, self._kind).of(program.main).row(0)
-                broken = BrokenPass(program, before, after, arguments)
-                small = self._reduced(broken)
-                if self._is_new(small):
-                    report.broken.append(replace(broken, reduced=small))
+                self._broken(BrokenPass(program, before, after, self._first_input(program)))
             return
         if after == before:
             report.unchanged += 1
@@ -251,6 +247,19 @@ class _Run:
         self._count(
             PassFinding(program, before, after, found.counterexamples[0]) if found.differing else None, found, names
         )
+
+    def _first_input(self, program: RandomFunction) -> tuple[Value, ...]:
+        return inputs_of(program.module, self.report.seed, self._kind).of(program.main).row(0)
+
+    def _broken(self, broken: BrokenPass) -> None:
+        """Note a program that breaks the pass, unless another one broke it in the same place."""
+        kind = crash_kind(broken.failure)
+        if broken.failure.where and kind in self._kinds:
+            self.report.again[kind] += 1
+            return
+        small = self._reduced(broken)
+        if self._is_new(small):
+            self.report.broken.append(replace(broken, reduced=small))
 
     def _explained(self, module: Module, inputs: Sequence[tuple[Value, ...]]) -> set[str]:
         """Return the names of the known divergences that explain each of these inputs alone; none if one is not."""

@@ -2,13 +2,15 @@
 
 The program is kept as one function of arguments; a part that is cut off becomes an argument with the value it had here.
 At the end the arguments become constants, if the program stays interesting. Nothing is random: the same program and the
-same answers give the same result.
+same answers give the same result, unless a time limit ends the reduction.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -41,7 +43,7 @@ MAX_TESTS = 2000
 @dataclass
 class Reducer:
     """A reducer. It applies all kinds of changes until no change gives an interesting program, or ``max_tests`` were
-    tested.
+    tested, or ``seconds`` are over.
 
     ``close``: the arguments belong to the program, and become simpler values and then constants. Otherwise the function
     is interesting for any arguments, and keeps them.
@@ -51,12 +53,15 @@ class Reducer:
     max_tests: int = MAX_TESTS
     profile: Profile = SPEC
     close: bool = True
+    seconds: float = math.inf
     tests: int = 0
+    _deadline: float = field(default=math.inf, init=False, repr=False)
 
     def reduce(self, program: ClosedProgram, difference: Difference | None = None) -> ClosedProgram:
         """Return the smallest interesting program found. ``difference``: how the program differs, which allows a short
         cut.
         """
+        self._deadline = time.monotonic() + self.seconds
         program = self._first(program, list(self._short_cuts(difference)))
         while True:
             before = program
@@ -84,7 +89,7 @@ class Reducer:
     def _first(self, program: ClosedProgram, candidates: Sequence[ClosedProgram | None]) -> ClosedProgram:
         """Return the first interesting candidate, or the program itself."""
         asked = [candidate for candidate in candidates if candidate is not None][: max(0, self.max_tests - self.tests)]
-        if not asked:
+        if not asked or time.monotonic() >= self._deadline:
             return program
         index = self.test(asked)
         self.tests += len(asked) if index is None else index + 1

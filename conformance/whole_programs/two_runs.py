@@ -14,22 +14,29 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.whole_programs.arguments import Arguments, Part
+from halfulp.conformance.whole_programs.carrying import Carrier
 from halfulp.conformance.whole_programs.printed import Output, Printed, prints
 from halfulp.conformance.whole_programs.signatures import Signature
 from halfulp.conformance.whole_programs.uninterpreted import UnknownFunctions, is_uninterpreted
 from halfulp.fp_formats.codes import Mask
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior, Unsupported
+from halfulp.interp.ir.errors import (
+    AssertionFailed,
+    HalfulpError,
+    LimitExceeded,
+    OutOfSteps,
+    UndefinedBehavior,
+    Unsupported,
+)
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.frames import Frame, Run
+from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
-from halfulp.interp.values.buffers import Buffer, to_argument
+from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.lanes import over_lanes, repeated, taken
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origin, Origins
 
 MAX_STEPS = 200_000
 """Most steps of one run: generated inputs may make a loop endless."""
@@ -112,7 +119,7 @@ class Version:
             return self._alone.finish(self.function, run, frame, arguments), steps - run.steps
         except LimitExceeded as error:
             if run.steps < 0:
-                raise LimitExceeded(f"the program ran more than {steps} ops", location=error.location) from None
+                raise OutOfSteps(f"the program ran more than {steps} ops", location=error.location) from None
             raise
 
     @property
@@ -179,12 +186,14 @@ class TwoRuns:
         unknown: UnknownFunctions | None = None,
     ) -> None:
         watched = any(prints(*version) or (unknown and is_uninterpreted(*version)) for version in (before, after))
-        settings = replace(settings, write=_silent, track_open=True)
+        settings = replace(settings, write=silent, track_open=True)
+        self._first, self._settings = before, replace(settings, track_open=False)
         self.before = Version(*before, settings, watched, unknown)
         self.after = Version(*after, settings, watched, unknown)
         self.skipped: Counter[str] = Counter()
         self._arguments = arguments
         self._signature = signature
+        self._carrier = Carrier(signature, after[1])
         self._together = not watched and not any(
             isinstance(each.target, ty.MemRefType) for each in (*signature.arguments, *signature.results)
         )
@@ -200,6 +209,13 @@ class TwoRuns:
                 yield from self._in_lanes(part)
             else:
                 yield from self._alone(part, range(part.count))
+
+    def recorded(self, part: Part, row: int) -> tuple[Lineage, tuple[Value, ...]]:
+        """Run one input by the first version and record the lineage of its outputs. Raises HalfulpError."""
+        lineage, values = Lineage(), part.fresh(row)
+        program = program_for(self._first[0], replace(self._settings, recorder=lineage))
+        results = program.run(self._first[1], values)
+        return lineage, (*results, *(each.load() for each in values if isinstance(each, Buffer)))
 
     # --- in lanes ---
 
@@ -219,12 +235,9 @@ class TwoRuns:
             if len(rows):
                 expected = _of_rows(first.results, rows, part.count)
                 given = _of_rows(second.results, rows, part.count).values
-                yield Piece(part, rows, expected, Ran(self._returned(given)))
+                yield Piece(part, rows, expected, Ran(self._carrier.returned(given)))
             alone = alone | second.left
         yield from self._alone(part, np.flatnonzero(alone).tolist())
-
-    def _returned(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        return tuple(each.to_source(value) for each, value in zip(self._signature.results, values, strict=True))
 
     # --- alone ---
 
@@ -248,8 +261,8 @@ class TwoRuns:
         if isinstance(before, HalfulpError):
             self._skip(before, "")
             return
-        expected = _one_lane((*before, *(buffer.load() for buffer in memory))), self.before.printed
-        given, long = self._carried(part, row), self._budget.is_long
+        expected = one_lane((*before, *(buffer.load() for buffer in memory))), self.before.printed
+        given, long = self._carrier.given(part, row), self._budget.is_long
         after, _ = self._outcome(self.after, given, row, 10 * used)
         if isinstance(after, Unsupported) or (isinstance(after, LimitExceeded) and not long):
             self._skip(after, "second version: ")
@@ -259,30 +272,12 @@ class TwoRuns:
         if isinstance(after, HalfulpError):
             found = after
         else:
-            found = Ran(_one_lane(self._outputs(values, given, after)), self.after.printed)
+            found = Ran(one_lane(self._carrier.outputs(given, after)), self.after.printed)
         yield Piece(part, rows, Ran(*expected), found)
-
-    def _outputs(
-        self, values: Sequence[Value | Buffer], given: Sequence[Value | Buffer], after: Sequence[Value]
-    ) -> tuple[Value, ...]:
-        """Return the outputs of the second version as the first has them: results, then the contents of memory.
-
-        ``values``: the arguments of the first version; ``given``: those of the second, ``after``: what it returns.
-        """
-        mapped = self._signature
-        stored = dict(zip(mapped.out, (_loaded(value) for value in given[len(values) :]), strict=True))
-        returned = iter(after)
-        results = [stored[number] if number in stored else next(returned) for number in range(len(mapped.results))]
-        contents = [
-            each.to_source(_loaded(buffer))
-            for each, value, buffer in zip(mapped.arguments, values, given, strict=False)
-            if isinstance(value, Buffer)
-        ]
-        return (*self._returned(results), *contents)
 
     def error_of(self, part: Part, row: int) -> HalfulpError | None:
         """Return the error that the second version ends with for one input, if any."""
-        outcome, _ = self._outcome(self.after, self._carried(part, row), row)
+        outcome, _ = self._outcome(self.after, self._carrier.given(part, row), row)
         return outcome if isinstance(outcome, HalfulpError) else None
 
     def _skip(self, error: HalfulpError, which: str) -> None:
@@ -306,18 +301,8 @@ class TwoRuns:
         self._budget.ended(used)
         return results, used
 
-    def _carried(self, part: Part, row: int) -> tuple[Value | Buffer, ...]:
-        """Return one input for the second version."""
-        same = part.fresh(row)
-        values = [
-            value if not each.how else to_argument(each.to_target(held), each.target, "a made-up argument")
-            for each, value, held in zip(self._signature.arguments, same, part.row(row), strict=True)
-        ]
-        extra = argument_types(self.after.function)[len(values) :]
-        return (*values, *(_unwritten(type_) for type_ in extra))
 
-
-def _silent(text: str) -> None:
+def silent(text: str) -> None:
     """Print nothing: a comparison collects what programs print."""
 
 
@@ -358,17 +343,6 @@ def _of_rows(values: Sequence[Value], rows: npt.NDArray[np.intp], count: int) ->
     return Ran(tuple(full if len(rows) == count else [taken(value, rows) for value in full]))
 
 
-def _one_lane(values: Sequence[Value]) -> tuple[Value, ...]:
+def one_lane(values: Sequence[Value]) -> tuple[Value, ...]:
+    """Return the values of one input as values over lanes."""
     return tuple(repeated(value, 1) for value in values)
-
-
-def _unwritten(type_: ty.Type) -> Buffer:
-    """Return new memory of a static type, every element of it poison."""
-    assert isinstance(type_, ty.MemRefType)
-    buffer = Buffer.allocate(type_, tuple(size or 0 for size in type_.shape or ()))
-    buffer.allocation.spoil(Origin("memory", "", "an element of a result was never written"), Origins())
-    return buffer
-
-
-def _loaded(value: Value | Buffer) -> Value:
-    return value.load() if isinstance(value, Buffer) else value

@@ -10,20 +10,28 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, verdicts
+from halfulp.conformance.comparing.truth import Truth, truth_of_run
 from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
-from halfulp.conformance.whole_programs.domains import Assumption, assumed_domains, assumptions_of, trip_counts
+from halfulp.conformance.whole_programs.domains import (
+    Assumption,
+    assumed_domains,
+    assumptions_of,
+    ordinary,
+    trip_counts,
+)
 from halfulp.conformance.whole_programs.made_up_sizes import CHOICES, scaled_sizes, sizes_within
 from halfulp.conformance.whole_programs.outcomes import as_reference, element_mismatch
 from halfulp.conformance.whole_programs.printed import Printed, elements
 from halfulp.conformance.whole_programs.signatures import signature
 from halfulp.conformance.whole_programs.trip_bounds import bounding_arguments
-from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Piece, Ran, TwoRuns
+from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piece, Ran, TwoRuns
 from halfulp.conformance.whole_programs.uninterpreted import UnknownFunctions, is_uninterpreted
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -116,6 +124,7 @@ class Inputs:
     ``given``: these; None to generate ``count`` of them, or all if there are few. ``vscale``: the factor of the size of
     scalable vectors. ``assumptions``: ranges of arguments, with those in the function's attribute. ``unknown``: makes
     the unknown functions that stand for ops that no dialect has and for declarations. ``samples``: never all inputs.
+    ``ordinary``: only numbers as programs usually have them.
     """
 
     count: int = 1000
@@ -126,6 +135,7 @@ class Inputs:
     max_steps: int = MAX_STEPS
     unknown: UnknownFunctions | None = None
     samples: bool = False
+    ordinary: bool = False
 
     def of(self, function: Operation, samples: bool = False) -> Arguments:
         """Return the inputs of a function; ``samples``: never all. Raises HalfulpError if there are none."""
@@ -136,6 +146,8 @@ class Inputs:
         domains = {k: trip_counts(ty.element_type(types[k])) for k in bounds if not isinstance(types[k], ty.ShapedType)}
         assumptions = (*assumptions_of(function), *self.assumptions)
         domains |= assumed_domains(function, types, assumptions)
+        if self.ordinary:
+            domains = {k: ordinary(ty.element_type(type_)) for k, type_ in enumerate(types)} | domains
         bits = None if samples or self.samples else EXHAUSTIVE_BITS
         choices = (*CHOICES, *sizes_within(function))
         scaled = scaled_sizes(function)
@@ -256,7 +268,7 @@ def validate(
         if not isinstance(piece.before, Ran):
             report.undefined += len(piece.rows)
             continue
-        differing = _differing(report, runs, piece, piece.before, names)
+        differing = differences(report, piece.before, piece.after, len(piece.rows), names)
         if explain is not None:
             _leave_out_known(report, piece, differing, explain)
         report.differing += len(differing)
@@ -264,9 +276,20 @@ def validate(
             row = piece.part.row(int(piece.rows[lane]))
             expected = tuple(taken(value, lane) for value in piece.before.values)
             trap = found.trap or ("" if isinstance(piece.after, Ran) else _trap(runs, piece, lane))
-            report.counterexamples.append(replace(found, arguments=row, expected=expected, trap=trap))
+            truth = _truth(runs, piece, lane, found)
+            report.counterexamples.append(replace(found, arguments=row, expected=expected, trap=trap, truth=truth))
     report.skipped.update(runs.skipped)
     return report
+
+
+def _truth(runs: TwoRuns, piece: Piece, lane: int, found: Counterexample) -> Truth | None:
+    """Return which version of the element that differs is nearer to exact real arithmetic, if that is known."""
+    if found.mismatch is None or found.texts is not None:
+        return None
+    try:
+        return truth_of_run(*runs.recorded(piece.part, int(piece.rows[lane])), found.mismatch)
+    except HalfulpError:
+        return None
 
 
 def _leave_out_known(
@@ -290,22 +313,24 @@ def outputs_of(function: Operation) -> tuple[str, ...]:
     return (*results, *(f"argument {number} after the run" for number in memory))
 
 
-def _differing(
-    report: ValidationReport, runs: TwoRuns, piece: Piece, before: Ran, names: tuple[str, ...]
+def differences(
+    report: ValidationReport, before: Ran, after: Outcome | None, lanes: int, names: tuple[str, ...]
 ) -> dict[int, Counterexample]:
-    """Count the verdicts of a piece. Return what differs first for each input with a difference."""
+    """Count the verdicts on the outputs of two versions over lanes. Return what differs first in each lane with a
+    difference.
+    """
     blank = Counterexample(outputs=names)
-    if not isinstance(piece.after, Ran):
-        return dict.fromkeys(range(len(piece.rows)), blank)
+    if not isinstance(after, Ran):
+        return dict.fromkeys(range(lanes), blank)
     found: dict[int, Counterexample] = {}
-    for index, (one, two) in enumerate(zip(before.values, piece.after.values, strict=True)):
+    for index, (one, two) in enumerate(zip(before.values, after.values, strict=True)):
         if one.shape != two.shape:
             shapes = [spell_shape(value.shape[1:]) for value in (one, two)]
             other = replace(blank, trap=f"{names[index]} has the shape {shapes[1]}, not {shapes[0]}")
-            return dict.fromkeys(range(len(piece.rows)), other)
+            return dict.fromkeys(range(lanes), other)
         for lane, mismatch in _mismatches(report, one, two, index):
             found.setdefault(lane, replace(blank, mismatch=mismatch, type=one.element_type))
-    printed = _printed(report, before.printed, piece.after.printed)
+    printed = _printed(report, before.printed, after.printed)
     if printed is not None:  # runs that print are alone; a known difference of a result does not explain a text
         found[0] = replace(printed, outputs=names)
     return found
@@ -317,7 +342,7 @@ def _mismatches(report: ValidationReport, one: Value, two: Value, index: int) ->
     if one.poison is None and two.poison is None and np.array_equal(one.bits, two.bits):
         report.verdicts[Verdict.EQUAL] += prod(one.shape)
         return
-    answer = _answer(two)
+    answer = answer_of(two)
     verdict = verdicts(one.element_type, as_reference(one), 0, answer)
     for kind in Verdict:
         report.verdicts[kind] += int(np.count_nonzero(verdict == kind))
@@ -333,12 +358,14 @@ def _loosened(one: Value, two: Value) -> int:
     """
     if two.open is None:
         return 0
-    allowed = np.zeros_like(two.open) if one.open is None else one.open
-    more = (two.open & ~allowed != 0) & (allowed & Open.VALUE.value == 0)
+    opened: Any = two.open
+    allowed: Any = np.zeros_like(opened) if one.open is None else one.open
+    more = (opened & ~allowed != 0) & (allowed & Open.VALUE.value == 0)
     return int(np.count_nonzero(more if one.poison is None else more & ~one.poisoned))
 
 
-def _answer(value: Value) -> Answer:
+def answer_of(value: Value) -> Answer:
+    """Return the value of a second version as an answer."""
     status = None if value.poison is None else value.poisoned.astype(np.uint8) * np.uint8(Status.POISON)
     return Answer(value.bits, status)
 
@@ -364,13 +391,13 @@ def _printed(
     for index, (one, two) in enumerate(zip(ones, twos, strict=True)):
         report.loosened += _loosened(one, two)
         if one.type == two.type:
-            verdict = Verdict(int(verdicts(one.type, as_reference(one), 0, _answer(two))))
+            verdict = Verdict(int(verdicts(one.type, as_reference(one), 0, answer_of(two))))
         else:  # a pass may print a wider integer: users see the same
             same = one.poison is not None or text_of(one) == text_of(two)
             verdict = Verdict.EQUAL if same else Verdict.MISMATCH
         report.verdicts[verdict] += 1
         if verdict is Verdict.MISMATCH and found is None:
-            shown = element_mismatch(one, _answer(two), index, ()) if one.type == two.type else None
+            shown = element_mismatch(one, answer_of(two), index, ()) if one.type == two.type else None
             found = replace(differs, mismatch=shown, type=one.type)
     return found
 

@@ -59,23 +59,27 @@ def replaced(run: Run, whole: Value, index: tuple[Any, ...], part: Value) -> Val
     """Return ``whole`` with ``part`` in place of what is at ``index``."""
     bits = whole.bits.copy()
     bits[index] = part.bits
-    poison = open_ = None
-    if whole.poison is not None or part.poison is not None:
-        poison = np.zeros(whole.shape, np.uint16) if whole.poison is None else whole.poison.copy()
-        poison[index] = 0 if part.poison is None else part.poison
-    if whole.open is not None or part.open is not None:
-        open_ = np.zeros(whole.shape, np.uint8) if whole.open is None else whole.open.copy()
-        open_[index] = 0 if part.open is None else part.open
+    poison = _replaced(whole.poison, whole.shape, index, part.poison)
+    open_ = _replaced(whole.open, whole.shape, index, part.open)
     if poison is not None and not poison.any():
         poison = None
     return Value(whole.type, bits, poison, open_, None if poison is None else run.origins)
+
+
+def _replaced(marks: Any, shape: tuple[int, ...], index: tuple[Any, ...], part: Any) -> Any:
+    """Return the marks of a whole with those of a part in their place. Without marks all are 0."""
+    if marks is None and part is None:
+        return None
+    marks = np.zeros(shape, part.dtype) if marks is None else marks.copy()
+    marks[index] = 0 if part is None else part
+    return marks
 
 
 def repeated(value: Value, shape: tuple[int, ...], type_: ty.Type, axes: int = 0) -> Value:
     """Return a value repeated over new leading axes; ``axes`` is its own rank in the result."""
     bits = np.broadcast_to(value.bits, shape + value.bits.shape[axes:])
     poison = None if value.poison is None else np.broadcast_to(value.poison, shape)
-    open_ = None if value.open is None else np.broadcast_to(value.open, shape)
+    open_: Any = None if value.open is None else np.broadcast_to(value.open, shape)
     return Value(type_, bits, poison, open_, value.origins)
 
 
@@ -86,11 +90,10 @@ def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type
         return Value(type_, np.zeros(shape + trailing, dtype))
     bits = np.stack([value.bits for value in elements])
     bits = bits.reshape(shape + bits.shape[1:])
-    poison = open_ = None
-    if any(value.poison is not None for value in elements):
-        poison = np.array([0 if v.poison is None else int(v.poison) for v in elements], np.uint16).reshape(shape)
-    if any(value.open is not None for value in elements):
-        open_ = np.array([0 if v.open is None else int(v.open) for v in elements], np.uint8).reshape(shape)
+    poison, open_ = (
+        _joined(marks, elements, lambda arrays: np.stack(arrays).reshape(shape))
+        for marks in ([value.poison for value in elements], [value.open for value in elements])
+    )
     return Value(type_, bits, poison, open_, None if poison is None else run.origins)
 
 
@@ -118,16 +121,17 @@ Join = Callable[[list[npt.NDArray[Any]]], npt.NDArray[Any]]
 
 def combined(run: Run, values: Sequence[Value], type_: ty.Type, join: Join) -> Value:
     """Return a value whose elements are those of several values, put together."""
-    poison = _joined([value.poison for value in values], values, np.uint16, join)
-    open_ = _joined([value.open for value in values], values, np.uint8, join)
+    poison = _joined([value.poison for value in values], values, join)
+    open_ = _joined([value.open for value in values], values, join)
     if poison is not None and not poison.any():
         poison = None
     bits = join([value.bits for value in values])
     return Value(type_, bits, poison, open_, None if poison is None else run.origins)
 
 
-def _joined(masks: Sequence[Any], values: Sequence[Value], dtype: type, join: Join) -> Any:
-    if all(mask is None for mask in masks):
+def _joined(masks: Sequence[Any], values: Sequence[Value], join: Join) -> Any:
+    dtype = next((mask.dtype for mask in masks if mask is not None), None)
+    if dtype is None:
         return None
     return join(
         [np.zeros(value.shape, dtype) if mask is None else mask for mask, value in zip(masks, values, strict=True)]

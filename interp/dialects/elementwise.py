@@ -13,6 +13,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.settings import Settings
 
 
 def element_of(value: Any) -> ty.Type:
@@ -38,6 +39,22 @@ def enum_of(op: Operation, name: str) -> int | None:
 def fastmath_of(op: Operation) -> int:
     """Return the fast-math flags of an op."""
     return enum_of(op, "fastmath") or 0
+
+
+def integer_flags(op: Operation, settings: Settings) -> dict[str, bool]:
+    """Return the poison-generating flags of an op as keyword arguments of its kernel; none where the profile ignores
+    them.
+    """
+    if not settings.profile.keeps_integer_flags:
+        return {}
+    overflow = enum_of(op, "overflowFlags") or 0
+    flags = {
+        "nsw": bool(overflow & 1),
+        "nuw": bool(overflow & 2),
+        "exact": "isExact" in op.properties,
+        "nneg": "nonNeg" in op.properties,
+    }
+    return {name: True for name, present in flags.items() if present}
 
 
 def rounding_of(op: Operation) -> Rounding:

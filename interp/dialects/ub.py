@@ -58,14 +58,14 @@ ub.op(
 )
 
 
-def _unreachable(op: Operation, compiler: Compiler) -> Action:
+def unreachable(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of an op that must not be reached."""
+
     def reached(frame: Frame) -> Segment | None:
-        report = UndefinedBehavior(
-            "ub.unreachable: undefined behaviour: it was reached", location=op.location, op=op.name
-        )
+        report = UndefinedBehavior(f"{op.name}: undefined behaviour: it was reached", location=op.location, op=op.name)
         raise in_lanes(report, frame.slots[0].lanes)
 
     return reached
 
 
-ub.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=Control(_unreachable))
+ub.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=Control(unreachable))

@@ -124,6 +124,10 @@ class LimitExceeded(HalfulpError):
     exit_code = 3
 
 
+class OutOfSteps(LimitExceeded):
+    """The error for a run of more ops than it may have: perhaps it never ends."""
+
+
 class Unsupported(HalfulpError):
     """The error for something that is MLIR, but that halfulp does not execute."""
 

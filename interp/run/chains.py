@@ -85,6 +85,7 @@ class Chain:
         self._outputs = [Output(numbers[value], slot(value), value.type) for value in kept_values]
         self._steps = tuple(steps)
         shaped = isinstance(inputs[0].type, ty.ShapedType)
+        self._in_lanes = bool(steps) and not shaped
         self._static = tuple([size or 0 for size in ty.shape_of(inputs[0].type) or ()]) if shaped else None
         self._spent = 0
         self._loops: dict[tuple[Any, ...], Any] = {}
@@ -123,9 +124,23 @@ class Chain:
             values = [codes if splat else codes[some] for codes, splat in zip(flat, splats, strict=True)]
             if not self._by_kernels(values, made, some):
                 return False
+        shared = self._shared(splats) if self._in_lanes else ()
         for out, output in zip(made, self._outputs, strict=True):
-            slots[output.slot] = Value(output.type, out.reshape(shape))
+            one = output.number in shared
+            slots[output.slot] = int(out[0]) if one else Value(output.type, out.reshape(shape))
         return True
+
+    def _shared(self, splats: tuple[bool, ...]) -> set[int]:
+        """Return the numbers of the values that are the same for all lanes. What depends on them, such as the bounds of
+        a loop, takes less time where it knows.
+        """
+        shared = {number for number, splat in enumerate(splats) if splat}
+        number = len(splats)
+        for link in self._links:
+            results = range(number, number + len(link.widths))
+            shared.update(results if shared.issuperset(link.operands) else ())
+            number = results.stop
+        return shared
 
     def _shape_of(self, slots: Slots) -> tuple[int, ...]:
         """Return the shape of all values; of scalars, that of the lanes or points, or () if they are all the same."""
@@ -142,8 +157,8 @@ class Chain:
             codes = tuple([codes.tobytes() for codes, splat in zip(inputs, splats, strict=True) if splat])
             if len(self._looked_up) >= _MOST:
                 self._looked_up.clear()
-            self._looked_up[codes] = self._looked_up.get(codes, 0) + max(map(len, inputs))
-            if self._looked_up[codes] >= TABLE_PAYS:
+            seen = self._looked_up[codes] = self._looked_up.get(codes, 0) + max(map(len, inputs))
+            if seen >= TABLE_PAYS:
                 key = by_machine, splats, codes
         loop = self._loops.get(key)
         if loop is None:

@@ -15,6 +15,7 @@ from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Inline
 from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
 from halfulp.interp.run.function_attributes import settings_of
 from halfulp.interp.run.observing import observed, observed_control
+from halfulp.interp.run.recording import on_floats, recording_function
 from halfulp.interp.run.reports import located
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import is_cast, lower, seen
@@ -30,6 +31,7 @@ from halfulp.interp.run.steps import (
     then,
     unsupported,
     unsupported_step,
+    without_casts,
 )
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
@@ -220,7 +222,11 @@ class FunctionCompiler(Compiler):
         return step
 
     def _function(self, op: Operation, evaluator: Pure) -> Function:
-        return evaluator.build(op, self if evaluator.of_module else self.settings)
+        function = evaluator.build(op, self if evaluator.of_module else self.settings)
+        if evaluator.raw and not evaluator.casts and any(map(is_cast, evaluator.reads(op))):
+            function = without_casts(function)
+        recorder = self.settings.recorder
+        return function if recorder is None else recording_function(op, recorder, function)
 
     def _elementwise_step(
         self, op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...]
@@ -231,7 +237,8 @@ class FunctionCompiler(Compiler):
         if any(isinstance(value.type, ty.ShapedType) for value in values):
             return slow
         scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
-        return slow if scalar is None else scalar_step(scalar, operands, results, slow)
+        recorded = self.settings.recorder is not None and on_floats(op)
+        return slow if scalar is None or recorded else scalar_step(scalar, operands, results, slow)
 
     def machine_code(self, function: Operation) -> MachineCall | None:
         """See `Compiler`."""

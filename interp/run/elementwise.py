@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from math import prod
 from typing import Any
 
@@ -68,7 +69,17 @@ class Places:
 class ElementwiseStep:
     """Runs one elementwise op on `Value`s: shapes, poison, undefined behaviour, unspecified elements and lanes."""
 
-    __slots__ = ("evaluator", "kernel", "narrow_index", "op", "operand_types", "result_types", "settings", "shaped")
+    __slots__ = (
+        "evaluator",
+        "kernel",
+        "marked",
+        "narrow_index",
+        "op",
+        "operand_types",
+        "result_types",
+        "settings",
+        "shaped",
+    )
 
     def __init__(self, op: Operation, evaluator: Elementwise, kernel: Kernel, settings: Settings) -> None:
         self.op = op
@@ -78,12 +89,18 @@ class ElementwiseStep:
         self.operand_types = tuple(operand.type for operand in op.operands)
         self.result_types = tuple(result.type for result in op.results)
         self.narrow_index = settings.index_width == 32
+        self.marked = settings.marks_elements
         self.shaped = any(isinstance(type_, ty.ShapedType) for type_ in (*self.operand_types, *self.result_types))
 
     @property
     def location(self) -> Location:
         """The place that poison and errors of the op name."""
         return self.op.location
+
+    @property
+    def behalf(self) -> Operation:
+        """The op for which it runs: itself, unless it is a part of another one."""
+        return self.op
 
     def run(self, run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """Return the results for these operands. Raises UndefinedBehavior."""
@@ -106,10 +123,10 @@ class ElementwiseStep:
         outcome = self.kernel.array(*codes)
         if outcome.faults:
             ids = self.with_faults(run, operands, shape, ids, outcome.faults, Places(lanes, lead))
-        open_ = self._open(operands, codes, outcome.results, shape) if self.settings.track_open else None
+        marks = self._marks(operands, codes, outcome.results, shape, ids) if self.marked else repeat(None)
         return tuple(
-            self._result(ranked(type_, shape[lead:]) if lead else type_, bits, ids, open_, run)
-            for type_, bits in zip(self.result_types, outcome.results, strict=True)
+            self._result(ranked(type_, shape[lead:]) if lead else type_, bits, ids, mark, run)
+            for type_, bits, mark in zip(self.result_types, outcome.results, marks, strict=False)
         )
 
     def _over_lanes(self, operands: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -236,6 +253,20 @@ class ElementwiseStep:
             values=values,
         )
         return places.complete(report, together)
+
+    def _marks(
+        self,
+        operands: tuple[Value, ...],
+        codes: tuple[Codes, ...],
+        results: tuple[Codes, ...],
+        shape: tuple[int, ...],
+        ids: PoisonIds | None,
+    ) -> Sequence[Any]:
+        """Return for each result the marks of its elements: those that are unspecified, or those of a recorder."""
+        recorder = self.settings.recorder
+        if recorder is None:
+            return (self._open(operands, codes, results, shape),) * len(results)
+        return recorder.record(self.op, self.behalf, self.kernel, self.location, operands, codes, results, shape, ids)
 
     def _open(
         self,

@@ -41,21 +41,24 @@ class Pure:
     """An op on whole values: ``build`` makes a function from operands to a tuple of results.
 
     ``of_module``: ``build`` gets the compiler, which knows the module, instead of the settings.
-    ``raw``: the function gets what the slots hold (integers, unresolved casts) instead of `Value`s, and in a batch
+    ``raw``: the function gets what the slots hold, such as integers, instead of `Value`s, and in a batch
     values over lanes. Any other function, and each one on memrefs, is called lane by lane in a batch, unless
     ``in_lanes`` makes one that gets what all lanes that run the op have. ``reads``: the values that the function gets:
     the operands, or more for an op that also depends on those of the op around it. ``words``: see `Words`; compiled
     code calls any other ``raw`` function in the executor. ``kernel``: what the op does to elements that are not poison,
-    if it does the same to each.
+    if it does the same to each. ``alone``: see `Control`. ``casts``: the function knows unresolved casts; any other
+    ``raw`` function never gets one.
     """
 
     build: Callable[[Operation, Any], Function]
     raw: bool = False
+    casts: bool = False
     of_module: bool = False
     in_lanes: Callable[[Operation, Any], Function | None] = lambda op, settings: None
     reads: Callable[[Operation], Sequence[SSAValue]] = lambda op: op.operands
     words: Words | None = None
     kernel: Kernel | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class Inline:
 class Choice:
     """An op that is run in one of several ways: ``choose`` returns the evaluator for an op."""
 
-    choose: Callable[[Operation], Inline | Control]
+    choose: Callable[[Operation], Any]
 
 
 def evaluator_of(op: Operation) -> Any:

@@ -3,9 +3,9 @@
 The order is the profile's `reduction_order`. It decides how floats are added. All other combinations go in sequence:
 the accumulator with the first element, the result with the second, and so on.
 
-In sequence, quicker ways give the same bits: NumPy's running sums, each of which rounds once; pairs of neighbours
-first, for a combination that is associative; Python integers, for few lanes. Where an element is poison, where results
-are marked as unspecified, or where an op may fail, each element is one step of the op.
+In sequence, quicker ways give the same bits: NumPy's running sums, each of which rounds once, to nearest even; pairs of
+neighbours first, for a combination that is associative; Python integers, for few lanes. Where an element is poison,
+where results are marked as unspecified, or where an op may fail, each element is one step of the op.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ import numpy as np
 
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.paths.fast import is_nan, path_of, reduced_extremum
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumAttr
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.run.elementwise import Places
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.points import PointwiseStep
@@ -50,7 +54,17 @@ class Fold:
     `halfulp.semantics.reductions.ORDERS`; any other op goes in sequence.
     """
 
-    __slots__ = ("_associative", "_element_first", "_extremum", "_kernel", "_name", "_number", "_step", "order")
+    __slots__ = (
+        "_adds",
+        "_associative",
+        "_element_first",
+        "_extremum",
+        "_kernel",
+        "_name",
+        "_number",
+        "_step",
+        "order",
+    )
 
     def __init__(self, step: PointwiseStep, element_first: bool, order: str) -> None:
         self._step = step
@@ -59,6 +73,9 @@ class Fold:
         self._element_first = element_first
         self._number = ty.element_type(step.op.results[0].type)
         self.order = order if self._name == _ADDITION else "sequential"
+        mode = step.op.properties.get("roundingmode")
+        directed = isinstance(mode, EnumAttr | at.IntegerAttr) and mode.value != Rounding.TO_NEAREST_EVEN
+        self._adds = self._name == _ADDITION and isinstance(self._number, ty.FloatType) and not directed
         plain = not self._kernel.faults
         exact = self._name in _ASSOCIATIVE
         extreme = self._name in _EXTREMA and step.settings.profile.extrema == "value"
@@ -81,14 +98,17 @@ class Fold:
         """
         if not rows.shape[0]:
             return first
+        marked = run.settings.marks_elements
         if self.order == "exact":
-            return self._exactly(run, first, rows, names)
-        if self._extremum and rows.poison is None and not run.settings.track_open:
+            total = self._exactly(run, first, rows, names)
+            recorder = run.settings.recorder
+            return total if recorder is None else recorder.unknown(f"{self._name}, rounded once", total)
+        if self._extremum and rows.poison is None and not marked:
             return self._combined(run, first, self._extreme(run, rows, names), names(0))
-        if self.order == "pairwise" or (self._associative and not run.settings.track_open):
+        if self.order == "pairwise" or (self._associative and not marked):
             return self._combined(run, first, self._of_pairs(run, rows, names), names(0))
         clean = rows.poison is None and first.poison is None
-        if clean and not self._kernel.faults and not run.settings.track_open:
+        if clean and not self._kernel.faults and not marked:
             quick = self._quickly(run, first, rows, names)
             if quick is not None:
                 return quick
@@ -127,6 +147,13 @@ class Fold:
     def _exactly(self, run: Run, first: Value, rows: Value, names: Names) -> Value:
         """Return the exact sum, rounded once."""
         assert isinstance(self._number, ty.FloatType)
+        if not self._adds:
+            raise Unsupported(
+                "the exact sum of a reduction is rounded to nearest even, but this addition has another rounding mode",
+                location=self._step.op.location,
+                op=self._name,
+                hint="leave out the mode, or choose another reduction_order",
+            )
         format_, lanes = self._number.format, first.shape
         terms = joined(run, part(first, np.newaxis), rows)
         found = Faults()
@@ -145,7 +172,8 @@ class Fold:
         """Return the result in sequence by a quicker way, where there is one. Nothing is poison, and nothing fails."""
         lanes = len(first.shape)
         total, terms = _flat(first.bits, 0, lanes), _flat(rows.bits, 1, lanes)
-        if self._name == _ADDITION and isinstance(self._number, ty.FloatType):
+        if self._adds:
+            assert isinstance(self._number, ty.FloatType)
             format_ = self._number.format
             accumulator = Accumulator(format_, run.settings.profile)
             codes = accumulator.in_order(total, terms, Faults())
@@ -190,18 +218,19 @@ def part(value: Value, index: Any) -> Value:
 def joined(run: Run, one: Value, other: Value) -> Value:
     """Return two values one behind the other along their first axis."""
 
-    def both(first: Any, second: Any, dtype: Any) -> Any:
+    def both(first: Any, second: Any) -> Any:
         if first is None and second is None:
             return None
+        dtype = (second if first is None else first).dtype
         pair = [
             np.zeros(value.shape, dtype) if array is None else array for array, value in ((first, one), (second, other))
         ]
         return np.concatenate(pair)
 
-    poison = both(one.poison, other.poison, np.uint16)
+    poison = both(one.poison, other.poison)
     bits = np.concatenate([one.bits, other.bits])
     origins = None if poison is None else run.origins
-    return Value(one.type, bits, poison, both(one.open, other.open, np.uint8), origins)
+    return Value(one.type, bits, poison, both(one.open, other.open), origins)
 
 
 def _unspecified(value: Value) -> Value:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Mask
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import LimitExceeded
+from halfulp.interp.ir.errors import OutOfSteps
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.host import host_values
 from halfulp.interp.run.settings import Settings
@@ -139,10 +139,11 @@ class Run:
     """The state of one execution: the frame on top of the stack, the table of poison origins, and the steps left.
 
     ``lanes``: in a batch, those that are running; else None. ``outside``: what runs that the program does not define.
-    ``kept``: what ops keep for the whole run, such as the memory of globals.
+    ``kept``: what ops keep for the whole run, such as the memory of globals. ``tries``: the executor runs a function to
+    find out whether it is worth code.
     """
 
-    __slots__ = ("frame", "kept", "lanes", "origins", "outside", "results", "settings", "steps")
+    __slots__ = ("frame", "kept", "lanes", "origins", "outside", "results", "settings", "steps", "tries")
 
     def __init__(self, settings: Settings, lanes: Lanes | None = None, outside: Outside | None = None) -> None:
         self.settings = settings
@@ -153,6 +154,7 @@ class Run:
         self.results: tuple[Any, ...] = ()
         self.frame: Frame | None = None
         self.kept: dict[Any, Any] = {}
+        self.tries = False
 
     def execute(self, frame: Frame | None) -> None:
         """Run until the first frame returns."""
@@ -172,7 +174,9 @@ class Run:
         self, function: Callable[..., Any], values: Sequence[Any], types: Sequence[ty.Type], source: str
     ) -> tuple[Any, ...]:
         """Call a user's function, named ``source`` in errors, and return its results; in a batch once for each lane."""
-        return host_values(function(*values), types, source, self.settings)
+        produced = host_values(function(*values), types, source, self.settings)
+        recorder = self.settings.recorder
+        return produced if recorder is None else tuple([recorder.unknown(source, value) for value in produced])
 
     def each(self, function: Function, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> tuple[Any, ...]:
         """Call a function that does not know of lanes; in a batch once for each lane."""
@@ -184,9 +188,9 @@ class Run:
         if self.steps < 0:
             raise self.out_of_steps(op)
 
-    def out_of_steps(self, op: Operation) -> LimitExceeded:
+    def out_of_steps(self, op: Operation) -> OutOfSteps:
         """Make the error of a run that would execute more ops than it may, the first of them just before ``op``."""
-        return LimitExceeded(
+        return OutOfSteps(
             f"the program ran more than {self.settings.max_steps} ops",
             location=op.location,
             op=op.name,

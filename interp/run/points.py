@@ -7,6 +7,7 @@ depend on. So what is computed from one operand alone is computed once for each 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,11 @@ class PointwiseStep(ElementwiseStep):
         own = self.op.location
         return self.around.location if isinstance(own, UnknownLoc) else own
 
+    @property
+    def behalf(self) -> Operation:
+        """The op whose body it belongs to."""
+        return self.around
+
     def run_at(self, run: Run, operands: Sequence[Value], places: Places) -> tuple[Value, ...]:
         """Return the results for operands whose shapes broadcast. Raises UndefinedBehavior."""
         shapes = [value.shape for value in operands]
@@ -99,9 +105,9 @@ class PointwiseStep(ElementwiseStep):
         outcome = self.kernel.array(*codes)
         if outcome.faults:
             ids = self.with_faults(run, full, shape, ids, outcome.faults, places)
-        open_ = self._open(full, codes, outcome.results, shape) if self.settings.track_open else None
-        results = zip(self.result_types, outcome.results, strict=True)
-        return tuple([self._result(type_, bits, ids, open_, run) for type_, bits in results])
+        marks = self._marks(full, codes, outcome.results, shape, ids) if self.marked else repeat(None)
+        results = zip(self.result_types, outcome.results, marks, strict=False)
+        return tuple([self._result(type_, bits, ids, mark, run) for type_, bits, mark in results])
 
 
 def broadcast(value: Value, shape: tuple[int, ...]) -> Value:

@@ -21,6 +21,7 @@ from halfulp.interp.run.compiled.hot import Called, Hot
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.interp.run.control import MachineCall
 from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
+from halfulp.interp.run.recording import recording_outside
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import result_types
 from halfulp.interp.run.slots import lift, lower
@@ -65,6 +66,8 @@ class CompiledModule:
         ``outside``: gives the results of ops that no dialect has, and of calls of declarations to which no function is
         bound; without it they are Unsupported. Raises the errors of `halfulp.interp.ir.errors`.
         """
+        if outside is not None and self.settings.recorder is not None:
+            outside = recording_outside(self.settings.recorder, outside)
         run = Run(self.settings, outside=outside)
         execute = run.execute
         if outside is None:
@@ -96,8 +99,8 @@ class CompiledModule:
 
         Results share no memory with the arguments, and each has a table of poison origins of its own.
         """
-        for slot, value in zip(frame.segment.arguments, arguments, strict=True):
-            frame.slots[slot] = lower(self._argument(run, value))
+        for number, (slot, value) in enumerate(zip(frame.segment.arguments, arguments, strict=True)):
+            frame.slots[slot] = lower(self._argument(run, number, value))
         for listener in self.settings.listeners:
             listener.run_will_start(op, arguments)
         try:
@@ -114,17 +117,21 @@ class CompiledModule:
             self._result(run, slot, type_, arguments) for slot, type_ in zip(run.results, result_types(op), strict=True)
         )
 
-    def _argument(self, run: Run, value: Any) -> Any:
+    def _argument(self, run: Run, number: int, value: Any) -> Any:
+        if self.settings.recorder is not None:
+            value = self.settings.recorder.argument(number, value)
         if isinstance(value, Value) and value.poison is not None and value.origins is not None:
             return Value(
                 value.type, value.bits, run.origins.adopt(value.poison, value.origins), value.open, run.origins
             )
         return value
 
-    def _result(self, run: Run, slot: Any, type_: ty.Type, arguments: Sequence[Any]) -> Value:
-        value = lift(slot, type_)
-        if isinstance(value, Buffer):
-            value = value.load()
+    def _result(self, run: Run, slot: Any, type_: ty.Type, arguments: Sequence[Any]) -> Any:
+        held = lift(slot, type_)
+        value = held.load() if isinstance(held, Buffer) else held
+        if not isinstance(value, Value):
+            # A pointer or an aggregate: the caller knows what it stands for.
+            return value
         if isinstance(type_, ty.MemRefType):
             type_ = ty.TensorType(value.shape[over_lanes(value) :], value.element_type)
         bits = value.bits
@@ -132,6 +139,7 @@ class CompiledModule:
             bits = bits.copy()
         origins = poison = None
         if value.poison is not None:
+            assert value.origins is not None
             origins = Origins()
             poison = origins.adopt(value.poison, value.origins)
         type_ = ranked(type_, value.shape[1:]) if over_lanes(value) else concrete(type_, value.shape)
@@ -164,7 +172,7 @@ def program_for(module: Module, settings: Settings) -> CompiledModule:
         asked = _names_in(module)
         used = {name: function for name, function in settings.externals.items() if name in asked}
         settings = replace(settings, externals=used)
-    if settings.listeners or settings.externals:
+    if settings.listeners or settings.externals or settings.recorder is not None:
         return CompiledModule(module, settings)
     key = settings.key()
     with _programs_lock:

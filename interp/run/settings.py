@@ -13,6 +13,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.events import Listener
+from halfulp.interp.run.recording import Recorder
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, narrowed_index, shape_problem
 from halfulp.interp.values.value import Value
@@ -21,6 +22,15 @@ from halfulp.semantics.profile import SPEC, Profile
 
 External = Callable[..., Any]
 """A Python function that a program calls: `Value`s in, values, arrays or numbers out."""
+
+
+@dataclass(frozen=True, eq=False)
+class SlotConversion:
+    """A conversion that works on what slots hold: ``convert(run, slots)`` returns the slots of the results."""
+
+    convert: Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
+
+
 CastTypes = tuple[tuple[str, ...], tuple[str, ...]]
 """The spellings of the operand types and of the result types of a conversion."""
 OnUb = Literal["raise", "poison"]
@@ -70,11 +80,15 @@ class Settings:
     track_open: bool = field(
         default=False, metadata=about("keep masks of the elements that the language leaves unspecified")
     )
+    recorder: Recorder | None = field(
+        default=None,
+        metadata=about("what records how numbers are made, or how exact they are; results have marks in `Value.open`"),
+    )
     listeners: tuple[Listener, ...] = field(default=(), metadata=about("what is told of each event of the run"))
     externals: Mapping[str, External] = field(
         default_factory=dict, metadata=about("Python functions for declarations, by symbol name")
     )
-    casts: Mapping[CastTypes, External] = field(
+    casts: Mapping[CastTypes, External | SlotConversion] = field(
         default_factory=dict,
         metadata=about(
             "Python functions for `builtin.unrealized_conversion_cast`, by the spellings of operand and result types"
@@ -107,11 +121,18 @@ class Settings:
     write: Callable[[str], object] = field(default=_write_to_stdout, metadata=about("where a program prints"))
 
     def __post_init__(self) -> None:
+        if self.track_open and self.recorder is not None:
+            raise ValueError("a run keeps unspecified elements or a record, not both")
         for name, choices in _CHOICES.items():
             given = getattr(self, name)
             if given not in choices:
                 near = model_hint(str(given)) if name == "mma" else did_you_mean(str(given), map(str, choices))
                 raise ValueError(with_hint(f"{name} is {given!r}, but must be {_alternatives(choices)}", near))
+
+    @property
+    def marks_elements(self) -> bool:
+        """True if elements carry marks: each op then runs on elements, one op at a time."""
+        return self.track_open or self.recorder is not None
 
     def width(self, element: ty.Type) -> int:
         """Return the bits of an element's value: an index wraps at ``index_width``. Raises Unsupported."""
@@ -132,7 +153,7 @@ class Settings:
         return Value(value.type, narrowed_index(value.bits, what), value.poison, value.open, value.origins)
 
     def key(self) -> tuple[Any, ...]:
-        """Return what compiled code depends on, to compare and hash: all but listeners and externals."""
+        """Return what compiled code depends on, to compare and hash: all but recorders, listeners and externals."""
         casts = tuple(sorted((types, id(function)) for types, function in self.casts.items()))
         return (casts, *(getattr(self, name) for name in _KEY))
 
@@ -142,7 +163,8 @@ def _alternatives(choices: tuple[Any, ...]) -> str:
 
 
 _CHOICES = {field.name: field.metadata["choices"] for field in fields(Settings) if field.metadata["choices"]}
-_KEY = tuple(field.name for field in fields(Settings) if field.name not in ("casts", "listeners", "externals"))
+_NOT_IN_CODE = ("casts", "recorder", "listeners", "externals")
+_KEY = tuple(field.name for field in fields(Settings) if field.name not in _NOT_IN_CODE)
 
 
 def check_allocation(type_: ty.Type, shape: tuple[int, ...], settings: Settings) -> None:

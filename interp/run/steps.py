@@ -34,6 +34,18 @@ def refusing_casts(op: Operation, operands: tuple[int, ...], action: Action) -> 
     return checked
 
 
+def without_casts(function: Function) -> Function:
+    """Return a function of what slots hold that raises Unsupported for an unresolved cast among its operands."""
+
+    def checked(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        for slot in operands:
+            if isinstance(slot, Cast):
+                raise Unsupported(unresolved(slot))
+        return function(run, operands)
+
+    return checked
+
+
 def letting_go(dead: tuple[int, ...]) -> Step:
     """Make the step that empties some slots, so that the next result can take their memory."""
 

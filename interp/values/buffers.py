@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from math import prod
@@ -28,6 +28,7 @@ from halfulp.interp.values.memref_layout import (
     row_major,
     spanned,
 )
+from halfulp.interp.values.parts import Marks
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
@@ -68,7 +69,7 @@ class Allocation:
         self.inner = vector_shape(element)
         self.bits: Codes = np.zeros((max(size, 1), *trailing), dtype)
         self.poison: PoisonIds | None = None
-        self.open: npt.NDArray[np.uint8] | None = None
+        self.open: Marks | None = None
         self.origins: Origins | None = None
         self.source = source
         self.freed: str | None = None
@@ -364,7 +365,28 @@ def _masked(memory: Allocation, mask: Any, taken: Any) -> Any:
         return None
     if mask.ndim == 1 + len(memory.inner):
         return part.copy()
-    return np.asarray(part.max(-1) if mask.dtype == np.uint16 else np.bitwise_or.reduce(part, -1))
+    return of_bytes(part)
+
+
+def _agreed(marks: npt.NDArray[Any], unknown: complex) -> npt.NDArray[Any]:
+    """Return the marks on which all bytes of each element agree; for bytes of several numbers one of no number."""
+    first = marks[..., 0]
+    return np.where((marks == first[..., np.newaxis]).all(-1), first, marks.dtype.type(unknown))
+
+
+_OF_BYTES: Mapping[np.dtype[Any], Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {
+    np.dtype(np.uint16): lambda ids: np.asarray(ids.max(-1)),
+    np.dtype(np.uint8): lambda marks: np.asarray(np.bitwise_or.reduce(marks, -1)),
+    np.dtype(np.int64): lambda ids: _agreed(ids, -1),
+    np.dtype(np.complex128): lambda shadows: _agreed(shadows, complex(0, np.inf)),
+    np.dtype(np.float64): lambda errors: _agreed(errors, np.nan),
+}
+"""What becomes of the marks of the bytes of an element: poison, unspecified elements, lineage, shadows."""
+
+
+def of_bytes(marks: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the marks of elements from those of their bytes, which are the last axis."""
+    return _OF_BYTES[marks.dtype](marks)
 
 
 def load_at(memory: Allocation, places: npt.NDArray[np.int64], type_: ty.Type, origins: Origins) -> Value:
@@ -426,8 +448,8 @@ def _write(
     if logged and memory.log is not None:
         memory.log.note(view, index, _changes(memory, value, ids, view, index))
     view(memory.bits)[index] = value.bits
-    memory.poison = _with_mask(memory, memory.poison, ids, np.uint16, view, index)
-    memory.open = _with_mask(memory, memory.open, value.open, np.uint8, view, index)
+    memory.poison = _with_mask(memory, memory.poison, ids, view, index)
+    memory.open = _with_mask(memory, memory.open, value.open, view, index)
 
 
 def _changes(memory: Allocation, value: Value, ids: PoisonIds | None, view: View, index: Any) -> npt.NDArray[np.bool_]:
@@ -439,10 +461,13 @@ def _changes(memory: Allocation, value: Value, ids: PoisonIds | None, view: View
     return np.asarray(different | (before != (False if ids is None else ids != 0)))
 
 
-def _with_mask(memory: Allocation, mask: Any, part: Any, dtype: type, view: View, index: Any) -> Any:
+def _with_mask(memory: Allocation, mask: Any, part: Any, view: View, index: Any) -> Any:
     if part is None and mask is None:
         return None
-    mask = np.zeros((len(memory), *memory.inner), dtype) if mask is None else mask
+    if mask is None:
+        mask = np.zeros((len(memory), *memory.inner), part.dtype)
+    elif part is not None and mask.dtype != part.dtype:
+        mask = mask.astype(part.dtype)  # nothing was marked
     rows = mask.ndim > 1 + len(memory.inner)
     view(mask)[index] = 0 if part is None else part[..., np.newaxis] if rows else part
     return mask

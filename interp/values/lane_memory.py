@@ -143,7 +143,7 @@ class LanePart(Allocation):
     def open(self, mask: Any) -> None:
         if mask is not None:
             if self.heap.open is None:
-                self.heap.open = np.zeros((len(self.heap), *self.inner), np.uint8)
+                self.heap.open = np.zeros((len(self.heap), *self.inner), mask.dtype)
             self.heap.open[self.begin : self.end] = mask
 
     @property

@@ -53,7 +53,9 @@ class _Seen(Allocation):
     def open(self, mask: Any) -> None:
         if mask is not None:
             if self._base.open is None:
-                self._base.open = np.zeros((len(self._base), *self._base.inner), np.uint8)
+                self._base.open = np.zeros((len(self._base), *self._base.inner), mask.dtype)
+            elif self._base.open.dtype != mask.dtype:
+                self._base.open = self._base.open.astype(mask.dtype)  # nothing was marked
             self.open[...] = mask
 
     @property

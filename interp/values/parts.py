@@ -13,6 +13,11 @@ from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.element_layout import shape_of_codes
 from halfulp.semantics.poison import Origins, PoisonIds
 
+Marks = npt.NDArray[np.uint8] | npt.NDArray[np.int64] | npt.NDArray[np.complex128] | npt.NDArray[np.float64]
+"""What elements carry besides poison: uint8 with bits of `halfulp.semantics.kernel.Open`, int64 ids of a lineage,
+complex128 shadows, an error and its radius, or float64 shadows, an error alone.
+"""
+
 
 class Elements(Protocol):
     """The parts of a `Value` that computing on its elements takes."""
@@ -30,8 +35,8 @@ class Elements(Protocol):
         """The ids of origins in the element shape; None when no element is poison."""
 
     @property
-    def open(self) -> npt.NDArray[np.uint8] | None:
-        """The mask of elements that the language leaves unspecified, where it is kept."""
+    def open(self) -> Marks | None:
+        """The mask of elements that the language leaves unspecified, or what a recorder marked them with."""
 
     @property
     def origins(self) -> Origins | None:
@@ -50,7 +55,7 @@ class Carrier:
     type: ty.Type
     bits: Codes
     poison: PoisonIds | None
-    open: npt.NDArray[np.uint8] | None
+    open: Marks | None
     origins: Origins | None
     unsigned: bool
 
@@ -61,7 +66,7 @@ class Parts(NamedTuple):
     type: ty.Type
     bits: Codes
     poison: PoisonIds | None = None
-    open: npt.NDArray[np.uint8] | None = None
+    open: Marks | None = None
     origins: Origins | None = None
     unsigned: bool = False
 

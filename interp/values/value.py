@@ -36,7 +36,7 @@ from halfulp.interp.values.functions import function
 from halfulp.interp.values.guessing import unknown_attribute
 from halfulp.interp.values.leaving import array_of_dtype, exact_decimal, exported, exported_dtype, numbers
 from halfulp.interp.values.natural_arrays import type_of_dtype
-from halfulp.interp.values.parts import Carrier, Parts
+from halfulp.interp.values.parts import Carrier, Marks, Parts
 from halfulp.interp.values.poisoning import unknown_origins
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.ufuncs import ufunc
@@ -74,7 +74,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
     type: ty.Type
     bits: Codes
     poison: PoisonIds | None
-    open: npt.NDArray[np.uint8] | None
+    open: Marks | None
     origins: Origins | None
     unsigned: bool
 
@@ -83,7 +83,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
         type: ty.Type,
         bits: Codes | None = None,
         poison: PoisonIds | None = None,
-        open: npt.NDArray[np.uint8] | None = None,
+        open: Marks | None = None,
         origins: Origins | None = None,
         unsigned: bool = False,
     ) -> None:

@@ -12,7 +12,7 @@ import halfulp as hu
 from halfulp.command.options.calls import FunctionOptions
 from halfulp.run_options import CallKeywords, RunKeywords, RunOptions, TraceKeywords
 
-HIDDEN = {"casts", "write"}
+HIDDEN = {"casts", "recorder", "write"}
 """Settings that users do not give."""
 GIVEN_OTHERWISE = {"profile", "externals", "listeners"}
 """Options that callers give in another form than the dataclass holds."""

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from halfulp.command.option import CommandHelp, duration, option, positive
 
 _ABOUT = """\
-Measure how wrong an implementation of a function or an op is:
+Measure how wrong an implementation of a function, an op or a program is:
 
   halfulp accuracy exp --type f16 --against numpy
   halfulp accuracy math.tanh --type bf16 --against mlir-native --max-ulp=1.0
   halfulp accuracy exp --type f32 --against ./lib.so:my_expf --range=-10:10
   halfulp accuracy arith.truncf --from f32 --type bf16 --against package.module:function
   halfulp accuracy tanh --type bf16 --against results.npy
+  halfulp accuracy softmax.mlir --against mlir-runner,iree --samples=100
 
 The results are compared with the correctly rounded ones, and their errors are the distances from the exact real
 results, in units in the last place (ulp) there. All arguments of up to 16 bits are measured; of wider types, hard cases
@@ -25,10 +26,14 @@ and the other passes, an oracle of halfulp verify, a symbol of a shared library 
 function on codes as unsigned integers, ./lib.so:f:array for void f(const T *x, T *result, size_t count)), a Python
 function on arrays (module:function), or a file of results (vectors, or the results of all codes in order as .npy, or
 in hexadecimal, one a line).
+
+Of a program, halfulp's own run is measured too, and --against names other implementations of whole programs, between
+commas. Without --input, inputs are made: floats around 1, small integers.
 """
 _CODES = """\
-exit codes: 0 all results correctly rounded, or within --max-ulp; 1 they are not; 2 usage or I-O error;
-            3 the implementation is missing or fails, or some arguments have no answer
+exit codes: 0 all results correctly rounded, or within --max-ulp (of a program: measured, or within --max-ulp);
+            1 they are not; 2 usage or I-O error; 3 the implementation is missing or fails, or some arguments have no
+            answer
 """
 
 
@@ -53,10 +58,15 @@ def _range(text: str) -> tuple[str, str]:
 class AccuracyArguments:
     """The options of ``halfulp accuracy``."""
 
-    op: str = option(metavar="OP", help="a function (exp, math.exp, sigmoid) or an op with a float result (arith.addf)")
-    type: str = option("--type", required=True, metavar="TYPE", help="the element type; of a cast, that of the result")
+    op: str = option(
+        metavar="OP|PROGRAM",
+        help="a function (exp, math.exp, sigmoid), an op with a float result (arith.addf), or an MLIR file",
+    )
+    type: str | None = option("--type", metavar="TYPE", help="the element type; of a cast, that of the result")
     source: str | None = option("--from", metavar="TYPE", help="the element type of the operands, if it is another one")
-    against: str = option("--against", required=True, metavar="X", help="the implementation to measure")
+    against: str | None = option("--against", metavar="X", help="the implementation to measure")
+    function: str | None = option("--function", metavar="NAME", help="the function of a program")
+    input: tuple[str, ...] = option("--input", action="append", metavar="VALUE", help="an argument of a program")
     attr: tuple[str, ...] = option(
         "--attr", action="append", metavar="NAME[=VALUE]", help="a property of the op, as for eval"
     )

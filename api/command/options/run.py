@@ -13,6 +13,19 @@ from halfulp.command.options.calls import INPUTS, FunctionOptions
 class RunArguments(FunctionOptions):
     """The options of ``halfulp run``."""
 
+    signature: str | None = option(
+        "--signature",
+        metavar="TYPE",
+        help="the type that a function of the llvm dialect had before it was lowered: inputs and results are of it",
+    )
+    shadow: bool = option(
+        "--shadow", action="store_true", help="run beside exact real numbers, and show the errors of results and ops"
+    )
+    shadow_in: str | None = option(
+        "--shadow-in",
+        choices=("f64", "f128"),
+        help="the same with numbers of that format for the exact ones: cheaper, and their own errors are not known",
+    )
     split_input_file: bool = option(
         "--split-input-file",
         action="store_true",

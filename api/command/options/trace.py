@@ -24,6 +24,14 @@ class TraceArguments(FunctionOptions):
 
     html: str | None = option("--html", metavar="FILE", help="write the trace as an HTML page")
     npz: str | None = option("--npz", metavar="DIR", help="write all values of the trace to this folder")
+    shadow: bool = option(
+        "--shadow", action="store_true", help="run beside exact real numbers, and show the errors of ops and results"
+    )
+    shadow_in: str | None = option(
+        "--shadow-in",
+        choices=("f64", "f128"),
+        help="the same with numbers of that format for the exact ones: cheaper, and their own errors are not known",
+    )
     max_rows: int | None = option(
         "--max-rows", type=positive, metavar="N", help="the number of steps to keep (default: 5000)"
     )

@@ -26,11 +26,16 @@ def constant_value(op: Operation, compiler: Compiler) -> Value:
 
 
 def attribute_value(attribute: at.Attribute, type_: ty.Type, op: Operation, compiler: Compiler) -> Value:
-    """Return the value of type ``type_`` that an attribute of an op stands for.
+    """Return the value of type ``type_`` that an attribute of an op stands for, with the marks of a recorder.
 
     Raises TypeMismatch for an index that does not fit 32 bits where the settings ask for these, LimitExceeded for a
     splat too large to hold, and InputError for a resource that is missing or of the wrong size.
     """
+    recorder, value = compiler.settings.recorder, _value(attribute, type_, op, compiler)
+    return value if recorder is None else recorder.constant(value)
+
+
+def _value(attribute: at.Attribute, type_: ty.Type, op: Operation, compiler: Compiler) -> Value:
     settings = compiler.settings
     match attribute:
         case at.IntegerAttr() | at.FloatAttr():

@@ -24,6 +24,7 @@ from halfulp.interp.dialects.elementwise import (
     enum_of,
     fastmath_of,
     format_of,
+    integer_flags,
     rounding_of,
     same_shape,
     shapes_agree,
@@ -113,22 +114,6 @@ _EXACT = Property("isExact", c.UNIT_ATTR, optional=True)
 _NNEG = Property("nonNeg", c.UNIT_ATTR, optional=True, since=Schema.LLVM24)
 
 
-def _integer_flags(op: Operation, settings: Settings) -> dict[str, bool]:
-    """Return the poison-generating flags of an op as keyword arguments of its kernel; none where the profile ignores
-    them.
-    """
-    if not settings.profile.keeps_integer_flags:
-        return {}
-    overflow = enum_of(op, "overflowFlags") or 0
-    flags = {
-        "nsw": bool(overflow & 1),
-        "nuw": bool(overflow & 2),
-        "exact": "isExact" in op.properties,
-        "nneg": "nonNeg" in op.properties,
-    }
-    return {name: True for name, present in flags.items() if present}
-
-
 # --- families ---------------------------------------------------------------------------------------------------------
 
 _SAME = (Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE)
@@ -155,7 +140,7 @@ def _binary_integer(
     group = {"": "", "overflow": "(`overflow` `` $overflowFlags^)? ", "exact": "(`exact` $isExact^)? "}[flags]
 
     def build(op: Operation, settings: Settings) -> Kernel:
-        return factory(settings.width(element_of(op.results[0])), **_integer_flags(op, settings))
+        return factory(settings.width(element_of(op.results[0])), **integer_flags(op, settings))
 
     return arith.op(
         mnemonic,
@@ -467,7 +452,7 @@ arith.op(
 def _integer_cast(factory: Callable[..., Kernel]) -> Callable[[Operation, Settings], Kernel]:
     def build(op: Operation, settings: Settings) -> Kernel:
         source, target = settings.width(element_of(op.operands[0])), settings.width(element_of(op.results[0]))
-        return factory(source, target, **_integer_flags(op, settings))
+        return factory(source, target, **integer_flags(op, settings))
 
     return build
 
@@ -522,7 +507,7 @@ _cast(
 def _from_integer(signed: bool) -> Callable[[Operation, Settings], Kernel]:
     def build(op: Operation, settings: Settings) -> Kernel:
         width = settings.width(element_of(op.operands[0]))
-        flags = _integer_flags(op, settings)
+        flags = integer_flags(op, settings)
         return casts.from_integer(width, signed, format_of(op.results[0]), settings.profile, **flags)
 
     return build
@@ -664,15 +649,15 @@ def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
         return Value(yes.type, bits, ids, _open(condition, yes, no), None if ids is None else run.origins)
 
     def _open(condition: Value, yes: Value, no: Value) -> Any:
-        if not settings.track_open or condition.open is yes.open is no.open is None:
+        if not settings.marks_elements or condition.open is yes.open is no.open is None:
             return None
-        clean = np.uint8(0)
+        clean = next(arm.open for arm in (yes, no, condition) if arm.open is not None).dtype.type(0)
         mask = select.select(
             condition.bits,
             np.broadcast_to(clean if yes.open is None else yes.open, yes.shape),
             np.broadcast_to(clean if no.open is None else no.open, no.shape),
         )
-        if condition.open is not None:  # the chosen arm is unspecified
+        if settings.track_open and condition.open is not None:  # the chosen arm is unspecified
             mask = mask | np.where(select.spread(condition.open, mask.ndim) != 0, np.uint8(Open.VALUE.value), clean)
         return mask
 

@@ -13,7 +13,7 @@ from halfulp.interp.dialects.builtin.forms import MODULE
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Pure
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.settings import Settings, SlotConversion
 from halfulp.interp.run.slots import Cast, lift
 
 builtin = Dialect("builtin")
@@ -60,6 +60,8 @@ def _conversion(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, 
         source, source_types = _begin_of_chain(slots, operand_types)
         if source_types == types:
             return source
+        if isinstance(function, SlotConversion):
+            return function.convert(run, slots)
         if function is not None:
             values = [lift(slot, type_) for slot, type_ in zip(slots, operand_types, strict=True)]
             return run.host(function, values, types, "the registered conversion")
@@ -92,5 +94,5 @@ builtin.op(
     operands=(Slot("inputs", c.ANY, Arity.VARIADIC),),
     results=(Slot("outputs", c.ANY, Arity.VARIADIC),),
     verify=_verify_conversion,
-    evaluate=Pure(_conversion, raw=True),
+    evaluate=Pure(_conversion, raw=True, casts=True),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS
@@ -13,17 +15,23 @@ from halfulp.interp.text.op_parser import OpParser
 from halfulp.interp.text.op_printer import OpPrinter
 
 
+def typed_operands(p: OpParser) -> tuple[list[int], list[Type]]:
+    """Read ``%a, %b : type, type)`` or ``)``."""
+    tokens = p.operand_tokens()
+    types: list[Type] = []
+    if tokens:
+        p.expect(":")
+        types = p.type_list()
+    p.expect(")")
+    return tokens, types
+
+
 def read_successor(p: OpParser) -> Successor:
     """Read ``^block`` or ``^block(%a, %b : type, type)``."""
     block = p.successor_block()
     values: list[SSAValue] = []
     if p.take("("):
-        tokens = p.operand_tokens()
-        types: list[Type] = []
-        if tokens:
-            p.expect(":")
-            types = p.type_list()
-        p.expect(")")
+        tokens, types = typed_operands(p)
         if len(tokens) != len(types):
             p.error(
                 f"number of operands and types do not match: got {len(tokens)} operands and {len(types)} types",
@@ -62,13 +70,7 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
             p.expect(":")
             successors.append(read_successor(p))
         p.expect("]")
-        sizes = [len(values) for _, values in successors]
-        properties: dict[str, Attribute] = {
-            "case_operand_segments": DenseArrayAttr(I32, tuple(sizes[1:])),
-            SEGMENTS: DenseArrayAttr(I32, (1, sizes[0], sum(sizes[1:]))),
-        }
-        if codes:
-            properties["case_values"] = case_values(codes, type)
+        properties = case_properties(successors, codes, type)
         attributes = p.optional_dictionary()
         flag = p.use(name, type)
         made = Operation(definition.name, definition, [flag], (), properties, attributes, successors=successors)
@@ -84,8 +86,19 @@ def case_code(p: OpParser, at: int, value: int, type: IntegerType) -> int:
     return value & ((1 << type.width) - 1)
 
 
-def case_values(codes: list[int], type: IntegerType) -> DenseElementsAttr:
-    """Return the values of the cases as an attribute."""
+def case_properties(successors: Sequence[Successor], codes: list[int], type: IntegerType) -> dict[str, Attribute]:
+    """Return the properties of a switch: how many operands each successor takes, and the values of the cases."""
+    sizes = [len(values) for _, values in successors]
+    properties: dict[str, Attribute] = {
+        "case_operand_segments": DenseArrayAttr(I32, tuple(sizes[1:])),
+        SEGMENTS: DenseArrayAttr(I32, (1, sizes[0], sum(sizes[1:]))),
+    }
+    if codes:
+        properties["case_values"] = _case_values(codes, type)
+    return properties
+
+
+def _case_values(codes: list[int], type: IntegerType) -> DenseElementsAttr:
     splat = codes.count(codes[0]) == len(codes)
     array = ints_to_codes(codes[:1], type.width, ()) if splat else ints_to_codes(codes, type.width, (len(codes),))
     return DenseElementsAttr(VectorType((len(codes),), type), array, splat)

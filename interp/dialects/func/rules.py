@@ -74,15 +74,9 @@ def _function_type(function: Operation) -> FunctionType | None:
     return attribute.type if isinstance(attribute, TypeAttr) and isinstance(attribute.type, FunctionType) else None
 
 
-def verify_function(function: Operation) -> str | None:
-    """Return what is wrong with the signature or the body of a function, or None."""
-    parent = function.parent_op
-    if parent is not None and parent.definition is not None and Trait.SYMBOL_TABLE not in parent.definition.traits:
-        return "symbol's parent must have the SymbolTable trait"
-    type = _function_type(function)
-    if type is None:
-        return None
-    for name, what, count in (("arg_attrs", "argument", len(type.inputs)), ("res_attrs", "result", len(type.results))):
+def wrong_attributes(function: Operation, arguments: int, results: int) -> str | None:
+    """Return what is wrong with the attributes of a function's arguments and results, of which there are these many."""
+    for name, what, count in (("arg_attrs", "argument", arguments), ("res_attrs", "result", results)):
         attributes = function.properties.get(name)
         if not isinstance(attributes, ArrayAttr):
             continue
@@ -94,6 +88,20 @@ def verify_function(function: Operation) -> str | None:
         for dictionary in attributes.elements:
             if isinstance(dictionary, DictionaryAttr) and any("." not in key for key, _ in dictionary.entries):
                 return f"{what}s may only have dialect attributes"
+    return None
+
+
+def verify_function(function: Operation) -> str | None:
+    """Return what is wrong with the signature or the body of a function, or None."""
+    parent = function.parent_op
+    if parent is not None and parent.definition is not None and Trait.SYMBOL_TABLE not in parent.definition.traits:
+        return "symbol's parent must have the SymbolTable trait"
+    type = _function_type(function)
+    if type is None:
+        return None
+    problem = wrong_attributes(function, len(type.inputs), len(type.results))
+    if problem is not None:
+        return problem
     region = function.regions[0]
     visibility = function.properties.get("sym_visibility")
     if not region.blocks:

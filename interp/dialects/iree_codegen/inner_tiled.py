@@ -242,10 +242,11 @@ def _computed(op: Operation, plan: TilePlan, model: str, run: Run, operands: Seq
 
     codes = put_back(bits)
     ids = _reached(plan, bounds, [value.poison for value in operands])
+    tracked = run.settings.track_open
     open_ = _reached(
         plan,
         bounds,
-        [None if v.open is None else np.where(v.open, np.uint8(Open.VALUE.value), 0) for v in operands],
+        [None if v.open is None or not tracked else np.where(v.open, np.uint8(Open.VALUE.value), 0) for v in operands],
     )
     poison = None if ids is None or not ids.any() else put_back(ids)
     if poison is not None:

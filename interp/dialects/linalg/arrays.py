@@ -88,7 +88,7 @@ class OnArrays:
         self._fold = self._simple_fold()
         written = [number for number, full in zip(self.body.yields, plan.full, strict=True) if full]
         alone = self.body.dependent.isdisjoint(written)
-        self._scalars = Scalars.of(self.body, inputs) if alone and not self._settings.track_open else None
+        self._scalars = Scalars.of(self.body, inputs) if alone and not self._settings.marks_elements else None
         self._elements = [argument.type for argument in structure.block.arguments]
 
     def _simple_fold(self) -> Fold | None:
@@ -356,8 +356,8 @@ class _Out:
             self._bits = np.empty(self._shape + value.bits.shape[len(shape) :], value.bits.dtype)
         where = (slice(None),) * lead + block
         self._bits[where] = value.bits
-        self._poison = _put(self._poison, self._shape, where, value.poison, np.uint16)
-        self._open = _put(self._open, self._shape, where, value.open, np.uint8)
+        self._poison = _put(self._poison, self._shape, where, value.poison)
+        self._open = _put(self._open, self._shape, where, value.open)
 
     def result(self) -> Value:
         """Return the new value of the init."""
@@ -377,13 +377,13 @@ class _Out:
         return Value(self._type, bits, poison, open_, None if poison is None else self._run.origins)
 
 
-def _put(array: Any, shape: tuple[int, ...], where: tuple[slice, ...], part: Any, dtype: Any) -> Any:
+def _put(array: Any, shape: tuple[int, ...], where: tuple[slice, ...], part: Any) -> Any:
     if part is None:
         if array is not None:
             array[where] = 0
         return array
     if array is None:
-        array = np.zeros(shape, dtype)
+        array = np.zeros(shape, part.dtype)
     array[where] = part
     return array
 

@@ -101,8 +101,8 @@ class TensorCells(Cells):
         value = lift(slot, self._type)
         self._bits[index] = value.bits
         shape = self._held.shape
-        self._poison = _with(self._poison, shape, index, value.poison, np.uint16)
-        self._open = _with(self._open, shape, index, value.open, np.uint8)
+        self._poison = _with(self._poison, shape, index, value.poison)
+        self._open = _with(self._open, shape, index, value.open)
 
     def value(self, type_: ty.Type, run: Run) -> Value:
         """Return all elements."""
@@ -110,11 +110,11 @@ class TensorCells(Cells):
         return Value(type_, self._bits, poison, self._open, None if poison is None else run.origins)
 
 
-def _with(array: Any, shape: tuple[int, ...], index: Point, part: Any, dtype: Any) -> Any:
+def _with(array: Any, shape: tuple[int, ...], index: Point, part: Any) -> Any:
     if array is None:
         if part is None:
             return None
-        array = np.zeros(shape, dtype)
+        array = np.zeros(shape, part.dtype)
     array[index] = 0 if part is None else part
     return array
 
@@ -180,8 +180,8 @@ class LaneCells(Cells):
         bits, poison, open_ = self._arrays
         shape = bits.shape[: 1 + len(self._shape)]
         bits[place] = value.bits
-        self._arrays[1] = _with(poison, shape, place, value.poison, np.uint16)
-        self._arrays[2] = _with(open_, shape, place, value.open, np.uint8)
+        self._arrays[1] = _with(poison, shape, place, value.poison)
+        self._arrays[2] = _with(open_, shape, place, value.open)
 
     def value(self, type_: ty.Type, run: Run) -> Value:
         """Return all elements."""

@@ -73,6 +73,8 @@ COMPARABLE = TypeConstraint(
     lambda type_: INTEGER_LIKE.accepts(type_) or POINTER_LIKE.accepts(type_),
 )
 INTEGER_VECTOR = _vector_of("signless integer", _is_integer)
+BOOL_VECTOR = _vector_of("1-bit signless integer", lambda type_: type_ == ty.I1)
+POINTER_VECTOR = _vector_of("LLVM pointer type", _is_pointer)
 FLOAT_VECTOR = _vector_of("floating-point", lambda type_: isinstance(type_, ty.FloatType))
 LLVM_FLOAT_VECTOR = _vector_of("floating point LLVM type", llvm.is_float)
 

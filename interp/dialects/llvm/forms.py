@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, add_defaults, is_inherent
-from halfulp.interp.dialects.cf.forms import case_code, case_codes, case_values, print_successor, read_successor
+from halfulp.interp.dialects.cf.forms import case_code, case_codes, case_properties, print_successor, read_successor
 from halfulp.interp.dialects.elementwise import bool_like
 from halfulp.interp.dialects.llvm import enums
 from halfulp.interp.dialects.llvm import types as llvm
@@ -342,13 +342,7 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
             if not p.take(","):
                 break
         p.expect("]")
-        sizes = [len(values) for _, values in successors]
-        properties: dict[str, Attribute] = {
-            "case_operand_segments": DenseArrayAttr(I32, tuple(sizes[1:])),
-            SEGMENTS: DenseArrayAttr(I32, (1, sizes[0], sum(sizes[1:]))),
-        }
-        if codes:
-            properties["case_values"] = case_values(codes, type)
+        properties = case_properties(successors, codes, type)
         attributes = read_dictionary(p, definition, properties)
         operands = [p.use(name, type)]
         made = Operation(definition.name, definition, operands, (), properties, attributes, successors=successors)

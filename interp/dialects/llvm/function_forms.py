@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, is_inherent
+from halfulp.interp.dialects.cf.forms import typed_operands
 from halfulp.interp.dialects.llvm import enums
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.forms import (
@@ -174,12 +175,7 @@ def _bundles(p: OpParser) -> tuple[list[list[SSAValue]], list[Attribute]]:
     while p.tokens[p.pos] != "]":
         tags.append(StringAttr(p.string("expect operand bundle tag")))
         p.expect("(")
-        tokens = p.operand_tokens()
-        types: list[Type] = []
-        if tokens:
-            p.expect(":")
-            types = p.type_list()
-        p.expect(")")
+        tokens, types = typed_operands(p)
         if len(tokens) != len(types):
             p.error(
                 f"expected {len(tokens)} types for operand bundle operands for operand bundle #{len(bundles)}, but "

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Dialect, Property, Slot, Trait, TypeConstraint
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait, TypeConstraint
+from halfulp.interp.dialects.llvm import bulk, kernels, stack, vectors
 from halfulp.interp.dialects.llvm import constraints as k
-from halfulp.interp.dialects.llvm import kernels
+from halfulp.interp.run.evaluators import Control, Pure
 
 _FLOAT_FUNCTIONS = {
     "a": (
@@ -59,20 +60,28 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
             results={"res": k.INTEGER_LIKE if name != "abs" else k.ANY},
             properties=(Property(flag, c.BOOL_ATTR),),
             traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,) if name != "abs" else (),
+            evaluate=kernels.evaluator(f"intr.{name}"),
         )
     for name in _CHECKED:
         llvm.op(
             f"intr.{name}.with.overflow",
             operands={"lhs": k.INTEGER_LIKE, "rhs": k.INTEGER_LIKE},
             results={"res": k.ANY},
+            evaluate=Pure(kernels.checked, raw=True, alone=True),
         )
     _reductions(llvm, fastmath)
     _memory(llvm, aliases, signature)
+    _masked(llvm)
 
 
 def _reductions(llvm: Dialect, fastmath: Property) -> None:
     for name in _INTEGER_REDUCTIONS:
-        llvm.op(f"intr.vector.reduce.{name}", operands={"in": k.INTEGER_VECTOR}, results={"res": k.ANY})
+        llvm.op(
+            f"intr.vector.reduce.{name}",
+            operands={"in": k.INTEGER_VECTOR},
+            results={"res": k.ANY},
+            evaluate=Pure(vectors.reduce),
+        )
     for name in _FLOAT_REDUCTIONS:
         llvm.op(
             f"intr.vector.reduce.{name}",
@@ -80,6 +89,7 @@ def _reductions(llvm: Dialect, fastmath: Property) -> None:
             operands={"in": k.LLVM_FLOAT_VECTOR},
             results={"res": k.ANY},
             properties=(fastmath,),
+            evaluate=Pure(vectors.reduce),
         )
     for name in ("fadd", "fmul"):
         llvm.op(
@@ -87,15 +97,67 @@ def _reductions(llvm: Dialect, fastmath: Property) -> None:
             operands={"start_value": k.FLOAT, "input": k.FLOAT_VECTOR},
             results={"res": k.ANY},
             properties=(fastmath,),
+            evaluate=Pure(vectors.reduce),
         )
 
 
 def _memory(llvm: Dialect, aliases: tuple[Property, ...], signature: tuple[Property, ...]) -> None:
     copying = (*aliases, *signature, Property("isVolatile", c.BOOL_ATTR))
-    for name in ("memcpy", "memmove"):
-        llvm.op(f"intr.{name}", operands={"dst": k.POINTER, "src": k.POINTER, "len": k.INTEGER}, properties=copying)
-    llvm.op("intr.memset", operands={"dst": k.POINTER, "val": k.BYTE, "len": k.INTEGER}, properties=copying)
-    llvm.op("intr.stacksave", "attr-dict `:` type($res)", results={"res": k.POINTER})
-    llvm.op("intr.stackrestore", "$ptr attr-dict `:` type($ptr)", operands=(Slot("ptr", k.POINTER),))
+    for name, source, evaluate in (
+        ("memcpy", {"src": k.POINTER}, bulk.copy),
+        ("memmove", {"src": k.POINTER}, bulk.copy),
+        ("memset", {"val": k.BYTE}, bulk.fill),
+    ):
+        llvm.op(
+            f"intr.{name}",
+            operands={"dst": k.POINTER, **source, "len": k.INTEGER},
+            properties=copying,
+            evaluate=Pure(evaluate, raw=True, alone=True),
+        )
+    llvm.op(
+        "intr.stacksave",
+        "attr-dict `:` type($res)",
+        results={"res": k.POINTER},
+        evaluate=Control(stack.save, alone=True),
+    )
+    llvm.op(
+        "intr.stackrestore",
+        "$ptr attr-dict `:` type($ptr)",
+        operands=(Slot("ptr", k.POINTER),),
+        evaluate=Control(stack.restore, alone=True),
+    )
     for name in ("start", "end"):
-        llvm.op(f"intr.lifetime.{name}", "$ptr attr-dict `:` type($ptr)", operands=(Slot("ptr", k.POINTER),))
+        llvm.op(
+            f"intr.lifetime.{name}",
+            "$ptr attr-dict `:` type($ptr)",
+            operands=(Slot("ptr", k.POINTER),),
+            evaluate=Pure(bulk.lifetime, raw=True, alone=True),
+        )
+
+
+def _masked(llvm: Dialect) -> None:
+    """Declare the access of the elements of vectors that a mask names."""
+    aligned = Property("alignment", k.INTEGER_32_ATTR)
+    for loads, stores, place, plain in (
+        ("load", "store", k.POINTER, (Property("nontemporal", c.UNIT_ATTR, optional=True),)),
+        ("gather", "scatter", k.POINTER_VECTOR, ()),
+    ):
+        llvm.op(
+            f"intr.masked.{loads}",
+            "$data `,` $mask (`,` $pass_thru^)? attr-dict `:` functional-type($operands, results)",
+            operands=(
+                Slot("data", place),
+                Slot("mask", k.BOOL_VECTOR),
+                Slot("pass_thru", k.VECTOR, Arity.VARIADIC),
+            ),
+            results={"res": k.VECTOR},
+            properties=(aligned, *plain),
+            evaluate=Pure(vectors.load, raw=True, alone=True),
+        )
+        llvm.op(
+            f"intr.masked.{stores}",
+            "$value `,` $data `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($data)",
+            operands={"value": k.VECTOR, "data": place, "mask": k.BOOL_VECTOR},
+            properties=(aligned, *plain),
+            evaluate=Pure(vectors.store, raw=True, alone=True),
+        )

@@ -5,18 +5,28 @@ An op or a flag that no kernel covers is `Unsupported`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.arith.ops import FASTMATH as ARITH_FASTMATH
-from halfulp.interp.dialects.elementwise import element_of, enum_of, format_of
+from halfulp.interp.dialects.arith.ops import SELECTION
+from halfulp.interp.dialects.elementwise import bool_like, element_of, enum_of, format_of, integer_flags
 from halfulp.interp.dialects.llvm import enums
+from halfulp.interp.dialects.vector.moves import bitcast as regrouped_bits
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.evaluators import Choice, Elementwise, Pure
+from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.slots import lift, lower
+from halfulp.interp.values.poisoning import merged_ids
+from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, elementary, float_bits, floats, integer, integer_functions, integral
+from halfulp.semantics import llvm_integers as only_llvm
 from halfulp.semantics.kernel import Kernel
 
 Build = Callable[[Operation, Settings], Kernel]
@@ -32,20 +42,6 @@ def fastmath_of(op: Operation) -> int:
     return sum(flag for bit, flag in _OF_ARITH.items() if value & bit)
 
 
-def _flags(op: Operation, settings: Settings) -> dict[str, bool]:
-    """Return the flags that make poison as keyword arguments of a kernel; none if the profile ignores them."""
-    if not settings.profile.keeps_integer_flags:
-        return {}
-    overflow = enum_of(op, "overflowFlags") or 0
-    present = {
-        "nsw": bool(overflow & 1),
-        "nuw": bool(overflow & 2),
-        "exact": "isExact" in op.properties,
-        "nneg": "nonNeg" in op.properties,
-    }
-    return {name: True for name, flag in present.items() if flag}
-
-
 def _width(value: object, settings: Settings) -> int:
     return settings.width(element_of(value))
 
@@ -56,11 +52,40 @@ def _refuse(op: Operation, what: str) -> Unsupported:
 
 def _of_integers(factory: Callable[..., Kernel]) -> Build:
     def build(op: Operation, settings: Settings) -> Kernel:
-        if "isDisjoint" in op.properties:
-            raise _refuse(op, "with the flag 'disjoint'")
-        return factory(_width(op.results[0], settings), **_flags(op, settings))
+        return factory(_width(op.results[0], settings), **integer_flags(op, settings))
 
     return build
+
+
+def _of_width(factory: Callable[..., Kernel], *given: Any) -> Build:
+    return lambda op, settings: factory(_width(op.results[0], settings), *given)
+
+
+def _or(op: Operation, settings: Settings) -> Kernel:
+    disjoint = "isDisjoint" in op.properties and settings.profile.keeps_integer_flags
+    return (only_llvm.disjoint_or if disjoint else integer.ori)(_width(op.results[0], settings))
+
+
+def _is_set(op: Operation, name: str) -> bool:
+    attribute = op.properties[name]
+    return isinstance(attribute, at.IntegerAttr) and bool(attribute.value)
+
+
+def _absolute_integer(op: Operation, settings: Settings) -> Kernel:
+    return only_llvm.absolute(_width(op.results[0], settings), _is_set(op, "is_int_min_poison"))
+
+
+def _zeros(leading: bool) -> Build:
+    return lambda op, settings: only_llvm.counted_zeros(
+        _width(op.results[0], settings), leading, _is_set(op, "is_zero_poison")
+    )
+
+
+def _swapped(op: Operation, settings: Settings) -> Kernel:
+    width = _width(op.results[0], settings)
+    if width % 16:
+        raise _refuse(op, f"on {width} bits")
+    return only_llvm.swapped_bytes(width)
 
 
 def _of_floats(name: str, zeros_open: bool = False) -> Build:
@@ -102,8 +127,6 @@ def _copysign(op: Operation, settings: Settings) -> Kernel:
 
 
 def _compare_integers(op: Operation, settings: Settings) -> Kernel:
-    if not isinstance(element_of(op.operands[0]), ty.IntegerType):
-        raise _refuse(op, "of pointers")
     predicate = enum_of(op, "predicate")
     assert predicate is not None
     return integer.cmpi(_width(op.operands[0], settings), predicate)
@@ -117,7 +140,7 @@ def _compare_floats(op: Operation, settings: Settings) -> Kernel:
 
 def _between_integers(factory: Callable[..., Kernel]) -> Build:
     def build(op: Operation, settings: Settings) -> Kernel:
-        return factory(_width(op.operands[0], settings), _width(op.results[0], settings), **_flags(op, settings))
+        return factory(_width(op.operands[0], settings), _width(op.results[0], settings), **integer_flags(op, settings))
 
     return build
 
@@ -130,8 +153,8 @@ def _convert(op: Operation, settings: Settings) -> Kernel:
 
 def _from_integer(signed: bool) -> Build:
     def build(op: Operation, settings: Settings) -> Kernel:
-        width = _width(op.operands[0], settings)
-        return casts.from_integer(width, signed, format_of(op.results[0]), settings.profile, **_flags(op, settings))
+        width, flags = _width(op.operands[0], settings), integer_flags(op, settings)
+        return casts.from_integer(width, signed, format_of(op.results[0]), settings.profile, **flags)
 
     return build
 
@@ -143,11 +166,6 @@ def _to_integer(signed: bool) -> Build:
 
 
 def _bitcast(op: Operation, settings: Settings) -> Kernel:
-    given, made = op.operands[0].type, op.results[0].type
-    kinds = (ty.IntegerType, ty.FloatType)
-    numbers = all(isinstance(ty.element_type(type_), kinds) for type_ in (given, made))
-    if not numbers or ty.shape_of(given) != ty.shape_of(made):
-        raise _refuse(op, f"from '{given}' to '{made}'")
     return casts.bitcast()
 
 
@@ -162,7 +180,8 @@ _BUILDS: Mapping[str, Build] = {
     "ashr": _of_integers(integer.shrsi),
     "urem": _of_integers(integer.remui),
     "and": _of_integers(integer.andi),
-    "or": _of_integers(integer.ori),
+    "srem": _of_width(only_llvm.remsi),
+    "or": _or,
     "xor": _of_integers(integer.xori),
     "fadd": _of_floats("add"),
     "fsub": _of_floats("subtract"),
@@ -172,7 +191,6 @@ _BUILDS: Mapping[str, Build] = {
     "fneg": _negate,
     "icmp": _compare_integers,
     "fcmp": _compare_floats,
-    "bitcast": _bitcast,
     "sext": _between_integers(integer.extsi),
     "zext": _between_integers(integer.extui),
     "trunc": _between_integers(integer.trunci),
@@ -183,6 +201,19 @@ _BUILDS: Mapping[str, Build] = {
     "fpext": _convert,
     "fptrunc": _convert,
     "intr.ctpop": _of_integers(integer_functions.ctpop),
+    "intr.abs": _absolute_integer,
+    "intr.ctlz": _zeros(leading=True),
+    "intr.cttz": _zeros(leading=False),
+    "intr.bswap": _swapped,
+    "intr.bitreverse": _of_width(only_llvm.reversed_bits),
+    "intr.fshl": _of_width(only_llvm.funnel_shift, True),
+    "intr.fshr": _of_width(only_llvm.funnel_shift, False),
+    **{
+        f"intr.{sign}{name}.sat": _of_width(partial(only_llvm.saturating, name), sign == "s")
+        for name in ("add", "sub")
+        for sign in "su"
+    },
+    **{f"intr.{sign}shl.sat": _of_width(only_llvm.saturating_shift, sign == "s") for sign in "su"},
     "intr.smax": _of_integers(integer.maxsi),
     "intr.smin": _of_integers(integer.minsi),
     "intr.umax": _of_integers(integer.maxui),
@@ -192,6 +223,8 @@ _BUILDS: Mapping[str, Build] = {
     "intr.maxnum": _of_floats("maximum_number", zeros_open=True),
     "intr.minnum": _of_floats("minimum_number", zeros_open=True),
     "intr.fma": _fma,
+    # Fused or not, as the target likes: here it is fused, and rounded once.
+    "intr.fmuladd": _fma,
     "intr.fabs": _absolute,
     "intr.copysign": _copysign,
     **{f"intr.{name}": _integral(name) for name in integral.DIRECTIONS},
@@ -200,13 +233,61 @@ _BUILDS: Mapping[str, Build] = {
     **{
         f"intr.{name}": _elementary(name)
         for name in (
-            "exp", "exp2", "log", "log10", "log2", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
-            "tanh",
+            "exp", "exp2", "exp10", "log", "log10", "log2", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+            "cosh", "tanh",
         )
     },
     "intr.pow": _elementary_of_two("powf"),
     "intr.atan2": _elementary_of_two("atan2"),
 }  # fmt: skip
+
+
+def checked(op: Operation, settings: Settings) -> Function:
+    """Return the function of an op that tells of overflow: a struct of the result and of i1."""
+    name = op.name.removeprefix("llvm.intr.").removesuffix(".with.overflow")
+    operand = op.operands[0].type
+    kernel = only_llvm.checked(name[1:], settings.width(ty.element_type(operand)), name[0] == "s")
+    types = (operand, bool_like(operand))
+
+    def run(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+        if all(slot.__class__ is int for slot in slots):
+            return (kernel.scalar(*slots),)
+        values = [lift(slot, operand) for slot in slots]
+        ids = merged_ids((value.poison for value in values), values[0].shape)
+        codes = kernel.array(*(value.bits for value in values)).results
+        origins = None if ids is None else run.origins
+        parts = zip(types, codes, strict=True)
+        return (tuple([lower(Value(type_, part, ids, None, origins)) for type_, part in parts]),)
+
+    return run
+
+
+_NUMBERS = (ty.IntegerType, ty.FloatType)
+
+
+def _of_pointers(op: Operation, settings: Settings) -> Function:
+    if op.operands[0].type != op.results[0].type:
+        raise _refuse(op, f"from '{op.operands[0].type}' to '{op.results[0].type}'")
+    return lambda run, slots: slots
+
+
+def _bits_unchanged(op: Operation) -> Elementwise | Pure:
+    """Return how a bitcast runs: by element, or on all bits of a vector, the lowest of its first element first."""
+    given, made = op.operands[0].type, op.results[0].type
+    if not all(isinstance(ty.element_type(type_), _NUMBERS) for type_ in (given, made)):
+        return _KEPT
+    return _BY_ELEMENT if ty.shape_of(given) == ty.shape_of(made) else _REGROUPED
+
+
+def _flagged(op: Operation, settings: Settings) -> Function:
+    raise _refuse(op, "with flags for fast math")
+
+
+_FLAGGED = Pure(_flagged, raw=True)
+SELECT = Choice(lambda op: _FLAGGED if fastmath_of(op) else SELECTION)
+
+_KEPT, _BY_ELEMENT, _REGROUPED = Pure(_of_pointers, raw=True), Elementwise(_bitcast), Pure(regrouped_bits)
+BITCAST = Choice(_bits_unchanged)
 
 
 def evaluator(mnemonic: str) -> Elementwise | None:

@@ -19,15 +19,29 @@ from halfulp.interp.declare.declarations import (
     TypeConstraint,
 )
 from halfulp.interp.declare.type_rules import derived_type, same_type
-from halfulp.interp.dialects.arith.ops import SELECTION
 from halfulp.interp.dialects.cf.ops import BRANCH, CONDITIONAL, SWITCHING
 from halfulp.interp.dialects.elementwise import bool_like
 from halfulp.interp.dialects.func.ops import RETURN
+from halfulp.interp.dialects.llvm import (
+    access,
+    aggregates,
+    calls,
+    enums,
+    evaluate,
+    forms,
+    function_forms,
+    globals,
+    intrinsics,
+    kernels,
+    rules,
+    stack,
+    types,
+    vectors,
+)
 from halfulp.interp.dialects.llvm import constraints as k
-from halfulp.interp.dialects.llvm import enums, evaluate, forms, function_forms, intrinsics, kernels, rules, types
-from halfulp.interp.dialects.ub import POISON
+from halfulp.interp.dialects.ub import unreachable
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.evaluators import Constant, Control, Pure
+from halfulp.interp.run.evaluators import Choice, Constant, Control, Pure
 
 llvm = Dialect("llvm", partial=True)
 llvm.types.update(types.PARSERS)
@@ -88,6 +102,12 @@ llvm.op(
     evaluate=kernels.evaluator("fneg"),
 )
 
+
+def _comparing(mnemonic: str) -> Choice:
+    elementwise, pointers = kernels.evaluator(mnemonic), Pure(access.compare, raw=True, alone=True)
+    return Choice(lambda op: pointers if k.POINTER_LIKE.accepts(op.operands[0].type) else elementwise)
+
+
 for _name, _kind, _predicates, _flags in (
     ("icmp", k.COMPARABLE, enums.INTEGER_PREDICATE, ()),
     ("fcmp", k.FLOAT_LIKE, enums.FLOAT_PREDICATE, (FASTMATH,)),
@@ -107,7 +127,7 @@ for _name, _kind, _predicates, _flags in (
                 "failed to verify that result type has i1 element type and same shape as operands",
             ),
         ),
-        evaluate=kernels.evaluator(_name),
+        evaluate=_comparing(_name),
     )
 
 llvm.op(
@@ -117,7 +137,7 @@ llvm.op(
     results={"res": k.ANY},
     properties=(FASTMATH,),
     type_rules=(same_type("trueValue", "falseValue", "res"),),
-    evaluate=SELECTION,
+    evaluate=kernels.SELECT,
 )
 llvm.op(
     "freeze",
@@ -132,18 +152,18 @@ llvm.op(
 
 
 def _cast(mnemonic: str, given: TypeConstraint, made: TypeConstraint, form: str = "$arg ", **more: Any) -> None:
+    more.setdefault("evaluate", kernels.evaluator(mnemonic))
     llvm.op(
         mnemonic,
         f"{form}attr-dict `:` type($arg) `to` type($res)",
         operands={"arg": given},
         results={"res": made},
-        evaluate=kernels.evaluator(mnemonic),
         **more,
     )
 
 
 _NNEG: dict[str, Any] = {"form": "(`nneg` $nonNeg^)? $arg ", "properties": units("nonNeg")}
-_cast("bitcast", k.NON_AGGREGATE, k.NON_AGGREGATE)
+_cast("bitcast", k.NON_AGGREGATE, k.NON_AGGREGATE, evaluate=kernels.BITCAST)
 _cast("addrspacecast", k.POINTER_LIKE, k.POINTER_LIKE)
 _cast(
     "inttoptr",
@@ -151,8 +171,9 @@ _cast(
     k.POINTER_LIKE,
     "$arg (`dereferenceable` `` $dereferenceable^)? ",
     properties=optional("dereferenceable"),
+    evaluate=Pure(access.to_pointer, raw=True, alone=True),
 )
-_cast("ptrtoint", k.POINTER_LIKE, k.INTEGER_LIKE)
+_cast("ptrtoint", k.POINTER_LIKE, k.INTEGER_LIKE, evaluate=Pure(access.to_integer, raw=True, alone=True))
 _cast("sext", k.INTEGER_LIKE, k.INTEGER_LIKE, verify=rules.verify_extension)
 _cast("zext", k.INTEGER_LIKE, k.INTEGER_LIKE, verify=rules.verify_extension, **_NNEG)
 _cast("trunc", k.INTEGER_LIKE, k.INTEGER_LIKE, f"$arg {_OVERFLOW_GROUP}", properties=(OVERFLOW,))
@@ -173,6 +194,7 @@ llvm.op(
     type_rules=(
         derived_type("res", "vector", ty.element_type, "failed to verify that result type matches vector element type"),
     ),
+    evaluate=Pure(vectors.extract),
 )
 llvm.op(
     "insertelement",
@@ -185,6 +207,7 @@ llvm.op(
         ),
         same_type("res", "vector"),
     ),
+    evaluate=Pure(vectors.insert),
 )
 llvm.op(
     "shufflevector",
@@ -194,6 +217,7 @@ llvm.op(
     properties=(Property("mask", c.INTEGER_ARRAY_ATTR),),
     type_rules=(same_type("v1", "v2"), rules.SHUFFLED),
     verify=rules.verify_shuffle,
+    evaluate=Pure(vectors.shuffle),
 )
 llvm.op(
     "extractvalue",
@@ -203,6 +227,7 @@ llvm.op(
     properties=(Property("position", c.INTEGER_64_ARRAY_ATTR),),
     type_rules=(rules.type_in("res"),),
     verify=rules.verify_extract,
+    evaluate=Pure(aggregates.extract, raw=True, alone=True),
 )
 llvm.op(
     "insertvalue",
@@ -212,6 +237,7 @@ llvm.op(
     properties=(Property("position", c.INTEGER_64_ARRAY_ATTR),),
     type_rules=(same_type("container", "res"), rules.type_in("value")),
     verify=rules.verify_insert,
+    evaluate=Pure(aggregates.insert, raw=True, alone=True),
 )
 
 # --- constants and globals --------------------------------------------------------------------------------------------
@@ -226,8 +252,8 @@ llvm.op(
     evaluate=Constant(evaluate.constant),
 )
 for _name, _evaluate in (
-    ("mlir.undef", POISON),
-    ("mlir.poison", POISON),
+    ("mlir.undef", evaluate.POISON),
+    ("mlir.poison", evaluate.POISON),
     ("mlir.zero", Constant(evaluate.zero)),
     ("mlir.none", None),
 ):
@@ -245,6 +271,7 @@ llvm.op(
     properties=(Property("global_name", c.FLAT_SYMBOL_REF_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     verify_symbols=rules.verify_address_of,
+    evaluate=Pure(globals.address, raw=True, of_module=True, alone=True),
 )
 llvm.op(
     "mlir.global",
@@ -274,6 +301,7 @@ llvm.op(
     operands={"arraySize": k.INTEGER},
     results={"res": k.POINTER},
     properties=(*_ALIGNMENT, Property("elem_type", k.TYPE_ATTR), *units("inalloca")),
+    evaluate=Control(stack.allocate, alone=True),
 )
 llvm.op(
     "getelementptr",
@@ -286,6 +314,7 @@ llvm.op(
         Property("noWrapFlags", enums.NO_WRAP, default=0, number=True),
     ),
     verify=rules.verify_address,
+    evaluate=Pure(access.element_pointer, raw=True, alone=True),
 )
 _ORDERING = (Property("ordering", enums.ORDERING, default=0), *optional("syncscope", kind=c.STRING_ATTR))
 _ATOMIC = "(`atomic` (`syncscope` `(` $syncscope^ `)`)? $ordering^)? "
@@ -303,6 +332,7 @@ llvm.op(
         *_ORDERING,
     ),
     verify=rules.verify_access("release", "acq_rel"),
+    evaluate=Pure(access.load, raw=True, alone=True),
 )
 llvm.op(
     "store",
@@ -311,6 +341,7 @@ llvm.op(
     operands={"value": k.LOADABLE, "addr": k.POINTER},
     properties=(*ALIASES, *_ALIGNMENT, *units("invariantGroup", "nontemporal", "volatile_"), *_ORDERING),
     verify=rules.verify_access("acquire", "acq_rel"),
+    evaluate=Pure(access.store, raw=True, alone=True),
 )
 
 # --- functions, calls and branches ------------------------------------------------------------------------------------
@@ -366,7 +397,7 @@ llvm.op(
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=rules.verify_bundles,
     verify_symbols=rules.verify_call,
-    evaluate=Control(evaluate.call),
+    evaluate=calls.CALL,
 )
 llvm.op(
     "return",
@@ -374,9 +405,9 @@ llvm.op(
     operands=(Slot("arg", k.ANY, Arity.OPTIONAL),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=rules.verify_return,
-    evaluate=RETURN,
+    evaluate=Control(stack.leave, words=RETURN.words),
 )
-llvm.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=Control(evaluate.unreachable))
+llvm.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=Control(unreachable))
 llvm.op(
     "br",
     "$dest (`(` $destOperands^ `:` type($destOperands) `)`)? attr-dict",

@@ -7,10 +7,12 @@ from typing import Any
 
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.declare.type_rules import TypeRule
+from halfulp.interp.dialects.func.rules import wrong_attributes
 from halfulp.interp.dialects.llvm import enums
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.forms import DYNAMIC
 from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
+from halfulp.interp.dialects.llvm.parameter_attributes import wrong_attribute
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr
@@ -264,6 +266,9 @@ def verify_function(op: Operation) -> str | None:
     type_ = function_type(op)
     if type_ is None:
         return None
+    problem = wrong_attributes(op, len(type_.inputs), len(type_.results)) or _wrong_attribute(op, type_)
+    if problem is not None:
+        return problem
     linkage = _keywords(op, "linkage")
     if linkage == "common":
         return "functions cannot have 'common' linkage"
@@ -284,6 +289,18 @@ def verify_function(op: Operation) -> str | None:
         return Unprefixed("no_inline and always_inline attributes are incompatible")
     if "optimize_none" in op.properties and "no_inline" not in op.properties:
         return "with optimize_none must also be no_inline"
+    return None
+
+
+def _wrong_attribute(op: Operation, type_: llvm.FunctionType) -> str | None:
+    """Return what is wrong with an attribute of an argument or a result, or None."""
+    for name, types in (("arg_attrs", type_.inputs), ("res_attrs", type_.results)):
+        attributes = op.properties.get(name)
+        if isinstance(attributes, at.ArrayAttr):
+            for each, part in zip(attributes.elements, types, strict=True):
+                problem = wrong_attribute(each, part, of_result=name == "res_attrs")
+                if problem is not None:
+                    return problem
     return None
 
 

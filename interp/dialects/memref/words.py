@@ -72,7 +72,8 @@ def free(op: Operation, low: FunctionLowering) -> None:
     owner = getattr(op.operands[0], "owner", None)
     if owner is None or owner.name != "memref.alloc":
         raise NotCompiled(f"'{op.name}' of memory that may come from elsewhere")
-    low.host(lambda context, base: context.free(op, base), [low.place(op.operands[0]).base], [])
+    by = memory.freeing(op)
+    low.host(lambda context, base: context.free(by, base), [low.place(op.operands[0]).base], [])
 
 
 def dimension(op: Operation, low: FunctionLowering) -> None:

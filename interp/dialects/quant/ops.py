@@ -128,6 +128,9 @@ def _kernel(
 
 
 def _storage_cast(op: Operation, settings: Settings) -> Kernel:
+    given = ty.element_type(op.operands[0].type)
+    if isinstance(given, ty.UniformQuantizedType) and given.storage is None:
+        return semantics.stored(quantization_of(given))
     return casts.bitcast()
 
 

@@ -30,6 +30,7 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.buffers import of_bytes
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import PoisonIds
@@ -118,8 +119,8 @@ def bitcast(op: Operation, settings: Settings) -> Function:
         def packed(codes: Any) -> Any:
             return _packed(_unpacked(codes, before).reshape(len(codes), group // after, after), target)
 
-        def spread(mask: Any) -> Any:
-            return mask.repeat(before, axis=-1).reshape(len(mask), group // after, after).max(axis=-1)
+        def spread(marks: Any) -> Any:
+            return of_bytes(marks.repeat(before, axis=-1).reshape(len(marks), group // after, after))
 
         def regrouped(array: Any, convert: Callable[[Any], Any]) -> Any:
             """Convert the fewest elements that have all bits of others, for many such groups at a time."""
@@ -176,18 +177,19 @@ def _joined(operands: Operands, type_: ty.Type, run: Run, move: Callable[[Any, A
     """Return a value that takes its elements from two others by ``move``, which is called for each kind of array."""
     one, other = operands
 
-    def masks(first: Any, second: Any, dtype: type) -> Any:
+    def masks(first: Any, second: Any) -> Any:
         if first is None and second is None:
             return None
+        dtype = (second if first is None else first).dtype
         parts = (
             np.zeros(value.shape, dtype) if mask is None else mask for value, mask in ((one, first), (other, second))
         )
         return move(*parts)
 
-    poison = masks(one.poison, other.poison, np.uint16)
+    poison = masks(one.poison, other.poison)
     if poison is not None and not poison.any():
         poison = None
-    open_ = masks(one.open, other.open, np.uint8)
+    open_ = masks(one.open, other.open)
     return Value(type_, move(one.bits, other.bits), poison, open_, None if poison is None else run.origins)
 
 

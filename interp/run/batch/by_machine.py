@@ -55,7 +55,7 @@ class LaneHot:
         """Return the results of all lanes, and the mask of the lanes that stopped: theirs mean nothing. None where
         machine code does not pay, cannot be made, or an argument is not clean.
         """
-        if self._failed or not llvm.wanted() or not self.promising:
+        if not lanes or self._failed or not llvm.wanted() or not self.promising:
             return None
         if self._spent + lanes < PAYS and compiled.backend() != "numba":
             self._spent += lanes

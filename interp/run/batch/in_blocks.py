@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.codes import Codes, code_shape
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.compiler import LaneCompiler
@@ -38,7 +38,8 @@ def run_in_blocks(
     poison, or the blocks together take more steps than a run may. All lanes at once take at most as many.
     """
     found: list[list[Codes]] = []
-    types = [ranked(type_, ()) for type_ in result_types(op)]
+    types = result_types(op)
+    widths = [program.settings.width(type_) for type_ in types]
     steps = program.settings.max_steps
     for start in range(0, lanes, BLOCK):
         part = slice(start, min(start + BLOCK, lanes))
@@ -53,10 +54,10 @@ def run_in_blocks(
         if any(value.poison is not None or value.open is not None for value in results):
             return None
         steps = run.steps
-        found.append([np.broadcast_to(value.bits, size) for value in results])
-    return tuple(
-        [Value(type_, np.concatenate(blocks)) for type_, blocks in zip(types, zip(*found, strict=True), strict=True)]
-    )
+        shapes = [code_shape((size,), width) for width in widths]
+        found.append([np.broadcast_to(value.bits, shape) for value, shape in zip(results, shapes, strict=True)])
+    blocks = zip(*found, strict=True)
+    return tuple([Value(ranked(type_, ()), np.concatenate(each)) for type_, each in zip(types, blocks, strict=True)])
 
 
 def _part(value: Any, part: slice) -> Any:

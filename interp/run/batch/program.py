@@ -10,7 +10,7 @@ import numpy as np
 
 from halfulp.fp_formats.codes import Mask
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.alone import goes_alone, lane_by_lane
 from halfulp.interp.run.batch.by_machine import LaneHot
@@ -41,6 +41,8 @@ def run_batch(
 
     A function that may reach an op that does not know of lanes runs lane by lane, with the steps of one run for all.
     """
+    if program.settings.recorder is not None:
+        raise Unsupported("a batch keeps no lineage and no shadows")
     if active is None:
         hot: LaneHot = program.made((op, LaneHot), lambda: LaneHot(program, op))
         found = hot.run(arguments, lanes)

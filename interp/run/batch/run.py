@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
+from halfulp.interp.ir.errors import HalfulpError, OutOfSteps
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.frames import Activation, LaneFrame, Plan
 from halfulp.interp.run.batch.slots import Elsewhere, joined, scattered
@@ -42,7 +42,7 @@ class LaneRun(Run):
         self._alone.origins = self.origins
         self._told = None
 
-    def out_of_steps(self, op: Operation) -> LimitExceeded:
+    def out_of_steps(self, op: Operation) -> OutOfSteps:
         """Make the error of a batch that would execute too many ops, in the lanes that are running: others may wait."""
         error = super().out_of_steps(op)
         error.lanes = self.lanes.numbers

@@ -82,7 +82,7 @@ def scattered(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: ty
             poison = np.zeros((size, *shape), np.uint16) if poison is None else poison
             poison[positions] = slot.poison
         if slot.open is not None:
-            open_ = np.zeros((size, *shape), np.uint8) if open_ is None else open_
+            open_ = np.zeros((size, *shape), slot.open.dtype) if open_ is None else open_
             open_[positions] = slot.open
     return Value(lanes_type, bits, poison, open_, None if poison is None else run.origins)
 

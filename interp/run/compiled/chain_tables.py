@@ -17,9 +17,10 @@ _PAYS = 96
 
 
 def worth(plan: Plan) -> bool:
-    """Tell whether one table is quicker than a chain."""
+    """Tell whether one table is quicker than a chain. One that writes nothing has no table: only its faults matter."""
     bits = [width for width, splat in zip(plan.widths, plan.splats, strict=True) if not splat]
-    return len(bits) in (1, 2) and sum(bits) <= tabled_words.MOST and ChainBlocks(plan).cost >= _PAYS
+    short = len(bits) in (1, 2) and sum(bits) <= tabled_words.MOST
+    return bool(plan.outputs) and short and ChainBlocks(plan).cost >= _PAYS
 
 
 def tabled(plan: Plan, inputs: Sequence[Codes], results: Sequence[int]) -> Plan:

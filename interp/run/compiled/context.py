@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer
@@ -18,7 +17,7 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 
 MOST_BYTES = 1 << 26
-"""The memory that one run of compiled code may make: code lets it go at its end, the executor as soon as possible."""
+"""The memory that one run of compiled code may keep to its end, which the executor lets go as soon as possible."""
 
 HostFunction = Callable[..., Any]
 """A function of a `Context` and words that returns a word or a tuple of them, or anything else to stop the run."""
@@ -87,11 +86,15 @@ class Context:
         return self.allocations[base]
 
     def made(self, memory: Allocation) -> tuple[Any, ...]:
-        """Return the `addresses` of new memory. Raises MemoryError where all of it is more than `MOST_BYTES`."""
+        """Return the `addresses` of new memory, which stays. Raises MemoryError as `count` does."""
+        self.count(memory)
+        return self.addresses(memory)
+
+    def count(self, memory: Allocation) -> None:
+        """Count memory that stays to the end of the run. Raises MemoryError where it is more than `MOST_BYTES`."""
         self._left -= memory.bits.nbytes
         if self._left < 0:
             raise MemoryError
-        return self.addresses(memory)
 
     def slot(self, type_: ty.Type, words: Sequence[Any]) -> Any:
         """Return a value, given by its words, as a slot of the executor."""
@@ -128,16 +131,16 @@ class Context:
         known = address_of(buffer.allocation.bits) in self.allocations
         return parts_of_buffer(buffer, (self.addresses if known else self.made)(buffer.allocation))
 
-    def free(self, op: Operation, base: Any) -> tuple[int, ...] | None:
+    def free(self, by: str, base: Any) -> tuple[int, ...] | None:
         """Make memory poison: whoever reads it stops the run. `untouched` tells whether somebody wrote to it. None for
-        memory that was freed before.
+        memory that was freed before. ``by``: names the op and its place.
         """
         memory = self.memory(base)
         assert memory.poison is not None
         if memory.freed is not None:
             return None
-        memory.poison[...] = memory.poison.max() or self.run.origins.id_of(Origin(op.name, "", "freed", ()))
-        memory.freed = op.name
+        memory.poison[...] = memory.poison.max() or self.run.origins.id_of(Origin(by, "", "freed", ()))
+        memory.freed = by
         self._freed.append(memory)
         return ()
 

@@ -27,7 +27,8 @@ class Copy:
         self.origins = memory.origins
 
     def put_back(self) -> None:
-        """Restore it."""
+        """Restore it, as often as it is asked to: a later run writes to the masks of the memory."""
         self.memory.bits[...] = self.bits
-        self.memory.poison, self.memory.open = self.poison, self.open
+        self.memory.poison = None if self.poison is None else self.poison.copy()
+        self.memory.open = None if self.open is None else self.open.copy()
         self.memory.origins = self.origins

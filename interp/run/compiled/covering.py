@@ -14,8 +14,10 @@ class NotCompiled(Exception):
 
 
 def may_compile(settings: Settings) -> bool:
-    """Tell whether code may run with some settings: nobody is told of each op, and an index has 64 bits."""
-    return not settings.listeners and settings.index_width == 64
+    """Tell whether code may run with some settings: nobody is told of each op, nothing is recorded, and an index
+    has 64 bits.
+    """
+    return not settings.listeners and settings.recorder is None and settings.index_width == 64
 
 
 def is_silent(op: Operation) -> bool:

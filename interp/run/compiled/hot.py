@@ -18,9 +18,10 @@ from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.copies import Copy, memories_of
 from halfulp.interp.run.compiled.covering import NotCompiled, is_silent, may_compile
 from halfulp.interp.run.compiled.elements import count_of
-from halfulp.interp.run.compiler import CodeStore
+from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.evaluators import Constant, Elementwise, Pure, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
+from halfulp.interp.values.buffers import Allocation
 
 PAYS = 100_000
 """The steps from which machine code pays: the executor takes as long for them as compilation does."""
@@ -130,12 +131,44 @@ class _Codes:
         return self._machine if llvm.wanted() else self._python
 
 
+class _Trial:
+    """Runs of a function by the executor, until it has taken the steps from which code pays. ``spent``: its steps."""
+
+    def __init__(self) -> None:
+        self.spent = 0
+
+    def run(self, run: Run, frame: Frame, memories: Sequence[Allocation], pays: int) -> bool:
+        """Run the function to its end. False if it takes too many steps: then memory and the steps left are as they
+        were.
+        """
+        copies = [Copy(memory) for memory in memories]
+        limit = run.steps
+        given = run.steps = min(limit, pays - self.spent)
+        run.tries = True
+        try:
+            run.execute(frame)
+        except LimitExceeded:
+            if given == limit:
+                raise
+            for copy in copies:
+                copy.put_back()
+            run.steps = limit
+            self.spent = pays
+            return False
+        finally:
+            run.tries = False
+        used = given - run.steps
+        run.steps = limit - used
+        self.spent += used
+        return True
+
+
 class Hot:
     """A function with which a run begins, and the steps that it has taken so far."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
         self._codes = _Codes(store, op)
-        self._spent = 0
+        self._trial = _Trial()
         self._last = 0  # the steps of the last run
         self._op = op
 
@@ -153,7 +186,7 @@ class Hot:
     def _ways(self, frame: Frame, code: _Code) -> tuple[Callable[[Run, Frame, _Code], bool], ...]:
         """Return what to try before the executor: each tells whether it has run the function."""
         size = sum(memory.bits.nbytes for memory in memories_of(_arguments(frame)))
-        if compiled.backend() == "numba" or (self._spent >= code.pays and size <= _MUCH):
+        if compiled.backend() == "numba" or (self._trial.spent >= code.pays and size <= _MUCH):
             return (self._by_code,)
         if size <= _MUCH:
             return (self._tried, self._by_code)
@@ -164,25 +197,11 @@ class Hot:
     def _tried(self, run: Run, frame: Frame, code: _Code) -> bool:
         """Run the function in the executor for some time. False if it is not at its end then: all is as it was."""
         slots, segment = frame.slots.copy(), frame.segment
-        copies = [Copy(memory) for memory in memories_of(_arguments(frame))]
-        limit = run.steps
-        given = run.steps = min(limit, code.pays - self._spent)
-        try:
-            run.execute(frame)
-        except LimitExceeded:
-            if given == limit:
-                raise
-            for copy in copies:
-                copy.put_back()
-            frame.slots[:], frame.segment = slots, segment
-            run.steps = limit
-            run.kept.clear()
-            self._spent = code.pays
-            return False
-        used = given - run.steps
-        run.steps = limit - used
-        self._spent += used
-        return True
+        if self._trial.run(run, frame, memories_of(_arguments(frame)), code.pays):
+            return True
+        frame.slots[:], frame.segment = slots, segment
+        run.kept.clear()
+        return False
 
     def _by_code(self, run: Run, frame: Frame, code: _Code) -> bool:
         """Run the code. False if it cannot be made, or stopped: all is as it was."""
@@ -195,17 +214,30 @@ class Hot:
 
 
 class Called:
-    """A function that the executor calls: with loops in loops it is worth code at its first call."""
+    """A function with loops in loops that the executor calls: one call of it may be worth code."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
         self._codes = _Codes(store, op)
+        self._trial = _Trial()
         self._store = store
         self._op = op
 
     def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
         """Return the results, or None where the executor has to run the function."""
         code = self._codes.wanted()
-        return code.run(run, arguments, depth) if code.promising else None
+        # A trial of a function is one of all that it calls.
+        if not code.promising or run.tries:
+            return None
+        if compiled.backend() != "numba" and self._trial.spent < code.pays:
+            memories = memories_of(arguments)
+            if sum(memory.bits.nbytes for memory in memories) <= _MUCH:
+                frame = Frame(self._store.compiled(self._op, FunctionCompiler), run, None, (), None)
+                frame.depth = depth
+                for slot, argument in zip(frame.segment.arguments, arguments, strict=True):
+                    frame.slots[slot] = argument
+                if self._trial.run(run, frame, memories, code.pays):
+                    return run.results
+        return code.run(run, arguments, depth)
 
     @cached_property
     def promising(self) -> bool:

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from halfulp.fp_formats.paths import cpu
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled.context import Context
@@ -35,8 +36,13 @@ class PythonContext(Context):
         return memory, bits.data, numbers, None if poison is None else poison.data
 
     def made(self, memory: Allocation) -> tuple[Any, ...]:
-        """See `Context`. Code keeps no memory longer than the executor does."""
+        """See `Context`. Memory that is not freed goes as soon as nothing refers to it."""
         return self.addresses(memory)
+
+    def free(self, by: str, base: Any) -> tuple[int, ...] | None:
+        """See `Context`. Freed memory stays to the end of the run, and counts."""
+        self.count(self.memory(base))
+        return super().free(by, base)
 
     def buffer(self, type_: ty.MemRefType, words: Sequence[Any]) -> Buffer:
         """See `Context`."""
@@ -64,7 +70,8 @@ class PythonFunction:
         self._store = store
         self._outputs = result_types(op)
         self._writes = False
-        self._ways = [self._made(keeps_numbers=True)]
+        # A CPU that flushes subnormals does so also where it reads a number of f32 as one of f64.
+        self._ways = [self._made(keeps_numbers=cpu.keeps_subnormals())]
 
     def _made(self, keeps_numbers: bool) -> Callable[..., Any]:
         program = PythonProgram(self._store, keeps_numbers)

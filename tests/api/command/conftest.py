@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from command_calls import Command
+from fake_mlir_opt import TWICE, FakeOpt, made_in
 
 
 @pytest.fixture
@@ -26,3 +27,11 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return name
 
     return write
+
+
+@pytest.fixture
+def fake_opt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeOpt:
+    """Make an mlir-opt from the body of a shell script, and return the option that names it. `f.mlir` is `TWICE`."""
+    monkeypatch.chdir(tmp_path)
+    Path("f.mlir").write_text(TWICE, encoding="utf-8")
+    return made_in(tmp_path)

@@ -145,6 +145,7 @@ def test_the_first_mismatch_as_a_designer_wants_it(tmp_path: Path, run: Run) -> 
   expected flags  0x01              inexact
   got flags       0x01              inexact
   result: off by one ulp away from zero, bit 0 alone
+  from the exact number: expected 0.5 ulp, got 0.5 ulp; neither is nearer
   rule: a tie: to the even significand: the value below
   got is what this gives: rounding=upward, rounding=to_nearest_away
 

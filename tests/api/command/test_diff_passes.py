@@ -5,41 +5,15 @@ from __future__ import annotations
 import io
 import json
 import re
-import stat
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from fake_mlir_opt import TWICE, FakeOpt
 
 from halfulp.command import main as cli
 
 PIPELINE = "--pass-pipeline=builtin.module(canonicalize)"
-
-TWICE = """\
-func.func @f(%x: i8) -> i8 {
-  %0 = arith.addi %x, %x : i8
-  return %0 : i8
-}
-"""
-
-FakeOpt = Callable[[str], str]
-
-
-@pytest.fixture
-def fake_opt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeOpt:
-    """Make an mlir-opt from the body of a shell script, and return the option that names it. `f.mlir` is `TWICE`."""
-    monkeypatch.chdir(tmp_path)
-    Path("f.mlir").write_text(TWICE, encoding="utf-8")
-
-    def make(body: str) -> str:
-        path = tmp_path / "my-opt"
-        version = 'if [ "$1" = --version ]; then echo "LLVM version 99.1.0git"; exit 0; fi'
-        path.write_text(f"#!/bin/sh\n{version}\n{body}\n", encoding="utf-8")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        return f"--mlir-opt={path}"
-
-    return make
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

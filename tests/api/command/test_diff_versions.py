@@ -272,6 +272,7 @@ def test_the_report_as_json(diff: Any) -> None:
         "expected": "0xFF",
         "got": "0x1",
         "ulps": None,
+        "truth": None,
     }
     assert (second["basis"], second["elements"]["equal"]) == ("tested", 5000)
 

@@ -53,6 +53,20 @@ def test_examples_say_how_to_run_them(path: Path, command: Command, monkeypatch:
 # --- functions, parts, settings ---------------------------------------------------------------------------------------
 
 
+def test_a_lowered_function_takes_what_it_took_before(command: Command, write: Any) -> None:
+    program = """llvm.func @main(%p: !llvm.ptr) {
+  %q = llvm.getelementptr %p[1] : (!llvm.ptr) -> !llvm.ptr, f32
+  %x = llvm.mlir.constant(2.5 : f32) : f32
+  llvm.store %x, %q : f32, !llvm.ptr
+  llvm.return
+}"""
+    call = ("run", write("m.mlir", program), "--input=1 1 1")
+    assert command(*call, "--signature=(memref<3xf32>) -> ()") == (0, "argument[0]: 3xf32=1 2.5 1\n", "")
+    code, out, err = command(*call, "--signature=(memref<3xf32>) -> f32")
+    assert (code, out) == (3, "")
+    assert "follows no convention for '(memref<3xf32>) -> f32'" in err
+
+
 def test_which_function(command: Command, write: Any) -> None:
     path = write(
         "m.mlir",

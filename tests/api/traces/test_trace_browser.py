@@ -183,3 +183,23 @@ def test_pages_of_many_ops_stay_usable(opened: Callable[..., Page], ops: int) ->
     assert in_view(page, ".step.chosen")
     page.locator("#filter").fill(f"line:{ops}")
     assert numbers(page) == [ops - 1]
+
+
+@pytest.mark.parametrize("width", [1200, 600])
+def test_the_picture_of_errors_leads_to_steps(opened: Callable[..., Page], width: int) -> None:
+    text = (ROOT / "examples" / "quadratic.mlir").read_text(encoding="utf-8")
+    page = opened(hu.trace(text, 1, 1000, 1, shadow=True))
+    page.set_viewport_size({"width": width, "height": 800})
+    assert "error -60,809 ulp" in page.locator(".errors pre").inner_text()
+    mark = page.locator(".errors [data-jump]", has=page.locator("circle")).first
+    step = int(mark.get_attribute("data-jump") or 0)
+    mark.locator("circle").click()
+    assert chosen(page) == step
+    assert "error: own" in page.locator(".step.chosen .note").inner_text()
+    page.locator("#filter").fill("leading bits")
+    assert len(numbers(page)) == 1
+    page.locator(".errors summary").click()
+    assert not page.locator(".errors pre").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"errors-{width}.png")

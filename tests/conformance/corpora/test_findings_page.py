@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import signal
@@ -14,18 +15,31 @@ from documents import DOCS, commands
 
 from halfulp.command import main as cli
 from halfulp.conformance.corpora.pass_results import COMPARED, OUTCOMES, recorded, summarised, table
+from halfulp.conformance.oracles.iree import converter
 
 TEXT = (DOCS / "findings.md").read_text(encoding="utf-8")
 PROGRAMS = dict(re.findall(r"^```mlir\n// (\S+)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE))
 COMMANDS = commands(DOCS / "findings.md")
 
 
-@pytest.mark.mlir
-@pytest.mark.parametrize(("line", "printed"), COMMANDS, ids=[shlex.split(line)[1] for line, _ in COMMANDS])
+IREE_OPT = "--mlir-opt=iree-opt"
+
+
+def needing(line: str) -> pytest.MarkDecorator:
+    """Return the mark of the program that a command needs."""
+    return pytest.mark.iree if IREE_OPT in line else pytest.mark.mlir
+
+
+@pytest.mark.parametrize(
+    ("line", "printed"),
+    [pytest.param(*command, marks=needing(command[0]), id=shlex.split(command[0])[1]) for command in COMMANDS],
+)
 def test_a_finding_is_found(
     line: str, printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    if IREE_OPT in line:
+        monkeypatch.setenv("PATH", str(Path(converter().path).parent), prepend=os.pathsep)
     for name, text in PROGRAMS.items():
         (tmp_path / name).write_text(f"// {name}\n{text}")
     code = cli.main(shlex.split(line))
@@ -37,6 +51,11 @@ BY_TOOLS = {
     "unsigned.mlir": (0, "      %1 = arith.extsi %in : i8 to i32\n      %2 = arith.extsi %in_0 : i8 to i32\n"),
     "ceiling.mlir": (0, "3074457345618258602\n"),
     "negative.mlir": (-signal.SIGSEGV, ""),
+    "index.mlir": (-signal.SIGSEGV, ""),
+    "view.mlir": (-signal.SIGSEGV, ""),
+    "branch.mlir": (-signal.SIGSEGV, ""),
+    "unused.mlir": (-signal.SIGSEGV, ""),
+    "endless.mlir": (124, ""),
 }
 """Programs that the page gives to the real tools: the exit code of the last one, and what is printed."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -220,3 +221,13 @@ def test_an_output_that_breaks_a_rule_is_not_asked_for_again(fake: Fake) -> None
     wrong = 'func.func @f(%x: i32) -> i32 {\n  %0 = "arith.addf"(%x, %x) : (i32, i32) -> i32\n  return %0 : i32\n}\n'
     with pytest.raises(VerifyError):
         fake("exit 1").read(wrong, "<after>")
+
+
+def test_programs_may_have_the_generic_form(fake: Fake, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    pipeline = replace(fake(f'cat > {kept}; echo "$@" >> {kept}; head -n -1 {kept}'), in_generic_form=True)
+    one = "module {\n  func.func @f(%arg0: i8) -> i8 {\n    return %arg0 : i8\n  }\n}\n"
+    assert pipeline.apply("func.func @f(%x: i8) -> i8 {\n  return %x : i8\n}\n").strip() == one.strip()
+    assert '"func.return"(%arg0)' in kept.read_text(encoding="utf-8")
+    assert "--mlir-print-op-generic" in kept.read_text(encoding="utf-8")
+    assert pipeline.apply_all([one, one]) == [one, one]

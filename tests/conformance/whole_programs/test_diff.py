@@ -58,6 +58,7 @@ def test_the_first_op_that_differs_is_shown_with_its_place_and_operands() -> Non
         "  operand 1: 0x40000000 (2)",
         "  expected: 0x3FC00000 (1.5)",
         "  got:      0x40B00000 (5.5), 15728640 ulps away",
+        "  exactly 1.5; from the exact number: expected 0 ulp, got 3.36e+07 ulp; expected is nearer",
     ]
     record = difference_record(difference)
     assert record["location"] == "p.mlir:3:8"
@@ -343,4 +344,4 @@ def test_ops_alone_keep_what_the_attributes_of_their_function_ask_for() -> None:
     (difference,) = report.differences
     lines = difference_lines(difference, "fake")
     assert lines[0] == "p.mlir:3:8: error: arith.mulf f32 differs by fake"
-    assert lines[-2].strip() == "expected: 0x00000000 (0)"
+    assert "  expected: 0x00000000 (0)" in lines

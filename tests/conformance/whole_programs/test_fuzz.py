@@ -174,7 +174,7 @@ def test_what_is_told_apart_has_a_bound() -> None:
         "spec,infinity_to_nanless=zero,negative_to_unsigned=sign_bit",
         {"arith.extf": "arith.extf", "arith.minimumf": "arith.maximumf", "arith.mulf": "arith.addf"},
     )
-    (counts,) = fuzz([oracle], 300, 1, rows=rows, most_failures=10_000).counts
+    (counts,) = fuzz([oracle], 150, 1, rows=rows, most_failures=10_000).counts
     assert counts.follows <= FEW
     assert len(counts.failures) > 10
 
@@ -197,11 +197,11 @@ def test_what_is_refused_and_what_is_not_answered_is_counted_apart() -> None:
 
 
 def test_poison_and_undefined_results_only_where_they_are_allowed() -> None:
-    plain = fuzz([FakeOracle()], 200, 1).counts[0].tally
+    plain = fuzz([FakeOracle()], 100, 1).counts[0].tally
     assert (plain.undefined, plain.open) == (0, plain.open)
-    assert not any(step.faulty for program in random_programs(1, 200) for step in program.steps)
+    assert not any(step.faulty for program in random_programs(1, 100) for step in program.steps)
     faulty = [
-        step for program in random_programs(1, 200, 0, (FaultKind.UNDEFINED,)) for step in program.steps if step.faulty
+        step for program in random_programs(1, 100, 0, (FaultKind.UNDEFINED,)) for step in program.steps if step.faulty
     ]
     assert faulty
     assert all("div" in step.op.case.op or "rem" in step.op.case.op for step in faulty)

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pytest
+from known_passes import ALL, EXPAND, PIPELINES, Rows, closed, example, example_of_two
 
 import halfulp as hu
 from halfulp.command.values import read_value
-from halfulp.conformance.comparing.divergences import Cancellation, Divergence, cancellations, divergences, of_passes
+from halfulp.conformance.comparing.divergences import Cancellation, Divergence, of_passes
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
-from halfulp.conformance.whole_programs.program_text import with_constant_arguments
-from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.value import Value
-
-EXPAND = "arith-expand{include-bf16=true include-f4e2m1=true include-f8e8m0=true}"
-
-PIPELINES: Mapping[str, Sequence[str]] = {
-    "arith-expand": (f"func.func({EXPAND})", "func.func(arith-expand)"),
-    "lower-quant-ops": ("func.func(lower-quant-ops)",),
-    "canonicalize": ("canonicalize",),
-    "inline": ("inline",),
-    "math-expand-ops": ("func.func(math-expand-ops)",),
-    "*": ("canonicalize", "sccp"),
-}
-"""For each pattern of the rows: pipelines that have the pass, some with options."""
-
-Rows = tuple[Sequence[Divergence], Sequence[Cancellation]]
-ALL: Rows = divergences(), cancellations()
 
 
 def known_by(pipeline: str, rows: Rows = ALL) -> KnownByPass:
@@ -43,22 +26,6 @@ def known_by(pipeline: str, rows: Rows = ALL) -> KnownByPass:
 
 def value(text: str) -> Value:
     return read_value(text, None, "<input>", {})
-
-
-def closed(module: Module, function: str, arguments: tuple[Value, ...]) -> ClosedProgram:
-    """Return the program with its arguments as constants, so that a pass may fold them."""
-    program = with_constant_arguments(ClosedProgram(module, function, arguments))
-    assert program is not None
-    return program
-
-
-def example(row: Divergence) -> tuple[Module, tuple[Value, ...]]:
-    asked = row.example
-    types = asked.types[0] if len(asked.types) == 1 else list(asked.types)
-    case = op_case(asked.op, types, asked.to, **dict(asked.properties))
-    widths = zip(case.operand_types, asked.operands, case.operand_widths, strict=True)
-    arguments = tuple(Value(type_, ints_to_codes([code], width, ())) for type_, code, width in widths)
-    return case.module(None), arguments
 
 
 @pytest.mark.mlir
@@ -79,14 +46,10 @@ def test_a_pass_does_what_the_row_says(row: Divergence) -> None:
 @pytest.mark.mlir
 @pytest.mark.parametrize("row", ALL[1], ids=lambda row: row.name)
 def test_a_pass_takes_two_casts_for_none(row: Cancellation) -> None:
-    module = hu.parse(row.example)
-    (type_,) = argument_types(module.body[0])
-    given = Value(type_, ints_to_codes([row.argument], 64 if str(type_) in ("index", "i64") else 32, ()))
+    module, given = example_of_two(row)
     assert row.passes
     for pattern in row.passes:
-        found = [
-            known_by(pipeline, ((), [row])).explained(module, "main", [(given,)]) for pipeline in PIPELINES[pattern]
-        ]
+        found = [known_by(pipeline, ((), [row])).explained(module, "main", [given]) for pipeline in PIPELINES[pattern]]
         assert [(row.name,)] in found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,19 @@ def script(path: Path, body: str) -> str:
     path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
+
+
+def test_a_reduction_ends_when_its_time_is_over() -> None:
+    given = program(LONG, "4xf32=1 2 3 4", "4xf32=1 2 3 4")
+    asked = []
+
+    def interesting_one(candidates: Sequence[ClosedProgram]) -> int:
+        asked.append(len(candidates))
+        return 0
+
+    assert Reducer(interesting_one, seconds=0).reduce(given) is given
+    assert not asked
+    assert Reducer(interesting_one).reduce(given) is not given
 
 
 def test_a_script_says_what_is_interesting(tmp_path: Path) -> None:

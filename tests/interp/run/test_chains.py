@@ -17,9 +17,12 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
+from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.compiled import chain_code, chain_tables, llvm
 from halfulp.interp.run.compiled.chain_code import ChainCode
 from halfulp.interp.run.compiled.links import Plan
+from halfulp.interp.run.program import CompiledModule
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
 
@@ -327,6 +330,21 @@ def test_tables_follow_the_codes_of_splats(monkeypatch: pytest.MonkeyPatch, ran:
     assert ran == [way != "op by op" for _ in range(4) for way in ways()]
 
 
+def test_a_chain_whose_results_nothing_needs(monkeypatch: pytest.MonkeyPatch, ran: list[bool]) -> None:
+    """Its ops are costly enough for a table, and may have faults, but it writes nothing."""
+    monkeypatch.setattr(chains, "TABLE_PAYS", 0)
+    type_ = f"tensor<{COUNT}xi8>"
+    lines = [f"%0 = arith.ceildivsi %x0, %x1 : {type_}"]
+    lines += [f"%{number} = arith.floordivsi %{number - 1}, %x1 : {type_}" for number in range(1, 8)]
+    text = program(lines, ("i8", "i8"), ("%x0", "i8"))
+    x, y = (Value(as_type(type_), np.full(COUNT, code, np.uint8)) for code in (1, 0))
+    few = Value(as_type(type_), np.arange(COUNT, dtype=np.uint8) & 7)
+    odd = Value(as_type(type_), few.bits | 1)
+    assert check(text, few, odd) == (few,)
+    assert looped(ran)
+    assert check(text, x, y) is hu.UndefinedBehavior
+
+
 def test_a_fault_in_a_middle_block() -> None:
     count = 1 << 18
     type_ = f"tensor<{count}xi32>"
@@ -449,6 +467,28 @@ def test_mixed_chains_in_batches(seed: int) -> None:
     check(text, *given, batch=True)
     alike = hu.Value(ty.element_type(given[0].type), given[0].bits[7])
     check(text, alike, *given[1:], batch=True)
+
+
+def test_what_all_lanes_share_stays_one_number(ran: list[bool]) -> None:
+    """So a loop whose bound follows from it makes the same trips in all lanes, and need not look. A NaN is refused."""
+    text = """func.func @f(%x: i32, %n: i32, %q: f32) -> (i32, i32, f32) {
+      %a = arith.addi %x, %x : i32
+      %m = arith.muli %n, %n : i32
+      %b = arith.xori %a, %m : i32
+      %r = arith.addf %q, %q : f32
+      return %b, %m, %r : i32, i32, f32
+    }"""
+    module = hu.parse(text)
+    compiled.use("numpy")
+    chains.BLOCKS_PAY = 0
+    x = Value(as_type("i32"), np.arange(COUNT, dtype=np.uint32))
+    for q in (0x3F800000, 0xFFC01234):
+        one, other = (Value(as_type(type_), np.array(code, np.uint32)) for type_, code in (("i32", 7), ("f32", q)))
+        first, second, third = run_batch(CompiledModule(module, Settings()), module.body[0], (x, one, other), COUNT)
+        assert first.bits.tolist() == [2 * k ^ 49 for k in range(COUNT)]
+        assert (second.bits.shape, int(second.bits)) == ((), 49)
+        assert (third.bits.shape, int(third.bits)) == ((), 0x40000000 if q == 0x3F800000 else q)
+    assert ran == [True, True]
 
 
 def test_chains_of_lanes_that_part(ran: list[bool]) -> None:

@@ -58,7 +58,7 @@ HOSTILE = {
     "strings": '"' * MANY,
     "a value without a name": "% = arith.constant 1 : i32",
     "minus signs": '"t.a"() {a = ' + "-" * MANY,
-    "digits": '"t.a"() {a = ' + "9" * 1_000_000 + "} : () -> ()",
+    "digits": '"t.a"() {a = ' + "9" * 300_000 + "} : () -> ()",
     "hexadecimal digits": '"t.a"() {a = 0x' + "9" * 1_000_000 + "} : () -> ()",
     "dimension digits": '"t.a"() : () -> tensor<' + "9" * 5_000 + "xf32>",
     "width digits": '"t.a"() : () -> i' + "9" * 5_000,

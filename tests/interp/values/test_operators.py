@@ -101,7 +101,7 @@ def test_all_pairs_of_small_integers(width: int) -> None:
 
 
 @pytest.mark.parametrize("type_", [*WIDE, OWN], ids=str)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_wide_formats(type_: Any, data: st.DataObject) -> None:
     fmt = type_ if isinstance(type_, hu.FloatFormat) else FORMATS[type_]
@@ -118,7 +118,7 @@ def test_wide_formats(type_: Any, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("width", [0, 7, 16, 33, 64, 65, 200])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_wide_integers(width: int, data: st.DataObject) -> None:
     pairs = data.draw(st.lists(st.tuples(*[st.integers(0, (1 << width) - 1)] * 2), min_size=1, max_size=4))

@@ -163,6 +163,31 @@ def test_fold_in_sequence(name: str, element_first: bool) -> None:
     assert found == folded(f"arith.{name}", first, rows, element_first)
 
 
+@pytest.mark.parametrize("element_first", [False, True])
+@pytest.mark.parametrize("mode", ["downward", "upward", "toward_zero", "to_nearest_away", "to_nearest_even"])
+@pytest.mark.parametrize("name", ["addf", "mulf"])
+def test_fold_with_a_rounding_mode(name: str, mode: str, element_first: bool) -> None:
+    """Each combination is rounded by the mode of the op."""
+    numbers = np.random.default_rng(4).standard_normal((2, 30, 40))
+    rows, first = hu.convert(numbers, "f16"), hu.convert(numbers[:, 1] * 3, "f16")
+    (found,) = hu.run(
+        reduction(f"arith.{name}", "f16", element_first).replace(" : f16\n    linalg", f" {mode} : f16\n    linalg"),
+        rows,
+        first,
+    )
+    total = first
+    for row in range(rows.shape[1]):
+        total = hu.eval(f"arith.{name}", total, rows[:, row], rounding=mode)
+    assert found == total
+
+
+def test_the_exact_order_has_no_other_mode() -> None:
+    text = reduction("arith.addf", "f16").replace(" : f16\n    linalg", " upward : f16\n    linalg")
+    rows, first = hu.convert(np.ones((1, 3, 2)), "f16"), hu.convert(np.zeros((1, 2)), "f16")
+    with pytest.raises(hu.Unsupported, match="this addition has another rounding mode"):
+        hu.run(text, rows, first, profile=hu.Profile(reduction_order="exact"))
+
+
 @pytest.mark.parametrize("name", ["addi", "muli", "andi", "xori", "maxsi", "minui", "subi"])
 def test_fold_of_integers(name: str) -> None:
     """Wrapping integers of 8 bits."""

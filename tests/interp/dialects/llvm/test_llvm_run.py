@@ -49,6 +49,50 @@ def _run(body: str, *arguments: Any, types: str = "i8 i8", result: str = "i8") -
         ("llvm.intr.smin(%a, %b) : (i8, i8) -> i8", -1, 1, -1),
         ("llvm.intr.umin(%a, %b) : (i8, i8) -> i8", -1, 1, 1),
         ("llvm.intr.ctpop(%a) : (i8) -> i8", -1, 0, 8),
+        ("llvm.srem %a, %b : i8", -7, 2, -1),
+        ("llvm.or disjoint %a, %b : i8", 12, 3, 15),
+        ("llvm.or disjoint %a, %b : i8", 12, 4, POISON),
+        ("llvm.intr.fshl(%a, %b, %b) : (i8, i8, i8) -> i8", 0b01100000, 3, 0),
+        ("llvm.intr.fshr(%a, %b, %b) : (i8, i8, i8) -> i8", 1, 9, -124),
+        ("llvm.intr.bitreverse(%a) : (i8) -> i8", 1, 0, -128),
+        ("llvm.intr.sadd.sat(%a, %b) : (i8, i8) -> i8", 100, 100, 127),
+        ("llvm.intr.ssub.sat(%a, %b) : (i8, i8) -> i8", -100, 100, -128),
+        ("llvm.intr.uadd.sat(%a, %b) : (i8, i8) -> i8", -56, 100, -1),
+        ("llvm.intr.usub.sat(%a, %b) : (i8, i8) -> i8", 3, 4, 0),
+        ("llvm.intr.sshl.sat(%a, %b) : (i8, i8) -> i8", -3, 6, -128),
+        ("llvm.intr.ushl.sat(%a, %b) : (i8, i8) -> i8", 3, 6, -64),
+        ("llvm.intr.ushl.sat(%a, %b) : (i8, i8) -> i8", 3, 8, POISON),
+        ('"llvm.intr.abs"(%a) <{is_int_min_poison = true}> : (i8) -> i8', -128, 0, POISON),
+        ('"llvm.intr.abs"(%a) <{is_int_min_poison = false}> : (i8) -> i8', -128, 0, -128),
+        ('"llvm.intr.ctlz"(%a) <{is_zero_poison = false}> : (i8) -> i8', 0, 0, 8),
+        ('"llvm.intr.ctlz"(%a) <{is_zero_poison = true}> : (i8) -> i8', 6, 0, 5),
+        ('"llvm.intr.cttz"(%a) <{is_zero_poison = true}> : (i8) -> i8', 0, 0, POISON),
+        ('"llvm.intr.cttz"(%a) <{is_zero_poison = true}> : (i8) -> i8', -128, 0, 7),
+        ("llvm.intr.fshl(%a, %b, %a) : (i8, i8, i8) -> i8", 12, -1, -49),
+        ("llvm.intr.fshr(%a, %b, %a) : (i8, i8, i8) -> i8", 12, -16, -49),
+        ("llvm.intr.fshr(%a, %b, %a) : (i8, i8, i8) -> i8", 8, 5, 5),
+        ("llvm.intr.bitreverse(%a) : (i8) -> i8", 0b00010011, 0, -56),
+        ("llvm.intr.sadd.sat(%a, %b) : (i8, i8) -> i8", -100, -29, -128),
+        ("llvm.intr.ssub.sat(%a, %b) : (i8, i8) -> i8", 0, -128, 127),
+        ("llvm.intr.uadd.sat(%a, %b) : (i8, i8) -> i8", 100, 100, -56),
+        ("llvm.intr.sshl.sat(%a, %b) : (i8, i8) -> i8", 3, 5, 96),
+        ("llvm.intr.sshl.sat(%a, %b) : (i8, i8) -> i8", 3, 6, 127),
+        ("llvm.shl %a, %b overflow<nsw> : i8", -64, 1, -128),
+        ("llvm.shl %a, %b overflow<nuw> : i8", -64, 1, POISON),
+        ("llvm.shl %a, %b overflow<nuw> : i8", 64, 1, -128),
+        ("llvm.lshr %a, %b : i8", 1, -1, POISON),
+        ("llvm.lshr exact %a, %b : i8", -4, 2, 63),
+        ("llvm.lshr exact %a, %b : i8", -4, 3, POISON),
+        ("llvm.ashr exact %a, %b : i8", -4, 2, -1),
+        ("llvm.udiv exact %a, %b : i8", -2, 2, 127),
+        ("llvm.sdiv exact %a, %b : i8", -7, 2, POISON),
+        ("llvm.sdiv exact %a, %b : i8", -8, 2, -4),
+        ("llvm.mul %a, %b overflow<nsw> : i8", 64, 2, POISON),
+        ("llvm.mul %a, %b overflow<nsw> : i8", -64, 2, -128),
+        ("llvm.sub %a, %b overflow<nsw> : i8", -128, 1, POISON),
+        ('"llvm.intr.abs"(%a) <{is_int_min_poison = true}> : (i8) -> i8', -127, 0, 127),
+        ('"llvm.intr.ctlz"(%a) <{is_zero_poison = true}> : (i8) -> i8', 0, 0, POISON),
+        ('"llvm.intr.cttz"(%a) <{is_zero_poison = false}> : (i8) -> i8', 0, 0, 8),
         ("llvm.mlir.undef : i8", 0, 0, POISON),
         ("llvm.mlir.poison : i8", 0, 0, POISON),
         ("llvm.mlir.zero : i8", 0, 0, 0),
@@ -104,6 +148,18 @@ def test_fast_math_flags_are_those_of_their_names() -> None:
         ("llvm.zext nneg %a : i8 to i16", -1, "i8", "i16", POISON),
         ("llvm.trunc %a : i16 to i8", 257, "i16", "i8", 1),
         ("llvm.trunc %a overflow<nuw> : i16 to i8", 257, "i16", "i8", POISON),
+        ("llvm.zext nneg %a : i8 to i16", 127, "i8", "i16", 127),
+        ("llvm.uitofp nneg %a : i8 to f32", -1, "i8", "f32", POISON),
+        ("llvm.uitofp nneg %a : i8 to f32", 1, "i8", "f32", 1.0),
+        ("llvm.trunc %a overflow<nuw> : i16 to i8", 255, "i16", "i8", -1),
+        ("llvm.trunc %a overflow<nsw> : i16 to i8", 255, "i16", "i8", POISON),
+        ("llvm.trunc %a overflow<nsw> : i16 to i8", -128, "i16", "i8", -128),
+        ("llvm.trunc %a overflow<nsw, nuw> : i16 to i8", -1, "i16", "i8", POISON),
+        ("llvm.trunc %a overflow<nsw, nuw> : i16 to i8", 127, "i16", "i8", 127),
+        ("llvm.intr.bswap(%a) : (i16) -> i16", 0x1234, "i16", "i16", 0x3412),
+        ("llvm.intr.bswap(%a) : (i32) -> i32", 0x01020304, "i32", "i32", 0x04030201),
+        ("llvm.fptoui %a : f32 to i8", -1.0, "f32", "i8", POISON),
+        ("llvm.fptoui %a : f32 to i8", -0.9, "f32", "i8", 0),
         ("llvm.fptosi %a : f32 to i8", 1000.0, "f32", "i8", POISON),
         ("llvm.fptosi %a : f32 to i8", -2.9, "f32", "i8", -2),
         ("llvm.uitofp %a : i8 to f32", -1, "i8", "f32", 255.0),
@@ -166,19 +222,61 @@ def test_vectors() -> None:
     assert hu.run(program, np.full(2, 0.5, np.float32))[0].tolist() == [1.5, 2.5]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "llvm.mlir.zero : !llvm.ptr",
-        "llvm.srem %a, %b : i8",
-        "llvm.or disjoint %a, %b : i8",
-        "llvm.intr.fshl(%a, %a, %b) : (i8, i8, i8) -> i8",
-    ],
-)
+@pytest.mark.parametrize("body", ["llvm.intr.bswap(%a) : (i8) -> i8", "llvm.mlir.none : !llvm.token"])
 def test_what_does_not_run_says_so(body: str) -> None:
     program = f"llvm.func @main(%a: i8, %b: i8) {{\n  %r = {body}\n  llvm.return\n}}"
     with pytest.raises(hu.Unsupported, match=r"llvm\."):
         hu.run(program, 1, 2)
+
+
+def test_the_remainder_of_an_overflow_is_undefined() -> None:
+    with pytest.raises(hu.UndefinedBehavior, match="signed division overflow"):
+        _run("llvm.srem %a, %b : i8", -128, -1)
+
+
+@pytest.mark.parametrize("op", ["sdiv", "srem"])
+def test_the_least_integer_may_be_divided_by_others(op: str) -> None:
+    assert _run(f"llvm.{op} %a, %b : i8", -128, -2) == (64 if op == "sdiv" else 0)
+
+
+@pytest.mark.parametrize("flag", ["nnan", "ninf", "nsz"])
+def test_a_select_with_flags_does_not_run(flag: str) -> None:
+    body = f"llvm.select %b, %a, %a {{fastmathFlags = #llvm.fastmath<{flag}>}} : i1, f32"
+    with pytest.raises(hu.Unsupported, match=r"llvm\.select with flags"):
+        _run(body, 1.0, True, types="f32 i1", result="f32")
+
+
+SELECTED = "  %p = llvm.mlir.poison : {0}\n  %r = llvm.select {1} : {2}, {0}"
+
+
+@pytest.mark.parametrize(
+    ("select", "type_", "condition", "expected"),
+    [
+        ("%c, %a, %p", "i8", "i1", 5),
+        ("%c, %p, %a", "i8", "i1", POISON),
+        ("%q, %a, %a", "i8", "i1", POISON),
+    ],
+    ids=["not chosen", "chosen", "condition"],
+)
+def test_select_and_poison(select: str, type_: str, condition: str, expected: Any) -> None:
+    """The arm that is not chosen does not matter; a poison condition gives poison, also of equal arms."""
+    head = "llvm.mlir.poison : i1\n  %c = llvm.mlir.constant(true) : i1\n"
+    program = f"""llvm.func @main(%a: {type_}) -> {type_} {{
+  %q = {head}{SELECTED.format(type_, select, condition)}
+  llvm.return %r : {type_}
+}}"""
+    (value,) = hu.run(program, np.int8(5))
+    assert (POISON if value.poison is not None else value.item()) == expected
+
+
+def test_freeze_keeps_poison() -> None:
+    """LLVM picks some value; here it stays poison, so that no run hides it."""
+    program = """llvm.func @main() -> i8 {
+  %p = llvm.mlir.poison : i8
+  %r = llvm.freeze %p : i8
+  llvm.return %r : i8
+}"""
+    assert hu.run(program)[0].poisoned.item()
 
 
 def test_undefined_behaviour_is_reported() -> None:

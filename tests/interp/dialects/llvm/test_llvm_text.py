@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,63 @@ def test_the_words_are_those_of_mlir_opt(line: str, mlir_opt: Any) -> None:
     with pytest.raises(RuntimeError) as caught:
         mlir_opt(_program(line))
     assert _ERRORS[line] in str(caught.value)
+
+
+_VALUES = {"unit": "", "integer": " = 4 : i64", "type": " = i32"}
+_WORDS = {
+    "llvm.func @f({} {{llvm.noalias{}}})": ("unit", "pointer"),
+    "llvm.func @f() -> ({} {{llvm.nonnull{}}})": ("unit", "pointer"),
+    "llvm.func @f({} {{llvm.noundef{}}})": ("unit", ""),
+    "llvm.func @f() -> ({} {{llvm.signext{}}})": ("unit", "integer"),
+    "llvm.func @f({} {{llvm.align{}}})": ("integer", "pointer"),
+    "llvm.func @f({} {{llvm.alignstack{}}})": ("integer", ""),
+    "llvm.func @f({} {{llvm.byval{}}})": ("type", "pointer"),
+    "llvm.func @f() -> ({} {{llvm.byval{}}})": None,
+    "llvm.func @f() -> ({} {{llvm.readnone{}}})": None,
+    "llvm.func @f() -> ({} {{llvm.returned{}}})": None,
+}
+"""What an attribute must be, and the types that it is for; None if it does not stand there."""
+
+
+def _said(form: str, kind: str, type_: str) -> str:
+    """Return the words of mlir-opt about an attribute; "" if it takes it."""
+    rule = _WORDS[form]
+    if rule is None:
+        return "is not a valid result attribute"
+    wanted, place = rule
+    if kind != wanted:
+        return f"should be {'an' if wanted == 'integer' else 'a'} {wanted} attribute"
+    fits = {"pointer": type_ == "!llvm.ptr", "integer": type_ == "i32", "": True}[place]
+    return "" if fits else f"attribute attached to non-{place} LLVM type"
+
+
+@pytest.mark.parametrize("type_", ["i32", "!llvm.ptr", "f32"])
+@pytest.mark.parametrize("kind", _VALUES)
+@pytest.mark.parametrize("form", _WORDS)
+def test_attributes_of_parameters(form: str, kind: str, type_: str) -> None:
+    text, words = form.format(type_, _VALUES[kind]), _said(form, kind, type_)
+    if not words:
+        hu.parse(text)
+        return
+    with pytest.raises(hu.VerifyError, match=words):
+        hu.parse(text)
+
+
+@pytest.mark.mlir
+def test_attributes_of_parameters_are_judged_as_by_mlir_opt() -> None:
+    asked = [(form, kind, type_) for form in _WORDS for kind in _VALUES for type_ in ("i32", "!llvm.ptr", "f32")]
+    texts = [form.format(type_, _VALUES[kind]) for form, kind, type_ in asked]
+    said = subprocess.run(
+        [MLIR_OPT, "--split-input-file"], input="\n// -----\n".join(texts), capture_output=True, text=True, check=False
+    ).stderr
+    found = {int(line): words for line, words in re.findall(r'<stdin>:(\d+):\d+: error: "[^"]*" (.*)', said)}
+    assert [found.get(2 * number + 1, "") for number in range(len(asked))] == [_said(*each) for each in asked]
+
+
+def test_there_are_as_many_attributes_as_results() -> None:
+    text = '"llvm.func"() <{function_type = !llvm.func<void ()>, res_attrs = [{}], sym_name = "f", linkage = '
+    with pytest.raises(hu.VerifyError, match="number of function results, got 1, but expected 0"):
+        hu.parse(f"{text}#llvm.linkage<external>}}> ({{}}) : () -> ()")
 
 
 def _opt(data: bytes, *arguments: str) -> bytes:

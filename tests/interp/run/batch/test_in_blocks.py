@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.paths import compiled
+from halfulp.interp.ir.errors import OutOfSteps
 from halfulp.interp.run.batch import in_blocks
 
 COUNT = 100
@@ -89,6 +91,40 @@ def test_results(monkeypatch: pytest.MonkeyPatch, blocks: list[int]) -> None:
     assert blocks == [15]
 
 
+POWERS = {
+    "i128": [1 << k for k in range(9)],
+    "f80": [16383 + k << 64 | 1 << 63 for k in range(9)],
+    "f128": [16383 + k << 112 for k in range(9)],
+}
+"""The codes of powers of two, from 1 on."""
+
+
+@pytest.mark.parametrize("type_", POWERS)
+def test_results_of_several_limbs(monkeypatch: pytest.MonkeyPatch, blocks: list[int], type_: str) -> None:
+    """The third result is the same for all lanes."""
+    one, op = ("1", "addi") if type_ == "i128" else ("1.0", "addf")
+    text = f"""func.func @main(%n: i32) -> (i32, {type_}, {type_}) {{
+  %zero = arith.constant 0 : i32
+  %first = arith.constant {one} : {type_}
+  %r:2 = scf.while (%i = %n, %x = %first) : (i32, {type_}) -> (i32, {type_}) {{
+    %c = arith.cmpi ne, %i, %zero : i32
+    scf.condition(%c) %i, %x : i32, {type_}
+  }} do {{
+  ^body(%i: i32, %x: {type_}):
+    %down = arith.constant -1 : i32
+    %j = arith.addi %i, %down : i32
+    %y = arith.{op} %x, %x : {type_}
+    scf.yield %j, %y : i32, {type_}
+  }}
+  return %r#0, %r#1, %first : i32, {type_}, {type_}
+}}
+"""
+    _, power, first = both(monkeypatch, text, np.arange(COUNT, dtype=np.int32) % 9)
+    assert codes_to_ints(power.bits, 128) == [POWERS[type_][k % 9] for k in range(COUNT)]
+    assert codes_to_ints(first.bits, 128) == [POWERS[type_][0]] * COUNT
+    assert blocks == [15]
+
+
 def test_errors_name_all_lanes(monkeypatch: pytest.MonkeyPatch, blocks: list[int]) -> None:
     base = np.where(np.arange(COUNT) % 30 == 29, 0, 10).astype(np.int32)
     _, message, _ = both(monkeypatch, DIGITS, numbers(1), base)
@@ -113,7 +149,7 @@ def test_steps(monkeypatch: pytest.MonkeyPatch, blocks: list[int]) -> None:
     n = numbers(1)
     few = 50  # enough for all at once
     assert not isinstance(both(monkeypatch, DIGITS, n, np.int32(10), max_steps=few)[0], type)
-    assert both(monkeypatch, DIGITS, n, np.int32(10), max_steps=10)[0] is hu.LimitExceeded
+    assert both(monkeypatch, DIGITS, n, np.int32(10), max_steps=10)[0] is OutOfSteps
     assert blocks == [-1, -1]
 
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
-from code_of_programs import MACHINE, PYTHON, both, of, random_arguments, random_both
+from code_of_programs import both, of, random_arguments, random_both
 
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.buffers import buffer_of
-
-_needs_llvm = pytest.mark.skipif(find_spec("llvmlite") is None, reason="the extra `fast` is not installed")
-
-
-@pytest.fixture(params=[PYTHON, pytest.param(MACHINE, marks=_needs_llvm)])
-def way(request: pytest.FixtureRequest) -> str:
-    found: str = request.param
-    return found
+from halfulp.interp.run.compiled.copies import Copy
+from halfulp.interp.values.buffers import GAP, buffer_of
+from halfulp.semantics.poison import Origins
 
 
 @pytest.mark.parametrize("index", range(30))
@@ -139,6 +132,48 @@ def test_memory_of_the_program(way: str, body: str, message: str | None) -> None
     for index in (0, 3):
         found = pair.check(lambda index=index: [of(-5, "i32"), of(index, "index")])  # type: ignore[misc]
         assert message is None or message in found[1]
+
+
+def test_freed_memory_that_is_returned(way: str) -> None:
+    text = """func.func @f() -> memref<4xi32> {
+      %m = memref.alloc() : memref<4xi32>
+      memref.dealloc %m : memref<4xi32>
+      return %m : memref<4xi32>
+    }"""
+    pair = both(way, text)
+    found = pair.check(list)
+    assert "the memory was freed by memref.dealloc at <string>:3:7" in found[1]
+    assert not pair.stopped
+
+
+def test_code_that_frees_much_memory_stops(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """func.func @f(%n: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        %m = memref.alloc() : memref<64xi32>
+        memref.dealloc %m : memref<64xi32>
+      }
+      return
+    }"""
+    monkeypatch.setattr("halfulp.interp.run.compiled.context.MOST_BYTES", 10 * 64 * 4)
+    pair = both(way, text)
+    for count, stopped in ((10, False), (11, True)):
+        pair.check(lambda count=count: [of(count, "index")])  # type: ignore[misc]
+        assert pair.stopped is stopped
+
+
+def test_memory_is_put_back_more_than_once() -> None:
+    buffer = buffer_of(np.array([3], np.int32), ty.MemRefType((1,), ty.I32), "x")
+    memory = buffer.allocation
+    memory.spoil(GAP, Origins())
+    copy = Copy(memory)
+    for _ in range(2):
+        assert memory.poison is not None
+        memory.bits[0], memory.poison[0] = 7, 0
+        copy.put_back()
+        assert memory.bits.tolist() == [3]
+        assert buffer.poisoned() == 1
 
 
 def test_constant_memory_is_not_written(way: str) -> None:

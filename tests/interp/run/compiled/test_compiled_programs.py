@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from code_of_programs import MACHINE, both, of
+from code_of_programs import MACHINE, SUM, both, of
 
 import halfulp as hu
 from halfulp.fp_formats.paths import compiled, disk
@@ -25,19 +25,6 @@ def _may_compile() -> Iterator[None]:
     compiled.use(before)
 
 
-_SUM = """func.func @f(%n: index) -> i64 {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0 : i64
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %zero) -> (i64) {
-    %k = arith.index_cast %i : index to i64
-    %b = arith.addi %a, %k : i64
-    scf.yield %b : i64
-  }
-  return %r : i64
-}"""
-
-
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made: list[str] = []
@@ -52,7 +39,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_long_runs_are_compiled_and_short_ones_are_not(counted: list[str]) -> None:
-    module = hu.parse(_SUM)
+    module = hu.parse(SUM)
     assert hu.run(module, 1000) == (of(499_500, "i64"),)
     assert not counted
     assert hu.run(module, 200_000) == (of(19_999_900_000, "i64"),)
@@ -61,34 +48,34 @@ def test_long_runs_are_compiled_and_short_ones_are_not(counted: list[str]) -> No
 
 
 def test_short_runs_add_up(counted: list[str]) -> None:
-    module = hu.parse(_SUM)
+    module = hu.parse(SUM)
     for _ in range(40):
         assert hu.run(module, 1000) == (of(499_500, "i64"),)
     assert len(counted) == 1
 
 
 def test_the_limit_on_steps_holds_in_compiled_code() -> None:
-    module = hu.parse(_SUM)
+    module = hu.parse(SUM)
     with pytest.raises(hu.LimitExceeded, match="ran more than 600000 ops"):
         hu.run(module, 250_000, max_steps=600_000)
 
 
 def test_numpy_is_never_compiled(counted: list[str]) -> None:
     compiled.use("numpy")
-    assert hu.run(hu.parse(_SUM), 150_000) == (of(11_249_925_000, "i64"),)
+    assert hu.run(hu.parse(SUM), 150_000) == (of(11_249_925_000, "i64"),)
     assert not counted
 
 
 def test_machine_code_is_kept_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("HALFULP_CACHE", str(tmp_path))
-    pair = both(MACHINE, _SUM)
+    pair = both(MACHINE, SUM)
     (kept,) = disk.files(tmp_path)
     monkeypatch.setattr(llvm, "_object_of", lambda *_: pytest.fail("compiled again"))
-    assert both(MACHINE, _SUM).check(lambda: [of(10, "index")])[0] == (of(45, "i64"),)
+    assert both(MACHINE, SUM).check(lambda: [of(10, "index")])[0] == (of(45, "i64"),)
     kept.path.write_bytes(kept.path.read_bytes()[:-1] + b"?")
     monkeypatch.undo()
     monkeypatch.setenv("HALFULP_CACHE", str(tmp_path))
-    assert both(MACHINE, _SUM).check(lambda: [of(10, "index")]) == pair.check(lambda: [of(10, "index")])
+    assert both(MACHINE, SUM).check(lambda: [of(10, "index")]) == pair.check(lambda: [of(10, "index")])
 
 
 _PRINTING = """func.func private @product(%x: memref<20x20xi32>, %y: memref<20x20xi32>, %z: memref<20x20xi32>) {
@@ -119,9 +106,10 @@ func.func @main(%x: memref<20x20xi32>, %y: memref<20x20xi32>, %z: memref<20x20xi
 
 @pytest.mark.parametrize("largest", [100, 1 << 30])
 def test_a_function_that_another_one_calls(
-    largest: int, counted: list[str], capsys: pytest.CaptureFixture[str]
+    largest: int, counted: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory and steps are those of the executor, also where the called function stops."""
+    monkeypatch.setattr("halfulp.interp.run.compiled.hot._Code.pays", 10_000)
     numbers = np.random.default_rng(1).integers(0, largest, (2, 20, 20)).astype(np.int32)
     found: list[Any] = []
     for backend in ("numpy", "auto"):
@@ -135,6 +123,20 @@ def test_a_function_that_another_one_calls(
             found[-1] += [total.load(), capsys.readouterr().out]
     assert found[0] == found[1]
     assert counted
+
+
+def test_a_called_function_is_compiled_once_that_pays(counted: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = np.ones((3, 20, 20), np.int32)
+    module = hu.parse(_PRINTING)
+    compiled.use("auto")
+    hu.run(module, *numbers, 5)
+    assert not counted
+    total = hu.Buffer.from_numpy(numbers[2], "memref<20x20xi32>")
+    hu.run(module, *numbers[:2], total, 5)
+    assert len(counted) == 1
+    # Nothing remains of the run that the executor gave up.
+    assert (total.numpy() == 21).all()
+    assert capsys.readouterr().out == "5\n" * 4
 
 
 def test_large_memory_is_not_copied_for_short_runs(counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
-from code_of_programs import MACHINE, PYTHON, both, of, random_arguments
+from code_of_programs import both, of, random_arguments
 
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.values.buffers import buffer_of
 from halfulp.interp.values.value import Value
-
-_needs_llvm = pytest.mark.skipif(find_spec("llvmlite") is None, reason="the extra `fast` is not installed")
-
-
-@pytest.fixture(params=[PYTHON, pytest.param(MACHINE, marks=_needs_llvm)])
-def way(request: pytest.FixtureRequest) -> str:
-    found: str = request.param
-    return found
-
 
 MOVES = {
     "vector.broadcast %s : i16 to vector<2x3xi16>": "vector<2x3xi16>",

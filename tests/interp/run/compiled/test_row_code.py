@@ -144,6 +144,13 @@ def test_every_number_of_lanes(lanes: int, stopped: list[int]) -> None:
     assert stopped == [0]
 
 
+def test_no_lanes(stopped: list[int]) -> None:
+    """Code for rows does its first lane before it looks how many there are."""
+    total, _ = agree(COUNTED.replace("TRIP", TRIP), np.zeros(0, np.int32), np.float32(1))
+    assert total.shape == (0,)
+    assert stopped == []
+
+
 def test_few_lanes_with_many_trips_go_on_alone(stopped: list[int]) -> None:
     n = np.ones(3 * ROW, np.int32)
     n[[70, 80]] = 5_000

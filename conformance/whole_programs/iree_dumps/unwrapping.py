@@ -6,14 +6,14 @@ IREE prints functions as ``util.func``. Those that came from ONNX take and retur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from halfulp.interp.declare.registry import default_registry
+from halfulp.conformance.whole_programs.iree_dumps.making import blocks_of, inherent, made
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute
-from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, SSAValue
+from halfulp.interp.ir.operations import BlockArgument, Module, Operation, SSAValue
 
 _ASYNC = "$async"
 """The end of the name of a function that a stub of the name before it calls."""
@@ -40,13 +40,13 @@ def unwrap(module: Module) -> None:
 def _function(op: Operation, constants: Mapping[str | None, Operation]) -> Operation:
     """Return the func.func of a util.func; its region moves there."""
     _Body(constants).rewrite(op)
-    given = _inherent(op)
+    given = inherent(op)
     name = op.symbol_name or ""
     properties: dict[str, Attribute] = {"sym_name": at.StringAttr(name.removesuffix(_ASYNC))}
     if "sym_visibility" in given:
         properties["sym_visibility"] = given["sym_visibility"]
     properties["function_type"] = at.TypeAttr(_signature(op, given))
-    return _made("func.func", op, properties=properties)
+    return made("func.func", op, properties=properties, regions=op.regions)
 
 
 def _signature(op: Operation, given: Mapping[str, Attribute]) -> ty.FunctionType:
@@ -72,7 +72,7 @@ class _Body:
 
     def rewrite(self, function: Operation) -> None:
         """Rewrite the body of a function."""
-        for block in _blocks(function):
+        for block in blocks_of(function):
             block.operations[:] = [new for op in block.operations for new in self._rewritten(op)]
             for op in block.operations:
                 op.parent = block
@@ -108,20 +108,20 @@ class _Body:
 
     def dimension(self, op: Operation) -> tuple[Operation, ...]:
         """Ask the tensor for the size that was asked of the buffer view."""
-        index = _made("arith.constant", op, results=(ty.IndexType(),), properties={"value": _inherent(op)["index"]})
+        index = made("arith.constant", op, results=(ty.IndexType(),), properties={"value": inherent(op)["index"]})
         return index, self._replaced("tensor.dim", op, [op.operands[0], index.results[0]])
 
     def loaded(self, op: Operation) -> tuple[Operation, ...]:
         """Put a constant in place of the load of a global that never changes."""
-        symbol = _inherent(op).get("global")
+        symbol = inherent(op).get("global")
         found = self.constants.get(symbol.root) if isinstance(symbol, at.SymbolRefAttr) else None
         if found is None:
             return (op,)
-        return (self._replaced("arith.constant", op, [], {"value": _inherent(found)["initial_value"]}),)
+        return (self._replaced("arith.constant", op, [], {"value": inherent(found)["initial_value"]}),)
 
     def called(self, op: Operation) -> tuple[Operation, ...]:
         """Call a function of MLIR."""
-        return (self._replaced("func.call", op, op.operands, {"callee": _inherent(op)["callee"]}),)
+        return (self._replaced("func.call", op, op.operands, {"callee": inherent(op)["callee"]}),)
 
     def returned(self, op: Operation) -> tuple[Operation, ...]:
         """Return from a function of MLIR."""
@@ -130,7 +130,7 @@ class _Body:
     def _replaced(
         self, name: str, op: Operation, operands: list[SSAValue], properties: dict[str, Attribute] | None = None
     ) -> Operation:
-        new = _made(name, op, operands, tuple(result.type for result in op.results), properties)
+        new = made(name, op, operands, [each.type for each in op.results], properties, op.regions)
         self.instead.update(zip(op.results, new.results, strict=True))
         return new
 
@@ -148,36 +148,11 @@ _RULES: Mapping[str, Callable[[_Body, Operation], tuple[Operation, ...]]] = {
 """The ops of IREE that hand values over, and the method that replaces each."""
 
 
-def _made(
-    name: str,
-    op: Operation,
-    operands: list[SSAValue] | None = None,
-    results: tuple[ty.Type, ...] = (),
-    properties: dict[str, Attribute] | None = None,
-) -> Operation:
-    """Make an op in place of another, at its location and with its regions."""
-    definition = default_registry().find(name)
-    return Operation(
-        name, definition, list(operands or ()), results, properties, regions=op.regions, location=op.location
-    )
-
-
-def _inherent(op: Operation) -> Mapping[str, Attribute]:
-    """Return the properties of an op of IREE, whether halfulp has a declaration of it or not."""
-    given = op.raw_properties
-    raw = given.mapping if isinstance(given, at.DictionaryAttr) else {}
-    return {**op.attributes, **op.properties, **raw}
-
-
 def _is_constant(op: Operation) -> bool:
     """Tell whether an op is a global with a value that never changes."""
-    given = _inherent(op) if op.name == "util.global" else {}
+    given = inherent(op) if op.name == "util.global" else {}
     return "initial_value" in given and "is_mutable" not in given
 
 
 def _is_hal(type_: ty.Type, mnemonic: str) -> bool:
     return isinstance(type_, ty.OpaqueType) and (type_.dialect, type_.body) == ("hal", f".{mnemonic}")
-
-
-def _blocks(op: Operation) -> Iterator[Block]:
-    return (block for inner in op.walk() for region in inner.regions for block in region.blocks)

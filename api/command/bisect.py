@@ -1,0 +1,243 @@
+"""``halfulp bisect``: name the pass of a compilation that changed the results."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from halfulp.bisection_page import page
+from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
+from halfulp.command.options.bisect import BisectArguments
+from halfulp.command.passes import pass_pipeline, readable
+from halfulp.command.programs import given_arguments, known_divergences
+from halfulp.command.progress import progress_bar
+from halfulp.command.semantics import profile_named
+from halfulp.command.sources import Sources, rendered
+from halfulp.conformance.oracles.closed_programs import text_of
+from halfulp.conformance.oracles.jit_tensors import installed_runner
+from halfulp.conformance.oracles.oracle import Unavailable
+from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.conformance.whole_programs.bisection.bisect import bisect
+from halfulp.conformance.whole_programs.bisection.dumps import Dumps, read_dumps, read_folder, read_text
+from halfulp.conformance.whole_programs.bisection.guilty import report_of_guilty
+from halfulp.conformance.whole_programs.bisection.inputs import made_inputs
+from halfulp.conformance.whole_programs.bisection.judges import default_judges, known_judge
+from halfulp.conformance.whole_programs.bisection.results import Bisection, bisection_lines, bisection_record
+from halfulp.conformance.whole_programs.bisection.runs import StageRunner
+from halfulp.conformance.whole_programs.bisection.stages import Compilation, Read, Stage, of_dumps, of_pipeline
+from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree
+from halfulp.conformance.whole_programs.iree_dumps.reading import read_all
+from halfulp.conformance.whole_programs.validation import Inputs, common_functions
+from halfulp.files import make_directory, write_file
+from halfulp.interp.ir.counts import plural
+from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.loading import parse_module
+from halfulp.interp.run.settings import Settings
+
+_LONGEST_NAME = 80
+"""The most characters of the name of a pass in the name of a file."""
+
+
+def execute(arguments: BisectArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    wrong = _wrong_use(arguments)
+    if wrong is not None:
+        return fail(wrong)
+    pipeline = None if arguments.pass_pipeline is None else pass_pipeline(arguments.pass_pipeline, arguments)
+    if pipeline is not None:
+        pipeline = replace(pipeline, seconds=arguments.seconds)
+    dumps = _dumps(arguments)
+    if dumps is not None and is_of_iree(dumps):
+        try:
+            modules = read_all(dump.text for dump in dumps.passes)
+        except Unavailable as reason:
+            say(f"IREE's dumps are read as they are, which few can be: {reason}")
+        else:
+            return _bisected_of_iree(arguments, sources, chains(dumps, modules))
+    compilation = _compilation(arguments, sources, pipeline, dumps)
+    if arguments.keep is not None:
+        _keep(compilation, arguments.keep)
+    first = _first(compilation)
+    if first is None:
+        raise Unsupported("no stage can be read", notes=[(None, str(one.module)) for one in compilation.stages[:1]])
+    codes = []
+    written = _Written([], [])
+    for function, _ in common_functions(first, first, arguments.function):
+        codes.append(_bisected(arguments, sources, compilation, function, pipeline, written))
+    return ranked(codes)
+
+
+def _first(compilation: Compilation) -> Module | None:
+    """Return the first stage that can be read."""
+    return next((one.module for one in compilation.stages if isinstance(one.module, Module)), None)
+
+
+def _bisected_of_iree(arguments: BisectArguments, sources: Sources, found: Sequence[tuple[str, Compilation]]) -> int:
+    """Run and judge each program and each dispatch by itself, and return the exit code. Raise HalfulpError."""
+    if arguments.files:
+        raise InputError("dumps of IREE's compiler begin with the program: give no file besides")
+    wanted = None if arguments.function is None else arguments.function.removeprefix("@")
+    if wanted is not None and wanted not in dict(found):
+        raise InputError(
+            f"the dumps have no function @{wanted}; they have {', '.join(f'@{name}' for name, _ in found)}"
+        )
+    codes = []
+    written = _Written([], [])
+    for number, (name, compilation) in enumerate(found):
+        if wanted not in (None, name):
+            continue
+        if arguments.keep is not None:
+            _keep(compilation, str(Path(arguments.keep) / f"{number:02}-{name}"))
+        first = _first(compilation)
+        function = None if first is None else first.lookup(name)
+        if first is None or function is None:
+            why = next((str(one.module) for one in compilation.stages if isinstance(one.module, HalfulpError)), "")
+            say(f"@{name}: no stage can be read{f': {why}' if why else ''}")
+            codes.append(UNSUPPORTED)
+        else:
+            codes.append(_bisected(arguments, sources, compilation, function, None, written))
+    return ranked(codes)
+
+
+class _Written(NamedTuple):
+    """What the files of all functions together have so far: the page and the report."""
+
+    found: list[Bisection]
+    reports: list[str]
+
+
+def _wrong_use(arguments: BisectArguments) -> str | None:
+    """Return what is wrong with the options; None if nothing is."""
+    files = len(arguments.files)
+    if arguments.pass_pipeline is not None and arguments.dumps is not None:
+        return "--pass-pipeline makes the stages, --dumps reads them: give one"
+    if arguments.pass_pipeline is not None and files != 1:
+        return f"--pass-pipeline takes one file, not {files}"
+    if arguments.dumps is not None and files > 1:
+        return f"--dumps takes at most one file, the program before all passes, not {files}"
+    if arguments.pass_pipeline is None and arguments.dumps is None and files < 2:
+        return "bisect what? give --pass-pipeline, --dumps, or the stages as files"
+    if arguments.reduce is not None and arguments.pass_pipeline is None:
+        return "--reduce goes with --pass-pipeline: the passes run again"
+    if arguments.files.count("-") > 1:
+        return "only one stage can be the standard input"
+    return None
+
+
+def _dumps(arguments: BisectArguments) -> Dumps | None:
+    """Return the dumps that --dumps names; None without it. Raise InputError if there are none in it."""
+    if arguments.dumps is None:
+        return None
+    given = Path(arguments.dumps)
+    dumps = read_folder(given) if given.is_dir() else read_dumps(read_text(given))
+    if not dumps.passes:
+        raise InputError(f"{given} has no dump: its lines must begin with '// -----// IR Dump After'")
+    return dumps
+
+
+def _compilation(
+    arguments: BisectArguments, sources: Sources, pipeline: PassPipeline | None, dumps: Dumps | None
+) -> Compilation:
+    if pipeline is None and dumps is None:
+        return Compilation(tuple(_of_file(path, arguments, sources) for path in arguments.files))
+    stages = [_read(path, arguments, sources) for path in arguments.files]
+    if pipeline is not None:
+        return of_pipeline(stages[0], pipeline)
+    assert dumps is not None
+    return of_dumps(dumps, _reader(arguments), stages[0] if stages else None)
+
+
+def _read(path: str, arguments: BisectArguments, sources: Sources) -> Stage:
+    module = readable(path, arguments, sources)
+    return Stage(module.filename, "", sources.get(module.filename) or text_of(module), module)
+
+
+def _of_file(path: str, arguments: BisectArguments, sources: Sources) -> Stage:
+    """Return the stage of a file. If its text cannot be parsed, print the error: like such a dump, it does not run.
+
+    Raises InputError if there is no such file.
+    """
+    try:
+        return _read(path, arguments, sources)
+    except InputError:
+        raise
+    except HalfulpError as error:
+        say(rendered(error, sources))
+        name = "<stdin>" if path == "-" else path
+        return Stage(name, "", sources.get(name, ""), error)
+
+
+def _reader(arguments: BisectArguments) -> Read:
+    """Return what reads the texts of stages: with the help of mlir-opt where it is installed."""
+    try:
+        return PassPipeline(find_mlir_opt(arguments.mlir_opt), "").read
+    except Unavailable:
+        return parse_module
+
+
+def _keep(compilation: Compilation, folder: str) -> None:
+    """Write each stage into a directory."""
+    make_directory(folder)
+    for number, stage in enumerate(compilation.stages):
+        name = re.sub(r"[^\w.-]+", "_", stage.argument or Path(stage.name).stem.strip("<>"))[:_LONGEST_NAME] or "stage"
+        path = Path(folder) / f"{number:03}-{name}.mlir"
+        write_file(path, stage.text.encode("utf-8", "surrogateescape"))
+
+
+def _bisected(
+    arguments: BisectArguments,
+    sources: Sources,
+    compilation: Compilation,
+    function: Operation,
+    pipeline: PassPipeline | None,
+    written: _Written,
+) -> int:
+    """Run and judge the stages of one function, and return its exit code."""
+    settings = Settings(profile_named(arguments.profile), vscale=arguments.vscale, max_steps=arguments.max_steps)
+    inputs = Inputs(
+        count=arguments.n,
+        seed=arguments.seed,
+        vscale=arguments.vscale,
+        given=given_arguments(arguments, function, sources, arguments.vscale, memory=True),
+    )
+    made = made_inputs(function, inputs)
+    judges = default_judges()
+    if pipeline is not None:
+        judges.insert(0, known_judge(pipeline, compilation.stages, *known_divergences(arguments), settings))
+    with progress_bar("stages") as progress:
+        found = bisect(compilation, StageRunner(function, made, settings), judges, progress, installed_runner)
+    if arguments.json:
+        write(json.dumps(bisection_record(found)) + "\n")
+    else:
+        notes = "".join(f"; {note}" for note in made.notes)
+        head = f"@{found.function}: {plural(len(found.results), 'stage')}, {plural(made.count, 'input')}{notes}"
+        write("\n".join([head, *bisection_lines(found)]) + "\n")
+    if arguments.html is not None:
+        written.found.append(found)
+        write_file(arguments.html, page(written.found).encode("utf-8", "replace"))
+    if found.end == "interrupted":
+        raise KeyboardInterrupt
+    if arguments.reduce is not None and pipeline is not None and found.guilty is not None:
+        _report(arguments.reduce, found, pipeline, function, written.reports)
+    if found.guilty is not None:
+        return DIFFERENT
+    if found.end:
+        return WRONG_USE
+    return SUCCESS if found.compared else UNSUPPORTED
+
+
+def _report(path: str, found: Bisection, pipeline: PassPipeline, function: Operation, reports: list[str]) -> None:
+    """Write a report of the guilty pass after those of other functions, and say whether mlir-runner shows it.
+
+    Raise HalfulpError.
+    """
+    report = report_of_guilty(found, pipeline, function)
+    reports.append(report.text)
+    write_file(path, "\n".join(reports).encode("utf-8", "surrogateescape"))
+    shown = "mlir-runner prints both results" if report.shown else "mlir-runner does not show the difference"
+    say(f"{path}: a report of @{found.function}; {shown}")

@@ -1,0 +1,345 @@
+"""Where a program carries numbers without rounding them: values, and uses of values, that have one format.
+
+A loop gives its carried value one type, whatever comes into it; a reshape gives what it takes. Such ties are data here,
+a row for each kind of op. What is in no row takes and gives the types that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from halfulp.interp.declare.declarations import Trait
+from halfulp.interp.dialects.linalg.structure import STRUCTURES, inputs_and_inits
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An operand of an op. ``successor``: the number of the branch target that gets it; None for a plain operand."""
+
+    op: Operation
+    index: int
+    successor: int | None = None
+
+    @property
+    def value(self) -> SSAValue:
+        """The value that is used."""
+        return self.operands[self.index]
+
+    @property
+    def operands(self) -> list[SSAValue]:
+        """The operands that this one is among."""
+        return self.op.operands if self.successor is None else self.op.successors[self.successor][1]
+
+
+@dataclass(eq=False, slots=True)
+class Tie:
+    """Values that have one element type, and the uses that give them their numbers: these can be converted there."""
+
+    values: list[SSAValue] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+
+    def take(self, op: Operation, index: int) -> None:
+        """Add an operand. Memory cannot be converted on the way: it has the type of the tie itself."""
+        if is_memory(op.operands[index]):
+            self.values.append(op.operands[index])
+        else:
+            self.uses.append(Use(op, index))
+
+
+def format_of(value: SSAValue) -> ty.FloatType | None:
+    """Return the format of a value's elements; None for anything but floats."""
+    element = ty.element_type(value.type)
+    return element if isinstance(element, ty.FloatType) else None
+
+
+def is_memory(value: SSAValue) -> bool:
+    """Tell whether a value is a memref of floats."""
+    return isinstance(value.type, ty.MemRefType) and format_of(value) is not None
+
+
+def _named(dialect: str, names: str) -> set[str]:
+    return {f"{dialect}.{name}" for name in names.split()}
+
+
+_POOLED = {
+    f"linalg.pooling_{layout}_{kind}"
+    for layout in ("nhwc", "nwc", "nchw", "ncw", "ndhwc")
+    for kind in ("max", "max_unsigned", "min", "min_unsigned")
+}
+MOVES = frozenset(
+    _named("arith", "extf negf maximumf minimumf maxnumf minnumf maximumnumf minimumnumf select")
+    | _named("math", "absf copysign clampf ceil floor round roundeven trunc")
+    | _named("tensor", "splat from_elements extract insert cast expand_shape collapse_shape extract_slice insert_slice")
+    | _named("tensor", "concat gather scatter reshape pad generate")
+    | _named("vector", "extract insert from_elements to_elements broadcast shape_cast transpose shuffle interleave")
+    | _named("vector", "deinterleave extract_strided_slice insert_strided_slice load store maskedload maskedstore")
+    | _named("vector", "expandload compressstore gather scatter transfer_read transfer_write")
+    | _named("memref", "load store copy cast memory_space_cast subview expand_shape collapse_shape transpose reshape")
+    | _named("memref", "reinterpret_cast assume_alignment")
+    | _named("affine", "load store vector_load vector_store")
+    | _named("bufferization", "clone to_buffer to_tensor materialize_in_destination")
+    | _named("linalg", "fill copy abs ceil floor negf round max min select transpose broadcast pack unpack")
+    | _POOLED
+)
+"""Ops that never round: what they take and give has one format."""
+SOURCES = frozenset(
+    _named("memref", "alloc alloca") | _named("tensor", "empty") | _named("bufferization", "alloc_tensor")
+)
+"""Ops that give room for numbers, of any format."""
+_NEUTRAL = frozenset(_named("memref", "dealloc dim rank prefetch") | _named("bufferization", "dealloc_tensor"))
+"""Ops that take memory of any format."""
+EXPLICIT = frozenset(_named("linalg", "generic map reduce"))
+"""Structured ops whose bodies are in the text. The body of any other one follows from its name."""
+
+
+def has_hidden_body(op: Operation) -> bool:
+    """Tell whether an op has a body that follows from its name."""
+    return op.name in STRUCTURES and op.name not in EXPLICIT
+
+
+def is_in_hidden_body(op: Operation) -> bool:
+    """Tell whether an op is part of such a body."""
+    around = op.parent_op
+    return around is not None and has_hidden_body(around)
+
+
+# --- ties of an op ----------------------------------------------------------------------------------------------------
+
+
+def _ends(op: Operation) -> Iterator[Operation]:
+    """Yield the terminators of the blocks inside an op."""
+    for region in op.regions:
+        for block in region.blocks:
+            if block.operations and block.operations[-1].definition is not None:
+                last = block.operations[-1]
+                assert last.definition is not None
+                if Trait.TERMINATOR in last.definition.traits:
+                    yield last
+
+
+def _block(op: Operation, region: int = 0) -> Block:
+    return op.regions[region].blocks[0]
+
+
+def _yielded(op: Operation) -> Iterator[Tie]:
+    """Tie each result to what the regions yield."""
+    for number, result in enumerate(op.results):
+        yield Tie([result], [Use(end, number) for end in _ends(op) if len(end.operands) == len(op.results)])
+
+
+def _loop(op: Operation) -> Iterator[Tie]:
+    """Tie what a loop carries: the argument of its body, its result, what comes in and what the body yields."""
+    first, carried = len(op.operands) - len(op.results), _block(op).arguments
+    for number, result in enumerate(op.results):
+        tie = Tie([result, carried[number + len(carried) - len(op.results)]], [Use(end, number) for end in _ends(op)])
+        tie.take(op, first + number)
+        yield tie
+
+
+def _while(op: Operation) -> Iterator[Tie]:
+    before, after = _block(op), _block(op, 1)
+    condition, end = before.operations[-1], after.operations[-1]
+    for number, argument in enumerate(before.arguments):
+        tie = Tie([argument], [Use(end, number)])
+        tie.take(op, number)
+        yield tie
+    for number, (argument, result) in enumerate(zip(after.arguments, op.results, strict=True)):
+        yield Tie([argument, result], [Use(condition, number + 1)])
+
+
+def _parallel(op: Operation) -> Iterator[Tie]:
+    (reduce,) = _ends(op)
+    first = len(op.operands) - len(op.results)
+    for number, result in enumerate(op.results):
+        block = _block(reduce, number)
+        uses = [Use(op, first + number), Use(reduce, number), Use(block.operations[-1], 0)]
+        yield Tie([result, *block.arguments], uses)
+
+
+def _forall(op: Operation) -> Iterator[Tie]:
+    first, arguments = len(op.operands) - len(op.results), _block(op).arguments
+    for number, result in enumerate(op.results):
+        yield Tie([result, arguments[number + len(arguments) - len(op.results)]], [Use(op, first + number)])
+
+
+def _insertion(op: Operation) -> Iterator[Tie]:
+    """Tie what is inserted into a shared result to that."""
+    yield Tie([op.operands[1]], [Use(op, 0)])
+
+
+def _body(op: Operation) -> Iterator[Tie]:
+    """Tie the operands of a structured op to the arguments of its body, and what that yields to the results."""
+    inputs, inits = inputs_and_inits(op)
+    block = _block(op)
+    for number in range(len(inputs) + len(inits)):
+        tie = Tie([block.arguments[number]])
+        tie.take(op, number)
+        out = number - len(inputs)
+        if out >= 0:
+            tie.values += op.results[out : out + 1]
+            tie.uses.append(Use(block.operations[-1], out))
+        yield tie
+
+
+def _moved(op: Operation) -> Iterator[Tie]:
+    """Tie all floats that an op takes and gives, and what its region yields."""
+    tie = Tie([result for result in op.results if format_of(result)])
+    for number, operand in enumerate(op.operands):
+        if format_of(operand):
+            tie.take(op, number)
+    if not has_hidden_body(op):
+        tie.uses += [Use(end, 0) for end in _ends(op) if end.operands and format_of(end.operands[0])]
+    if tie.values or tie.uses:
+        yield tie
+
+
+def _passed(op: Operation) -> Iterator[Tie]:
+    """Tie what a branch passes to the arguments of its targets."""
+    for which, (block, passed) in enumerate(op.successors):
+        for number, argument in enumerate(block.arguments[: len(passed)]):
+            yield Tie([argument], [Use(op, number, which)])
+
+
+_TIES: Mapping[str, Callable[[Operation], Iterator[Tie]]] = {
+    **dict.fromkeys(("scf.for", "affine.for"), _loop),
+    **dict.fromkeys(("scf.if", "scf.execute_region", "scf.index_switch", "affine.if"), _yielded),
+    "scf.while": _while,
+    "scf.parallel": _parallel,
+    "scf.forall": _forall,
+    "tensor.parallel_insert_slice": _insertion,
+    **dict.fromkeys(("cf.br", "cf.cond_br", "cf.switch"), _passed),
+    **dict.fromkeys(EXPLICIT, _body),
+    **dict.fromkeys(MOVES, _moved),
+}
+
+
+def is_tied(op: Operation) -> bool:
+    """Tell whether an op is one of those that carry numbers."""
+    return op.name in _TIES
+
+
+def ties_of(op: Operation) -> Iterator[Tie]:
+    """Yield the ties of an op, those of floats."""
+    for tie in _TIES[op.name](op) if op.name in _TIES else ():
+        if all(format_of(each) for each in (*tie.values, *(use.value for use in tie.uses))):
+            yield tie
+
+
+# --- ties of a program ------------------------------------------------------------------------------------------------
+
+
+class Flow:
+    """The ties of a program, and the memory whose type is fixed. ``computing``: tells ops that round.
+
+    ``ops``: all but those of bodies that follow from a name.
+    """
+
+    def __init__(self, module: Module, computing: Callable[[Operation], bool]) -> None:
+        self.ops = [op for op in module.walk() if not is_in_hidden_body(op)]
+        self.ties: list[Tie] = []
+        self._by_value: dict[SSAValue, list[Tie]] = {}
+        self._computing = [op for op in self.ops if computing(op)]
+        for op in self.ops:
+            self.ties += ties_of(op)
+        for op in self._computing:
+            memory = [value for value in op.operands if is_memory(value)]
+            self.ties += [Tie(memory)] if memory else []
+        for tie in self.ties:
+            for value in (*tie.values, *(use.value for use in tie.uses)):
+                self._by_value.setdefault(value, []).append(tie)
+        self.fixed = self._fixed_memory()
+
+    def _fixed_memory(self) -> set[SSAValue]:
+        """Return the memory whose type cannot change: that of arguments, and that which other ops take or give."""
+        tied = {value for tie in self.ties for value in tie.values}
+        given = {result for op in self.ops if op.name in SOURCES or is_tied(op) for result in op.results}
+        fixed = {value for value in tied if is_memory(value) and value not in given and not self._is_argument(value)}
+        known = set(self._computing)
+        for op in self.ops:
+            if op.name not in _NEUTRAL and not is_tied(op) and op not in known:
+                fixed.update(value for value in op.operands if is_memory(value))
+        return self._spread(fixed)
+
+    def _is_argument(self, value: SSAValue) -> bool:
+        """Tell whether a value is an argument of a block inside a function, so that its type may change."""
+        block = getattr(value, "block", None)
+        around = None if block is None or block.parent is None else block.parent.parent
+        return around is not None and is_tied(around)
+
+    def _spread(self, fixed: set[SSAValue]) -> set[SSAValue]:
+        waiting = list(fixed)
+        while waiting:
+            for tie in self._by_value.get(waiting.pop(), ()):
+                new = [value for value in tie.values if value not in fixed]
+                if any(value in fixed for value in tie.values):
+                    fixed.update(new)
+                    waiting += new
+        return fixed
+
+    def held(self, chosen: Iterable[SSAValue], wider: Callable[[SSAValue], bool]) -> set[SSAValue]:
+        """Return the values that keep a format that ``chosen`` have: these, and what carries their numbers without
+        rounding. ``wider``: tells whether that format has more numbers than that of a value.
+        """
+        found = set(chosen)
+        waiting = list(found)
+        while waiting:
+            for tie in self._by_value.get(waiting.pop(), ()):
+                new = [value for value in tie.values if value not in found]
+                if all(wider(value) and value not in self.fixed for value in tie.values):
+                    found.update(new)
+                    waiting += new
+        return found
+
+    def cycles(self) -> list[list[SSAValue]]:
+        """Return the values that depend on themselves, from one trip of a loop to the next: each cycle of them."""
+        edges: dict[SSAValue, list[SSAValue]] = {}
+        for tie in self.ties:
+            for use in tie.uses:
+                edges.setdefault(use.value, []).extend(tie.values)
+            memory = [value for value in tie.values if is_memory(value)]
+            for one in memory:
+                edges.setdefault(one, []).extend(value for value in tie.values if value is not one)
+        for op in self._computing:
+            for value in op.operands:
+                if format_of(value):
+                    edges.setdefault(value, []).extend(result for result in op.results if format_of(result))
+        return _components(edges)
+
+
+def _components(edges: Mapping[SSAValue, Sequence[SSAValue]]) -> list[list[SSAValue]]:
+    """Return the strongly connected components of more than one node (Tarjan's algorithm, with a stack of its own)."""
+    number: dict[SSAValue, int] = {}
+    low: dict[SSAValue, int] = {}
+    open_: list[SSAValue] = []
+    is_open: set[SSAValue] = set()
+    found: list[list[SSAValue]] = []
+    for start in edges:
+        if start in number:
+            continue
+        number[start] = low[start] = len(number)
+        open_.append(start)
+        is_open.add(start)
+        path = [(start, iter(edges[start]))]
+        while path:
+            node, following = path[-1]
+            target = next(following, None)
+            if target is None:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[node])
+                if low[node] == number[node]:
+                    first = open_.index(node)
+                    component, open_[first:] = open_[first:], []
+                    is_open.difference_update(component)
+                    found += [component] if len(component) > 1 else []
+            elif target not in number:
+                number[target] = low[target] = len(number)
+                open_.append(target)
+                is_open.add(target)
+                path.append((target, iter(edges.get(target, ()))))
+            elif target in is_open:
+                low[node] = min(low[node], number[target])
+    return found

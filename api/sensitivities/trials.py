@@ -1,0 +1,256 @@
+"""The changes that are tried: each with the program or the settings that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from halfulp.fp_formats.aliases import float_format
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.fp_formats.suggestions import did_you_mean, with_hint
+from halfulp.interp.dialects.arith.ops import ROUNDING
+from halfulp.interp.dialects.elementwise import enum_of
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError, spell_place
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.run_options import RunOptions
+from halfulp.semantics.matrix_units.chips import MODELS, model_hint
+from halfulp.semantics.profile import PROFILE_FIELDS, Profile, as_profile
+from halfulp.sensitivities.computing import decides, own_format, rounds, why_not
+from halfulp.sensitivities.flow import format_of
+from halfulp.sensitivities.holding import Change, changed, has_all_numbers
+from halfulp.sensitivities.subjects import Program, Subject
+
+_MODE = "roundingmode"
+MODES = tuple(ROUNDING.cases)
+ORDERS = PROFILE_FIELDS["reduction_order"].values
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One change. ``make``: makes the changed program, and raises if there is none. ``options``: settings that differ.
+
+    ``settings``: these as options of `halfulp.run` spell them.
+    """
+
+    sort: str
+    subject: Subject
+    was: str
+    to: str
+    make: Callable[[], Module]
+    options: Mapping[str, Any]
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The change as an imperative sentence."""
+        return _TEXTS[self.sort].format(self.subject.short, self.to)
+
+
+_TEXTS = {
+    "format": "{} in {}",
+    "rounding": "{} with the rounding {}",
+    "profile": "{}={}",
+    "whole profile": "{} {}",
+    "order": "{} in the order {}",
+    "model": "{} with the model {}",
+}
+"""The sentences of changes, by their sort."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be changed, checked: formats, rounding modes, profiles, orders of reductions, models.
+
+    Raises InputError for names that do not exist.
+    """
+
+    formats: Sequence[ty.FloatType]
+    modes: Sequence[str]
+    profiles: Sequence[Profile]
+    orders: Sequence[str]
+    models: Sequence[str]
+
+
+def asked(
+    formats: Sequence[str], modes: Sequence[str], profiles: Sequence[Any], orders: Sequence[str], models: Sequence[str]
+) -> Asked:
+    """Check what is to be changed. Raises InputError."""
+    return Asked(
+        [_format(name) for name in formats],
+        [_mode(name) for name in modes],
+        [_profile(each) for each in profiles],
+        [_chosen("order of reductions", name, ORDERS) for name in orders],
+        [_model(name) for name in models],
+    )
+
+
+def _format(name: str) -> ty.FloatType:
+    try:
+        found = float_format(name)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if found.name not in FORMATS:
+        raise InputError(f"{found.name} is not a type of MLIR", hint=f"the types are {', '.join(FORMATS)}")
+    return ty.FloatType(found)
+
+
+def _profile(given: Any) -> Profile:
+    try:
+        return as_profile(given)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _mode(name: str) -> str:
+    try:
+        mode = as_rounding(name)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if mode is Rounding.STOCHASTIC:
+        raise InputError(
+            "stochastic rounding has no mode that an op can have", hint=f"the modes are {', '.join(MODES)}"
+        )
+    return mode.spelling
+
+
+def _chosen(what: str, name: str, choices: Sequence[str]) -> str:
+    if name not in choices:
+        message = f"{name!r} is no {what}; there are {', '.join(choices)}"
+        raise InputError(with_hint(message, did_you_mean(name, choices)))
+    return name
+
+
+def _model(name: str) -> str:
+    if name not in MODELS:
+        raise InputError(
+            f"{name!r} is no model of tile operations; there are {', '.join(MODELS)}", hint=model_hint(name)
+        )
+    return name
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+
+def format_trials(
+    program: Program, module: Module, subjects: Sequence[Subject], wanted: Asked, note: Callable[[str], None]
+) -> Iterator[Trial]:
+    """Yield the changes of formats. ``note`` takes what cannot be changed."""
+    for format in wanted.formats:
+        exact = 0
+        for subject in subjects:
+            change = _format_change(subject, format)
+            if change is not None:
+                make = _maker(module, program, change)
+                yield Trial("format", subject, _was(subject, format), str(format), make, {})
+            elif subject.value is not None and not subject.ops and format_of(subject.value) != format:
+                exact += 1
+        if exact:
+            note(f"{format} changes nothing for {exact} arguments and constants: they are exact already")
+
+
+def unchangeable(program: Program, module: Module) -> Iterator[str]:
+    """Yield the ops whose formats cannot be changed, and why."""
+    for op in program.ops:
+        reason = why_not(op, module)
+        if reason is not None:
+            yield f"{_at(op)}: {op.name}: {reason}"
+
+
+def deciding(program: Program) -> Iterator[str]:
+    """Say which ops decide by floats, if there are any."""
+    found = [f"{op.name} ({_at(op)})" for op in program.ops if decides(op)]
+    if found:
+        yield (
+            f"{', '.join(found)} decides by floats: a change may take other branches, and its errors count from the "
+            "exact run on the branches of the program as it is"
+        )
+
+
+def _at(op: Operation) -> str:
+    return spell_place(op.location)
+
+
+def _format_change(subject: Subject, format: ty.FloatType) -> Change | None:
+    """Return the change of a subject to a format; None if it has that format, or nothing would change."""
+    if subject.value is None:
+        ops = frozenset(op for op in subject.ops if own_format(op) != format)
+        return Change(format, ops) if ops else None
+    own = format_of(subject.value)
+    assert own is not None
+    if own == format:
+        return None
+    if not has_all_numbers(format.format, own.format):
+        return Change(format, stored=frozenset([subject.value]))
+    return Change(format, frozenset(subject.ops)) if subject.ops else None
+
+
+def _was(subject: Subject, format: ty.FloatType) -> str:
+    return ", ".join(name for name in subject.was.split(", ") if name != str(format))
+
+
+def _maker(module: Module, program: Program, change: Change) -> Callable[[], Module]:
+    return lambda: changed(module, program.flow, change)
+
+
+# --- rounding modes ---------------------------------------------------------------------------------------------------
+
+
+def mode_trials(
+    program: Program, module: Module, subjects: Sequence[Subject], wanted: Asked, note: Callable[[str], None]
+) -> Iterator[Trial]:
+    """Yield the changes of rounding modes. ``note`` takes the ops without one."""
+    if not wanted.modes:
+        return
+    without = [op.name for op in program.ops if rounds(op) and not _has_mode(op)]
+    if without:
+        counted = ", ".join(f"{name} ({without.count(name)})" for name in dict.fromkeys(without))
+        note(f"no rounding mode can be given to {counted}")
+    for subject in subjects:
+        ops = [op for op in subject.ops if _has_mode(op)]
+        for mode in wanted.modes:
+            number = ROUNDING.cases[mode]
+            given = {op: number for op in ops if _mode_of(op) != number}
+            if given:
+                was = ", ".join(dict.fromkeys(MODES[_mode_of(op)] for op in given))
+                yield Trial("rounding", subject, was, mode, _maker(module, program, Change(modes=given)), {})
+
+
+def _has_mode(op: Operation) -> bool:
+    return op.definition is not None and op.definition.property_named(_MODE) is not None
+
+
+def _mode_of(op: Operation) -> int:
+    return enum_of(op, _MODE) or 0
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+def setting_trials(module: Module, options: RunOptions, wanted: Asked) -> Iterator[Trial]:
+    """Yield the changes of the whole program: fields of profiles, orders of reductions, models of tile operations."""
+    current = options.profile
+
+    def of(sort: str, short: str, what: str, was: str, to: str, profile: Profile) -> Trial:
+        given = (("profile", profile.name),)
+        return Trial(sort, Subject(short, what), was, to, lambda: module, {"profile": profile}, given)
+
+    for profile in wanted.profiles:
+        differing = [name for name in PROFILE_FIELDS if getattr(profile, name) != getattr(current, name)]
+        if len(differing) > 1:
+            what = "the whole profile"
+            yield of("whole profile", "run with the profile", what, current.name, profile.name, profile)
+        for name in differing:
+            one = replace(current, name="", **{name: getattr(profile, name)})
+            yield of("profile", f"run with {name}", name, getattr(current, name), getattr(profile, name), one)
+    for order in wanted.orders:
+        if order != current.reduction_order:
+            one = replace(current, name="", reduction_order=order)
+            was, what = current.reduction_order, "all reductions"
+            yield of("order", "add in all reductions", what, was, order, one)
+    for model in wanted.models:
+        if model != options.mma:
+            subject = Subject("run all tile operations", "all tile operations")
+            yield Trial("model", subject, options.mma, model, lambda: module, {"mma": model}, (("mma", model),))

@@ -1,0 +1,314 @@
+"""Runs beside exact real numbers: how far each result is from the truth, and which ops brought it there."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf, isfinite, nan
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.reals.enclosing import bits_of_precision
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError, LimitExceeded, Unsupported
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.attribution import Attribution, value_of
+from halfulp.interp.run.events import Listener
+from halfulp.interp.run.lineage import Lineage
+from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.value import Value
+from halfulp.run_options import RunOptions
+from halfulp.running import find_entry, given_arguments, run_with
+from halfulp.semantics.judging import as_f64, has_shadows, ulp_at
+from halfulp.traces.error_records import Element, OpError, ResultError, StoryStep, json_record
+from halfulp.traces.error_text import report_lines
+from halfulp.traces.site import Site, SiteNames
+
+_CLOSE = 2.0**-45
+"""The radius, relative to the exact number, up to which that is known closely: nearly all digits that are shown."""
+
+
+Ran = tuple[Operation, Operation]
+"""An op, and the one on whose behalf it ran: itself, or one with a body or with a loop of its own."""
+Ends = Sequence[tuple[str, Value]]
+"""The float results of a run, and the memory of floats among its arguments, by name."""
+
+
+@dataclass(eq=False, repr=False)
+class ErrorReport:
+    """The errors of a run: of its results, and of the ops.
+
+    ``results``: one for each float result, then one for each memref of floats among the arguments. ``ops``: the ops
+    that computed floats, or decided by them, in the order of the run.
+    """
+
+    _ends: Mapping[str, Value]
+    _figures: Mapping[Ran, Figures]
+    _site: Callable[[Operation], Site]
+    _replay: Callable[[], tuple[Lineage, Ends]]
+    _form: Form
+    _history: tuple[Lineage, Mapping[str, Value]] | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    @property
+    def wider(self) -> str:
+        """The format whose numbers stand for the exact ones: "f64" or "f128"; "" if these are enclosed."""
+        return self._form.wider
+
+    def lines(self) -> Iterator[str]:
+        """Yield the report as text: results, the ops that cost most, and what else ops did."""
+        return report_lines(self)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the errors of the results and of the ops, those that cost most first, for a JSON file. Numbers that
+        are not finite are None.
+        """
+        return {
+            "results": [json_record(each) for each in self.results],
+            "ops": [json_record(each) for each in self.worst()],
+        }
+
+    @cached_property
+    def results(self) -> tuple[ResultError, ...]:
+        """The errors of the results; see the class."""
+        return tuple([self.error_of(name) for name in self._ends])
+
+    @property
+    def ops(self) -> tuple[OpError, ...]:
+        """The errors of each op; their effect on a result is what `worst` finds."""
+        return tuple([self._op_error(ran, nan, nan) for ran in self._figures])
+
+    @property
+    def largest(self) -> ResultError | None:
+        """The result with the largest known error; None where nothing is known of any."""
+        known = [each for each in self.results if isfinite(each.ulp)]
+        return max(known, key=lambda each: abs(each.ulp), default=None)
+
+    def worst(self, count: int | None = None) -> list[OpError]:
+        """Return the ops that cost most: by what their own errors bring to the result with the largest error.
+
+        Where no result has a known error but 0, the order is that of the ops' own errors. Raises LimitExceeded for a
+        run of more numbers than its history can keep.
+        """
+        chosen = self.largest
+        if chosen is None or not chosen.ulp:
+            return sorted(self.ops, key=lambda one: -one.own_ulp)[:count]
+        attribution, unit = self._attribution(chosen.name, chosen.element or ())
+        effects: dict[Ran, float] = {}
+        for share in attribution.shares.values():
+            if isfinite(share.own):
+                ran = share.node.op, share.node.around
+                effects[ran] = effects.get(ran, 0.0) + share.own * share.weight / unit
+        found = [
+            self._op_error(ran, effects.get(ran, 0.0), effects.get(ran, 0.0) / chosen.ulp) for ran in self._figures
+        ]
+        return sorted(found, key=lambda one: (-abs(one.effect_ulp), -one.own_ulp))[:count]
+
+    def error_of(self, result: int | str = 0, element: Element | None = None) -> ResultError:
+        """Return the error of an element of a result: by default of that with the largest error.
+
+        ``result``: its number, or its name in ``results``. Raises InputError for one that does not exist.
+        """
+        name = f"result[{result}]" if isinstance(result, int) else result
+        if name not in self._ends:
+            raise InputError(f"the run has no float result {name}", hint=f"it has {', '.join(self._ends) or 'none'}")
+        value = self._ends[name]
+        if element is not None and not _within(element, value.shape):
+            raise InputError(f"{name} has the shape {list(value.shape)}: it has no element {list(element)}")
+        found = _error_of(name, value, element, self._form)
+        return found if self.wider else self._closely(found)
+
+    def explain(self, result: int | str = 0, element: Element | None = None) -> list[StoryStep]:
+        """Walk back from an element of a result to where its error came from, always to the operand that brings most.
+
+        ``result``, ``element``: as for `error_of`. Raises InputError, Unsupported where nothing is known of the exact
+        number, LimitExceeded for a run of more numbers than its history can keep.
+        """
+        chosen = self.error_of(result, element)
+        if not isfinite(chosen.ulp):
+            raise Unsupported(
+                f"nothing is known of the exact number of {chosen.name} {list(chosen.element or ())}",
+                hint="the errors of the ops say where that began: count their unknown results",
+            )
+        return list(self._story(*self._attribution(chosen.name, chosen.element or ())))
+
+    # --- how ---
+
+    def _closely(self, found: ResultError) -> ResultError:
+        """Return an error that is known closely, from the history of the number, if that beside it is not."""
+        if found.element is None or found.radius <= _CLOSE * abs(found.exact):
+            return found
+        try:
+            attribution, unit = self._attribution(found.name, found.element)
+        except LimitExceeded:
+            return found
+        end = attribution.end
+        if end is None or not end.exact.is_finite():
+            return found
+        with bits_of_precision(attribution.bits):
+            error, radius, exact = float((end.value - end.exact).mid()), float(end.exact.rad()), float(end.exact.mid())
+        number = float(end.value)
+        # An infinity and a NaN have no distance from a number.
+        ulp = error / -unit if isfinite(number) else nan
+        relative = abs(error / number) if isfinite(number) and number else nan
+        unknown = found.unknown if isfinite(found.ulp) else found.unknown - 1
+        return replace(found, value=number, exact=exact, ulp=ulp, radius=radius, relative=relative, unknown=unknown)
+
+    def _attribution(self, name: str, element: Element) -> tuple[Attribution, float]:
+        """Return the history of an element, and the unit of what is brought to it: the computed number less the exact
+        one is an error of the other sign than those of the history.
+        """
+        if self._history is None:
+            lineage, ends = self._replay()
+            self._history = lineage, dict(ends)
+        lineage, values = self._history
+        value = values[name]
+        id = 0 if value.open is None else int(value.open[element])
+        code = codes_to_ints(np.asarray(value.bits[element]), ty.width_of(value.element_type))[0]
+        unit = ulp_at(_format_of(value), float(value_of(_format_of(value), code)))
+        return Attribution(lineage, id, value.element_type, code), -unit
+
+    def _story(self, attribution: Attribution, unit: float) -> Iterator[StoryStep]:
+        share = attribution.end
+        while share is not None:
+            node, weight = share.node, share.weight / unit
+            site = self._named(node.op, node.around)
+            parts = [(name, growth * weight) for name, growth in zip(site.operands, share.growth, strict=False)]
+            yield StoryStep(
+                node.op.name, site.line, site.place, site.source, float(share.value), float(share.exact.mid()),
+                share.error * weight, share.own * weight, tuple(parts),
+            )  # fmt: skip
+            sources = zip(share.growth, node.operands, strict=False)
+            largest, following = max(((abs(growth), each.id) for growth, each in sources), default=(0.0, 0))
+            share = attribution.shares.get(following) if largest else None
+
+    def _named(self, op: Operation, around: Operation) -> Site:
+        """Return the op as it is shown: one that is not in the text with the op on whose behalf it ran."""
+        site = self._site(op)
+        if site.line is not None or op is around:
+            return site
+        shown = self._site(around)
+        return replace(site, line=shown.line, place=shown.place, source=f"{op.name} of {shown.source}")
+
+    def _op_error(self, ran: Ran, effect: float, share: float) -> OpError:
+        site, found = self._named(*ran), self._figures[ran]
+        return OpError(
+            site.op, site.line, site.place, site.source, site.function, found.elements,
+            found.own.size, found.own.place, found.total.size, found.total.place, found.relative.size, effect, share,
+            found.cancelled, found.absorbed, found.overflowed, found.flushed, found.unknown, found.otherwise,
+            found.undecided,
+        )  # fmt: skip
+
+
+class BesideReals:
+    """One run of a function with shadows. ``arguments``, ``options``: as for `run`; ``wider``: see `ErrorReport.wider`.
+
+    Raises ValueError for another format, Unsupported for a batch and for a signature of the llvm dialect, and the
+    errors of `run` for arguments that do not fit.
+    """
+
+    def __init__(self, module: Module, arguments: Sequence[Any], options: RunOptions, wider: str = "") -> None:
+        if wider not in FORMS:
+            raise ValueError(f"no shadow {wider!r}: it is True, or one of {', '.join(filter(None, FORMS))}")
+        self._module, self._options, self._shadows = module, options, Shadows(FORMS[wider])
+        function = find_entry(module, options.entry)
+        if options.batch or options.signature is not None:
+            what = "a batch" if options.batch else "a function that is called by another signature"
+            raise Unsupported(f"{what} cannot run beside exact real numbers", location=function.location)
+        self._given: list[Any] = given_arguments(function, arguments, options)
+        self._before = self._copies(self._given)
+        self._ends: Ends = []
+
+    @property
+    def taken(self) -> Callable[[Operation], Figures | None]:
+        """Gives what an op did to the exactness of numbers since it was last asked."""
+        return self._shadows.taken
+
+    def run(self, *listeners: Listener) -> tuple[Value, ...]:
+        """Run, once, and return the results, without marks. Raises the errors of `run`."""
+        options = replace(self._options, recorder=self._shadows, listeners=listeners)
+        try:
+            results = run_with(self._module, self._given, options)
+            self._ends = _ends_of(results, self._given)
+        finally:
+            for each in self._given:
+                if isinstance(each, Buffer):
+                    each.allocation.root.open = None
+        return tuple(map(_unmarked, results))
+
+    def report(self, site: Callable[[Operation], Site]) -> ErrorReport:
+        """Return the errors of the run, as far as it came. ``site``: names an op."""
+        return ErrorReport(dict(self._ends), self._shadows.figures, site, self._replay, self._shadows.form)
+
+    def _replay(self) -> tuple[Lineage, Ends]:
+        lineage, given = Lineage(), self._copies(self._before)
+        results = run_with(self._module, given, replace(self._options, recorder=lineage))
+        return lineage, _ends_of(results, given)
+
+    @staticmethod
+    def _copies(given: Sequence[Any]) -> list[Any]:
+        return [copy.deepcopy(each) if isinstance(each, Buffer) else each for each in given]
+
+
+def beside_reals(
+    module: Module, arguments: Sequence[Any], options: RunOptions, wider: str = ""
+) -> tuple[tuple[Value, ...], ErrorReport]:
+    """Run a function beside exact real numbers; return its results and their errors. Raises as `BesideReals` does."""
+    run = BesideReals(module, arguments, options, wider)
+    results = run.run()
+    return results, run.report(SiteNames(module, options.profile).site)
+
+
+def _ends_of(results: Sequence[Value], arguments: Sequence[Any]) -> Ends:
+    memory = [(f"argument[{k}]", each.load()) for k, each in enumerate(arguments) if isinstance(each, Buffer)]
+    named = [(f"result[{k}]", each) for k, each in enumerate(results)] + memory
+    return [(name, value) for name, value in named if isinstance(value.element_type, ty.FloatType)]
+
+
+def _unmarked(value: Value) -> Value:
+    return Value(value.type, value.bits, value.poison, None, value.origins, value.unsigned)
+
+
+def _format_of(value: Value) -> Any:
+    element = value.element_type
+    assert isinstance(element, ty.FloatType)
+    return element.format
+
+
+def _within(element: Element, shape: Element) -> bool:
+    return len(element) == len(shape) and all(0 <= at < size for at, size in zip(element, shape, strict=True))
+
+
+def _error_of(name: str, value: Value, element: Element | None, form: Form) -> ResultError:
+    """Return the error of an element, or that of the element with the largest known one."""
+    found, shadow, fmt = error_in_ulp(value, form), shadow_of(value, form), _format_of(value)
+    assert found is not None and shadow is not None  # noqa: PT018
+    ulps, _ = found
+    unknown = int(np.count_nonzero(np.isnan(ulps)))
+    if element is None and value.size:
+        sizes = np.where(np.isnan(ulps), -1.0, np.abs(ulps))
+        element = tuple(map(int, np.unravel_index(int(np.argmax(sizes)), value.shape)))
+    if element is None or not has_shadows(fmt):
+        return ResultError(name, str(value.type), element, nan, nan, nan, inf, nan, value.size, unknown)
+    number, error = float(as_f64(fmt, value.bits)[element]), float(shadow.error[element])
+    known = not np.isnan(ulps[element])
+    return ResultError(
+        name,
+        str(value.type),
+        element,
+        number,
+        number + error if known else nan,
+        -float(ulps[element]),
+        float(shadow.radius[element]) if known else inf,
+        abs(error / number) if known and number and isfinite(number) else nan,
+        value.size,
+        unknown,
+    )

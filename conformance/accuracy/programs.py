@@ -1,0 +1,287 @@
+"""How far the results of whole programs are from exact real arithmetic, as several implementations compute them.
+
+The exact number of each element is what the program means on real numbers: halfulp's own run keeps a shadow beside each
+number. Where a shadow is too wide, the history of the number gives the exact one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.conformance.accuracy.tally import HISTOGRAM
+from halfulp.conformance.comparing.truth import distance_of, exact_number
+from halfulp.conformance.oracles.jit_tensors import TensorRunner
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, ProgramOracle, Reply, Status
+from halfulp.conformance.whole_programs.outcomes import ask, recorded
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.counts import plural
+from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.shadows import Shadows, shadow_of
+from halfulp.interp.values.value import Value
+from halfulp.semantics.judging import as_f64, has_shadows, ulp_of
+from halfulp.semantics.profile import SPEC, Profile
+from halfulp.semantics.shadows import Floats
+
+OURS = "halfulp"
+_TIGHT = 2.0**-10
+"""The radius of an exact number, in ulp, up to which it is good enough."""
+_MOST_HISTORIES = 1000
+"""The most elements of one input whose history is asked for."""
+
+
+class Place(NamedTuple):
+    """An element of a result: the number of the input, that of the result, and the element."""
+
+    input: int
+    result: int
+    element: tuple[int, ...]
+
+    def __str__(self) -> str:
+        element = f" {list(self.element)}" if self.element else ""
+        return f"input {self.input}, result[{self.result}]{element}"
+
+
+@dataclass(eq=False)
+class Run:
+    """The errors of one implementation's results, all float elements of all inputs together.
+
+    ``elements``: those with an exact number and a finite result. ``nearest``: those that are the nearest number of
+    their format, at most half an ulp away. ``total_ulp``: the sum of the errors; ``max_ulp``: the largest, at
+    ``worst``. ``histogram``: the number of elements by the classes of `HISTOGRAM`. ``special``: infinities and NaNs
+    where the exact number is finite. ``unanswered``: elements without an answer, and ``why``.
+    """
+
+    name: str
+    version: str
+    elements: int = 0
+    nearest: int = 0
+    total_ulp: float = 0.0
+    max_ulp: float = 0.0
+    worst: Place | None = None
+    special: int = 0
+    unanswered: int = 0
+    why: str = ""
+    histogram: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(HISTOGRAM), np.int64))
+
+    @property
+    def mean_ulp(self) -> float | None:
+        """The mean error in ulp; None without an element."""
+        return self.total_ulp / self.elements if self.elements else None
+
+    def add(self, input: int, result: int, errors: Floats, answered: npt.NDArray[np.bool_]) -> None:
+        """Take the errors of one result, in ulp. NaN: there is no exact number; infinite: the result is none."""
+        known = ~np.isnan(errors)
+        self.unanswered += int(np.count_nonzero(known & ~answered))
+        known &= answered
+        self.special += int(np.count_nonzero(np.isinf(errors) & known))
+        sizes = np.where(known & np.isfinite(errors), np.abs(errors), -1.0)
+        kept = sizes[sizes >= 0]
+        if not kept.size:
+            return
+        self.elements += kept.size
+        self.nearest += int(np.count_nonzero(kept <= 0.5))
+        self.total_ulp += float(kept.sum())
+        self.histogram += np.bincount(np.searchsorted(HISTOGRAM, kept), minlength=len(HISTOGRAM))
+        largest = int(np.argmax(sizes))
+        if self.worst is None or sizes.flat[largest] > self.max_ulp:
+            self.max_ulp = float(sizes.flat[largest])
+            self.worst = Place(input, result, tuple(map(int, np.unravel_index(largest, sizes.shape))))
+
+
+@dataclass(eq=False)
+class ProgramAccuracy:
+    """How far the results of a program are from exact real arithmetic.
+
+    ``function``: its name. ``inputs``: their number, of which ``undefined`` have no results. ``unknown``: the float
+    elements without an exact number. ``runs``: one for halfulp, and one for each other implementation.
+    """
+
+    function: str
+    inputs: int
+    undefined: int = 0
+    unknown: int = 0
+    runs: list[Run] = field(default_factory=list)
+
+    def within(self, ulp: float) -> bool:
+        """Tell whether every implementation gives numbers no farther from the exact ones than that."""
+        return all(not run.special and run.max_ulp <= ulp for run in self.runs)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the report."""
+        notes = [f"{self.undefined:,} undefined"] if self.undefined else []
+        notes += [f"{plural(self.unknown, 'element')} without an exact number"] if self.unknown else []
+        yield f"@{self.function}: {', '.join([plural(self.inputs, 'input'), *notes])}"
+        rows = [("run by", "elements", "nearest", "mean ulp", "largest ulp", "at")]
+        for run in self.runs:
+            mean = run.mean_ulp
+            if mean is None:
+                rows.append((run.name, "0", "", "", "", run.why))
+                continue
+            share = f"{100 * run.nearest / run.elements:.4g} %"
+            rows.append((run.name, f"{run.elements:,}", share, f"{mean:.4g}", f"{run.max_ulp:.4g}", str(run.worst)))
+        yield from _table(rows, left=(0, 5))
+        for run in self.runs:
+            if run.special:
+                yield f"  {run.name}: {run.special:,} infinities and NaNs for finite numbers"
+            if run.unanswered:
+                yield f"  {run.name}: {plural(run.unanswered, 'element')} without an answer: {run.why}"
+        yield "errors in ulp"
+        yield from _table(list(self._histogram()), left=())
+
+    def _histogram(self) -> Iterator[tuple[str, ...]]:
+        """Yield the rows of the histogram of all runs, as far as it has elements."""
+        yield ("", *(run.name for run in self.runs))
+        counts = np.array([run.histogram for run in self.runs])
+        low = 0.0
+        for number, high in enumerate(HISTOGRAM):
+            if counts[:, number:].any():
+                text = f"up to {high:g}" if not low else f"{low:g} to {high:g}" if isfinite(high) else f"above {low:g}"
+                yield (text, *(f"{count:,}" for count in counts[:, number].tolist()))
+            low = high
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures for JSON."""
+        return {
+            "function": self.function,
+            "inputs": self.inputs,
+            "undefined": self.undefined,
+            "unknown": self.unknown,
+            "runs": [
+                {
+                    "name": run.name,
+                    "version": run.version,
+                    "elements": run.elements,
+                    "nearest": run.nearest,
+                    "mean_ulp": run.mean_ulp,
+                    "max_ulp": run.max_ulp if run.elements else None,
+                    "worst": None if run.worst is None else run.worst._asdict(),
+                    "special": run.special,
+                    "unanswered": run.unanswered,
+                    "why": run.why or None,
+                    "histogram": [
+                        {"up_to": high if isfinite(high) else None, "count": count}
+                        for high, count in zip(HISTOGRAM, run.histogram.tolist(), strict=True)
+                    ],
+                }
+                for run in self.runs
+            ],
+        }
+
+
+def _table(rows: Sequence[tuple[str, ...]], left: tuple[int, ...]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            text.ljust(width) if k in left else text.rjust(width)
+            for k, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield f"  {'  '.join(cells)}".rstrip()
+
+
+class Exact(NamedTuple):
+    """A float result of one run here: its number among the results, its format, its values, and the exact numbers, each
+    the sum of two f64, of which the first is NaN where nothing is known.
+    """
+
+    result: int
+    format: FloatFormat
+    values: Floats
+    high: Floats
+    low: Floats
+
+    def distances(self, numbers: Floats) -> Floats:
+        """Return how far numbers are from the exact ones, in ulp of these; infinite for a number that is none."""
+        with np.errstate(all="ignore"):
+            found = np.abs((numbers - self.high) - self.low) / ulp_of(self.format, self.high + self.low)
+        return np.where(np.isnan(self.high), np.nan, np.where(np.isfinite(numbers), found, inf))
+
+
+def measured_programs(
+    programs: Sequence[ClosedProgram], tools: Sequence[ProgramOracle | TensorRunner], profile: Profile = SPEC
+) -> ProgramAccuracy:
+    """Run programs here and by tools, and measure all results. Raises the errors of a run that is not undefined.
+
+    ``programs``: one function with several inputs, all arguments single values.
+    """
+    found = ProgramAccuracy(programs[0].function if programs else "", len(programs))
+    found.runs = [Run(OURS, ""), *(Run(tool.name, tool.version) for tool in tools)]
+    replies = [ask(tool, programs) for tool in tools]
+    for number, program in enumerate(programs):
+        exact = exact_results(program, profile)
+        if exact is None:
+            found.undefined += 1
+            continue
+        for each in exact:
+            found.unknown += int(np.count_nonzero(np.isnan(each.high)))
+            everywhere = np.ones(each.values.shape, np.bool_)
+            found.runs[0].add(number, each.result, each.distances(each.values), everywhere)
+            for run, of_all in zip(found.runs[1:], replies, strict=True):
+                _add(run, number, each, of_all[number])
+    return found
+
+
+def _add(run: Run, number: int, exact: Exact, reply: Reply) -> None:
+    answer = reply[exact.result] if isinstance(reply, tuple) else None
+    if not isinstance(answer, Answer):
+        run.why = run.why or (str(reply) if isinstance(reply, OracleError) else getattr(reply, "why", ""))
+        run.add(number, exact.result, exact.distances(exact.values), np.zeros(exact.values.shape, np.bool_))
+        return
+    run.why = run.why or answer.why
+    answered = np.ones(exact.values.shape, np.bool_)
+    if answer.status is not None:
+        answered = np.asarray(answer.status == Status.VALUE).reshape(exact.values.shape)
+    numbers = as_f64(exact.format, np.ascontiguousarray(answer.bits)).reshape(exact.values.shape)
+    run.add(number, exact.result, exact.distances(numbers), answered)
+
+
+def exact_results(program: ClosedProgram, profile: Profile = SPEC) -> list[Exact] | None:
+    """Return the exact numbers of the float results of a program; None where it is undefined.
+
+    Raises HalfulpError for a program that cannot run.
+    """
+    function = program.module.lookup(program.function)
+    assert function is not None
+    try:
+        settings = Settings(profile, recorder=Shadows())
+        results = program_for(program.module, settings).run(function, program.arguments)
+    except (UndefinedBehavior, AssertionFailed):
+        return None
+    found = []
+    for number, value in enumerate(results):
+        element = value.element_type
+        if isinstance(element, ty.FloatType) and has_shadows(element.format):
+            found.append(_exact(program, number, value))
+    return found
+
+
+def _exact(program: ClosedProgram, number: int, value: Value) -> Exact:
+    shadow, element = shadow_of(value), value.element_type
+    assert shadow is not None
+    assert isinstance(element, ty.FloatType)
+    values = np.array(as_f64(element.format, value.bits), np.float64)
+    with np.errstate(all="ignore"):
+        ulp = ulp_of(element.format, values + shadow.error)
+        tight = np.isfinite(values) & (shadow.radius <= ulp * _TIGHT)
+    high, low = np.where(tight, values, np.nan), np.where(tight, shadow.error, 0.0)
+    loose = ~tight if value.poison is None else ~tight & (value.poison == 0)
+    places = np.argwhere(loose)[:_MOST_HISTORIES].tolist()
+    if places:
+        lineage, results = recorded(program)
+        for place in map(tuple, places):
+            exact = exact_number(lineage, results[number], place)
+            if exact is not None:
+                high[place] = float(exact.mid())
+                low[place] = distance_of(exact, high[place])
+    return Exact(number, element.format, values, high, low)

@@ -1,0 +1,626 @@
+"""Explain why a number of one version of a program is another one in a second version, by the histories of both.
+
+Numbers are compared from the results on. Where both are the same number, nothing is to explain. Else the ops that made
+them must be alike but for rounding: the same op of explained operands, the same terms added in another order, a product
+and a sum that became a fused multiply-add or the other way, a conversion that was left out, a function that became a
+formula. Any other difference has no explanation.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import permutations, product
+from typing import NamedTuple
+
+from halfulp.conformance.comparing.compare import ulp_distance
+from halfulp.conformance.whole_programs.bisection.histories import (
+    ADD,
+    ARCP,
+    CAST,
+    CONTRACT,
+    DIVIDE,
+    FUSED,
+    MULTIPLY,
+    NEGATE,
+    REASSOC,
+    History,
+    Number,
+    allows,
+    allows_reordering,
+    is_finite,
+    is_nan,
+    is_negative,
+    name_of,
+    role_of,
+    same_number,
+    value_of,
+)
+from halfulp.conformance.whole_programs.bisection.orders import bounds_of_all_orders, sums_in_all_orders
+from halfulp.conformance.whole_programs.bisection.trees import KINDS, Term, Tree
+from halfulp.fp_formats import scalar
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.counts import plural
+from halfulp.interp.run.lineage import NO_ID, Leaf, Node
+
+MOST_ULP = 16
+"""The largest distance in ulp of a formula from the correctly rounded function in whose place it is."""
+MOST_RELATIVE = Fraction(1, 32)
+"""The same as a part of the result: in a type of few bits, 16 ulp are as much as the result itself."""
+MOST_WORK = 400_000
+"""The most ops of histories that are looked at."""
+MOST_ORDERS = 8
+"""The most terms of a sum whose orders are all tried."""
+_DEEPEST = 24
+"""The most ops, each different because of the one before it, that are explained by recursion: Python limits its depth.
+What lies deeper is explained first, by itself.
+"""
+_PAIRED = 4
+"""The most terms that are paired by trying."""
+_LONGEST = 1000
+"""The most ops of a formula."""
+
+FUNCTIONS = frozenset(
+    [
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "cbrt",
+        "cos",
+        "cosh",
+        "erf",
+        "erfc",
+        "exp",
+        "exp2",
+        "expm1",
+        "fpowi",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "powf",
+        "rsqrt",
+        "sin",
+        "sinh",
+        "sqrt",
+        "tan",
+        "tanh",
+    ]
+)
+"""The functions for which MLIR prescribes no accuracy, so that a pass may put a formula in their place."""
+_MOVING = frozenset(["negf", "absf", "copysign", "bitcast"])
+"""Ops that move the payload of a NaN."""
+_COMMUTATIVE = frozenset(["addf", "mulf", "fadd", "fmul", "maximumf", "minimumf", "maxnumf", "minnumf", "fma"])
+
+
+class Ground(NamedTuple):
+    """A reason why a number is another one. ``allowed``: what allows it; "" if nothing does. ``ulps``: the distance of
+    a formula from the function.
+    """
+
+    text: str
+    allowed: str
+    ulps: int = 0
+
+
+Grounds = frozenset[Ground]
+_SAME: Grounds = frozenset()
+
+
+class TooLong(Exception):
+    """The histories of two numbers have too many ops."""
+
+
+class _Deeper(Exception):
+    """Two numbers that must be explained before others."""
+
+    def __init__(self, pair: tuple[Number, Number]) -> None:
+        self.pair = pair
+
+
+class Explainer:
+    """Explains differences between the numbers of two runs. ``work``: the most ops that are looked at."""
+
+    def __init__(self, before: History, after: History, work: int = MOST_WORK) -> None:
+        self._before = before
+        self._after = after
+        self._found: dict[tuple[Number, Number], Grounds | None] = {}
+        self._depth = 0
+        self._work = work
+
+    def explain(self, before: Number, after: Number) -> Grounds | None:
+        """Return why a number is another one after the pass: nothing if it is not; None without an explanation.
+
+        Raises TooLong.
+        """
+        waiting = [(before, after)]
+        while True:
+            self._depth = 0
+            try:
+                found = self._pair(*waiting[-1])
+            except _Deeper as first:
+                waiting.append(first.pair)
+                continue
+            waiting.pop()
+            if not waiting:
+                return found
+
+    def _pair(self, before: Number, after: Number) -> Grounds | None:
+        if same_number(before, after):
+            return _SAME
+        key = before, after
+        if key not in self._found:
+            if self._depth >= _DEEPEST:
+                raise _Deeper(key)
+            self._spend(1)
+            self._depth += 1
+            self._found[key] = self._explained(before, after)
+            self._depth -= 1
+        return self._found[key]
+
+    def _spend(self, ops: int) -> None:
+        self._work -= ops
+        if self._work < 0:
+            raise TooLong
+
+    def _explained(self, before: Number, after: Number) -> Grounds | None:
+        if value_of(before) == 0 == value_of(after):
+            return None  # the sign of a zero is no matter of rounding
+        # A sum in another order may overflow. What follows an overflow is explained by it alone.
+        rules: tuple[Callable[[Number, Number], Grounds | None], ...] = (
+            self._payload,
+            self._reinterpreted,
+            self._in_order,
+            self._same_op,
+            self._out_of_order,
+            self._rewritten,
+        )
+        if is_finite(before) and is_finite(after):
+            rules += (self._rounded, self._reciprocal, self._formula, self._unrecorded)
+        found: Grounds | None = None
+        for rule in rules:
+            grounds = rule(before, after)
+            if grounds and (found is None or _allowed(grounds)):
+                found = grounds
+            if found is not None and _allowed(found):
+                break
+        return found
+
+    def _all(self, pairs: Sequence[tuple[Number, Number]]) -> Grounds | None:
+        """Explain all pairs; None if one has no explanation."""
+        grounds = _SAME
+        for pair in pairs:
+            found = self._pair(*pair)
+            if found is None:
+                return None
+            grounds |= found
+        return grounds
+
+    # --- the same op ---
+
+    def _same_op(self, before: Number, after: Number) -> Grounds | None:
+        """Explain the results of one op by its operands."""
+        one, two = self._before.made(before), self._after.made(after)
+        if not isinstance(one, Node) or not isinstance(two, Node) or not _alike(one, two):
+            return None
+        orders = [two.operands]
+        if name_of(one.op) in _COMMUTATIVE and len(two.operands) > 1:
+            orders.append((two.operands[1], two.operands[0], *two.operands[2:]))
+        found = [self._all(list(zip(one.operands, order, strict=True))) for order in orders]
+        return min((each for each in found if each), key=_cost, default=None)
+
+    # --- NaNs ---
+
+    def _payload(self, before: Number, after: Number) -> Grounds | None:
+        """Explain a NaN by another NaN of its type, if an op computed it: MLIR does not prescribe its payload then."""
+        if before.type != after.type or not is_nan(before) or not is_nan(after):
+            return None
+        made = self._before.made(before)
+        while isinstance(made, Node) and name_of(made.op) in _MOVING:
+            made = self._before.made(made.operands[0])
+        text = "another NaN"
+        return frozenset([Ground(text, "the payload is open")]) if isinstance(made, Node) else None
+
+    def _reinterpreted(self, before: Number, after: Number) -> Grounds | None:
+        """Explain the bits of a float by those of another one."""
+        made = self._before.made(before)
+        if not isinstance(made, Node) or name_of(made.op) != "bitcast" or made.poison or before.type != after.type:
+            return None
+        (source,) = made.operands
+        if not isinstance(source.type, ty.FloatType) or isinstance(before.type, ty.FloatType):
+            return None
+        return self._payload(source, Number(NO_ID, source.type, after.code))
+
+    # --- sums and products ---
+
+    def _in_order(self, before: Number, after: Number) -> Grounds | None:
+        """Explain a sum or a product by its terms, which are taken out of those ops alone that may be exchanged."""
+        return self._chain(before, after, lambda node: bool(_permission(node)))
+
+    def _out_of_order(self, before: Number, after: Number) -> Grounds | None:
+        """The same for all ops, also where nothing allows it."""
+        return self._chain(before, after, lambda node: True)
+
+    def _chain(self, before: Number, after: Number, inner: Callable[[Node], bool]) -> Grounds | None:
+        inside = before
+        while self._before.role(inside) == NEGATE:
+            (inside,) = self._before.operands(inside)
+        kind = KINDS[self._before.role(inside)]
+        if kind not in (ADD, MULTIPLY):
+            return None
+        one = Tree(self._before, before, kind, inner)
+        wanted: dict[int, list[Term]] = defaultdict(list)
+        for term in one.terms:
+            wanted[_print(self._before, term)].append(term)
+        pairs: list[tuple[Term, Term]] = []
+
+        def is_term(term: Term) -> bool:
+            """Tell whether this is a term of the sum before, and note the pair."""
+            same = wanted.get(_print(self._after, term))
+            if not same:
+                return False
+            best = next((each for each in same if _equal(each, term)), same[-1])
+            same.remove(best)
+            pairs.append((best, term))
+            return True
+
+        two = Tree(self._after, after, kind, lambda node: True, is_term)
+        self._spend(len(one.nodes) + len(two.nodes))
+        if one.sign != two.sign:
+            return None
+        left = [term for terms in wanted.values() for term in terms if not _neutral(self._before, term, kind)]
+        taken = {id(term) for _, term in pairs}
+        others = [term for term in two.terms if id(term) not in taken and not _neutral(self._after, term, kind)]
+        return self._of_pairs(one, two, pairs, left, others)
+
+    def _of_pairs(
+        self, one: Tree, two: Tree, pairs: list[tuple[Term, Term]], left: Sequence[Term], others: Sequence[Term]
+    ) -> Grounds | None:
+        """Explain the terms by those in their places; those that are ``left`` by ``others`` in some order."""
+        grounds = _SAME
+        for pair in pairs:
+            found = self._term(*pair)
+            if found is None:
+                return None
+            grounds |= found
+        if len(left) != len(others) or len(left) > _PAIRED:
+            return None
+        for order in permutations(others):
+            more = [(a, b) for a, b in zip(left, order, strict=True)]
+            found_more = [self._term(*pair) for pair in more]
+            if all(each is not None for each in found_more):
+                grounds = grounds.union(*(each for each in found_more if each))
+                return grounds | frozenset(self._of_trees(one, two, [*pairs, *more]))
+        return None
+
+    def _term(self, one: Term, two: Term) -> Grounds | None:
+        """Explain a term by that in its place."""
+        if len(one.factors) == len(two.factors) == 1:
+            if one.sign == two.sign:
+                return self._pair(one.factors[0], two.factors[0])
+            return _SAME if _negated(one.factors[0], two.factors[0]) else None
+        factors = _factors(self._before, one), _factors(self._after, two)
+        if factors[0] is None or factors[1] is None or factors[0].sign != factors[1].sign:
+            return None
+        orders = (factors[1].factors, factors[1].factors[::-1])
+        found = [self._all(list(zip(factors[0].factors, order, strict=True))) for order in orders]
+        return min((each for each in found if each is not None), key=_cost, default=None)
+
+    def _of_trees(self, one: Tree, two: Tree, pairs: Sequence[tuple[Term, Term]]) -> Iterator[Ground]:
+        """Yield what is different in the ways from the same terms to the result."""
+        shapes: dict[object, int] = {}
+        numbers = [{id(pair[side]): place for place, pair in enumerate(pairs)} for side in (0, 1)]
+        ops = [node for node in one.nodes if KINDS[role_of(node)] == one.kind]
+        casts = [node for node in one.nodes if role_of(node) == CAST]
+        over_casts = [allows(node, CONTRACT) for node in casts]
+        what = plural(len(ops), "addition" if one.kind == ADD else "multiplication")
+        if one.shape(numbers[0], shapes) != two.shape(numbers[1], shapes):
+            reordering = [allows_reordering(node) for node in ops]
+            yield Ground(f"the same {what} in another order", _common([*reordering, *over_casts]))
+        elif one.casts == two.casts and one.shape(numbers[0], shapes, True) != two.shape(numbers[1], shapes, True):
+            yield Ground(f"the same {what} with conversions at other places", _common(over_casts))
+        if any(len(a.factors) < len(b.factors) for a, b in pairs):
+            products = [node for a, b in pairs if len(a.factors) < len(b.factors) for node in self._product(a)]
+            text = "a product and a sum became a fused multiply-add"
+            yield Ground(text, _common([allows(node, CONTRACT) for node in (*ops, *products)]))
+        if any(len(a.factors) > len(b.factors) for a, b in pairs):
+            yield Ground("a fused multiply-add became a product and a sum", "")
+        if one.casts != two.casts:
+            fewer = bool(casts) and not two.casts - one.casts
+            text = "conversions between them were left out" if fewer else "between them are other conversions"
+            yield Ground(text, _common(over_casts) if fewer else "")
+
+    def _rewritten(self, before: Number, after: Number) -> Grounds | None:
+        """Explain a number by the same polynomial of the same numbers: a product of a sum that was multiplied out, or
+        the other way, without conversions. Ops below numbers that both versions have need no permission.
+        """
+        if self._before.fingerprint(before) != self._after.fingerprint(after):
+            return None
+        one, two = self._before.polynomial(before), self._after.polynomial(after)
+        if one is None or two is None:
+            return None
+        upper = self._before.polynomial(before, two.inner), self._after.polynomial(after, one.inner)
+        for a, b in (upper, (one, two)):
+            if a is not None and b is not None and a.print == b.print and a.nodes and b.nodes:
+                self._spend(len(a.nodes) + len(b.nodes))
+                return frozenset([Ground("a polynomial in another form", _for_rewriting(a.nodes, b.nodes))])
+        return None
+
+    def _product(self, term: Term) -> Iterator[Node]:
+        """Yield the op that made a term that is a product, and the conversions after it."""
+        number = term.factors[0]
+        while self._before.role(number) in (NEGATE, CAST, MULTIPLY):
+            made = self._before.made(number)
+            assert isinstance(made, Node)
+            if role_of(made) != NEGATE:
+                yield made
+            if role_of(made) == MULTIPLY:
+                return
+            (number,) = made.operands
+
+    def _unrecorded(self, before: Number, after: Number) -> Grounds | None:
+        """Explain a sum by a number whose history is not known: by some order of few terms, else by a bound."""
+        made, leaf = self._before.made(before), self._after.made(after)
+        if not (isinstance(leaf, Leaf) and leaf.unknown and isinstance(made, Node) and before.type == after.type):
+            return None
+        if KINDS.get(role_of(made)) != ADD or not isinstance(before.type, ty.FloatType):
+            return None
+        tree = Tree(self._before, before, ADD, lambda node: bool(allows_reordering(node)))
+        format_ = before.type.format
+        terms = []
+        for term in tree.terms:
+            if len(term.factors) > 1 or term.factors[0].type != before.type or not is_finite(term.factors[0]):
+                return None
+            code = term.factors[0].code
+            terms.append(code if term.sign > 0 else scalar.negate(format_, code).code)
+        allowed = _common([allows_reordering(node) for node in tree.nodes])
+        count = plural(len(terms) - 1, "addition")
+        if len(terms) <= MOST_ORDERS:
+            if after.code not in sums_in_all_orders(format_, terms):
+                return None
+            return frozenset(
+                [Ground(f"some order of the same {count} gives it ({leaf.unknown} is not recorded)", allowed)]
+            )
+        low, high = bounds_of_all_orders(format_, terms)
+        value = value_of(after)
+        if value is None or not low <= value <= high:
+            return None
+        return frozenset(
+            [Ground(f"it lies in the bounds of the same {count} ({leaf.unknown} is not recorded)", allowed)]
+        )
+
+    # --- conversions ---
+
+    def _rounded(self, before: Number, after: Number) -> Grounds | None:
+        """Explain a number by one that was not converted there and back, or not rounded in between."""
+        one, casts = _without_casts(self._before, before)
+        two, others = _without_casts(self._after, after)
+        if len(casts) == len(others) or not (casts or others):
+            return None
+        found = self._pair(one, two)
+        if found is None:
+            return None
+        fewer = len(others) < len(casts)
+        allowed = _common([allows(node, CONTRACT) for node in casts]) if fewer and not others else ""
+        text = "a conversion to fewer bits was left out" if fewer else "a conversion to fewer bits came in"
+        return found | {Ground(text, allowed)}
+
+    # --- functions ---
+
+    def _reciprocal(self, before: Number, after: Number) -> Grounds | None:
+        """Explain a quotient by the product with a reciprocal."""
+        one = self._before.made(before)
+        if not isinstance(one, Node) or self._before.role(before) != DIVIDE or self._after.role(after) != MULTIPLY:
+            return None
+        operands = self._after.operands(after)
+        text = "a quotient became the product with a reciprocal"
+        for factor, inverse in (operands, operands[::-1]):
+            if self._after.is_constant(inverse) and _is_reciprocal(one.operands[1], inverse):
+                found = self._pair(one.operands[0], factor)
+                if found is not None:
+                    return found | {Ground(text, allows(one, ARCP))}
+            if self._after.role(inverse) == DIVIDE:
+                top, bottom = self._after.operands(inverse)
+                found = self._all([(one.operands[0], factor), (one.operands[1], bottom)])
+                if value_of(top) == 1 and found is not None:
+                    return found | {Ground(text, allows(one, ARCP))}
+        return None
+
+    def _formula(self, before: Number, after: Number) -> Grounds | None:
+        """Explain a function by a formula of the same operands that is near to it."""
+        one, two = self._before.made(before), self._after.made(after)
+        if not isinstance(one, Node) or not isinstance(two, Node) or name_of(one.op) not in FUNCTIONS:
+            return None
+        name = name_of(one.op)
+        # A pass may compute what depends on constants alone.
+        wanted = [each for each in one.operands if not self._before.is_constant(each)]
+        constants = not wanted
+        wanted = wanted or [each for each in one.operands if isinstance(self._before.made(each), Node)]
+        for numbers, names in _fronts(self._after, after, wanted, constants):
+            if name in names or (len(names) == 1 and names <= FUNCTIONS and len(wanted) == len(one.operands)):
+                return None  # another function of the same operands is no formula
+            self._spend(1)
+            for order in product(numbers, repeat=len(wanted)):
+                pairs = list(zip(wanted, order, strict=True))
+                if len(set(order)) < len(numbers) or not all(self._may_be_same(*pair) for pair in pairs):
+                    continue
+                found = self._all(pairs)
+                if found is not None:
+                    ulps = self._from_function(one, dict(zip(map(id, wanted), order, strict=True)), after)
+                    if ulps is None:
+                        return None
+                    most = most_ulp(one.type)
+                    allowed = f"a formula may be {most} ulp away" if ulps <= most else ""
+                    return found | {Ground(f"{one.op.name} became a formula", allowed, ulps)}
+        return None
+
+    def _may_be_same(self, before: Number, after: Number) -> bool:
+        """Tell whether it is worth while to explain a number by another one."""
+        if same_number(before, after) or self._before.fingerprint(before) == self._after.fingerprint(after):
+            return True
+        one, two = self._before.made(before), self._after.made(after)
+        return isinstance(one, Node) and isinstance(two, Node) and name_of(one.op) == name_of(two.op)
+
+    def _from_function(self, one: Node, given: dict[int, Number], after: Number) -> int | None:
+        """Return the distance of a formula from the correctly rounded function of its own operands; None if one of both
+        is no finite number, or their signs differ.
+        """
+        codes = [given.get(id(each), each) for each in one.operands]
+        if any(number.type != each.type for number, each in zip(codes, one.operands, strict=True)):
+            return None
+        exact = one.kernel.scalar(*(number.code for number in codes))
+        if not isinstance(exact, int) or after.type != one.type:
+            return None
+        right = Number(0, one.type, exact)
+        values = value_of(right), value_of(after)
+        if values[0] is None or values[1] is None or is_negative(right) != is_negative(after):
+            return None
+        return ulp_distance(one.type, exact, after.code)
+
+
+def most_ulp(type_: ty.Type) -> int:
+    """Return the largest distance in ulp of a formula from the correctly rounded function, for results of a type."""
+    assert isinstance(type_, ty.FloatType)
+    return max(1, min(MOST_ULP, int(MOST_RELATIVE * 2**type_.format.mantissa_bits)))
+
+
+def _factors(history: History, term: Term) -> Term | None:
+    """Return a term that is a product as its two factors, which are no negations: these are in its sign."""
+    sign, number = term.sign, term.factors[0]
+    factors = term.factors
+    if len(factors) == 1:
+        while history.role(number) in (NEGATE, CAST):
+            sign *= -1 if history.role(number) == NEGATE else 1
+            (number,) = history.operands(number)
+        if history.role(number) != MULTIPLY:
+            return None
+        factors = history.operands(number)
+    found = []
+    for factor in factors:
+        while history.role(factor) == NEGATE:
+            sign = -sign
+            (factor,) = history.operands(factor)
+        found.append(factor)
+    return Term(sign, tuple(found))
+
+
+def _is_reciprocal(number: Number, inverse: Number) -> bool:
+    """Tell whether a number is the reciprocal of another one, rounded to nearest even."""
+    if number.type != inverse.type or not isinstance(number.type, ty.FloatType):
+        return False
+    format_ = number.type.format
+    one = scalar.from_fraction(format_, Fraction(1)).code
+    return scalar.divide(format_, one, number.code).code == inverse.code
+
+
+def _print(history: History, term: Term) -> int:
+    return history.product(term.sign, term.factors)
+
+
+def _neutral(history: History, term: Term, kind: str) -> bool:
+    """Tell whether a term is a constant that changes no sum, or no product."""
+    (number, *others) = term.factors
+    return not others and history.is_constant(number) and value_of(number) == (0 if kind == ADD else term.sign)
+
+
+def _equal(one: Term, two: Term) -> bool:
+    return len(one.factors) == len(two.factors) and all(map(same_number, one.factors, two.factors))
+
+
+def _negated(one: Number, two: Number) -> bool:
+    values = value_of(one), value_of(two)
+    return values[0] is not None and values[1] is not None and values[0] == -values[1] != 0
+
+
+def _alike(one: Node, two: Node) -> bool:
+    """Tell whether two ops do the same: flags for fast math aside."""
+    if name_of(one.op) != name_of(two.op) or one.result != two.result or one.type != two.type:
+        return False
+    if [each.type for each in one.operands] != [each.type for each in two.operands] or one.poison or two.poison:
+        return False
+    if one.op.name != two.op.name:
+        return not any(name not in _FLAGS for op in (one.op, two.op) for name in op.properties)
+    kept = [{name: value for name, value in node.op.properties.items() if name not in _FLAGS} for node in (one, two)]
+    return kept[0] == kept[1]
+
+
+_FLAGS = frozenset(["fastmath", "fastmathFlags"])
+
+
+def _permission(node: Node) -> str:
+    """Return why an op inside of a sum or product may be exchanged with its neighbours; "" if it may not."""
+    role = role_of(node)
+    if role == NEGATE:
+        return "exact"
+    return allows(node, CONTRACT) if role == CAST else allows_reordering(node)
+
+
+def _for_rewriting(before: Sequence[Node], after: Sequence[Node]) -> str:
+    """Return what allows to compute a polynomial by other ops; "" if nothing does. LLVM's reassoc allows all that is
+    equal in algebra, but not to fuse a product and a sum, or to split them.
+    """
+    fused = [sum(role_of(node) == FUSED for node in nodes) for nodes in (before, after)]
+    rounding = [node for node in before if role_of(node) != NEGATE]
+    permissions = [allows(node, REASSOC) for node in rounding]
+    if fused[1] > fused[0]:
+        permissions += [allows(node, CONTRACT) for node in rounding]
+    return _common(permissions) if fused[1] >= fused[0] else ""
+
+
+def _common(permissions: Sequence[str]) -> str:
+    """Return what allows all of some ops; "" if one of them is not allowed."""
+    return ", ".join(dict.fromkeys(permissions)) if all(permissions) else ""
+
+
+def _allowed(grounds: Grounds) -> bool:
+    return all(each.allowed for each in grounds)
+
+
+def _cost(grounds: Grounds) -> tuple[int, int]:
+    return sum(not each.allowed for each in grounds), len(grounds)
+
+
+def _without_casts(history: History, number: Number) -> tuple[Number, list[Node]]:
+    casts = []
+    while history.role(number) == CAST:
+        made = history.made(number)
+        assert isinstance(made, Node)
+        casts.append(made)
+        (number,) = made.operands
+    return number, casts
+
+
+def _fronts(
+    history: History, root: Number, wanted: Sequence[Number], constants: bool
+) -> Iterator[tuple[list[Number], set[str]]]:
+    """Yield all sets of at most as many numbers as are wanted on which a number depends: all ways to it go through
+    them. Constants that are not wanted do not count. Each with the names of the ops between them and the number.
+    ``constants``: whether constants are wanted.
+    """
+    front, names = {(root.id, root.code): root}, set[str]()
+
+    def counts(number: Number) -> bool:
+        if not history.is_constant(number):
+            return True
+        return constants and (_is_one(number, wanted) or isinstance(history.made(number), Node))
+
+    for _ in range(_LONGEST):
+        others = [key for key, number in front.items() if not _is_one(number, wanted)]
+        made = history.made(front.pop(max(others or front)))
+        if not isinstance(made, Node):
+            return
+        names.add(name_of(made.op))
+        front |= {(each.id, each.code): each for each in made.operands if counts(each)}
+        if not front:
+            return
+        if len(front) <= len(wanted):
+            yield list(front.values()), names
+
+
+def _is_one(number: Number, wanted: Sequence[Number]) -> bool:
+    return any(same_number(number, other) for other in wanted)

@@ -1,0 +1,311 @@
+"""What a number was computed from, in a form in which the histories of two versions of a program can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from fractions import Fraction
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
+from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult
+from halfulp.interp.run.lineage import Leaf, Lineage, Node, Operand
+from halfulp.interp.values.value import Value
+
+Number = Operand
+"""A number of a run: its id, its type and its code."""
+
+ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, FUSED, CAST = "add", "subtract", "multiply", "divide", "negate", "fma", "cast"
+
+_ROLES: Mapping[str, str] = {
+    **{f"arith.{name}f": role for name, role in (("add", ADD), ("sub", SUBTRACT), ("mul", MULTIPLY), ("div", DIVIDE))},
+    **{f"llvm.f{name}": role for name, role in (("add", ADD), ("sub", SUBTRACT), ("mul", MULTIPLY), ("div", DIVIDE))},
+    **dict.fromkeys(("arith.negf", "llvm.fneg"), NEGATE),
+    **dict.fromkeys(("math.fma", "vector.fma", "llvm.intr.fma", "vector.outerproduct"), FUSED),
+    **dict.fromkeys(("arith.extf", "arith.truncf", "arith.convertf", "llvm.fpext", "llvm.fptrunc"), CAST),
+}
+_OTHER_NAMES: Mapping[str, str] = {"pow": "powf", "fabs": "absf", "maxnum": "maxnumf", "minnum": "minnumf",
+                                   "maximum": "maximumf", "minimum": "minimumf", "fadd": "addf", "fsub": "subf",
+                                   "fmul": "mulf", "fdiv": "divf", "frem": "remf", "fneg": "negf", "fpext": "extf",
+                                   "fptrunc": "truncf"}  # fmt: skip
+_PREFIXES = ("llvm.intr.", "llvm.", "arith.", "math.", "vector.")
+
+_PRIME = (1 << 127) - 1
+_POLYNOMIAL = frozenset([ADD, SUBTRACT, MULTIPLY, NEGATE, FUSED])
+
+MOST_IN_POLYNOMIAL = 1000
+"""The most ops of a polynomial that is compared with another one."""
+
+NumberKey = tuple[int, str, int]
+"""The fingerprint of a number, its type and its code."""
+
+
+def same_number(one: Number, other: Number) -> bool:
+    """Tell whether two numbers are the same: the same code of one type, or one value of two floats."""
+    if one.type == other.type:
+        return one.code == other.code
+    if not isinstance(one.type, ty.FloatType) or not isinstance(other.type, ty.FloatType):
+        return False
+    values = value_of(one), value_of(other)
+    if values[0] is None or values[0] != values[1]:
+        return False
+    return values[0] != 0 or is_negative(one) == is_negative(other)
+
+
+def number_at(value: Value, place: tuple[int, ...]) -> Number:
+    """Return an element of a value with lineage."""
+    ids = 0 if value.open is None else int(value.open[place])
+    element = value.element_type
+    return Number(ids, element, codes_to_ints(np.asarray(value.bits[place]), ty.element_width(element) or 0)[0])
+
+
+def value_of(number: Number) -> Fraction | None:
+    """Return the value of a finite float, else None."""
+    return scalar.value(number.type.format, number.code) if isinstance(number.type, ty.FloatType) else None
+
+
+def is_finite(number: Number) -> bool:
+    """Tell whether a number is no infinity and no NaN."""
+    return not isinstance(number.type, ty.FloatType) or value_of(number) is not None
+
+
+def is_nan(number: Number) -> bool:
+    """Tell whether a number is a NaN."""
+    kinds = (scalar.QUIET_NAN, scalar.SIGNALLING_NAN)
+    return isinstance(number.type, ty.FloatType) and scalar.unpack(number.type.format, number.code).kind in kinds
+
+
+def is_negative(number: Number) -> bool:
+    """Tell whether the sign of a float is set."""
+    assert isinstance(number.type, ty.FloatType)
+    return bool(scalar.unpack(number.type.format, number.code).sign)
+
+
+def name_of(op: Operation) -> str:
+    """Return the name of what an op computes, without its dialect: one name for ops that compute the same."""
+    for prefix in _PREFIXES:
+        if op.name.startswith(prefix):
+            rest = op.name.removeprefix(prefix)
+            return _OTHER_NAMES.get(rest, rest)
+    return op.name
+
+
+def role_of(node: Node) -> str:
+    """Return what an op does with reals, rounded to nearest even; "" for one that is no sum, product, quotient or
+    conversion, and for one with a rounding mode.
+    """
+    return "" if node.op.properties.get("roundingmode") is not None else _ROLES.get(node.op.name, "")
+
+
+class History:
+    """The histories of the numbers of one run."""
+
+    def __init__(self, lineage: Lineage) -> None:
+        self._lineage = lineage
+        self._made: dict[tuple[int, int, ty.Type], Node | Leaf] = {}
+        self._prints: dict[tuple[int, int, ty.Type], tuple[int, bool]] = {}
+
+    def made(self, number: Number) -> Node | Leaf:
+        """Return what made a number."""
+        key = number.id, number.code, number.type
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = self._lineage.history(number.id, number.type, number.code)
+        return found
+
+    def operands(self, number: Number) -> tuple[Number, ...]:
+        """Return the operands of the op that made a number; none for a leaf."""
+        made = self.made(number)
+        return made.operands if isinstance(made, Node) else ()
+
+    def role(self, number: Number) -> str:
+        """Return what the op that made a number does with reals; "" for any other op, and for a leaf."""
+        made = self.made(number)
+        return role_of(made) if isinstance(made, Node) and not made.poison else ""
+
+    def fingerprint(self, number: Number) -> int:
+        """Return the value, modulo a prime, of the real function that computed a number, where each leaf and each
+        function that is no sum or product of its operands stands for a random number. So two numbers with the same
+        fingerprint are the same real function of the same numbers, but for a chance of about 2^-120. A constant stands
+        for its value. Conversions between float types change nothing.
+        """
+        return self._printed(number)[0]
+
+    def product(self, sign: int, factors: Iterable[Number]) -> int:
+        """Return the fingerprint of a product of numbers with a sign."""
+        found = sign
+        for factor in factors:
+            found = found * self.fingerprint(factor) % _PRIME
+        return found % _PRIME
+
+    def is_constant(self, number: Number) -> bool:
+        """Tell whether a number depends on no argument."""
+        return self._printed(number)[1]
+
+    def _printed(self, number: Number) -> tuple[int, bool]:
+        stack = [number]
+        while stack:
+            top = stack[-1]
+            key = top.id, top.code, top.type
+            if key not in self._prints:
+                operands = self.operands(top)
+                missing = [each for each in operands if (each.id, each.code, each.type) not in self._prints]
+                if missing:
+                    stack += missing
+                    continue
+                self._prints[key] = self._computed(top, operands)
+            stack.pop()
+        return self._prints[number.id, number.code, number.type]
+
+    def _computed(self, number: Number, operands: tuple[Number, ...]) -> tuple[int, bool]:
+        made = self.made(number)
+        prints = [self._prints[each.id, each.code, each.type] for each in operands]
+        if isinstance(made, Leaf):
+            constant = made.argument is None and not made.unknown
+        else:
+            constant = all(each for _, each in prints) and not made.poison
+        if constant:
+            return _of_constant(number), True
+        if isinstance(made, Leaf):
+            return _random("leaf", str(number.type), number.code), False
+        operands_prints = [each for each, _ in prints]
+        found = _combined(_ROLES.get(made.op.name, ""), operands_prints)
+        return (_random(name_of(made.op), made.result, *operands_prints) if found is None else found), False
+
+    def polynomial(
+        self, root: Number, whole: Container[NumberKey] = frozenset(), most: int = MOST_IN_POLYNOMIAL
+    ) -> Polynomial | None:
+        """Return the polynomial that a number is of other ones, or None if it has more than ``most`` ops. ``whole``:
+        numbers that are not taken apart; those that a conversion made are not, either.
+        """
+        prints: dict[Number, int] = {}
+        nodes: list[Node] = []
+        stack = [root]
+        while stack:
+            top = stack[-1]
+            if top not in prints:
+                made = self.made(top)
+                key = self._key(top)
+                apart = self.role(top) in _POLYNOMIAL and not self.is_constant(top)
+                if isinstance(made, Node) and apart and (top == root or key not in whole):
+                    missing = [each for each in made.operands if each not in prints]
+                    if missing:
+                        stack += missing
+                        continue
+                    prints[top] = _combined(self.role(top), [prints[each] for each in made.operands]) or 0
+                    nodes.append(made)
+                    if len(nodes) > most:
+                        return None
+                else:
+                    prints[top] = _of_constant(top) if self.is_constant(top) else _random("number", *key)
+            stack.pop()
+        return Polynomial(prints[root], nodes, frozenset(self._key(each) for each in prints if each != root))
+
+    def _key(self, number: Number) -> NumberKey:
+        return self.fingerprint(number), str(number.type), number.code
+
+
+class Polynomial(NamedTuple):
+    """What a number is of other ones. ``print``: the same for the same polynomial of the same numbers, but for a chance
+    of about 2^-120. ``nodes``: the ops that compute it. ``inner``: the numbers in it.
+    """
+
+    print: int
+    nodes: list[Node]
+    inner: frozenset[NumberKey]
+
+
+def _combined(role: str, prints: Sequence[int]) -> int | None:
+    """Return the fingerprint of a sum, a product or a conversion by those of its operands; None for other ops."""
+    a, b, c = [*prints, 0, 0, 0][:3]
+    match role:
+        case "add":
+            return (a + b) % _PRIME
+        case "subtract":
+            return (a - b) % _PRIME
+        case "multiply":
+            return a * b % _PRIME
+        case "negate":
+            return -a % _PRIME
+        case "fma":
+            return (a * b + c) % _PRIME
+        case "cast":
+            return a
+    return None
+
+
+def _of_constant(number: Number) -> int:
+    value = value_of(number)
+    if value is None:
+        return _random("constant", str(number.type), number.code)
+    return value.numerator * pow(value.denominator, -1, _PRIME) % _PRIME
+
+
+def _random(*parts: object) -> int:
+    return int.from_bytes(blake2b(repr(parts).encode(), digest_size=16).digest(), "little") % _PRIME
+
+
+# --- flags ------------------------------------------------------------------------------------------------------------
+
+REASSOC, ARCP, CONTRACT = "reassoc", "arcp", "contract"
+_UNORDERED = ("vector.multi_reduction", "vector.contract", "affine.parallel")
+
+
+def allows(node: Node, flag: str) -> str:
+    """Return ``fastmath<flag>`` if an op has the flag, else ""."""
+    for each in () if node.op.definition is None else node.op.definition.properties:
+        if isinstance(each.kind, EnumDefinition) and flag in each.kind.cases:
+            set_ = getattr(node.op.properties.get(each.name), "value", 0)
+            return f"fastmath<{flag}>" if isinstance(set_, int) and set_ & each.kind.cases[flag] else ""
+    return ""
+
+
+def allows_reordering(node: Node) -> str:
+    """Return why the op that made a number may be exchanged with its neighbours of the same kind; "" if it may not."""
+    if allows(node, REASSOC):
+        return allows(node, REASSOC)
+    if node.around.name in _UNORDERED:
+        of_products = node.around.name == "vector.contract" and role_of(node) == MULTIPLY
+        return "" if of_products else f"the order of {node.around.name}"
+    block = node.op.parent
+    if block is None:
+        return ""
+    if node.op.parent_op is not None and node.op.parent_op.name == "scf.reduce":
+        return "the order of scf.reduce" if _combines(node.op, block, 0) else ""
+    if node.around.name.startswith("linalg.") and node.around is not node.op and _reduces(node.around):
+        inputs = len(block.arguments) - len(block.operations[-1].operands)
+        return f"the order of {node.around.name}" if _combines(node.op, block, inputs) else ""
+    return ""
+
+
+def _reduces(op: Operation) -> bool:
+    """Tell whether a structured op has a dimension whose order is open: named ops without one have no accumulator."""
+    kinds = op.properties.get("iterator_types")
+    return kinds is None or "reduction" in str(kinds)
+
+
+def _combines(op: Operation, block: Block, first: int) -> bool:
+    """Tell whether an op of the body of a reduction is of the chain of ops of one kind from an accumulator to the value
+    that the body yields. ``first``: the number of the first accumulator.
+    """
+    ends = (value.owner for value in block.operations[-1].operands if isinstance(value, OpResult))
+    return any(op in _chain_to_accumulator(end, block, first) for end in ends)
+
+
+def _chain_to_accumulator(end: Operation, block: Block, first: int) -> list[Operation]:
+    """Return the ops of one name from an accumulator to an op; none if there is no such way."""
+    chain = []
+    for _ in range(len(block.operations)):
+        chain.append(end)
+        if any(isinstance(one, BlockArgument) and one.block is block and one.index >= first for one in end.operands):
+            return chain
+        inner = [one.owner for one in end.operands if isinstance(one, OpResult) and one.owner.name == end.name]
+        if len(inner) != 1:
+            break
+        (end,) = inner
+    return []

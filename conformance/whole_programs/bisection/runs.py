@@ -1,0 +1,289 @@
+"""Run the stages of a compilation, each on the same inputs, and compare what two of them do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from halfulp.conformance.comparing.compare import Verdict, verdicts
+from halfulp.conformance.oracles.oracle import ClosedProgram, Runner, Unanswered
+from halfulp.conformance.whole_programs.arguments import Arguments, Part
+from halfulp.conformance.whole_programs.carrying import carrier
+from halfulp.conformance.whole_programs.counterexamples import Counterexample
+from halfulp.conformance.whole_programs.outcomes import as_reference, element_mismatch
+from halfulp.conformance.whole_programs.printed import prints
+from halfulp.conformance.whole_programs.two_runs import Outcome, Ran, Version, one_lane, silent
+from halfulp.conformance.whole_programs.validation import ValidationReport, answer_of, differences, outputs_of
+from halfulp.fp_formats.codes import Mask
+from halfulp.interp.dialects.llvm.abi import lowered_type
+from halfulp.interp.dialects.llvm.shared import conversion
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, OutOfSteps, UndefinedBehavior, Unsupported
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.lineage import Lineage
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import CastTypes, External, Settings, SlotConversion
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.values.lanes import taken
+from halfulp.interp.values.value import Value
+
+CAST = "builtin.unrealized_conversion_cast"
+
+
+def _as(type_: ty.Type) -> External:
+    """Return the function that gives the same bits another type."""
+    return lambda value: Value(type_, value.bits, value.poison, value.open, value.origins)
+
+
+def _casts_of(module: Module) -> dict[CastTypes, External | SlotConversion]:
+    """Return the conversions of a module between types of MLIR and of the llvm dialect: those that hold the same bits,
+    and those of memrefs to their descriptors.
+    """
+    found: dict[CastTypes, External | SlotConversion] = {}
+    for op in module.walk():
+        if op.name == CAST and len(op.operands) == len(op.results) == 1:
+            one, two = op.operands[0].type, op.results[0].type
+            how = _as(two) if two == _held(one) or one == _held(two) else conversion(one, two)
+            if how is not None:
+                found[(str(one),), (str(two),)] = how
+    return found
+
+
+def _held(type_: ty.Type) -> ty.Type | None:
+    """Return the type of the llvm dialect with the bits of a number or a vector; None for any other type."""
+    if isinstance(type_, ty.VectorType):
+        inner = _held(type_.element)
+        return None if inner is None or len(type_.shape) != 1 else ty.VectorType(type_.shape, inner, type_.scalable)
+    if isinstance(type_, ty.IndexType | ty.IntegerType | ty.FloatType):
+        return lowered_type(type_)
+    return None
+
+
+_MUCH_LONGER = 100
+"""A run of so many times the steps of the version before does not end."""
+
+
+class StageVersion:
+    """A version of a function, ready to run on inputs of the first one."""
+
+    def __init__(self, first: Operation, module: Module, function: Operation, settings: Settings) -> None:
+        self._module = module
+        self._function = function
+        self._settings = replace(settings, casts=_casts_of(module))
+        self._carrier = carrier(first, function)
+        self._prints = prints(module, function)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Tell how the signature carries that of the first version."""
+        return self._carrier.notes
+
+    def outcome(self, part: Part, row: int, careful: bool = False) -> Outcome:
+        """Run one input. Raises HalfulpError unless it returns, or is undefined.
+
+        ``careful``: find which bits the language leaves unspecified, too. This takes much longer.
+        """
+        call = self._carrier.call(part, row)
+        try:
+            if careful or self._prints:
+                returned, _ = self._watched.alone(call.arguments, self._settings.max_steps, row)
+            else:
+                returned = program_for(self._module, self._settings).run(self._function, call.arguments)
+        except (UndefinedBehavior, AssertionFailed) as error:
+            return error
+        return Ran(one_lane(call.outputs(returned)), self._watched.printed if self._prints else ())
+
+    def ends(self, part: Part, row: int, steps: int) -> bool:
+        """Tell whether the run of one input ends within some steps."""
+        settings = replace(self._settings, max_steps=steps)
+        try:
+            program_for(self._module, settings).run(self._function, self._carrier.call(part, row).arguments)
+        except OutOfSteps:
+            return False
+        except HalfulpError:
+            return True
+        return True
+
+    def recorded(self, part: Part, row: int) -> tuple[Lineage, tuple[Value, ...]]:
+        """Run one input and record the lineage of its results, whose ids they have. Raises HalfulpError."""
+        lineage = Lineage()
+        call = self._carrier.call(part, row)
+        settings = replace(self._settings, recorder=lineage)
+        returned = program_for(self._module, settings).run(self._function, call.arguments)
+        return lineage, one_lane(call.outputs(returned))
+
+    @cached_property
+    def _watched(self) -> Version:
+        return Version(self._module, self._function, replace(self._settings, track_open=True), self._prints)
+
+
+class RanElsewhere:
+    """A version that a tool ran on all inputs. The tool knows of no poison, and of no unspecified bits."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, rows: Sequence[tuple[Part, int]], outcomes: Sequence[Outcome]) -> None:
+        self._outcomes = {(id(part), row): outcome for (part, row), outcome in zip(rows, outcomes, strict=True)}
+
+    def outcome(self, part: Part, row: int, careful: bool = False) -> Outcome:
+        """Return what the tool gave for one input."""
+        return self._outcomes[id(part), row]
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """What a version does with each input. ``ends``: false if its last outcome is a run that did not end; then further
+    inputs have none.
+    """
+
+    version: StageVersion | RanElsewhere
+    outcomes: tuple[Outcome, ...]
+    ends: bool = True
+
+
+class StageRunner:
+    """Runs versions of a function on inputs of the first one, and compares them."""
+
+    def __init__(self, function: Operation, arguments: Arguments, settings: Settings) -> None:
+        self.function = function
+        self.arguments = arguments
+        self._names = outputs_of(function)
+        self._settings = replace(settings, write=silent)
+        self._most_steps = settings.max_steps
+        self._rows = [(part, row) for part in arguments.parts for row in range(part.count)]
+
+    def run(self, module: Module, before: StageRun | None = None) -> StageRun:
+        """Run a version on all inputs. Raises HalfulpError where it cannot run, or its signature is too different.
+
+        ``before``: the version before it. If that returns within 1% of the steps, a run that takes all of them counts
+        as one that does not end, and later versions may take 1% only.
+        """
+        version, outcomes = self._version(module), list[Outcome]()
+        for number, row in enumerate(self._rows):
+            try:
+                outcomes.append(version.outcome(*row))
+            except OutOfSteps as error:
+                few = max(1, self._most_steps // _MUCH_LONGER)
+                if before is None or not isinstance(before.version, StageVersion):
+                    raise
+                if not isinstance(before.outcomes[number], Ran) or not before.version.ends(*row, few):
+                    raise
+                self._settings = replace(self._settings, max_steps=few)
+                least = f"the version before took fewer than {few:,}"
+                outcomes.append(OutOfSteps(f"it does not end: {error.message}, {least}", location=error.location))
+                return StageRun(version, tuple(outcomes), ends=False)
+        return StageRun(version, tuple(outcomes))
+
+    def recorded(self, module: Module, number: int) -> tuple[Lineage, tuple[Value, ...]]:
+        """Run a version on one input and record the lineage of its results. Raises HalfulpError."""
+        return self._version(module).recorded(*self._rows[number])
+
+    def by(self, tool: Runner, module: Module) -> StageRun:
+        """Let a tool run a version on all inputs. Raises Unsupported where it cannot, or its signature is another."""
+        function = self._function(module)
+        name, types = function.symbol_name or "", result_types(function)
+        signatures = [(argument_types(each), result_types(each)) for each in (self.function, function)]
+        if signatures[0] != signatures[1]:
+            raise Unsupported(f"{tool.name} is not asked, since the signature is another one")
+        outcomes = []
+        for reply in tool.run([ClosedProgram(module, name, part.row(row)) for part, row in self._rows]):
+            if not isinstance(reply, tuple):
+                raise Unsupported(f"{tool.name}: {reply.why if isinstance(reply, Unanswered) else reply}")
+            values = [Value(type_, answer.bits) for type_, answer in zip(types, reply, strict=True)]
+            outcomes.append(Ran(one_lane(values)))
+        return StageRun(RanElsewhere(self._rows, outcomes), tuple(outcomes))
+
+    def _version(self, module: Module) -> StageVersion:
+        return StageVersion(self.function, module, self._function(module), self._settings)
+
+    def _function(self, module: Module) -> Operation:
+        function = module.lookup(self.function.symbol_name or "")
+        if function is None or not function.regions or not function.regions[0].blocks:
+            raise Unsupported(f"it has no function @{self.function.symbol_name} with a body")
+        return function
+
+    def compare(self, before: StageRun, after: StageRun) -> Comparison:
+        """Compare what two stages do with each input: the second must do something that the first allows."""
+        report = ValidationReport(self.function.symbol_name or "", len(after.outcomes))
+        examples, doubts, same = [], [], True
+        for number, pair in enumerate(zip(before.outcomes, after.outcomes, strict=False)):
+            equal = _same(*pair)
+            same &= equal
+            one, two = (
+                pair
+                if equal or not all(isinstance(each, Ran) for each in pair)
+                else (run.version.outcome(*self._rows[number], careful=True) for run in (before, after))
+            )
+            if not isinstance(one, Ran):
+                report.undefined += 1
+                continue
+            found = differences(report, one, two, 1, self._names).get(0)
+            doubt = None if found is not None and (found.trap or found.texts) else self._doubt(number, one, two)
+            if doubt is not None:
+                doubts.append(doubt)
+            if found is not None:
+                trap = found.trap or ("" if isinstance(two, Ran) else two.message)
+                arguments = self.arguments.row(number)
+                expected = tuple(taken(value, 0) for value in one.values)
+                examples.append((number, replace(found, arguments=arguments, expected=expected, trap=trap)))
+        report.differing = len(examples)
+        return Comparison(report, same, tuple(examples), tuple(doubts))
+
+    def _doubt(self, number: int, before: Ran, after: Outcome) -> Doubt | None:
+        """Return the elements of one input that may be other ones because a rule permits it; None without any."""
+        if not isinstance(after, Ran):
+            return None
+        masks, first = [], None
+        expected = tuple(taken(value, 0) for value in before.values)
+        for index, (one, two) in enumerate(zip(before.values, after.values, strict=True)):
+            answer = answer_of(two)
+            verdict = verdicts(one.element_type, as_reference(one), 0, answer)
+            mask = (verdict == Verdict.MISMATCH) | (verdict == Verdict.APART)
+            masks.append(mask)
+            if first is None and mask.any():
+                lane, *element = (int(k) for k in np.argwhere(mask)[0])
+                mismatch = replace(element_mismatch(one, answer, index, (lane, *element)), element=tuple(element))
+                first = Counterexample(
+                    self.arguments.row(number), mismatch, one.element_type, outputs=self._names, expected=expected
+                )
+        return None if first is None else Doubt(number, tuple(masks), first)
+
+
+class Doubt(NamedTuple):
+    """The elements of one input that are other ones: a mask for each output, over one lane, and the first of them."""
+
+    number: int
+    masks: tuple[Mask, ...]
+    example: Counterexample
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two runs have in common: ``report`` counts elements and inputs. ``same``: all bits, poison, texts and errors
+    are the same. ``examples``: for each input that differs, its number, and what differs first. ``doubts``: the
+    elements of these inputs, and of those whose bits fast-math flags leave unspecified.
+    """
+
+    report: ValidationReport
+    same: bool
+    examples: tuple[tuple[int, Counterexample], ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+
+
+def _same(one: Outcome, two: Outcome) -> bool:
+    """Tell whether two runs gave the same bits, poison at the same places, and the same texts, or no value."""
+    if isinstance(one, Ran) and isinstance(two, Ran):
+        texts = [[item.text for item in ran.printed] for ran in (one, two)]
+        return texts[0] == texts[1] and all(_same_bits(*pair) for pair in zip(one.values, two.values, strict=True))
+    return isinstance(one, HalfulpError) and isinstance(two, HalfulpError)
+
+
+def _same_bits(one: Value, two: Value) -> bool:
+    if one.shape != two.shape or not np.array_equal(one.poisoned, two.poisoned):
+        return False
+    kept = ~one.poisoned
+    return bool(np.array_equal(one.bits[kept], two.bits[kept]))

@@ -1,0 +1,256 @@
+"""A dispatch of IREE as a function, which takes its bindings as memory, and runs its workgroups in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
+
+from halfulp.conformance.whole_programs.iree_dumps.making import (
+    blocks_of,
+    function,
+    function_of,
+    index_constant,
+    inherent,
+    made,
+    number,
+    numbers,
+    put,
+    replace_values,
+)
+from halfulp.conformance.whole_programs.iree_dumps.tensors import loaded, memory_of, stored
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Block, Operation, OpResult, SSAValue
+
+MOST_WORKGROUPS = 4096
+"""The most workgroups of a dispatch that run."""
+
+Counts = tuple[int, int, int]
+"""The number of workgroups along x, y and z."""
+
+_VIEWS = ("hal.interface.binding.subspan", "stream.binding.subspan")
+_HINT = "iree_codegen.workgroup_count_hint"
+_IDS = "hal.interface.workgroup.id"
+_COUNTS = "hal.interface.workgroup.count"
+_CONSTANT = "hal.interface.constant.load"
+_OFFSETS = frozenset({_CONSTANT, "util.assume.int", "arith.index_castui", "arith.index_cast"})
+"""The ops that compute where a tensor is in its binding. Only the tensor matters here."""
+
+
+def plain_dispatch(op: Operation, counts: Counts | None) -> list[Operation]:
+    """Make plain functions of the function of a dispatch, which is changed: the first one runs all workgroups.
+
+    It takes the memory of each tensor that the dispatch reads or writes, in the order in which the dispatch names them.
+    Each has memory of its own. ``counts``: the workgroups, None if they are not known. Raises Unsupported where that is
+    not possible.
+    """
+    _bind(op)
+    for block in blocks_of(op):
+        put(block, [new for each in block.operations for new in _rewritten(each)])
+    _remove_unused(op)
+    _drop_unused(op.regions[0].blocks[0], op)
+    name = op.symbol_name or ""
+    ids = [each for each in op.walk() if each.name in (_IDS, _COUNTS)]
+    region = op.regions[0]
+    if not ids:
+        plain = function_of(name, region, op)
+        plain.attributes.update(op.attributes)
+        return [plain]
+    if counts is None:
+        raise Unsupported(f"the number of workgroups of @{name} is not known", location=op.location)
+    given = _take_workgroup(op, ids)
+    body = function_of(f"{name}$workgroup", region, op, private=True)
+    body.attributes.update(op.attributes)
+    return [_all_workgroups(name, body, counts, given), body]
+
+
+def hinted_counts(op: Operation) -> Counts | None:
+    """Return the workgroups that hints in a function, or the region of an export, state as numbers; None without."""
+    found = [each for each in op.walk() if each.name == _HINT]
+    known = [tuple(numbers(inherent(each)["static_sizes"])) for each in found if not each.operands]
+    if not known or len(known) != len(found):
+        return None
+    padded = [(*sizes, 1, 1, 1)[:3] for sizes in known]
+    x, y, z = (max(sizes[axis] for sizes in padded) for axis in range(3))
+    return x, y, z
+
+
+def stated_counts(op: Operation) -> Counts | None:
+    """Return the workgroups that the region of an export returns as constants; None where it does not."""
+    last = op.regions[0].blocks[0].operations[-1] if op.regions and op.regions[0].blocks else None
+    if last is None or len(last.operands) != 3:
+        return None
+    found = [_constant(value) for value in last.operands]
+    x, y, z = found
+    return None if x is None or y is None or z is None else (x, y, z)
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner if isinstance(value, OpResult) else None
+    return number(owner.properties.get("value")) if owner is not None and owner.name == "arith.constant" else None
+
+
+# --- bindings ---------------------------------------------------------------------------------------------------------
+
+
+def _bind(op: Operation) -> None:
+    """Let the function take memory in place of its bindings."""
+    entry = op.regions[0].blocks[0]
+    instead: dict[SSAValue, SSAValue] = {}
+    arguments, entry.arguments[:] = list(entry.arguments), []
+    others = []
+    for argument in arguments:
+        memory = memory_of(argument.type)
+        if memory is not None:
+            instead[argument] = entry.add_argument(memory, argument.name)
+        elif str(argument.type) != "!stream.binding":
+            others.append(argument)
+    taken: dict[tuple[object, ...], SSAValue] = {}
+    for block in blocks_of(op):
+        kept = []
+        for each in block.operations:
+            if each.name not in _VIEWS:
+                kept.append(each)
+                continue
+            view = each.results[0]
+            seen = memory_of(view.type) or view.type
+            if not isinstance(seen, ty.MemRefType) or len(each.operands) > 1 + (each.name == _VIEWS[1]):
+                raise Unsupported(f"{each.name} of type '{view.type}' has dynamic sizes", location=each.location)
+            key = _place(each, arguments)
+            if key not in taken:
+                taken[key] = entry.add_argument(seen, view.name)
+            if taken[key].type != seen:
+                raise Unsupported(
+                    f"{each.name}: one place has the types '{taken[key].type}' and '{seen}'", location=each.location
+                )
+            instead[view] = taken[key]
+        put(block, kept)
+    _refuse_overlaps(taken, op)
+    for argument in others:
+        instead[argument] = entry.add_argument(argument.type, argument.name)
+    instead |= _constants(op, entry)
+    replace_values(op, instead)
+
+
+def _constants(op: Operation, entry: Block) -> dict[SSAValue, SSAValue]:
+    """Let the function take the constants of its dispatch, and return what stands for each load."""
+    loads = [each for each in op.walk() if each.name == _CONSTANT]
+    ordinals = sorted({(number(inherent(each).get("ordinal")) or 0, str(each.results[0].type)) for each in loads})
+    types = {(ordinal, str(each.results[0].type)): each.results[0].type for each in loads for ordinal, _ in ordinals}
+    taken = {key: entry.add_argument(types[key]) for key in ordinals}
+    return {
+        each.results[0]: taken[number(inherent(each).get("ordinal")) or 0, str(each.results[0].type)] for each in loads
+    }
+
+
+def _place(view: Operation, arguments: Sequence[SSAValue]) -> tuple[object, ...]:
+    """Return what tells the memory of a view from that of others: the binding, and the offset in it."""
+    if view.name == _VIEWS[1]:
+        binding: object = arguments.index(view.operands[0]) if view.operands[0] in arguments else view.operands[0]
+        offset = view.operands[1]
+    else:
+        binding = number(inherent(view).get("binding"))
+        if not view.operands:
+            return binding, 0
+        offset = view.operands[0]
+    known = _constant(offset)
+    return binding, offset if known is None else known
+
+
+def _refuse_overlaps(taken: Mapping[tuple[object, ...], SSAValue], op: Operation) -> None:
+    """Raise Unsupported if two views of one binding have bytes in common."""
+    spans = []
+    for (binding, offset), value in taken.items():
+        memory = value.type
+        assert isinstance(memory, ty.MemRefType)
+        size = prod(each or 0 for each in memory.shape or ()) * -(-ty.width_of(memory.element) // 8)
+        if isinstance(offset, int):
+            spans.append((binding, offset, offset + size))
+    for number_, (one, start, end) in enumerate(spans):
+        if any(one == two and start < last and first < end for two, first, last in spans[:number_]):
+            raise Unsupported("two views of one binding overlap", location=op.location)
+
+
+def _rewritten(op: Operation) -> list[Operation]:
+    if op.name == "iree_tensor_ext.dispatch.tensor.load":
+        new = loaded(op)
+    elif op.name == "iree_tensor_ext.dispatch.tensor.store":
+        new = stored(op)
+    elif op.name == _HINT and not op.operands:
+        return []
+    else:
+        return [op]
+    if op.results and new[-1] is not op:
+        _take_over(new[-1], op)
+    return new
+
+
+def _take_over(new: Operation, old: Operation) -> None:
+    """Let the results of a new op be the values of the old one, so that no use changes."""
+    for result, value in zip(list(new.results), old.results, strict=True):
+        assert isinstance(value, OpResult)
+        assert result.type == value.type
+        value.owner = new
+    new.results = old.results
+
+
+def _remove_unused(op: Operation) -> None:
+    """Remove the ops that computed offsets, as far as nothing uses them."""
+    while True:
+        used = _used(op)
+        removed = False
+        for block in blocks_of(op):
+            kept = [each for each in block.operations if each.name not in _OFFSETS or not used.isdisjoint(each.results)]
+            removed |= len(kept) < len(block.operations)
+            put(block, kept)
+        if not removed:
+            return
+
+
+def _drop_unused(entry: Block, op: Operation) -> None:
+    """Take no numbers that only computed offsets."""
+    used = _used(op)
+    entry.arguments[:] = [each for each in entry.arguments if isinstance(each.type, ty.MemRefType) or each in used]
+    for index, argument in enumerate(entry.arguments):
+        argument.index = index
+
+
+def _used(op: Operation) -> set[SSAValue]:
+    used = {value for each in op.walk() for value in each.operands}
+    return used | {value for each in op.walk() for _, passed in each.successors for value in passed}
+
+
+# --- workgroups -------------------------------------------------------------------------------------------------------
+
+
+def _take_workgroup(op: Operation, ids: Sequence[Operation]) -> list[tuple[str, int]]:
+    """Let the function take the numbers of the workgroup, and return which."""
+    entry = op.regions[0].blocks[0]
+    wanted = sorted({(each.name, number(inherent(each)["dimension"]) or 0) for each in ids})
+    values = {key: entry.add_argument(ty.INDEX) for key in wanted}
+    instead: dict[SSAValue, SSAValue] = {
+        each.results[0]: values[each.name, number(inherent(each)["dimension"]) or 0] for each in ids
+    }
+    for block in blocks_of(op):
+        put(block, [each for each in block.operations if each not in ids])
+    replace_values(op, instead)
+    return wanted
+
+
+def _all_workgroups(name: str, body: Operation, counts: Counts, given: Sequence[tuple[str, int]]) -> Operation:
+    """Return the function that calls the body for each workgroup, the last number the slowest."""
+    if prod(counts) > MOST_WORKGROUPS:
+        raise Unsupported(f"@{name} has {prod(counts)} workgroups; the most are {MOST_WORKGROUPS}")
+    inner = body.regions[0].blocks[0].arguments
+    block = Block()
+    taken = [block.add_argument(each.type, each.name) for each in inner[: len(inner) - len(given)]]
+    for z, y, x in product(*map(range, reversed(counts))):
+        place = {_IDS: (x, y, z), _COUNTS: counts}
+        constants = [index_constant(place[what][axis], body) for what, axis in given]
+        operands = [*taken, *(each.results[0] for each in constants)]
+        callee = at.SymbolRefAttr(body.symbol_name or "")
+        put(block, [*block.operations, *constants, made("func.call", body, operands, properties={"callee": callee})])
+    block.append(made("func.return", body))
+    return function(name, block, body)

@@ -1,0 +1,251 @@
+"""A program of IREE as one of MLIR: dispatches are called with memory, and hoisted values are computed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from halfulp.conformance.whole_programs.iree_dumps.dispatches import plain_dispatch
+from halfulp.conformance.whole_programs.iree_dumps.making import (
+    blocks_of,
+    function_of,
+    inherent,
+    made,
+    put,
+    replace_values,
+    segments,
+)
+from halfulp.conformance.whole_programs.iree_dumps.tensors import allocated, load_whole, loaded, store_whole, stored
+from halfulp.conformance.whole_programs.iree_dumps.unwrapping import unwrap
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Module, Operation, SSAValue
+
+EXECUTABLES = ("flow.executable", "stream.executable", "hal.executable")
+_FUNCTIONS = ("util.func", "func.func")
+_ENDS = ("flow.return", "func.return")
+
+
+def plain_program(module: Module) -> None:
+    """Make a plain program of a module, in place: its dispatches become functions, and IREE's wrappers come off.
+
+    What is not known stays, and is named when the program reaches it. Raises Unsupported for a dispatch that cannot be
+    a function.
+    """
+    block = module.operation.regions[0].blocks[0]
+    dispatches = _dispatches(module)
+    hoisted = _hoisted(module)
+    for op in module.body:
+        if op.name in _FUNCTIONS:
+            _Program(dispatches).rewrite(op)
+    initial = [_initial(op, target, dispatches) for target, op in hoisted.items()]
+    gone = (*EXECUTABLES, "util.initializer")
+    rest = [op for op in module.body if op.name not in gone and not _is_device(op) and op.symbol_name not in hoisted]
+    put(block, [*rest, *(each for ops in dispatches.values() for each in ops), *initial])
+    for op in module.body:
+        if op.name in _FUNCTIONS:
+            _load_hoisted(op, hoisted)
+    unwrap(module)
+
+
+def _is_device(op: Operation) -> bool:
+    return op.name == "util.global" and str(inherent(op).get("type")) == "!hal.device"
+
+
+# --- dispatches -------------------------------------------------------------------------------------------------------
+
+
+def _dispatches(module: Module) -> dict[str, list[Operation]]:
+    """Return the functions of the dispatches by the names of their entries, as ``@executable::@entry``."""
+    found = {}
+    for executable in module.body:
+        if executable.name not in EXECUTABLES:
+            continue
+        for op in executable.walk():
+            if op.name == "func.func":
+                plain = plain_dispatch(op, None)
+                for each in plain:
+                    each.properties["sym_visibility"] = at.StringAttr("private")
+                found[f"@{executable.symbol_name}::@{op.symbol_name}"] = plain
+    return found
+
+
+class _Program:
+    """The rewriting of one function. ``dispatches``: the plain functions by the names of the entries."""
+
+    def __init__(self, dispatches: Mapping[str, Sequence[Operation]]) -> None:
+        self._dispatches = dispatches
+        self._instead: dict[SSAValue, SSAValue] = {}
+
+    def rewrite(self, function: Operation) -> None:
+        """Rewrite the body of a function."""
+        self._rewrite_inside(function)
+        replace_values(function, self._instead)
+
+    def _rewrite_inside(self, op: Operation) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                put(block, [new for each in block.operations for new in self._rewritten(each)])
+
+    def _rewritten(self, op: Operation) -> list[Operation]:
+        rule = _RULES.get(op.name)
+        if rule is not None:
+            return rule(self, op)
+        self._rewrite_inside(op)
+        return [op]
+
+    def pass_on(self, op: Operation) -> list[Operation]:
+        """Let the operands of an op stand for its results."""
+        self._instead.update(zip(op.results, op.operands, strict=True))
+        return []
+
+    def inline(self, op: Operation) -> list[Operation]:
+        """Put the ops of a region in place of flow.dispatch.region. Its second region counts workgroups."""
+        blocks = op.regions[0].blocks
+        if len(blocks) != 1 or blocks[0].arguments or blocks[0].operations[-1].name not in _ENDS:
+            return [op]
+        *inner, end = blocks[0].operations
+        self._instead.update(zip(op.results, end.operands, strict=True))
+        return [new for each in inner for new in self._rewritten(each)]
+
+    def call(self, op: Operation) -> list[Operation]:
+        """Call the function of a dispatch with memory for each tensor."""
+        entries = inherent(op).get("entry_points")
+        name = str(entries.elements[0]) if isinstance(entries, at.ArrayAttr) and len(entries.elements) == 1 else ""
+        found = self._dispatches.get(name)
+        if found is None:
+            return [op]
+        callee = at.SymbolRefAttr(found[0].symbol_name or "")
+
+        def body(given: Sequence[SSAValue]) -> list[Operation]:
+            # A plain dispatch takes its memory first.
+            ordered = sorted(given, key=lambda value: not isinstance(value.type, ty.MemRefType))
+            return [made("func.call", op, ordered, properties={"callee": callee})]
+
+        return self._with_memory(op, body)
+
+    def run(self, op: Operation) -> list[Operation]:
+        """Put the ops of a region in place of flow.dispatch.workgroups, with memory for each tensor."""
+        blocks = op.regions[0].blocks
+        if len(blocks) != 1:
+            return [op]
+
+        def body(given: Sequence[SSAValue]) -> list[Operation]:
+            instead: dict[SSAValue, SSAValue] = dict(zip(blocks[0].arguments, given, strict=True))
+            replace_values(op, instead)
+            return [new for each in blocks[0].operations[:-1] for new in self._rewritten(each)]
+
+        return self._with_memory(op, body)
+
+    def _with_memory(self, op: Operation, body: Callable[[Sequence[SSAValue]], list[Operation]]) -> list[Operation]:
+        """Return ops that put the arguments of a dispatch into memory, run it, and load its results."""
+        _, arguments, sizes, result_sizes = segments(op)
+        if sizes or result_sizes:
+            return [op]
+        before: list[Operation] = []
+        given: list[SSAValue] = []
+        for value in arguments:
+            memory = allocated(value.type, op)
+            if memory is None:
+                if isinstance(value.type, ty.TensorType):
+                    return [op]
+                given.append(value)
+                continue
+            before += [memory, store_whole(value, memory.results[0], op)]
+            given.append(memory.results[0])
+        tied = inherent(op).get("tied_operands")
+        if isinstance(tied, at.ArrayAttr) and any(getattr(each, "value", 0) >= 0 for each in tied.elements):
+            return [op]  # a result that takes the place of an argument
+        outputs: list[SSAValue] = []
+        for result in op.results:
+            memory = allocated(result.type, op)
+            if memory is None:
+                return [op]
+            before.append(memory)
+            outputs.append(memory.results[0])
+        given += outputs
+        inside = body(given)
+        after = [load_whole(memory, op) for memory in outputs]
+        self._instead.update((old, new.results[0]) for old, new in zip(op.results, after, strict=True))
+        return [*before, *inside, *after]
+
+    def load(self, op: Operation) -> list[Operation]:
+        """Load from the memory of a dispatch."""
+        new = loaded(op)
+        if new[-1] is not op:
+            self._instead[op.results[0]] = new[-1].results[0]
+        return new
+
+    def store(self, op: Operation) -> list[Operation]:
+        """Store into the memory of a dispatch."""
+        return stored(op)
+
+    def load_element(self, op: Operation) -> list[Operation]:
+        """Take an element of a tensor."""
+        source, dims, places = segments(op)
+        if dims:
+            return [op]
+        new = made("tensor.extract", op, [*source, *places], [op.results[0].type])
+        self._instead[op.results[0]] = new.results[0]
+        return [new]
+
+
+_RULES: Mapping[str, Callable[[_Program, Operation], list[Operation]]] = {
+    "flow.dispatch": _Program.call,
+    "flow.dispatch.region": _Program.inline,
+    "flow.dispatch.workgroups": _Program.run,
+    "flow.tensor.load": _Program.load_element,
+    "iree_tensor_ext.compute_barrier.end": _Program.pass_on,
+    "iree_tensor_ext.compute_barrier.start": _Program.pass_on,
+    "iree_tensor_ext.dispatch.tensor.load": _Program.load,
+    "iree_tensor_ext.dispatch.tensor.store": _Program.store,
+}
+"""The ops of IREE that run dispatches or hand values on, and the method that replaces each."""
+
+
+# --- globals ----------------------------------------------------------------------------------------------------------
+
+
+def _hoisted(module: Module) -> dict[str | None, Operation]:
+    """Return the initializers by the global that each computes. Nothing else may store into it."""
+    stores = [op for op in module.walk() if op.name == "util.global.store"]
+    stored_ = [_global(op) for op in stores]
+    found = {}
+    for op in module.body:
+        if op.name != "util.initializer" or len(op.regions[0].blocks) != 1:
+            continue
+        own = [each for each in op.regions[0].blocks[0].operations if each.name == "util.global.store"]
+        if len(own) == 1 and stored_.count(_global(own[0])) == 1:
+            found[_global(own[0])] = op
+    return found
+
+
+def _global(op: Operation) -> str | None:
+    symbol = inherent(op).get("global")
+    return symbol.root if isinstance(symbol, at.SymbolRefAttr) else None
+
+
+def _initial(op: Operation, target: str | None, dispatches: Mapping[str, Sequence[Operation]]) -> Operation:
+    """Return the function that computes what an initializer stores into a global."""
+    block = op.regions[0].blocks[0]
+    (store,) = (each for each in block.operations if each.name == "util.global.store")
+    kept = [each for each in block.operations if each is not store and each is not block.operations[-1]]
+    put(block, [*kept, made("func.return", op, store.operands)])
+    found = function_of(f"{target}$initial", op.regions[0], op, [value.type for value in store.operands], private=True)
+    _Program(dispatches).rewrite(found)
+    return found
+
+
+def _load_hoisted(function: Operation, hoisted: Mapping[str | None, Operation]) -> None:
+    """Compute a hoisted value where it is loaded."""
+    instead: dict[SSAValue, SSAValue] = {}
+    for block in blocks_of(function):
+        new = []
+        for op in block.operations:
+            if op.name == "util.global.load" and _global(op) in hoisted:
+                callee = at.SymbolRefAttr(f"{_global(op)}$initial")
+                call = made("func.call", op, [], [op.results[0].type], {"callee": callee})
+                instead[op.results[0]] = call.results[0]
+                op = call
+            new.append(op)
+        put(block, new)
+    replace_values(function, instead)

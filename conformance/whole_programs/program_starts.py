@@ -1,0 +1,65 @@
+"""The programs that a pass is given: random ones of a kind, or structured ones lowered to a stage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from halfulp.conformance.oracles.closed_programs import text_of
+from halfulp.conformance.oracles.oracle import Unavailable
+from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import Tool
+from halfulp.conformance.whole_programs.generator.functions import RandomFunction
+from halfulp.conformance.whole_programs.generator.kinds import KINDS, ProgramKind
+from halfulp.conformance.whole_programs.stages import STAGES, pipeline
+from halfulp.interp.ir.errors import HalfulpError
+
+STARTS: tuple[str, ...] = (*KINDS, *STAGES)
+"""The names of all programs that a pass can be given."""
+
+BATCH = 64
+"""Programs that are lowered in one process."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The programs of a start. ``not_lowered``: those that no pass is given, by the reason, as far as they are made."""
+
+    kind: ProgramKind
+    not_lowered: Counter[str] = field(default_factory=Counter)
+
+
+def programs_from(start: str, tool: Tool) -> Programs:
+    """Return the programs of a start. The ones of a stage are lowered by `lowering_tool`."""
+    if start in KINDS:
+        return Programs(KINDS[start])
+    kind, lowering = KINDS["structured"], PassPipeline(lowering_tool(tool), pipeline(start))
+    lost: Counter[str] = Counter()
+
+    def lowered(seed: int, count: int, first: int) -> Iterator[RandomFunction]:
+        programs = kind.functions(seed, count, first)
+        while batch := list(islice(programs, BATCH)):
+            texts = lowering.apply_all([text_of(program.module) for program in batch])
+            for program, text in zip(batch, texts, strict=True):
+                try:
+                    if isinstance(text, PassFailure):
+                        raise text
+                    module = lowering.read(text, f"<program {program.index} at {start}>")
+                except HalfulpError as error:
+                    lost[error.message] += 1
+                else:
+                    yield replace(program, module=module)
+
+    return Programs(replace(kind, functions=lowered), lost)
+
+
+def lowering_tool(tool: Tool) -> Tool:
+    """Return the mlir-opt that makes the programs of stages: the installed one, so that they do not depend on the
+    program that is tested; or that one, if there is no other.
+    """
+    try:
+        return find_mlir_opt()
+    except Unavailable:
+        return tool

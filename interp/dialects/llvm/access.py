@@ -1,0 +1,419 @@
+"""Loads, stores and addresses of the llvm dialect.
+
+Undefined: an access outside of an allocation or through a pointer to none, to freed memory, at an address that is no
+multiple of the alignment, a write of constant memory, and an access at a poison pointer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from struct import Struct
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halfulp.interp.dialects.indices import undefined
+from halfulp.interp.dialects.llvm import layout
+from halfulp.interp.dialects.llvm import types as llvm
+from halfulp.interp.dialects.llvm.aggregates import born, poison_of
+from halfulp.interp.dialects.llvm.contents import contents_of
+from halfulp.interp.dialects.llvm.forms import DYNAMIC
+from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, NOWHERE, NULL, AnyMemory, Pointer, address_of, pointer_at
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.slots import lift
+from halfulp.interp.values.value import Value
+
+Slots = Sequence[Any]
+_WORDS = {8: Struct("<B"), 16: Struct("<H"), 32: Struct("<I"), 64: Struct("<Q")}
+"""How numbers that fill their bytes are read and written at once."""
+
+
+def one_pointer(op: Operation, type_: ty.Type) -> None:
+    """Raise Unsupported for vectors of pointers."""
+    if isinstance(type_, ty.VectorType) and isinstance(type_.element, llvm.PointerType):
+        raise Unsupported(f"{op.name}: vectors of pointers do not run", location=op.location, op=op.name)
+
+
+def lane_of(run: Run, vector: Value, lane: int) -> Any:
+    """Return one element of a vector of pointers or of numbers of at most 64 bits, as a slot holds it."""
+    if vector.poison is not None and vector.poison[lane]:
+        return poison_of(vector.element_type, int(vector.poison[lane]), run)
+    code = vector.bits[lane]
+    return code if code.__class__ is Pointer else int(code)
+
+
+def _of_lanes(run: Run, type_: ty.Type, slots: Sequence[Any]) -> Value:
+    """Return a vector of pointers."""
+    held = np.empty(len(slots), object)
+    ids = np.zeros(len(slots), np.uint16)
+    for lane, slot in enumerate(slots):
+        if slot.__class__ is Pointer:
+            held[lane] = slot
+        else:
+            held[lane], ids[lane] = NULL, int(slot.poison)
+    return Value(type_, held, ids if ids.any() else None, None, run.origins if ids.any() else None)
+
+
+# --- what may be accessed ---------------------------------------------------------------------------------------------
+
+
+def described(run: Run, pointer: Pointer) -> str:
+    """Describe where a pointer points, for an error."""
+    memory, offset = pointer
+    if memory is NOWHERE:
+        return f"the address {address_of(run, pointer):#x}" if offset else "null"
+    return f"byte {offset} of the {memory.size} bytes of {memory.source}"
+
+
+def accessible(
+    op: Operation, run: Run, slot: Any, size: int, alignment: int = 1, write: bool = False, what: str = "the pointer"
+) -> Pointer:
+    """Return the pointer in a slot through which ``size`` bytes may be accessed. Raises UndefinedBehavior."""
+    if slot.__class__ is not Pointer:
+        raise undefined(op, f"{what} is poison: {slot.origin()}")
+    pointer: Pointer = slot
+    memory, offset = pointer
+    where = described(run, pointer)
+    if memory.freed is not None:
+        raise undefined(op, f"{what} is to {where}, which was freed by {memory.freed}")
+    if memory.function is not None:
+        raise undefined(op, f"{what} is to a function: {where}")
+    if offset < 0 or offset + size > memory.size:
+        reason = "belongs to no allocation" if memory is NOWHERE else "leaves the allocation"
+        raise undefined(op, f"an access of {size} bytes at {where} {reason}")
+    if (memory.alignment + offset) % alignment:
+        raise undefined(
+            op,
+            f"an access that is aligned to {alignment} bytes is at {where}, whose alignment is "
+            f"{_known_alignment(memory, offset)}",
+        )
+    if write and memory.constant:
+        raise undefined(op, f"the memory of {memory.source} is constant, but is written")
+    return pointer
+
+
+def _known_alignment(memory: AnyMemory, offset: int) -> int:
+    start = memory.alignment + offset
+    return start & -start
+
+
+def alignment_of(op: Operation, type_: ty.Type) -> int:
+    """Return the alignment of an access: what the op says, else that of the type."""
+    stated = op.properties.get("alignment")
+    return stated.value if isinstance(stated, at.IntegerAttr) and stated.value else layout.alignment_of(type_)
+
+
+def _word(type_: ty.Type) -> Struct | None:
+    return _WORDS.get(layout.bits_of(type_)) if isinstance(type_, ty.IntegerType | ty.FloatType) else None
+
+
+def load(op: Operation, settings: Settings) -> Function:
+    """Return the function of llvm.load. A clean number becomes an integer at once."""
+    type_ = op.results[0].type
+    alignment, size = alignment_of(op, type_), layout.stored_bytes(type_)
+    read, word, low = contents_of(type_)[0], _word(type_), alignment - 1
+    aligned = not alignment & low
+
+    def load_any(run: Run, slots: Slots) -> tuple[Any, ...]:
+        memory, place = accessible(op, run, slots[0], size, alignment)
+        return (read(run, memory, place),)
+
+    if word is None or not aligned:
+        return load_any
+    unpack = word.unpack_from
+
+    def load_word(run: Run, slots: Slots) -> tuple[Any, ...]:
+        pointer = slots[0]
+        if pointer.__class__ is Pointer:
+            memory, place = pointer
+            inside = 0 <= place <= memory.end - size and not memory.alignment + place & low
+            if inside and memory.open is None and not unpack(memory.lost, place)[0]:
+                return unpack(memory.data, place)
+        return load_any(run, slots)
+
+    return load_word
+
+
+def store(op: Operation, settings: Settings) -> Function:
+    """Return the function of llvm.store."""
+    type_ = op.operands[0].type
+    alignment, size = alignment_of(op, type_), layout.stored_bytes(type_)
+    write, word, low = contents_of(type_)[1], _word(type_), alignment - 1
+    aligned = not alignment & low
+
+    def store_any(run: Run, slots: Slots) -> tuple[Any, ...]:
+        memory, place = accessible(op, run, slots[1], size, alignment, write=True)
+        write(run, memory, place, slots[0])
+        return ()
+
+    if word is None or not aligned:
+        return store_any
+    pack = word.pack_into
+
+    def store_word(run: Run, slots: Slots) -> tuple[Any, ...]:
+        value, pointer = slots
+        if value.__class__ is int and pointer.__class__ is Pointer:
+            memory, place = pointer
+            inside = 0 <= place <= memory.end - size and not memory.alignment + place & low
+            if inside and memory.open is None and not memory.constant:
+                pack(memory.data, place, value)
+                pack(memory.lost, place, 0)
+                return ()
+        return store_any(run, slots)
+
+    return store_word
+
+
+# --- addresses --------------------------------------------------------------------------------------------------------
+
+_INBOUNDS, _NUSW, _NUW = 1, 2, 4
+_FAR = 1 << 62
+"""Offsets up to here are added without a thought of 2**64."""
+
+
+def _signed(code: int) -> int:
+    return (code + (1 << 63) & ADDRESS_MASK) - (1 << 63)
+
+
+class _Step(NamedTuple):
+    """What one index of getelementptr adds: a known number of bytes, or ``scale`` for each of the number in the operand
+    ``operand``, of ``width`` bits.
+    """
+
+    fixed: int = 0
+    operand: int = 0
+    width: int = 0
+    scale: int = 1
+
+
+def _steps(op: Operation) -> list[_Step]:
+    """Return the steps of getelementptr in their order."""
+    raw, element = op.properties["rawConstantIndices"], op.properties["elem_type"]
+    assert isinstance(raw, at.DenseArrayAttr)
+    assert isinstance(element, at.TypeAttr)
+    type_, scale = element.type, layout.size_of(element.type)
+    steps: list[_Step] = []
+    operand = 0
+    for depth, index in enumerate(raw.values):
+        if depth:
+            if isinstance(type_, llvm.StructType):
+                steps.append(_Step(layout.offsets_of(type_)[index]))
+                type_ = (type_.body or ())[index]
+                continue
+            assert isinstance(type_, llvm.ArrayType | ty.VectorType)
+            type_ = type_.element
+            scale = layout.size_of(type_)
+        if index == DYNAMIC:
+            operand += 1
+            steps.append(_Step(0, operand, ty.width_of(ty.element_type(op.operands[operand].type)), scale))
+        else:
+            steps.append(_Step(index * scale))
+    return steps
+
+
+def element_pointer(op: Operation, settings: Settings) -> Function:
+    """Return the function of getelementptr. With inbounds, a pointer that leaves its allocation is poison, even if a
+    later index brings it back; with nusw and nuw, one whose computation wraps.
+    """
+    if isinstance(op.results[0].type, ty.VectorType):
+        return _element_pointers(op, settings)
+    return _element_pointer(op, settings)
+
+
+def _element_pointers(op: Operation, settings: Settings) -> Function:
+    """Return the function of getelementptr that gives a vector of pointers. What is no vector counts for all."""
+    type_, one = op.results[0].type, _element_pointer(op, settings)
+    assert isinstance(type_, ty.VectorType)
+    (count,) = type_.shape
+
+    def addresses(run: Run, slots: Slots) -> tuple[Any, ...]:
+        vectors = [isinstance(value.type, ty.VectorType) for value in op.operands]
+        found = []
+        for lane in range(count):
+            each = [lane_of(run, slot, lane) if vector else slot for slot, vector in zip(slots, vectors, strict=True)]
+            found.append(one(run, tuple(each))[0])
+        return (_of_lanes(run, type_, found),)
+
+    return addresses
+
+
+def _element_pointer(op: Operation, settings: Settings) -> Function:
+    """Return the function of getelementptr on one pointer and one number for each index."""
+    flags = op.properties["noWrapFlags"]
+    assert isinstance(flags, at.IntegerAttr)
+    strict = flags.value if settings.profile.keeps_integer_flags else 0
+    steps = _steps(op)
+    moving = [step for step in steps if step.operand]
+    start, backward = sum(step.fixed for step in steps), any(step.fixed < 0 for step in steps)
+    type_ = ty.element_type(op.results[0].type)
+
+    def any_address(run: Run, slots: Slots) -> tuple[Any, ...]:
+        for slot in slots:
+            if slot.__class__ is not int and slot.__class__ is not Pointer:
+                given: Value = slot
+                if given.poison is not None:
+                    return (poison_of(type_, int(given.poison), run),)
+        pointer: Pointer = slots[0]
+        terms = [
+            (_number(slots[step.operand], step), step.scale) if step.operand else (step.fixed, 1) for step in steps
+        ]
+        reason = _wraps(run, pointer, terms, strict)
+        total = _signed(sum(_signed(index) * scale for index, scale in terms))
+        moved = Pointer(pointer.memory, _signed(pointer.offset + total))
+        if reason is None and strict & _INBOUNDS:
+            reason = _leaves(run, pointer, terms)
+        if reason is not None:
+            return (poison_of(type_, born(op, run, reason), run),)
+        return (moved,)
+
+    if not moving:
+
+        def constant_address(run: Run, slots: Slots) -> tuple[Any, ...]:
+            pointer = slots[0]
+            if pointer.__class__ is Pointer:
+                memory, offset = pointer
+                if 0 <= offset <= memory.end and 0 <= offset + start <= memory.end and not backward:
+                    return (Pointer(memory, offset + start),)
+            return any_address(run, slots)
+
+        return constant_address
+    if len(steps) > 1:
+        return any_address
+    ((_, _, width, scale),) = steps
+    half, whole = 1 << width >> 1, 1 << width
+
+    def address(run: Run, slots: Slots) -> tuple[Any, ...]:
+        pointer, index = slots
+        if pointer.__class__ is Pointer and index.__class__ is int:
+            memory, offset = pointer
+            if index < half:
+                offset += index * scale
+                if pointer[1] >= 0 and offset <= (memory.end if strict else _FAR):
+                    return (_new(Pointer, (memory, offset)),)
+            elif not strict:
+                offset += (index - whole) * scale
+                if -_FAR < offset < _FAR:
+                    return (Pointer(memory, offset),)
+        return any_address(run, slots)
+
+    return address
+
+
+_new: Callable[..., Pointer] = tuple.__new__
+"""Makes a `Pointer` in half of the time."""
+
+
+def _number(slot: Any, step: _Step) -> int:
+    """Return the index in a slot, read as signed."""
+    code = slot if slot.__class__ is int else int(lift(slot, ty.I64).bits)
+    half = 1 << step.width >> 1
+    return (code ^ half) - half
+
+
+def _leaves(run: Run, pointer: Pointer, terms: Sequence[tuple[int, int]]) -> str | None:
+    """Say which step of an address breaks the rule of inbounds; None if none does. Steps of 0 bytes are always allowed.
+
+    Source: LLVM's language reference, getelementptr: the pointer "must remain in bounds" at each addition.
+    """
+    memory, offset = pointer
+    moved = offset
+    for index, scale in terms:
+        moved += index * scale
+        if moved != offset and (memory is NOWHERE or not (0 <= offset <= memory.end and 0 <= moved <= memory.end)):
+            return f"inbounds: the pointer moves from {described(run, pointer)} by {moved - offset} bytes"
+    return None
+
+
+def _wraps(run: Run, pointer: Pointer, terms: Sequence[tuple[int, int]], strict: int) -> str | None:
+    """Say which rule of nusw or nuw an address breaks; None if it breaks none."""
+    if not strict:
+        return None
+    signed = unsigned = 0
+    for index, scale in terms:
+        product, plain = index * scale, (index & ADDRESS_MASK) * scale
+        signed, unsigned = signed + product, unsigned + plain
+        for number in (product, signed) if strict & _NUSW else ():
+            if not -(1 << 63) <= number < 1 << 63:
+                return f"nusw: {number} bytes are no signed number of 64 bits"
+        for number in (plain, unsigned) if strict & _NUW else ():
+            if number > ADDRESS_MASK:
+                return f"nuw: {number} bytes are no unsigned number of 64 bits"
+    address = address_of(run, pointer)
+    if strict & _NUSW and not 0 <= address + signed <= ADDRESS_MASK:
+        return f"nusw: {described(run, pointer)} and {signed} bytes wrap around"
+    if strict & _NUW and address + unsigned > ADDRESS_MASK:
+        return f"nuw: {described(run, pointer)} and {signed} bytes wrap around"
+    return None
+
+
+# --- integers and comparisons -----------------------------------------------------------------------------------------
+
+
+def to_integer(op: Operation, settings: Settings) -> Function:
+    """Return the function of ptrtoint: the address, truncated or extended with zeros."""
+    one_pointer(op, op.operands[0].type)
+    type_ = op.results[0].type
+    mask = (1 << ty.width_of(type_)) - 1
+
+    def convert(run: Run, slots: Slots) -> tuple[Any, ...]:
+        (slot,) = slots
+        if slot.__class__ is Pointer:
+            return (address_of(run, slot) & mask,)
+        return (poison_of(type_, int(slot.poison), run),)
+
+    return convert
+
+
+def to_pointer(op: Operation, settings: Settings) -> Function:
+    """Return the function of inttoptr: a pointer into the allocation at that address, if the program asked for an
+    address of it before.
+    """
+    type_, given = op.results[0].type, op.operands[0].type
+    one_pointer(op, type_)
+
+    def convert(run: Run, slots: Slots) -> tuple[Any, ...]:
+        (slot,) = slots
+        if slot.__class__ is int:
+            return (pointer_at(run, slot & ADDRESS_MASK),)
+        value: Value = lift(slot, given)
+        if value.poison is not None:
+            return (poison_of(type_, int(value.poison), run),)
+        return (pointer_at(run, int(np.ravel(value.bits)[0])),)
+
+    return convert
+
+
+_COMPARED: dict[int, Callable[[int, int], bool]] = {
+    0: lambda a, b: a == b,
+    1: lambda a, b: a != b,
+    2: lambda a, b: a < b,
+    3: lambda a, b: a <= b,
+    4: lambda a, b: a > b,
+    5: lambda a, b: a >= b,
+}
+"""Comparisons by the number of the signed predicate; the unsigned ones are 4 higher, except eq and ne."""
+
+
+def compare(op: Operation, settings: Settings) -> Function:
+    """Return the function of icmp of pointers: it compares their addresses."""
+    one_pointer(op, op.operands[0].type)
+    predicate = op.properties["predicate"]
+    assert isinstance(predicate, at.IntegerAttr)
+    signed = predicate.value < 6
+    holds = _COMPARED[predicate.value if signed else predicate.value - 4]
+
+    def comparing(run: Run, slots: Slots) -> tuple[Any, ...]:
+        for slot in slots:
+            if slot.__class__ is not Pointer:
+                return (poison_of(ty.I1, int(slot.poison), run),)
+        addresses = [address_of(run, slot) for slot in slots]
+        if signed:
+            addresses = [_signed(address) for address in addresses]
+        return (int(holds(*addresses)),)
+
+    return comparing

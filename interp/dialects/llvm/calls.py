@@ -1,0 +1,97 @@
+"""llvm.call: of functions of the module, of the libraries that lowered programs use, and of pointers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from halfulp.interp.dialects.func.ops import caller
+from halfulp.interp.dialects.indices import undefined
+from halfulp.interp.dialects.llvm import library
+from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
+from halfulp.interp.dialects.llvm.memory import Pointer
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.evaluators import Choice, Control
+from halfulp.interp.run.frames import Action, Frame, Run, Segment
+from halfulp.interp.run.slots import lift
+
+
+def _call(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of a call of a function by its name, or of a pointer."""
+    if "var_callee_type" in op.properties:
+        raise Unsupported(
+            f"{op.name}: functions with a variable number of arguments do not run", location=op.location, op=op.name
+        )
+    symbol = op.properties.get("callee")
+    slots = compiler.slots(callee_operands(op))
+    if not isinstance(symbol, at.SymbolRefAttr):
+        return _indirect(op, slots, compiler)
+    target = compiler.module.lookup(symbol, op)
+    if target is None or target.name != "llvm.func":
+        raise Unsupported(f"{op.name}: '{symbol}' cannot be called", location=op.location, op=op.name)
+    return _direct(op, target, slots, compiler, compiler.after())
+
+
+def _direct(op: Operation, target: Operation, operands: tuple[int, ...], compiler: Compiler, after: Segment) -> Action:
+    results = compiler.slots(op.results)
+    name = target.symbol_name or ""
+    found = library.FUNCTIONS.get(name)
+    if target.regions[0].blocks or found is None or name in compiler.settings.externals:
+        return caller(op, target, operands, results, compiler, after)
+    if found.type != function_type(target):
+        raise Unsupported(
+            f"'@{name}' of C's library is not of type '{function_type(target)}'", location=op.location, op=op.name
+        )
+    function, listeners = found.call, compiler.settings.listeners
+    types = [result.type for result in op.results]
+
+    def run_library(frame: Frame) -> Segment:
+        slots = frame.slots
+        run: Run = slots[0]
+        produced = function(op, run, [slots[operand] for operand in operands])
+        for slot, value in zip(results, produced, strict=True):
+            slots[slot] = value
+        for listener in listeners if results else ():
+            listener.op_did_run(op, (), [lift(slots[slot], type_) for slot, type_ in zip(results, types, strict=True)])
+        return after
+
+    return run_library
+
+
+def _indirect(op: Operation, operands: tuple[int, ...], compiler: Compiler) -> Action:
+    callee, *arguments = operands
+    types = tuple(value.type for value in callee_operands(op)[1:]), tuple(result.type for result in op.results)
+    made: dict[Operation, Action] = {}
+    after = compiler.after()
+
+    def call_pointer(frame: Frame) -> Segment | None:
+        slot: Any = frame.slots[callee]
+        if slot.__class__ is not Pointer:
+            raise undefined(op, f"the callee is poison: {slot.origin()}")
+        target = slot.memory.function
+        if target is None or slot.offset:
+            raise undefined(op, f"the callee is no function, but byte {slot.offset} of {slot.memory.source}")
+        type_ = function_type(target)
+        if type_ is None or (type_.inputs, type_.results) != types:
+            raise undefined(op, f"the callee @{target.symbol_name} is of type '{type_}'")
+        action = made.get(target)
+        if action is None:
+            action = made[target] = _direct(op, target, tuple(arguments), compiler, after)
+        return action(frame)
+
+    return call_pointer
+
+
+_IN_LANES, _ALONE = Control(_call), Control(_call, alone=True)
+
+
+def _way(op: Operation) -> Control:
+    """Return how a call runs: those that concern memory, or may, know of no lanes."""
+    symbol = op.properties.get("callee")
+    known = isinstance(symbol, at.SymbolRefAttr) and symbol.root not in library.FUNCTIONS
+    return _IN_LANES if known else _ALONE
+
+
+CALL = Choice(_way)

@@ -1,0 +1,208 @@
+"""The llvm dialect's ops on vectors: elements, shuffles, reductions, and masked access of memory.
+
+A place outside of a vector is poison, as LLVM says; the elements that a mask leaves out are not accessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.interp.dialects.arith.ops import FASTMATH
+from halfulp.interp.dialects.elements import picked, poisoned, replaced, stacked
+from halfulp.interp.dialects.indices import undefined
+from halfulp.interp.dialects.llvm import layout
+from halfulp.interp.dialects.llvm.access import accessible, alignment_of, lane_of, one_pointer
+from halfulp.interp.dialects.llvm.contents import contents_of
+from halfulp.interp.dialects.llvm.kernels import fastmath_of
+from halfulp.interp.dialects.llvm.memory import Pointer
+from halfulp.interp.dialects.vector import moves
+from halfulp.interp.dialects.vector.attributes import integers
+from halfulp.interp.dialects.vector.folding import Combination
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.slots import lift, lower
+from halfulp.interp.values.value import Value
+
+Slots = Sequence[Any]
+
+
+# --- elements ---------------------------------------------------------------------------------------------------------
+
+
+def _place(position: Value, vector: Value) -> tuple[int, ...] | None:
+    """Return the index of an element; None for one outside, or for poison."""
+    if position.poison is not None:
+        return None
+    (index,) = codes_to_ints(position.bits, ty.width_of(position.type))
+    return (index,) if index < vector.shape[0] else None
+
+
+_OUTSIDE = "the position is poison, or outside of the vector"
+
+
+def extract(op: Operation, settings: Settings) -> Function:
+    """Return the function of extractelement."""
+    type_ = op.results[0].type
+    one_pointer(op, op.operands[0].type)
+
+    def take(run: Run, operands: Slots) -> tuple[Any, ...]:
+        vector, position = operands
+        place = _place(position, vector)
+        if place is None:
+            return (poisoned(op, run, settings, type_, _OUTSIDE),)
+        return (picked(vector, place, type_),)
+
+    return take
+
+
+def insert(op: Operation, settings: Settings) -> Function:
+    """Return the function of insertelement."""
+    type_ = op.results[0].type
+    one_pointer(op, type_)
+
+    def put(run: Run, operands: Slots) -> tuple[Any, ...]:
+        vector, value, position = operands
+        place = _place(position, vector)
+        if place is None:
+            return (poisoned(op, run, settings, type_, _OUTSIDE),)
+        return (replaced(run, vector, place, value),)
+
+    return put
+
+
+def shuffle(op: Operation, settings: Settings) -> Function:
+    """Return the function of shufflevector. A place of -1 in the mask is poison. Raises Unsupported for a place outside
+    of both vectors, which MLIR accepts and LLVM has not.
+    """
+    one_pointer(op, op.results[0].type)
+    count = 2 * (ty.element_count(op.operands[0].type) or 0)
+    outside = next((place for place in integers(op.properties["mask"]) if not -1 <= place < count), None)
+    if outside is not None:
+        raise Unsupported(
+            f"{op.name}: the place {outside} in the mask is outside of the {count} elements of both vectors",
+            location=op.location,
+            op=op.name,
+        )
+    return moves.shuffle(op, settings)
+
+
+# --- reductions -------------------------------------------------------------------------------------------------------
+
+_KINDS: Mapping[str, str] = {
+    **{name: name for name in ("add", "mul", "and", "or", "xor")},
+    "smax": "maxsi", "smin": "minsi", "umax": "maxui", "umin": "minui",
+    "fadd": "add", "fmul": "mul", "fmax": "maxnumf", "fmin": "minnumf", "fmaximum": "maximumf",
+    "fminimum": "minimumf",
+}  # fmt: skip
+"""The kinds of the vector dialect by the last words of the intrinsics."""
+_REASSOC = 1
+
+
+def reduce(op: Operation, settings: Settings) -> Function:
+    """Return the function of a reduction: from the first element to the last, and before them the start value if there
+    is one. Only the flag ``reassoc`` permits another order.
+    """
+    type_, kind = op.results[0].type, _KINDS[op.name.rpartition(".")[2]]
+    flags = fastmath_of(op) if isinstance(type_, ty.FloatType) else 0
+    properties = {"fastmath": FASTMATH.attribute(flags)} if isinstance(type_, ty.FloatType) else {}
+    order = settings.profile.reduction_order if flags & _REASSOC else "sequential"
+    combination = Combination(op, kind, type_, settings, order, properties)
+
+    def reduced(run: Run, operands: Slots) -> tuple[Any, ...]:
+        *start, vector = operands
+        rows = Value(
+            ty.TensorType(vector.shape, vector.element_type), vector.bits, vector.poison, vector.open, vector.origins
+        )
+        found = combination.fold(run, start[0] if start else None, rows)
+        return (Value(type_, found.bits, found.poison, found.open, found.origins),)
+
+    return reduced
+
+
+# --- masked access ----------------------------------------------------------------------------------------------------
+
+
+def _lanes(op: Operation, run: Run, slot: Any, type_: ty.Type) -> npt.NDArray[np.intp]:
+    """Return the places that a mask names. Raises UndefinedBehavior for poison."""
+    mask: Value = lift(slot, type_)
+    if mask.poison is not None:
+        raise undefined(op, f"the mask is poison: {mask.origin(*np.argwhere(mask.poisoned)[0])}")
+    return np.flatnonzero(mask.bits)
+
+
+class _Lanes:
+    """The elements of vectors of one type in memory, one by one.
+
+    Those of fewer bits than a byte take a byte each here, as where LLVM expands masked access (ScalarizeMaskedMemIntrin
+    in LLVM 22, at -O0 and -O2 on x86). Vectors that are loaded whole hold them bit after bit.
+    """
+
+    def __init__(self, op: Operation, type_: ty.Type) -> None:
+        self.element = ty.element_type(type_)
+        self.step = layout.size_of(self.element)
+        self.size = layout.stored_bytes(self.element)
+        self.read, self.write = contents_of(self.element)
+        self.alignment = alignment_of(op, self.element)
+        if self.size != self.step:
+            raise Unsupported(f"{op.name}: vectors of '{self.element}' do not run", location=op.location, op=op.name)
+
+    def places(self, op: Operation, run: Run, slot: Any, lanes: Sequence[int], write: bool = False) -> list[Pointer]:
+        """Return the places of some elements, from one pointer or from one for each."""
+        if isinstance(slot, Value) and slot.shape:
+            found = [lane_of(run, slot, lane) for lane in lanes]
+            return [accessible(op, run, each, self.size, self.alignment, write) for each in found]
+        if not len(lanes):
+            return []
+        if slot.__class__ is not Pointer:
+            return [accessible(op, run, slot, 0)]
+        memory, start = slot
+        aligned = accessible(op, run, Pointer(memory, start + lanes[0] * self.step), self.size, 1, write)
+        if (memory.alignment + start) % self.alignment:
+            accessible(op, run, Pointer(memory, start), 0, self.alignment, write)
+        rest = [Pointer(memory, start + lane * self.step) for lane in lanes[1:]]
+        return [aligned, *(accessible(op, run, each, self.size, 1, write) for each in rest)]
+
+
+def load(op: Operation, settings: Settings) -> Function:
+    """Return the function of masked.load and masked.gather. Lanes left out have the elements of the last operand."""
+    type_, mask_type = op.results[0].type, op.operands[1].type
+    each = _Lanes(op, type_)
+
+    def load_lanes(run: Run, slots: Slots) -> tuple[Any, ...]:
+        lanes = _lanes(op, run, slots[1], mask_type).tolist()
+        if len(slots) > 2:
+            whole: Value = lift(slots[2], type_)
+        else:
+            whole = poisoned(op, run, settings, type_, "the mask leaves the element out")
+        if not lanes:
+            return (whole,)
+        places = each.places(op, run, slots[0], lanes)
+        found = tuple([lift(each.read(run, memory, at), each.element) for memory, at in places])
+        part = stacked(run, found, (len(lanes),), ty.VectorType((len(lanes),), each.element))
+        return (replaced(run, whole, (np.array(lanes),), part),)
+
+    return load_lanes
+
+
+def store(op: Operation, settings: Settings) -> Function:
+    """Return the function of masked.store and masked.scatter. Of lanes at one place the last stays."""
+    type_, mask_type = op.operands[0].type, op.operands[2].type
+    each = _Lanes(op, type_)
+
+    def store_lanes(run: Run, slots: Slots) -> tuple[Any, ...]:
+        lanes = _lanes(op, run, slots[2], mask_type).tolist()
+        value: Value = lift(slots[0], type_)
+        places = each.places(op, run, slots[1], lanes, write=True)
+        for lane, (memory, at) in zip(lanes, places, strict=True):
+            each.write(run, memory, at, lower(picked(value, (lane,), each.element)))
+        return ()
+
+    return store_lanes

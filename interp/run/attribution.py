@@ -1,0 +1,221 @@
+"""Where the error of a number came from: the share of each op that it was made of.
+
+The history of the number (`halfulp.interp.run.lineage`) runs a second time in balls, from its leaves on, with as many
+bits as it takes. The error of each number in it is its own plus what the error of each operand brings; the latter is
+what the total error grows by when this operand, after those before it, has its error. So the parts add up to the error,
+also where errors are large. From the number back, each op's own error is then scaled by what it brings to the number.
+
+An error is the exact number less the computed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from math import isfinite
+
+from flint import arb
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.reals.enclosing import bits_of_precision, exact_ball
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import LimitExceeded
+from halfulp.interp.run.lineage import Leaf, Lineage, Node
+from halfulp.semantics.ball_rules import BALLS
+from halfulp.semantics.judging import ulp_at
+from halfulp.semantics.meanings import IDENTITIES, Computes, Numbers, Quantized, Reinterprets
+
+MOST_NUMBERS = 2_000_000
+"""The most numbers of a history."""
+_FIRST_BITS, _MOST_BITS = 192, 6144
+_CLOSE = 2.0**-53
+"""The radius up to which a number is wanted, relative to it and to its error."""
+
+
+@dataclass(eq=False, slots=True)
+class Share:
+    """What one number of a history brings to the error of the number at its end.
+
+    ``value``: the computed number, ``exact``: the exact one; ``own``: its own error, ``error``: all of it. ``growth``:
+    what the error of each operand brings to that. ``weight``: what the number at the end grows by, for each unit of
+    error. Errors are NaN where nothing is known.
+    """
+
+    id: int
+    node: Node
+    value: arb
+    exact: arb
+    own: float = 0.0
+    error: float = 0.0
+    growth: tuple[float, ...] = ()
+    weight: float = 0.0
+
+
+@dataclass(eq=False, slots=True)
+class Attribution:
+    """The history of one number, with errors. ``id``, ``type``, ``code``: of that number. ``bits``: of its
+    balls.
+
+    Raises LimitExceeded for a history of more than `MOST_NUMBERS` numbers.
+    """
+
+    lineage: Lineage
+    id: int
+    type: ty.Type
+    code: int
+    bits: int = _FIRST_BITS
+    shares: dict[int, Share] = field(default_factory=dict)
+    _unknown: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._reach()
+        self._run()
+        while not self._settled() and self.bits < _MOST_BITS:
+            self.bits *= 2
+            self._run()
+        self._weigh()
+
+    @property
+    def end(self) -> Share | None:
+        """The number itself; None where no op made it."""
+        return self.shares.get(self.id)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Tell whether nothing is known of what made the number."""
+        return self.id in self._unknown
+
+    def in_order(self) -> Iterator[Share]:
+        """Yield all numbers that ops made, in the order of the run."""
+        return (self.shares[id] for id in sorted(self.shares))
+
+    # --- the passes ---
+
+    def _reach(self) -> None:
+        waiting = [(self.id, self.type, self.code)]
+        zero = arb(0)
+        while waiting:
+            id, type_, code = waiting.pop()
+            if id in self.shares or id in self._unknown:
+                continue
+            found = self.lineage.history(id, type_, code)
+            if isinstance(found, Leaf):
+                if found.unknown:
+                    self._unknown.add(id)
+                continue
+            self.shares[id] = Share(id, found, zero, zero)
+            if len(self.shares) > MOST_NUMBERS:
+                raise LimitExceeded(
+                    f"the history of this number has more than {MOST_NUMBERS:,} numbers",
+                    hint="give the program a smaller input",
+                )
+            waiting += [(each.id, each.type, each.code) for each in found.operands if each.id]
+
+    def _run(self) -> None:
+        with bits_of_precision(self.bits):
+            for share in self.in_order():
+                self._judge(share)
+
+    def _judge(self, share: Share) -> None:
+        node, meaning = share.node, share.node.kernel.meaning(share.node.result)
+        numbers = meaning.result if isinstance(meaning, Computes) else number_of(node.type)
+        share.value = arb.nan() if numbers is None else value_of(numbers, node.code)
+        if isinstance(node.type, ty.IntegerType | ty.IndexType):
+            share.exact = share.value  # the exact run goes the same way
+            if isinstance(meaning, Reinterprets):
+                self._cast(share)
+            return
+        share.exact, share.own, share.error, share.growth = arb.nan(), float("nan"), float("nan"), ()
+        if isinstance(meaning, Reinterprets):
+            self._cast(share)
+        if not isinstance(meaning, Computes) or meaning.rule not in BALLS:
+            return
+        ball, pairs = BALLS[meaning.rule], zip(meaning.operands, node.operands, strict=True)
+        given = [value_of(kind, each.code) for kind, each in pairs]
+        exact = [self._exact(each.id, value) for each, value in zip(node.operands, given, strict=True)]
+        if meaning.rule in IDENTITIES:
+            self._pass_over(node, IDENTITIES[meaning.rule], given, exact)
+        found = [ball(*exact[:count], *given[count:]) for count in range(len(given) + 1)]
+        steps = [each - share.value for each in found]
+        share.exact = found[-1]
+        share.own, share.error = (_number(each) for each in (steps[0], steps[-1]))
+        share.growth = tuple([_number(after - before) for before, after in pairwise(steps)])
+
+    def _cast(self, share: Share) -> None:
+        """Hand on the error of the bits that a bit cast takes, to a number of the type that they are bits of."""
+        source = given = self.shares.get(share.node.operands[0].id)
+        while source is not None and isinstance(source.node.kernel.real, Reinterprets):
+            source = self.shares.get(source.node.operands[0].id)
+        if source is None or given is None or isinstance(source.node.type, ty.IntegerType | ty.IndexType):
+            return
+        if source.node.type == share.node.type:
+            share.exact, share.own = source.exact, 0.0
+        elif isinstance(share.node.type, ty.FloatType):
+            return
+        share.error, share.growth = source.error, (given.error,)
+
+    def _pass_over(self, node: Node, identity: float, given: list[arb], exact: list[arb]) -> None:
+        """Put a number that changes nothing in place of the NaNs that the program spells."""
+        for number, each in enumerate(node.operands):
+            if given[number].is_nan() and each.id not in self.shares and each.id not in self._unknown:
+                given[number] = exact[number] = arb(identity)
+
+    def _exact(self, id: int, value: arb) -> arb:
+        if id in self._unknown:
+            return arb.nan()
+        made = self.shares.get(id)
+        return value if made is None else made.exact
+
+    def _settled(self) -> bool:
+        """Tell whether more bits would not help: the error is known closely, or not at all."""
+        end = self.end
+        if end is None or end.exact.is_nan():
+            return True
+        error = end.exact - end.value if end.value.is_finite() else arb(0, float(end.exact.rad()))
+        numbers = number_of(end.node.type)
+        least = ulp_at(numbers, _number(end.value)) if isinstance(numbers, FloatFormat) else 0.0
+        scale = max(abs(_number(error)), least)
+        number = abs(_number(end.exact)) or scale
+        return bool(error.is_finite()) and float(error.rad()) <= _CLOSE * min(scale, number)
+
+    def _weigh(self) -> None:
+        if self.end is not None:
+            self.end.weight = 1.0
+        for id in sorted(self.shares, reverse=True):
+            share = self.shares[id]
+            for operand, growth in zip(share.node.operands, share.growth, strict=False):
+                made = self.shares.get(operand.id)
+                if made is not None and made.error and isfinite(growth / made.error):
+                    made.weight += share.weight * growth / made.error
+
+
+def _number(ball: arb) -> float:
+    return float(ball.mid()) if ball.is_finite() else float("nan")
+
+
+def number_of(type_: ty.Type) -> Numbers | None:
+    """Return how codes of a type are numbers; None for types that are neither floats nor integers."""
+    return type_.format if isinstance(type_, ty.FloatType) else None
+
+
+@lru_cache(maxsize=1 << 16)
+def value_of(numbers: Numbers, code: int) -> arb:
+    """Return the number of a code, exactly, or the infinity; NaN for a NaN, and for a quantised number whose scale
+    belongs to a place.
+    """
+    if isinstance(numbers, Quantized):
+        scales, points = numbers.parameters(())
+        one = scales.size == 1
+        return (value_of(numbers.stored, code) - arb(points.item())) * arb(scales.item()) if one else arb.nan()
+    if not isinstance(numbers, FloatFormat):
+        half = 1 << numbers.width - 1
+        return arb(code - (half << 1) if numbers.signed and code & half else code)
+    if numbers.is_infinite(code):
+        return arb.neg_inf() if code & (numbers.sign_mask or 0) else arb.pos_inf()
+    number = scalar.value(numbers, code)
+    if number is None:
+        return arb.nan()
+    return exact_ball(number.numerator, 1 - number.denominator.bit_length())

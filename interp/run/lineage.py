@@ -1,0 +1,309 @@
+"""The lineage of a run: which op made each number of which operands.
+
+A run that keeps lineage (as `Settings.recorder`) gives each element an id, an int64 in the place where `Value.open` has
+its marks. All that moves elements moves the ids too. An op on elements adds one batch for all of its elements, and
+gives its results fresh ids that follow one another. So a record costs few NumPy calls, also for large arrays.
+
+An id is a claim about history, so it is checked when it is read: an operand whose code is not the code that its id had
+when it was made has no known history.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Codes, codes_to_ints
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import LimitExceeded
+from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.recording import holds_floats, on_floats
+from halfulp.interp.values.buffers import Allocation, Buffer
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.poison import PoisonIds
+
+Ids = npt.NDArray[np.int64]
+
+MOST_NODES = 50_000_000
+"""The most numbers whose history is kept."""
+MOST_BATCHES = 1_000_000
+"""The most ops whose history is kept: each takes about a kilobyte, also for one number."""
+
+NO_ID = 0
+"""The id of a number that no op on floats made: a constant, or a number computed from integers alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one op made of all its elements at a time. The ids of result number k begin at ``base + k * size``.
+
+    ``around``: the op on whose behalf it ran, such as a reduction; else ``op`` itself. ``operands``: the ids of each
+    operand; None where none has one. ``codes`` and ``results``: the codes of the operands and of the results. The
+    arrays of operands broadcast to ``shape``. ``poison``: the ids of poison, or None.
+    """
+
+    base: int
+    op: Operation
+    around: Operation
+    kernel: Kernel
+    location: Location
+    operands: tuple[Any, ...]
+    codes: tuple[Codes, ...]
+    results: tuple[Codes, ...]
+    shape: tuple[int, ...]
+    poison: PoisonIds | None
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Numbers that came from outside of the recorded ops. ``argument``: its number; None where ``what`` made them."""
+
+    base: int
+    argument: int | None
+    what: str
+    type: ty.Type
+    codes: Codes
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A number whose history ends here.
+
+    ``argument``: the number of the argument that it is an element of, at ``place``; None for any other number.
+    ``unknown``: what made it, if that cannot be recorded; "" for an argument, and for a number that no op on floats
+    made, such as a constant.
+    """
+
+    type: ty.Type
+    code: int
+    argument: int | None = None
+    place: tuple[int, ...] = ()
+    unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand of a node: its code and its type. ``id``: where its history goes on; 0 if it has none."""
+
+    id: int
+    type: ty.Type
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A number that an op made. ``around``: as in `Batch`. ``result``: the number of the result that it is.
+    ``poison``: it was poison.
+    """
+
+    op: Operation
+    around: Operation
+    kernel: Kernel
+    location: Location
+    operands: tuple[Operand, ...]
+    type: ty.Type
+    code: int
+    result: int = 0
+    poison: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Lineage:
+    """The history of the numbers of one run. It grows while the run goes on.
+
+    ``most_nodes`` and ``most_batches``: limits, beyond which the run ends with LimitExceeded.
+    """
+
+    most_nodes: int = MOST_NODES
+    most_batches: int = MOST_BATCHES
+    _next: int = 1
+    _bases: list[int] = field(default_factory=list)
+    _entries: list[Batch | _Source] = field(default_factory=list)
+    _memories: list[Allocation] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return self._next - 1
+
+    @property
+    def batches(self) -> Iterator[Batch]:
+        """All batches, in the order of the run."""
+        return (entry for entry in self._entries if isinstance(entry, Batch))
+
+    # --- recording ---
+
+    def record(
+        self,
+        op: Operation,
+        around: Operation,
+        kernel: Kernel,
+        location: Location,
+        operands: Sequence[Value],
+        codes: tuple[Codes, ...],
+        results: tuple[Codes, ...],
+        shape: tuple[int, ...],
+        poison: PoisonIds | None,
+    ) -> tuple[Ids | None, ...]:
+        """Note what an op made of its operands, and return the ids of its results; None for those of an op on integers
+        that have no history. Raises LimitExceeded.
+        """
+        ids = tuple([value.open for value in operands])
+        if not any(each is not None for each in ids) and not on_floats(op):
+            return (None,) * len(results)
+        rank = len(shape)
+        aligned = tuple(
+            [each if each is None or each.ndim == rank else each.reshape((1,) * (rank - each.ndim) + each.shape)
+             for each in ids]
+        )  # fmt: skip
+        size = prod(shape)
+        base = self._add(
+            lambda base: Batch(base, op, around, kernel, location, aligned, codes, results, shape, poison),
+            size * len(results),
+        )
+        return tuple(
+            [np.arange(start, start + size, dtype=np.int64).reshape(shape)
+             for start in range(base, base + max(1, size) * len(results), max(1, size))]
+        )  # fmt: skip
+
+    def argument(self, number: int, given: Any) -> Any:
+        """Return an argument with ids for its elements. The memory of a buffer gets them in place, each piece once.
+
+        Raises LimitExceeded.
+        """
+        if isinstance(given, Buffer):
+            memory = given.allocation.root
+            if not any(memory is known for known in self._memories):
+                self._memories.append(memory)
+                self._in_memory(memory, given.type, number, "")
+        return self._of_value(given, number, "") if isinstance(given, Value) else given
+
+    def unknown(self, what: str, produced: Any) -> Any:
+        """Return a value, or a buffer, with ids of numbers whose history is not known. ``what``: what made them.
+
+        Raises LimitExceeded.
+        """
+        if isinstance(produced, Buffer):
+            self._in_memory(produced.allocation.root, produced.type, None, what)
+        return self._of_value(produced, None, what) if isinstance(produced, Value) else produced
+
+    def constant(self, value: Value) -> Value:
+        """Return a value that the program spells: it has no history, and no ids."""
+        return value
+
+    def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return results with ids of unknown history, where they are floats without a history of their own, computed
+        from floats that have one. Raises LimitExceeded.
+        """
+        if not any(isinstance(value, Value) and value.open is not None and holds_floats(value) for value in operands):
+            return results
+        return tuple(
+            [
+                self.unknown(op.name, value)
+                if isinstance(value, Value) and value.open is None and holds_floats(value)
+                else value
+                for value in results
+            ]
+        )
+
+    def _of_value(self, value: Value, number: int | None, what: str) -> Value:
+        ids = self._source(number, what, value.element_type, value.bits, value.shape)
+        return Value(value.type, value.bits, value.poison, ids, value.origins)
+
+    def _in_memory(self, memory: Allocation, type_: ty.Type, number: int | None, what: str) -> None:
+        element = ty.element_type(type_)
+        element = element.element if isinstance(element, ty.VectorType) else element
+        shape = (len(memory), *memory.inner)
+        memory.open = self._source(number, what, element, memory.bits.copy(), shape)
+
+    def _source(
+        self, number: int | None, what: str, element: ty.Type, codes: Codes, shape: tuple[int, ...]
+    ) -> Ids | None:
+        """Return ids for numbers from outside; None for what is no number, and for indices."""
+        if isinstance(element, ty.IndexType) or ty.element_width(ty.number_type(element)) is None:
+            return None
+        size = prod(shape)
+        base = self._add(lambda base: _Source(base, number, what, element, codes, shape), size)
+        return np.arange(base, base + size, dtype=np.int64).reshape(shape)
+
+    def _add(self, make: Any, count: int) -> int:
+        base = self._next
+        if base + count > self.most_nodes or len(self._entries) >= self.most_batches:
+            raise LimitExceeded(
+                f"the lineage of this run has more than {self.most_nodes:,} numbers, or {self.most_batches:,} ops",
+                hint="give the program a smaller input",
+            )
+        if count:
+            self._bases.append(base)
+            self._entries.append(make(base))
+            self._next = base + count
+        return base
+
+    # --- reading ---
+
+    def node(self, id: int) -> Node | Leaf:
+        """Return what made the number with an id. Raises KeyError for an id that this run did not give."""
+        if not 0 < id < self._next:
+            raise KeyError(id)
+        entry = self._entries[bisect_right(self._bases, id) - 1]
+        offset = id - entry.base
+        if isinstance(entry, _Source):
+            place = tuple(map(int, np.unravel_index(offset, entry.shape)))
+            return Leaf(entry.type, _code(entry.codes, place, entry.type), entry.argument, place, entry.what)
+        number, offset = divmod(offset, entry.size)
+        place = tuple(map(int, np.unravel_index(offset, entry.shape)))
+        types = [ty.element_type(value.type) for value in entry.op.operands]
+        operands = zip(entry.operands, entry.codes, types, strict=True)
+        element = ty.element_type(entry.op.results[number].type)
+        return Node(
+            entry.op,
+            entry.around,
+            entry.kernel,
+            entry.location,
+            tuple([self._operand(ids, codes, type_, place) for ids, codes, type_ in operands]),
+            element,
+            _code(entry.results[number], place, element),
+            number,
+            entry.poison is not None and bool(entry.poison[place]),
+        )
+
+    def history(self, id: int, type_: ty.Type, code: int) -> Node | Leaf:
+        """Return what made a number that has an id, or a leaf: without history where it has none, and unknown where the
+        number is not the one that the id was given for.
+        """
+        if id == NO_ID:
+            return Leaf(type_, code)
+        found = self.node(id) if 0 < id < self._next else None
+        if found is None or found.code != code or ty.element_width(found.type) != ty.element_width(type_):
+            return Leaf(type_, code, unknown="bits of other numbers")
+        return found
+
+    def _operand(self, ids: Ids | None, codes: Codes, type_: ty.Type, place: tuple[int, ...]) -> Operand:
+        return Operand(NO_ID if ids is None else int(ids[_within(ids.shape, place)]), type_, _code(codes, place, type_))
+
+
+def _within(shape: tuple[int, ...], place: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the place in an array that broadcasts to the shape of the place."""
+    own = place[len(place) - len(shape) :] if len(shape) <= len(place) else (0,) * (len(shape) - len(place)) + place
+    return tuple([min(k, size - 1) for k, size in zip(own, shape, strict=True)])
+
+
+def _code(codes: Codes, place: tuple[int, ...], type_: ty.Type) -> int:
+    """Return a code as an integer; of a complex number, the real part in the low bits."""
+    width = ty.element_width(ty.number_type(type_)) or 0
+    rank = len(place)
+    shape = codes.shape[:rank]
+    parts = codes_to_ints(np.asarray(codes[_within(shape, place)]), width)
+    return sum(part << number * width for number, part in enumerate(parts))

@@ -1,0 +1,79 @@
+"""The interface between a run and what it records of its numbers: their lineage, or their shadows.
+
+A recorder gives elements marks, in the place where `Value.open` has its own. All that moves elements moves the marks
+too. `Settings.recorder` names the recorder of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from halfulp.fp_formats.codes import Codes
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.values.parts import Marks
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.poison import PoisonIds
+
+Function = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
+
+
+class Recorder(Protocol):
+    """What a run tells of its numbers, and asks the marks of."""
+
+    def record(
+        self,
+        op: Operation,
+        around: Operation,
+        kernel: Kernel,
+        location: Location,
+        operands: Sequence[Value],
+        codes: tuple[Codes, ...],
+        results: tuple[Codes, ...],
+        shape: tuple[int, ...],
+        poison: PoisonIds | None,
+    ) -> tuple[Marks | None, ...]:
+        """Note what an op made of its operands, element by element, and return the marks of its results.
+
+        ``around``: the op on whose behalf it ran, such as a reduction; else ``op`` itself.
+        """
+
+    def argument(self, number: int, given: Any) -> Any:
+        """Return an argument with marks for its elements. The memory of a buffer gets them in place."""
+
+    def constant(self, value: Value) -> Value:
+        """Return a value that the program spells, with marks if constants have any."""
+
+    def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the results of an op on whole values, where those that it computed, but did not record, are marked as
+        unknown.
+        """
+
+    def unknown(self, what: str, produced: Any) -> Any:
+        """Return a value, or a buffer, with marks that say that nothing is known of it. ``what``: what made it."""
+
+
+def recording_outside(recorder: Recorder, function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    """Return a function that gives the results of ops that no dialect has, as numbers of which nothing is known."""
+    return lambda op, *given: [recorder.unknown(op.name, value) for value in function(op, *given)]
+
+
+def recording_function(op: Operation, recorder: Recorder, function: Function) -> Function:
+    """Return the function of an op on whole values that also says where it computes what cannot be recorded."""
+    return lambda run, operands: recorder.computed(op, operands, function(run, operands))
+
+
+def holds_floats(value: Value) -> bool:
+    """Tell whether elements are numbers that are no integers."""
+    return not isinstance(value.element_type, ty.IntegerType | ty.IndexType)
+
+
+def on_floats(op: Operation) -> bool:
+    """Tell whether an op has numbers among its operands or results that are no integers."""
+    return any(
+        not isinstance(ty.element_type(value.type), ty.IntegerType | ty.IndexType)
+        for value in (*op.operands, *op.results)
+    )

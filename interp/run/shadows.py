@@ -1,0 +1,583 @@
+"""The shadows of a run: beside each float, how far it is from what exact real arithmetic gives.
+
+A run that keeps shadows (as `Settings.recorder`) gives each element of floats a complex128 in the place where
+`Value.open` has its marks: the error, and the radius up to which it is known (`halfulp.semantics.shadows`). Arguments
+and constants are exact. Integers have no shadow: the exact run goes the same way as this one, and where it would decide
+otherwise, that is counted.
+
+Bits may be read as numbers of another format, from memory for example. So the last bits of a radius hold a tag of the
+format that it belongs to; of a number with the tag of another format nothing is known. The radius grows by less than a
+part in 2**46 by it.
+
+A cheaper form of shadows (`halfulp.semantics.plain_shadows`) keeps the error alone, as f64, with the tag in its own
+last bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf, isfinite, log2, nan, prod
+from struct import Struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.recording import holds_floats
+from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.values.buffers import Allocation, Buffer
+from halfulp.interp.values.value import Value
+from halfulp.semantics.judging import (
+    Computed,
+    Decided,
+    Judgement,
+    as_f64,
+    has_shadows,
+    judge,
+    judge_one,
+    quantized_numbers,
+    ulp_at,
+    ulp_of,
+)
+from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.meanings import Computes, Meaning, Numbers, Quantized, Reinterprets, Stored
+from halfulp.semantics.plain_shadows import WIDER, judge_plainly
+from halfulp.semantics.poison import PoisonIds
+from halfulp.semantics.shadows import Floats, Shadow
+
+Marks = npt.NDArray[np.complex128] | npt.NDArray[np.float64]
+BLOCK = 1 << 15
+"""The elements that are judged at a time."""
+_TAG_BITS = 6
+_TAGS = {fmt: number for number, fmt in enumerate(FORMATS.values(), 1)}
+_LOW = _OTHER_TAG = (1 << _TAG_BITS) - 1
+_LARGEST_RADIUS = 1e300
+_FLOAT, _BITS = Struct("<d"), Struct("<Q")
+Judge = Callable[[Meaning | None, Sequence[Codes], Codes, Sequence[Shadow | None]], Judgement | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of shadows: how ops are judged, and how shadows are written as marks.
+
+    ``wider``: the format whose numbers stand for the exact ones; "" for a form that encloses these. ``unknown``: the
+    mark of a number of which nothing is known. ``encode`` writes shadows of numbers of a type as marks, ``decode``
+    reads marks in one dimension.
+    """
+
+    wider: str
+    judge: Judge
+    unknown: complex
+    encode: Callable[[Shadow, ty.Type, Any], None]
+    decode: Callable[[Any, ty.Type], Shadow]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of marks."""
+        return np.dtype(np.complex128 if isinstance(self.unknown, complex) else np.float64)
+
+
+@dataclass(eq=False, slots=True)
+class Shadows:
+    """The shadows of one run, in a form. ``figures``: of each op that computed floats, or decided by them, and of the
+    op on whose behalf it ran, mostly itself.
+    """
+
+    form: Form = field(default_factory=lambda: ENCLOSED)
+    figures: dict[tuple[Operation, Operation], Figures] = field(default_factory=dict)
+    _latest: dict[Operation, Figures] = field(default_factory=dict)
+    _memories: list[Allocation] = field(default_factory=list)
+
+    def taken(self, op: Operation) -> Figures | None:
+        """Return the figures of an op since they were last taken; None where there are none. They are those of all ops
+        that ran on its behalf.
+        """
+        return self._latest.pop(op, None)
+
+    # --- recording ---
+
+    def record(
+        self,
+        op: Operation,
+        around: Operation,
+        kernel: Kernel,
+        location: Location,
+        operands: Sequence[Value],
+        codes: tuple[Codes, ...],
+        results: tuple[Codes, ...],
+        shape: tuple[int, ...],
+        poison: PoisonIds | None,
+    ) -> tuple[Marks | None, ...]:
+        """See `Recorder.record`."""
+        types = [ty.element_type(result.type) for result in op.results]
+        if not any(_is_float(each) for each in types) and not any(map(holds_floats, operands)):
+            if not any(map(_is_tainted, operands)):
+                return (None,) * len(results)
+            if not isinstance(kernel.meaning(), Reinterprets):
+                return self._of_bits(op, around, types, operands, shape, poison)
+        found = Figures(elements=prod(shape) * len(results))
+        marks = tuple(
+            [
+                self._of_result(kernel.meaning(number), types[number], operands, codes, each, shape, poison, found)
+                for number, each in enumerate(results)
+            ]
+        )
+        self._note(op, around, found)
+        return marks
+
+    def _of_result(
+        self,
+        meaning: Meaning | None,
+        type_: ty.Type,
+        operands: Sequence[Value],
+        codes: tuple[Codes, ...],
+        result: Codes,
+        shape: tuple[int, ...],
+        poison: PoisonIds | None,
+        found: Figures,
+    ) -> Marks | None:
+        """Judge one result, and return its marks."""
+        if isinstance(meaning, Reinterprets):
+            return _reinterpreted(self.form, operands[0], type_, poison, found)
+        alone_ = prod(shape) == 1 and poison is None and self.form is ENCLOSED
+        if alone_ and isinstance(meaning, Computes):
+            alone = _judged_alone(meaning, operands, codes, result, shape, found)
+            if alone is not None:
+                return alone
+        return _Judging(self.form, meaning, operands, codes, result, shape, poison, found).marks(type_)
+
+    def _of_bits(
+        self,
+        op: Operation,
+        around: Operation,
+        types: Sequence[ty.Type],
+        operands: Sequence[Value],
+        shape: tuple[int, ...],
+        poison: PoisonIds | None,
+    ) -> tuple[Marks | None, ...]:
+        """Return the marks of what an op on integers made of the bits of numbers that are not exact. They are bits of
+        which nothing is known; an i1 and an index decide, and only that is said of an i1.
+        """
+        aligned = [value.open.reshape((1,) * (len(shape) - value.open.ndim) + value.open.shape)
+                   for value in operands if value.open is not None]  # fmt: skip
+        inexact = np.broadcast_to(np.logical_or.reduce([marks != 0 for marks in aligned]), shape)
+        if any(map(_decides, types)):
+            clean = None if poison is None else poison == 0
+            self._note(op, around, Figures(elements=prod(shape), undecided=_number_of(inexact, clean)))
+        marks = np.where(inexact, self.form.unknown, self.form.dtype.type(0))
+        return tuple([None if _decides(each) and not isinstance(each, ty.IndexType) else marks for each in types])
+
+    def _note(self, op: Operation, around: Operation, found: Figures) -> None:
+        self.figures.setdefault((op, around), Figures()).join(found)
+        self._latest.setdefault(around, Figures()).join(found)
+
+    def argument(self, number: int, given: Any) -> Any:
+        """Return an argument as exact numbers. The memory of a buffer gets its marks in place."""
+        if isinstance(given, Buffer):
+            memory = given.allocation.root
+            if not any(memory is known for known in self._memories):
+                self._memories.append(memory)
+                memory.open = np.zeros((len(memory), *memory.inner), self.form.dtype)
+        return self.constant(given) if isinstance(given, Value) else given
+
+    def constant(self, value: Value) -> Value:
+        """Return a value that the program spells, as exact numbers."""
+        return self._marked(value, 0.0) if holds_floats(value) else value
+
+    def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return results where floats that were computed from others, without a mark of their own, are unknown."""
+        if not any(isinstance(value, Value) and (holds_floats(value) or _is_tainted(value)) for value in operands):
+            return results
+        return tuple(
+            [
+                self._unknown(op, value)
+                if isinstance(value, Value) and value.open is None and holds_floats(value)
+                else value
+                for value in results
+            ]
+        )
+
+    def _unknown(self, op: Operation, value: Value) -> Value:
+        found = Figures(elements=value.size, unknown=value.size)
+        self._note(op, op, found)
+        return self._marked(value, self.form.unknown)
+
+    def unknown(self, what: str, produced: Any) -> Any:
+        """See `Recorder.unknown`."""
+        if isinstance(produced, Buffer):
+            memory = produced.allocation.root
+            memory.open = np.full((len(memory), *memory.inner), self.form.unknown)
+        return self._marked(produced, self.form.unknown) if isinstance(produced, Value) else produced
+
+    def _marked(self, value: Value, mark: complex) -> Value:
+        marks = np.broadcast_to(self.form.dtype.type(mark), value.shape)
+        return Value(value.type, value.bits, value.poison, marks, value.origins)
+
+
+def _operands_of(meaning: Meaning | None) -> tuple[Numbers, ...]:
+    return (
+        meaning.operands if isinstance(meaning, Computes) else (meaning.operand,) if isinstance(meaning, Stored) else ()
+    )
+
+
+def _decides(type_: ty.Type) -> bool:
+    """Tell whether integers of a type decide what a program does, and are no numbers that it computes with."""
+    return isinstance(type_, ty.IndexType) or (isinstance(type_, ty.IntegerType) and type_.width == 1)
+
+
+def _is_tainted(value: Value) -> bool:
+    """Tell whether a value is integers that hold bits of numbers that are not exact."""
+    return value.open is not None and not is_exact(value.open) and not holds_floats(value)
+
+
+def _reinterpreted(form: Form, value: Value, type_: ty.Type, poison: PoisonIds | None, found: Figures) -> Marks | None:
+    """Return the marks of a bit cast. They stay: read as another format, bits of an inexact number are unknown, and
+    read once more as the first one, they are the number again. Integers that are not bits of such a number are exact.
+    """
+    if value.open is None:
+        return None if not _is_float(type_) else np.zeros(value.shape, form.dtype)
+    marks: Marks = np.asarray(value.open, form.dtype)
+    clean = None if poison is None else poison == 0
+    if _is_float(type_):
+        shadow = form.decode(marks.reshape(-1), type_)
+        found.unknown += _number_of(np.isinf(shadow.radius).reshape(value.shape), clean)
+    elif holds_floats(value):
+        found.undecided += _number_of(marks != 0, clean)
+    return marks
+
+
+def _is_float(type_: ty.Type) -> bool:
+    return not isinstance(type_, ty.IntegerType | ty.IndexType)
+
+
+def is_exact(marks: Any) -> bool:
+    """Tell whether marks are one for all elements, that of exact numbers: those of arguments and constants are."""
+    return not any(marks.strides) and marks.size > 0 and not marks.flat[0]
+
+
+# --- marks ------------------------------------------------------------------------------------------------------------
+
+
+def _tag_of(type_: ty.Type) -> np.uint64:
+    if isinstance(type_, ty.FloatType):
+        return np.uint64(_TAGS.get(type_.format, _OTHER_TAG))
+    return np.uint64(_OTHER_TAG if _is_float(type_) else 0)  # integers have no marks of their own
+
+
+def encoded(shadow: Shadow, type_: ty.Type, into: Marks) -> None:
+    """Write shadows as marks of numbers of a type."""
+    error, radius = shadow
+    tagged = (radius.view(np.uint64) + np.uint64(_LOW)) & ~np.uint64(_LOW) | _tag_of(type_)
+    large = radius.max(initial=0.0) >= _LARGEST_RADIUS
+    # An exact number has no tag; neither has an unknown one.
+    if large or not radius.all():
+        plain = (radius >= _LARGEST_RADIUS) | ((radius == 0) & (error == 0))
+        tagged = np.where(plain, np.where(radius != 0, np.inf, 0.0).view(np.uint64), tagged)
+        error = np.where(plain, 0.0, error)
+    into.real, into.imag = error, tagged.view(np.float64)
+
+
+def decoded(marks: Marks, type_: ty.Type) -> Shadow:
+    """Return the shadows of numbers of a type, from marks in one dimension."""
+    error, radius = np.ascontiguousarray(marks.real), np.ascontiguousarray(marks.imag)
+    bits = radius.view(np.uint64)
+    foreign = (bits & np.uint64(_LOW)) != _tag_of(type_)
+    if foreign.any():
+        foreign &= (bits != 0) | (error != 0)
+        return Shadow(np.where(foreign, 0.0, error), np.where(foreign, np.inf, radius))
+    return Shadow(error, radius)
+
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+
+
+def encoded_plainly(shadow: Shadow, type_: ty.Type, into: npt.NDArray[np.float64]) -> None:
+    """Write errors as marks of numbers of a type."""
+    error, radius = shadow
+    bits = into.view(np.uint64)
+    np.bitwise_and(np.ascontiguousarray(error).view(np.uint64), ~np.uint64(_LOW), out=bits)
+    np.bitwise_or(bits, _tag_of(type_), out=bits)
+    if not error.all():
+        into[error == 0] = 0.0
+    if radius.strides != (0,):
+        into[radius != 0] = np.nan
+
+
+def decoded_plainly(marks: npt.NDArray[np.float64], type_: ty.Type) -> Shadow:
+    """Return the errors of numbers of a type, from marks in one dimension."""
+    error = np.ascontiguousarray(marks)
+    bits = error.view(np.uint64)
+    wrong = (bits & np.uint64(_LOW)) != _tag_of(type_)
+    if wrong.any():
+        wrong &= error != 0
+    if wrong.any():
+        return Shadow(np.where(wrong, 0.0, error), np.where(wrong, np.inf, 0.0))
+    return Shadow(error, np.broadcast_to(0.0, error.shape))
+
+
+ENCLOSED: Form = Form("", judge, complex(0, inf), encoded, decoded)
+FORMS: Mapping[str, Form] = {
+    "": ENCLOSED,
+    **{
+        name: Form(name, partial(judge_plainly, FORMATS[name]), nan, encoded_plainly, decoded_plainly) for name in WIDER
+    },
+}
+"""The forms of shadows: by the format that stands for the exact numbers, "" for the one that encloses them."""
+
+
+# --- judging ----------------------------------------------------------------------------------------------------------
+
+
+class _Judging:
+    """Judges what one op made of its operands, a block of elements at a time."""
+
+    def __init__(
+        self,
+        form: Form,
+        meaning: Meaning | None,
+        operands: Sequence[Value],
+        codes: tuple[Codes, ...],
+        result: Codes,
+        shape: tuple[int, ...],
+        poison: PoisonIds | None,
+        found: Figures,
+    ) -> None:
+        self._form = form
+        self._meaning = meaning
+        self._shape = shape
+        self._found = found
+        self._types = [value.element_type for value in operands]
+        kinds = (*_operands_of(meaning), *[None] * len(codes))
+        self._codes = [self._numbers(kind, each) for kind, each in zip(kinds, codes, strict=False)]
+        self._result = self._numbers(meaning.result if isinstance(meaning, Computes) else None, result)
+        self._marks = [
+            None if value.open is None or is_exact(value.open) else self._flat(self._aligned(value.open))
+            for value in operands
+        ]
+        self._clean = None if poison is None else poison.reshape(-1) == 0
+
+    def _numbers(self, kind: Numbers | None, codes: Codes) -> Any:
+        """Return codes with one axis for the elements; of quantised numbers, whose scales may belong to places, what
+        they stand for.
+        """
+        found = quantized_numbers(kind, codes, self._shape) if isinstance(kind, Quantized) else codes
+        return self._flat(found)
+
+    def _aligned(self, marks: Any) -> Any:
+        rank = len(self._shape)
+        return marks if marks.ndim == rank else marks.reshape((1,) * (rank - marks.ndim) + marks.shape)
+
+    def _flat(self, array: Any) -> Any:
+        """Return an array with one axis for the elements; the limbs of an element stay."""
+        rank = len(self._shape)
+        trailing = array.shape[rank:]
+        return np.broadcast_to(array, self._shape + trailing).reshape(prod(self._shape), *trailing)
+
+    def marks(self, type_: ty.Type) -> Marks | None:
+        """Judge all elements, and return the marks of the result; None for integers."""
+        count = prod(self._shape)
+        made = np.empty(count, self._form.dtype) if _is_float(type_) else None
+        blocks = [slice(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
+        for each in [self._block(here, type_, made) for here in blocks]:
+            self._found.join(each)
+        return None if made is None else made.reshape(self._shape)
+
+    def _block(self, here: slice, type_: ty.Type, made: Marks | None) -> Figures:
+        """Judge a block of elements, write their marks, and return their figures."""
+        judged, found = self._judged(here), Figures()
+        self._count(judged, here, made is not None, found)
+        if isinstance(judged, Computed):
+            assert made is not None
+            self._form.encode(judged.total, type_, made[here])
+        elif made is not None:
+            made[here] = self._form.unknown
+        return found
+
+    def _judged(self, here: slice) -> Judgement | None:
+        shadows = [
+            None if marks is None else self._form.decode(marks[here], type_)
+            for marks, type_ in zip(self._marks, self._types, strict=True)
+        ]
+        return self._form.judge(self._meaning, [each[here] for each in self._codes], self._result[here], shadows)
+
+    def _count(self, judged: Judgement | None, here: slice, gives_floats: bool, found: Figures) -> None:
+        clean = None if self._clean is None else self._clean[here]
+        if judged is None:
+            if gives_floats:
+                found.unknown += _number_of(np.ones(here.stop - here.start, np.bool_), clean)
+            else:
+                # A decision by numbers that are exact is the same in the exact run.
+                inexact = [marks[here] != 0 for marks in self._marks if marks is not None]
+                found.undecided += _number_of(np.logical_or.reduce(inexact), clean) if inexact else 0
+        elif isinstance(judged, Decided):
+            found.otherwise += _number_of(judged.otherwise, clean)
+            found.undecided += _number_of(judged.undecided, clean)
+        else:
+            with np.errstate(all="ignore"):
+                self._count_errors(judged, clean, here.start, found)
+                self._count_events(judged, clean, found)
+
+    def _count_errors(self, judged: Computed, clean: Any, first: int, found: Figures) -> None:
+        """Take the largest errors. That of an unknown number is 0."""
+        value, total = judged.value, np.abs(judged.total.error)
+        assert isinstance(self._meaning, Computes)
+        own, radius, ulp = np.abs(judged.own.error) - judged.own.radius, judged.total.radius, judged.ulp
+        if clean is not None:
+            own, total, radius = (np.where(clean, each, 0.0) for each in (own, total, radius))
+        unknown = int(np.count_nonzero(np.isinf(radius))) if np.isinf(radius.max(initial=0.0)) else 0
+        if unknown:
+            found.unknown += unknown
+            radius = np.where(np.isinf(radius), 0.0, radius)
+        found.own.take(own / ulp, self._shape, first)
+        found.total.take(total / ulp, self._shape, first)
+        relative = total / np.abs(value)
+        found.relative.take(relative if value.all() else np.where(value != 0, relative, 0.0), self._shape, first)
+        found.radius = max(found.radius, float((radius / ulp).max(initial=0.0)))
+
+    def _count_events(self, judged: Computed, clean: Any, found: Figures) -> None:
+        value, operands = judged.value, judged.operands
+        assert isinstance(self._meaning, Computes)
+        if np.isinf(value.max(initial=0.0)) or np.isinf(value.min(initial=0.0)) or np.isnan(value.sum()):
+            finite = np.logical_and.reduce([np.isfinite(each) for each in operands])
+            found.overflowed += _number_of(np.isinf(value) & finite, clean)
+        zeros = None if value.all() else value == 0
+        if zeros is not None:
+            found.flushed += _number_of(zeros & (np.abs(judged.own.error) > judged.own.radius), clean)
+        terms = _TERMS.get(self._meaning.rule)
+        if terms is None:
+            return
+        x, y = terms(*operands)
+        larger = np.maximum(np.abs(x), np.abs(y))
+        lost = larger / np.abs(value)
+        if zeros is not None or clean is not None or not np.isfinite(lost.sum()):
+            counted = np.isfinite(lost) if clean is None else np.isfinite(lost) & clean
+            lost = np.where(counted, lost, 0.0)
+        most = float(lost.max(initial=0.0))
+        found.cancelled = max(found.cancelled, int(log2(most)) if most > 1 else 0)
+        same = ((value == x) & (y != 0)) | ((value == y) & (x != 0)) | ((value == -y) & (x != 0))
+        found.absorbed += _number_of(same & np.isfinite(value), clean)
+        assert isinstance(self._meaning.result, FloatFormat)
+        if zeros is not None and (zeros & (larger != 0) & np.isfinite(larger)).any():
+            found.cancelled = max(found.cancelled, self._meaning.result.precision)
+
+
+def _judged_alone(
+    meaning: Computes,
+    operands: Sequence[Value],
+    codes: Sequence[Codes],
+    result: Codes,
+    shape: tuple[int, ...],
+    found: Figures,
+) -> Marks | None:
+    """Judge one number by balls, and return its mark; None for what that does not cover."""
+    fmt = meaning.result
+    if (
+        not isinstance(fmt, FloatFormat)
+        or not has_shadows(fmt)
+        or not isfinite(value := float(as_f64(fmt, result).reshape(())))
+    ):
+        return None
+    given = []
+    for kind, operand, code in zip(meaning.operands, operands, codes, strict=True):
+        if not isinstance(kind, FloatFormat) or not has_shadows(kind):
+            return None
+        number = float(as_f64(kind, code).reshape(()))
+        if not isfinite(number):
+            return None
+        error, radius = (0.0, 0.0) if operand.open is None else _decoded_one(operand.open, operand.element_type)
+        given.append((number, error, radius))
+    one = judge_one(meaning.rule, value, given)
+    if one is None:
+        return None
+    place = (0,) * len(shape)
+    ulp = ulp_at(fmt, value)
+    (own, own_radius), (total, radius) = one
+    if isfinite(own_radius):
+        found.own.take_one((abs(own) - own_radius) / ulp, place)
+    found.flushed += value == 0 and abs(own) > own_radius
+    if isfinite(radius):
+        found.total.take_one(abs(total) / ulp, place)
+        found.relative.take_one(abs(total / value) if value else 0.0, place)
+        found.radius = radius / ulp
+    else:
+        found.unknown += 1
+    terms = _TERMS.get(meaning.rule)
+    if terms is not None:
+        x, y = terms(*(each[0] for each in given))
+        larger = max(abs(x), abs(y))
+        if value == 0:
+            found.cancelled = fmt.precision if larger else 0
+        else:
+            found.cancelled = max(0, int(log2(larger / abs(value)))) if larger / abs(value) > 1 else 0
+        found.absorbed += (value == x and y != 0) or (value == y and x != 0) or (value == -y and x != 0)
+    return np.full(shape, _encoded_one(total, radius, _TAGS.get(fmt, _OTHER_TAG)))
+
+
+def _encoded_one(error: float, radius: float, tag: int) -> complex:
+    """Return the mark of one number, as `encoded` does."""
+    if not radius < _LARGEST_RADIUS:
+        return ENCLOSED.unknown
+    if not error and not radius:
+        return 0j
+    (bits,) = _BITS.unpack(_FLOAT.pack(radius))
+    return complex(error, _FLOAT.unpack(_BITS.pack((bits + _LOW) & ~_LOW | tag))[0])
+
+
+def _decoded_one(mark: Any, type_: ty.Type) -> tuple[float, float]:
+    """Return the error and the radius of one number, as `decoded` does."""
+    error, radius = mark.real.item(), mark.imag.item()
+    if not error and not radius:
+        return error, radius
+    (bits,) = _BITS.unpack(_FLOAT.pack(radius))
+    return (error, radius) if bits & _LOW == int(_tag_of(type_)) else (0.0, inf)
+
+
+_TERMS: dict[str, Any] = {
+    "add": lambda x, y: (x, y),
+    "subtract": lambda x, y: (x, -y),
+    "fma": lambda x, y, z: (x * y, z),
+}
+"""The two terms of which an op makes a sum."""
+
+
+def _number_of(mask: Any, clean: Any) -> int:
+    return int(np.count_nonzero(mask if clean is None else mask & clean))
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def shadow_of(value: Value, form: Form = ENCLOSED) -> Shadow | None:
+    """Return the shadow of a value of a run that kept shadows, in the shape of its elements; None for integers."""
+    if not holds_floats(value):
+        return None
+    if value.open is None:
+        return Shadow(np.zeros(value.shape), np.zeros(value.shape))
+    flat = form.decode(np.ascontiguousarray(value.open, form.dtype).reshape(-1), value.element_type)
+    return Shadow(*(np.reshape(part, value.shape) for part in flat))
+
+
+def error_in_ulp(value: Value, form: Form = ENCLOSED) -> tuple[Floats, Floats] | None:
+    """Return the error of each element of a value, and its radius, both in ulp; None for integers.
+
+    An unknown error is NaN. So are those of formats without shadows, of infinities, NaNs and poison.
+    """
+    shadow, element = shadow_of(value, form), value.element_type
+    if shadow is None:
+        return None
+    if not isinstance(element, ty.FloatType) or not has_shadows(element.format):
+        return np.full(value.shape, np.nan), np.full(value.shape, np.inf)
+    numbers = as_f64(element.format, value.bits)
+    ulp = ulp_of(element.format, numbers)
+    known = np.isfinite(shadow.radius) & (np.isfinite(numbers) | ((shadow.error == 0) & (shadow.radius == 0)))
+    if value.poison is not None:
+        known &= value.poison == 0
+    with np.errstate(all="ignore"):
+        return np.where(known, shadow.error / ulp, np.nan), np.where(known, shadow.radius / ulp, np.inf)

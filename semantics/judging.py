@@ -1,0 +1,387 @@
+"""How far the results of an op are from exact real arithmetic: the meaning of its kernel, applied to codes and shadows.
+
+`judge` takes the codes of the operands and of the results, and the shadow of each operand, and finds
+
+- for a result that is a float: its own and its total error (`halfulp.semantics.shadows`), and its value;
+- for a comparison and a conversion to an integer: where the exact run decides otherwise, and where that is not known.
+
+A format with numbers that no f64 holds (f80, f128) has no shadow: its numbers are unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from math import frexp, inf, isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb
+
+from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, element_shape
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.reals.enclosing import bits_of_precision
+from halfulp.fp_formats.reals.functions import FUNCTIONS
+from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
+from halfulp.semantics.ball_rules import BALLS
+from halfulp.semantics.meanings import (
+    IDENTITIES,
+    Compares,
+    Computes,
+    Integer,
+    Meaning,
+    Numbers,
+    Quantized,
+    Stored,
+    ToInteger,
+)
+from halfulp.semantics.shadow_steps import STEPS
+from halfulp.semantics.shadows import (
+    NOTHING,
+    RULES,
+    UNIT,
+    Errors,
+    Floats,
+    Rule,
+    Shadow,
+    Shadowed,
+    errors,
+    exact,
+    is_exact,
+    middle_and_radius,
+    order,
+    two_product,
+    two_sum,
+)
+
+F64 = FORMATS["f64"]
+F32 = FORMATS["f32"]
+_TABLE_BITS = 16
+"""The bits of the codes that are looked up."""
+
+
+class Computed(NamedTuple):
+    """What is known of a result that is a float: its value and those of the operands as f64, the ulp there, or the
+    scale of a quantised number, its own and its total error.
+    """
+
+    value: Floats
+    operands: tuple[Floats, ...]
+    ulp: Floats
+    own: Shadow
+    total: Shadow
+
+
+class Decided(NamedTuple):
+    """What is known of a result that is no float: where the exact run decides otherwise, and where it may."""
+
+    otherwise: Mask
+    undecided: Mask
+
+
+Judgement = Computed | Decided
+
+
+def has_shadows(fmt: FloatFormat) -> bool:
+    """Tell whether an f64 holds all finite numbers of a format."""
+    least = fmt.emin - fmt.mantissa_bits
+    return fmt.precision <= F64.precision and fmt.emax <= F64.emax and least >= F64.emin - F64.mantissa_bits
+
+
+def as_f64(fmt: FloatFormat, codes: Codes) -> Floats:
+    """Return the numbers of codes as f64: exact for a format that `has_shadows`."""
+    if fmt is F64:
+        return codes.view(np.float64)
+    if fmt is F32:
+        return codes.view(np.float32).astype(np.float64)
+    if fmt.bits <= _TABLE_BITS:
+        return np.asarray(_table(fmt)[codes])
+    return np.asarray(fast.convert(fmt, F64, codes).codes).view(np.float64)
+
+
+@lru_cache(maxsize=64)
+def _table(fmt: FloatFormat) -> Floats:
+    codes = np.arange(1 << fmt.bits).astype(fmt.storage_dtype)
+    return np.asarray(fast.convert(fmt, F64, codes).codes).view(np.float64)
+
+
+def _of_integers(kind: Integer, codes: Codes) -> Shadowed:
+    """Return integers as f64, and what these lack."""
+    if kind.width > 64:
+        half = 1 << kind.width - 1
+        whole = [code - (code & half and half << 1) * kind.signed for code in codes_to_ints(codes, kind.width)]
+        values = [float(each) for each in whole]
+        rest = [float(each - int(value)) for each, value in zip(whole, values, strict=True)]
+        value, error = (np.array(each).reshape(element_shape(codes, kind.width)) for each in (values, rest))
+        return Shadowed(value, error, np.abs(error) * UNIT)
+    spare = np.uint64(64 - kind.width)
+    whole_codes: npt.NDArray[Any] = codes.astype(np.uint64)
+    if kind.signed:
+        whole_codes = (whole_codes << spare).view(np.int64) >> np.int64(spare)
+    high = whole_codes >> whole_codes.dtype.type(32)
+    low = (whole_codes & whole_codes.dtype.type((1 << 32) - 1)).astype(np.float64)
+    value, error = two_sum(high.astype(np.float64) * 2.0**32, low)
+    return Shadowed(value, error, np.zeros_like(value))
+
+
+def numbers_of(kind: Numbers, codes: Codes) -> Floats:
+    """Return the numbers of codes as f64: exact but for integers of more than 53 bits, and quantised numbers, of which
+    the codes are what `quantized_numbers` gives.
+    """
+    if isinstance(kind, Quantized):
+        return codes[..., 0]
+    return _of_integers(kind, codes).value if isinstance(kind, Integer) else as_f64(kind, codes)
+
+
+def ulp_of(fmt: FloatFormat, values: Floats) -> Floats:
+    """Return the ulp of numbers of a format that an f64 holds; of 0 and subnormals the least one."""
+    exponent = np.uint64(0x7FF << 52)
+    power = (np.asarray(values).view(np.uint64) & exponent).view(np.float64)
+    least: Floats = np.asarray(np.maximum(power, 2.0**fmt.emin) * 2.0**-fmt.mantissa_bits)
+    return least
+
+
+def ulp_at(fmt: FloatFormat, value: float) -> float:
+    """Return the ulp of a format at a number; at 0 and below the normal numbers the least one."""
+    exponent = max(frexp(value)[1] - 1, fmt.emin) if value and isfinite(value) else fmt.emin
+    return 2.0 ** max(exponent - fmt.mantissa_bits, -1074)
+
+
+def judge(
+    meaning: Meaning | None, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
+) -> Judgement | None:
+    """Return what is known of a result of an op; None where nothing is: it has no meaning, or no rule.
+
+    ``shadows``: one for each operand, None for one that is exact. All arrays broadcast.
+    """
+    way = _WAYS.get(type(meaning))
+    return None if way is None else way(meaning, codes, result, shadows)
+
+
+def quantized_numbers(kind: Quantized, codes: Codes, shape: tuple[int, ...]) -> Floats:
+    """Return what quantised codes stand for, with a last axis: the number as f64, what that lacks, a bound of what the
+    latter lacks, and the scale.
+    """
+    scales, points = kind.parameters(shape)
+    value, rest, lost = two_product(_of_integers(kind.stored, codes).value - points, scales)
+    return np.stack(np.broadcast_arrays(value, rest, lost, scales), -1)
+
+
+def _shadowed(numbers: Numbers, codes: Codes, shadow: Shadow | None, narrow: bool = False) -> Shadowed:
+    if isinstance(numbers, Integer):
+        integers = _of_integers(numbers, codes)
+        return integers if shadow is None else integers._replace(radius=integers.radius + shadow.radius)
+    if isinstance(numbers, Quantized):
+        value, rest, lost, _ = np.moveaxis(codes, -1, 0)
+        if shadow is None:
+            return Shadowed(value, rest, lost)
+        whole = rest + shadow.error
+        return Shadowed(value, whole, lost + shadow.radius + UNIT * np.abs(whole))
+    value = as_f64(numbers, codes)
+    return exact(value, narrow) if shadow is None else Shadowed(value, *shadow, narrow)
+
+
+def _is_narrow(numbers: Numbers) -> bool:
+    """Tell whether an f64 holds the products of numbers."""
+    return isinstance(numbers, FloatFormat) and 2 * numbers.precision <= F64.precision and numbers.emax < 500
+
+
+def _computes(
+    meaning: Computes, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
+) -> Judgement | None:
+    formats = [each for each in (*meaning.operands, meaning.result) if isinstance(each, FloatFormat)]
+    if meaning.rule not in _ALL_RULES or not all(map(has_shadows, formats)):
+        return None
+    narrow = all(map(_is_narrow, (*meaning.operands, meaning.result)))
+    operands = [_shadowed(*each, narrow) for each in zip(meaning.operands, codes, shadows, strict=True)]
+    if meaning.rule in IDENTITIES:
+        operands = [_without_nans(each, IDENTITIES[meaning.rule]) for each in operands]
+    kind = meaning.result
+    value, ulp = with_ulp(kind, result)
+    found = errors(meaning.rule, value, *operands, rules=_ALL_RULES)
+    if not all(isinstance(each, FloatFormat) for each in meaning.operands):
+        # An f64 may lack something of an integer, or of a quantised number.
+        bare = [_shadowed(kind, each, None) for kind, each in zip(meaning.operands, codes, strict=True)]
+        found = Errors(errors(meaning.rule, value, *bare, rules=_ALL_RULES).total, found.total)
+    if isinstance(kind, Quantized):
+        found = Errors(*(_less(each, result[..., 1], result[..., 2]) for each in found))
+    infinite = np.logical_or.reduce([np.isinf(each.value) for each in operands])
+    if infinite.any():
+        found = _at_infinity(meaning.rule, value, operands, found)
+    return Computed(value, tuple([each.value for each in operands]), ulp, *found)
+
+
+def with_ulp(kind: FloatFormat | Quantized, codes: Codes) -> tuple[Floats, Floats]:
+    """Return numbers as `numbers_of` does, and the ulp there, or the scale."""
+    if isinstance(kind, Quantized):
+        return codes[..., 0], codes[..., 3]
+    value = as_f64(kind, codes)
+    return value, ulp_of(kind, value)
+
+
+def _less(shadow: Shadow, rest: Floats, lost: Floats) -> Shadow:
+    """Return an error without a part that the value has after all."""
+    error = shadow.error - rest
+    return Shadow(error, shadow.radius + lost + UNIT * np.abs(error) * (rest != 0))
+
+
+def _without_nans(x: Shadowed, identity: float) -> Shadowed:
+    """Return numbers with another one in place of the NaNs that the program spells."""
+    absent = np.isnan(x.value) & is_exact(x)
+    return x._replace(value=np.where(absent, identity, x.value)) if absent.any() else x
+
+
+def _at_infinity(rule: str, value: Floats, operands: Sequence[Shadowed], found: Errors) -> Errors:
+    """Return the errors with those of infinite operands, where these are exact: constants and arguments, mostly.
+
+    A function that is infinite there has no error if its result is. If it has a limit, the error of the result is the
+    distance from the limit. Nothing is known of other results: what the format has for an infinity, say.
+    """
+    limits = [np.isinf(each.value) & is_exact(each) for each in operands]
+    some = np.broadcast_to(np.logical_or.reduce(limits), value.shape)
+    sure = some & np.isinf(value) & (rule not in FUNCTIONS_OF_TWO)
+    for each, limit in zip(operands, limits, strict=True):
+        sign = np.abs(each.value) > np.abs(each.error) + each.radius
+        sure = sure & (limit | (np.isfinite(each.radius) & (sign | is_exact(each) | (rule in _SUMS))))
+    if rule == "divide":
+        sure = sure | (limits[1] & (value == 0) & np.isfinite(operands[0].radius) & np.isfinite(operands[0].value))
+    found = Errors(*(_exact_where(sure, one) for one in found))
+    if rule not in FUNCTIONS:
+        return found
+    finite = some & np.isfinite(value)
+    for end in (inf, -inf):
+        here = finite & (operands[0].value == end)
+        for number in np.unique(value[here]):
+            apart = Shadow(*map(np.float64, middle_and_radius(_limit(rule, end) - float(number))))  # type: ignore[arg-type]
+            found = Errors(*(_set_where(here & (value == number), one, apart) for one in found))
+    return found
+
+
+def _limit(rule: str, end: float) -> arb:
+    """Return the limit of an elementary function at an infinity, where that is a number."""
+    limits = FUNCTIONS[rule].limits
+    word = limits.plus_infinity if end > 0 else limits.minus_infinity
+    return BALLS[rule](arb(end)) if word == "real" else arb.nan() if word in _NO_NUMBERS else arb(float(word))
+
+
+def _exact_where(mask: Mask, shadow: Shadow) -> Shadow:
+    return _set_where(mask, shadow, Shadow(NOTHING, NOTHING))
+
+
+def _set_where(mask: Mask, shadow: Shadow, other: Shadow) -> Shadow:
+    return Shadow(np.where(mask, other.error, shadow.error), np.where(mask, other.radius, shadow.radius))
+
+
+_NO_NUMBERS = ("nan", "inf", "-inf")
+_SUMS = ("add", "subtract")
+
+
+# --- single numbers ---------------------------------------------------------------------------------------------------
+
+_BITS = 192
+"""Bits of the balls of single numbers: more than a value and an error have together."""
+
+
+class One(NamedTuple):
+    """What is known of one result that is a float, as `Computed` says: its own error with its radius, and the total."""
+
+    own: tuple[float, float]
+    total: tuple[float, float]
+
+
+def judge_one(rule: str, value: float, operands: Sequence[tuple[float, float, float]]) -> One | None:
+    """Return what is known of one finite number that a rule gave: by balls, which are quicker than small arrays.
+
+    ``operands``: the value of each, its error and its radius. None for a rule without balls.
+    """
+    ball = BALLS.get(rule)
+    if ball is None:
+        return None
+    with bits_of_precision(_BITS):
+        own = middle_and_radius(ball(*(arb(each[0]) for each in operands)) - value)
+        if not any(each[1] or each[2] for each in operands):
+            return One(own, own)
+        if not all(isfinite(each[2]) for each in operands):
+            return One(own, (0.0, inf))
+        given = (arb(value) + arb(error, radius) for value, error, radius in operands)
+        return One(own, middle_and_radius(ball(*given) - value))
+
+
+# --- decisions --------------------------------------------------------------------------------------------------------
+
+_ANSWERS = ("", "=", ">", ">=", "<", "<=", "<>", "<=>")
+"""For each predicate of arith.cmpf, below 8 ordered and from 8 on unordered, what makes it true. Numbers have an order,
+so only ordered and unordered themselves differ.
+"""
+
+
+def _answers(predicate: int) -> tuple[bool, bool, bool]:
+    """Return what a comparison gives for a lesser, an equal and a greater number."""
+    true = _ANSWERS[_KINDS[predicate]]
+    return "<" in true, "=" in true, ">" in true
+
+
+_KINDS = (0, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 0, 7)
+"""By MLIR's number of a predicate: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true."""
+
+
+def _compares(
+    meaning: Compares, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
+) -> Judgement | None:
+    if not has_shadows(meaning.operand):
+        return None
+    x, y = (_shadowed(meaning.operand, *each) for each in zip(codes, shadows, strict=True))
+    side, known = order(x, y)
+    answers = np.array(_answers(meaning.predicate))[side + 1]
+    # Of numbers that are no numbers the exact run knows what this one knows, if it has them.
+    certain = known | (is_exact(x) & is_exact(y))
+    differs = known & (answers != (result != 0))
+    always = len(set(_answers(meaning.predicate))) == 1
+    return Decided(differs, np.zeros_like(certain) if always else ~certain)
+
+
+def _to_integer(
+    meaning: ToInteger, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
+) -> Judgement | None:
+    if not has_shadows(meaning.operand) or meaning.rounding not in _JUMPS:
+        return None
+    x, found = _shadowed(meaning.operand, codes[0], shadows[0]), _of_integers(meaning.result, result)
+    with np.errstate(all="ignore"):
+        there = _ALL_RULES[_JUMPS[meaning.rounding]](found.value, x).total
+        # A result that the type does not hold, saturated or wrapped, is not that of the exact run.
+        distance = np.abs(there.error - found.error)
+    known = np.isfinite(there.radius) & np.isfinite(x.value)
+    same = known & (distance + there.radius < 0.5)
+    differs = known & (distance - there.radius > 0.5)
+    return Decided(differs, ~(same | differs))
+
+
+def _stored(
+    meaning: Stored, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
+) -> Judgement | None:
+    """The exact run stores another integer, if its number is farther away than half a step."""
+    (shadow,), half = shadows, codes[0][..., 3] / 2
+    if shadow is None:
+        return Decided(np.zeros(half.shape, np.bool_), np.zeros(half.shape, np.bool_))
+    error = np.abs(shadow.error)
+    differs, same = error - shadow.radius > half, error + shadow.radius < half
+    return Decided(differs, ~(same | differs))
+
+
+_JUMPS: Mapping[Rounding, str] = {
+    Rounding.TO_NEAREST_EVEN: "roundeven",
+    Rounding.DOWNWARD: "floor",
+    Rounding.UPWARD: "ceil",
+    Rounding.TOWARD_ZERO: "trunc",
+    Rounding.TO_NEAREST_AWAY: "round",
+}
+_ALL_RULES: Mapping[str, Rule] = {**RULES, **STEPS}
+_WAYS: Mapping[type, Callable[..., Judgement | None]] = {
+    Computes: _computes,
+    Compares: _compares,
+    ToInteger: _to_integer,
+    Stored: _stored,
+}

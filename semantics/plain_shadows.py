@@ -1,0 +1,157 @@
+"""Cheaper shadows: beside each number what the same ops give in a wider format, f64 or f128. Nothing is enclosed.
+
+The number beside a value is the value and an error in f64. It runs through the ops of the wider format, rounded at each
+step, so the error that comes out has errors of its own, and no bound of them. Of a result in a format with as many bits
+as the wider one nothing is known: the wider format rounds it as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import elementary, fast
+from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.reals.functions import FUNCTIONS
+from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
+from halfulp.semantics.judging import Computed, Judgement, has_shadows, judge, numbers_of, with_ulp
+from halfulp.semantics.meanings import Computes, Meaning
+from halfulp.semantics.shadows import Floats, Shadow
+
+F64 = FORMATS["f64"]
+WIDER = ("f64", "f128")
+"""The formats that numbers beside the run may have."""
+
+Function = Callable[..., Any]
+
+
+def _as(function: Callable[..., Any], *arguments: Any) -> Function:
+    return lambda fmt, *codes: function(fmt, *codes, *arguments).codes
+
+
+_IN_FORMAT: Mapping[str, Function] = {
+    "add": _as(fast.add),
+    "subtract": _as(fast.subtract),
+    "multiply": _as(fast.multiply),
+    "divide": _as(fast.divide),
+    "negate": _as(fast.negate),
+    "remainder": _as(fast.remainder),
+    "fma": _as(fast.fma),
+    "maximum number": _as(fast.maximum_number),
+    "minimum number": _as(fast.minimum_number),
+    "maximum": _as(fast.maximum),
+    "minimum": _as(fast.minimum),
+    "absolute": lambda fmt, a: fast.maximum(fmt, a, fast.negate(fmt, a).codes).codes,
+    "convert": lambda fmt, a: a,
+    "clamp": lambda fmt, a, low, high: fast.maximum(fmt, fast.minimum(fmt, a, high).codes, low).codes,
+    "floor": _as(fast.to_integral, int(Rounding.DOWNWARD)),
+    "ceil": _as(fast.to_integral, int(Rounding.UPWARD)),
+    "trunc": _as(fast.to_integral, int(Rounding.TOWARD_ZERO)),
+    "round": _as(fast.to_integral, int(Rounding.TO_NEAREST_AWAY)),
+    "roundeven": _as(fast.to_integral, int(Rounding.TO_NEAREST_EVEN)),
+    "copysign": lambda fmt, a, b: np.where(_sign(fmt, a) == _sign(fmt, b), a, fast.negate(fmt, a).codes),
+    "square root": lambda fmt, a: elementary.unary("sqrt", fmt, a).codes,
+    **{name: _as(partial(elementary.unary, name)) for name in FUNCTIONS},
+    **{name: _as(partial(elementary.binary, name)) for name in FUNCTIONS_OF_TWO},
+}
+"""What each rule computes on codes of f64 or f128."""
+
+
+def _sign(fmt: FloatFormat, codes: Codes) -> Any:
+    """Return the sign bits of codes, with the axis of words of those that have one."""
+    return codes >> np.uint64(63) if fmt.limbs == 1 else codes[..., -1:] >> np.uint64(63)
+
+
+_BY_NUMPY: Mapping[str, Function] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "negate": np.negative,
+    "absolute": np.absolute,
+    "convert": lambda a: a,
+    "square root": np.sqrt,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "fma": lambda a, b, c: a * b + c,
+}
+"""Rules of f64 that NumPy has."""
+
+
+@lru_cache(maxsize=64)
+def _function(rule: str, wider: FloatFormat) -> Function | None:
+    """Return what a rule computes on numbers in the wider format: f64 arrays, or codes; None for an unknown rule."""
+    if wider is F64 and rule in _BY_NUMPY:
+        return _BY_NUMPY[rule]
+    function = _IN_FORMAT.get(rule)
+    if function is None or wider is not F64:
+        return None if function is None else partial(function, wider)
+    return lambda *numbers: function(F64, *(np.asarray(x).view(np.uint64) for x in numbers)).view(np.float64)
+
+
+def _lifted(values: Floats, wider: FloatFormat) -> Any:
+    if wider is F64:
+        return values
+    return fast.convert(F64, wider, np.ascontiguousarray(values).view(np.uint64)).codes
+
+
+def _less(numbers: Any, values: Any, wider: FloatFormat) -> Floats:
+    """Return numbers less values, both in the wider format, as f64."""
+    if wider is F64:
+        return np.asarray(numbers - values)
+    difference = fast.subtract(wider, numbers, values).codes
+    return np.asarray(fast.convert(wider, F64, difference).codes).view(np.float64)
+
+
+def judge_plainly(
+    wider: FloatFormat,
+    meaning: Meaning | None,
+    codes: Sequence[Codes],
+    result: Codes,
+    shadows: Sequence[Shadow | None],
+) -> Judgement | None:
+    """Do what `halfulp.semantics.judging.judge` does, by numbers in a wider format. The radius of an error is 0, or
+    infinite where nothing is known.
+    """
+    if not isinstance(meaning, Computes):
+        return judge(meaning, codes, result, shadows)
+    function = _function(meaning.rule, wider)
+    formats = [each for each in (*meaning.operands, meaning.result) if isinstance(each, FloatFormat)]
+    if function is None or not all(map(has_shadows, formats)):
+        return None
+    if isinstance(meaning.result, FloatFormat) and meaning.result.precision >= wider.precision:
+        return None
+    value, ulp = with_ulp(meaning.result, result)
+    operands = [numbers_of(*each) for each in zip(meaning.operands, codes, strict=True)]
+    with np.errstate(all="ignore"):
+        computed = _lifted(value, wider)
+        given = [_lifted(each, wider) for each in operands]
+        own = _known(_less(function(*given), computed, wider))
+        if not any(shadow is not None for shadow in shadows):
+            return Computed(value, tuple(operands), ulp, own, own)
+        beside = [
+            number if shadow is None else _beside(number, shadow, wider)
+            for number, shadow in zip(given, shadows, strict=True)
+        ]
+        total = _known(_less(function(*beside), computed, wider))
+    for shadow in shadows:
+        if shadow is not None and shadow.radius.strides != (0,):
+            total = Shadow(total.error, np.maximum(total.radius, shadow.radius))
+    return Computed(value, tuple(operands), ulp, own, total)
+
+
+def _beside(number: Any, shadow: Shadow, wider: FloatFormat) -> Any:
+    error = _lifted(shadow.error, wider)
+    return number + error if wider is F64 else fast.add(wider, number, error).codes
+
+
+def _known(error: Floats) -> Shadow:
+    if np.isfinite(error.sum()):
+        return Shadow(error, np.broadcast_to(0.0, error.shape))
+    finite = np.isfinite(error)
+    return Shadow(np.where(finite, error, 0.0), np.where(finite, 0.0, np.inf))

@@ -1,0 +1,458 @@
+"""The shadow of a number: how far the number that a program computed is from what exact real arithmetic gives.
+
+A shadow is the *error* beside the computed value: the exact number is ``value + error``, and ``error`` is known up to
+``radius``. Both are f64 arrays of the element shape. The value itself is exact, so an f64 beside it gives 76 bits for
+programs in f32 and 105 bits for those in f64, and memory is two arrays. An error of zero with a radius of zero is an
+exact number, as arguments and constants are. A radius of infinity is an unknown number: x / 0, or anything after it.
+
+Each rule takes the values and the shadows of the operands and the value of the result, all as f64, and returns
+
+- the *own* error of the op: the exact function of the values of its operands, less the value of its result;
+- the *total* error: the exact function of the exact operands, less the value of the result.
+
+The own error is found without loss by error-free transforms (Knuth's sum, Dekker's product). Every further operation
+in f64 loses at most 2**-53 of its result, and 2**-1074 if it underflows; the radius has the sum of these bounds. It is
+computed in f64 as well, so in the end it is widened by more than the rounding errors of its own terms.
+
+Values must be finite f64 numbers, which all formats up to f64 have. An operand or a result that is infinite or NaN has
+an unknown shadow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import inf, isfinite, nextafter
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb
+
+from halfulp.fp_formats.reals.enclosing import bits_of_precision
+from halfulp.fp_formats.reals.functions import FUNCTIONS
+from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
+from halfulp.semantics.ball_rules import BALLS
+from halfulp.semantics.shadow_margins import covers, errors_by_margins
+
+Floats = npt.NDArray[np.float64]
+
+UNIT = 2.0**-53
+"""The relative error of one operation in f64."""
+LEAST = 2.0**-1074
+"""The least positive f64: what an operation that underflows loses."""
+_WIDER = 1 + 2.0**-44
+"""More than the relative error of a radius: a sum of at most a hundred terms, each of a few operations."""
+_SPLIT = 2.0**27 + 1
+_LARGEST_FACTOR = 2.0**995
+"""From here on the halves of a factor may overflow."""
+_LEAST_PRODUCT = 2.0**-960
+"""From here on the error of a product is a normal f64."""
+
+
+class Shadow(NamedTuple):
+    """Errors of numbers: each is ``error``, up to ``radius``."""
+
+    error: Floats
+    radius: Floats
+
+
+class Shadowed(NamedTuple):
+    """Operands: their values, and the shadow beside these.
+
+    ``narrow``: all numbers of the op, those of the result too, are of a format whose products an f64 holds.
+    """
+
+    value: Floats
+    error: Floats
+    radius: Floats
+    narrow: bool = False
+
+
+class Errors(NamedTuple):
+    """What a rule finds: the op's own error, and that of its result against the exact run."""
+
+    own: Shadow
+    total: Shadow
+
+
+Rule = Callable[..., Errors]
+
+
+NOTHING = np.zeros(())
+"""The error and the radius of exact numbers, and the bound of a sum of which nothing was lost: rules leave it out."""
+
+
+def exact(value: Any, narrow: bool = False) -> Shadowed:
+    """Return numbers that are what exact arithmetic gives."""
+    return Shadowed(np.asarray(value, np.float64), NOTHING, NOTHING, narrow)
+
+
+def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return the rounded sum and what it lacks (Knuth): their sum is exact unless the first overflows."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def two_product(a: Floats, b: Floats, narrow: bool = False) -> tuple[Floats, Floats, Floats]:
+    """Return the rounded product, what it lacks (Dekker), and a bound of what that lacks: 0 where it is exact.
+
+    ``narrow``: as of `Shadowed`; then the product is exact.
+    """
+    product = a * b
+    if narrow:
+        return product, NOTHING, NOTHING
+    high_a, high_b = _upper_half(a), _upper_half(b)
+    low_a, low_b = a - high_a, b - high_b
+    rest = ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
+    small = np.abs(product) < _LEAST_PRODUCT
+    # Each of the four products above may lose the least f64; the rounded product too.
+    lost = np.where(small & (a != 0) & (b != 0), 8 * LEAST, 0.0)
+    large = (np.abs(a) > _LARGEST_FACTOR) | (np.abs(b) > _LARGEST_FACTOR)
+    # Without the halves: the product is right within half an ulp.
+    return product, np.where(large, 0.0, rest), np.where(large, UNIT * np.abs(product) + LEAST, lost)
+
+
+def _upper_half(a: Floats) -> Floats:
+    scaled = a * _SPLIT
+    return scaled - (scaled - a)
+
+
+class _Sum:
+    """A sum of f64 terms, with a bound of what is lost on the way."""
+
+    __slots__ = ("bound", "total")
+
+    def __init__(self, first: Floats, bound: Floats = NOTHING) -> None:
+        self.total, self.bound = first, bound
+
+    def add(self, term: Floats, bound: Floats = NOTHING) -> _Sum:
+        """Add a term that is known up to a bound."""
+        if term is NOTHING:
+            return self
+        self.total = self.total + term
+        lost = np.abs(self.total)
+        lost *= UNIT
+        for each in (self.bound, bound):
+            if each is not NOTHING:
+                lost += each
+        self.bound = lost
+        return self
+
+    def product(self, a: Floats, b: Floats) -> _Sum:
+        """Add a product."""
+        if a is NOTHING or b is NOTHING:
+            return self
+        term = a * b
+        return self.add(term, UNIT * np.abs(term) + LEAST)
+
+    def shadow(self, radius: Floats = NOTHING) -> Shadow:
+        """Return the sum as an error; ``radius``: what is not known of it besides."""
+        bounds = [each for each in (self.bound, radius) if each is not NOTHING]
+        whole = sum(bounds[1:], bounds[0]) if bounds else np.zeros_like(self.total)
+        return _shadow(self.total, np.broadcast_to(whole, self.total.shape))
+
+
+def _difference(a: Floats, b: Floats) -> _Sum:
+    """Return a difference, rounded once."""
+    difference = a - b
+    lost = np.abs(difference)
+    lost *= UNIT
+    return _Sum(difference, lost)
+
+
+def _both(a: Floats, b: Floats) -> Floats:
+    """Return the sum of two radii."""
+    return b if a is NOTHING else a if b is NOTHING else a + b
+
+
+def _shadow(error: Floats, radius: Floats) -> Shadow:
+    """Return a shadow with a radius that holds its own rounding errors. `errors` looks at what is not finite."""
+    return Shadow(error, radius * _WIDER)
+
+
+def _magnitude(x: Shadowed) -> Floats:
+    """Return a bound of the errors of numbers."""
+    return np.abs(x.error) + x.radius
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def _add(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
+    total, rest = two_sum(x.value, y.value)
+    own = _difference(total, result).add(rest)
+    found = own.shadow()
+    whole = own.add(x.error).add(y.error).shadow(_both(x.radius, y.radius))
+    return Errors(found, whole)
+
+
+def _subtract(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
+    return _add(result, x, _negated(y))
+
+
+def _multiply(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
+    product, rest, lost = two_product(x.value, y.value, x.narrow)
+    own = _difference(product, result).add(rest, lost)
+    found = own.shadow()
+    whole = own.product(x.value, y.error).product(y.value, x.error).product(x.error, y.error)
+    return Errors(found, whole.shadow(_of_product(x, y)))
+
+
+def _of_product(x: Shadowed, y: Shadowed) -> Floats:
+    """Return what is not known of a product of operands that are known up to their radii."""
+    parts = []
+    if y.radius is not NOTHING:
+        parts.append((np.abs(x.value) + _magnitude(x)) * y.radius + LEAST * (y.radius != 0))
+    if x.radius is not NOTHING:
+        parts.append((np.abs(y.value) + np.abs(y.error)) * x.radius + LEAST * (x.radius != 0))
+    return sum(parts[1:], parts[0]) if parts else NOTHING
+
+
+def _divide(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
+    """By the remainder: x / y - q is (x - q y) / y, and for the exact operands (x - q y) / y as well."""
+    product, rest, lost = two_product(result, y.value, y.narrow)
+    remainder = _difference(x.value, product).add(_minus(rest), lost)
+    found = _quotient(remainder.total, remainder.bound, y.value, NOTHING)
+    remainder.add(x.error).product(-result, y.error)
+    divisor = y.value + y.error
+    loose = y.radius + UNIT * np.abs(divisor)
+    unknown = remainder.bound + x.radius + np.abs(result) * y.radius + LEAST * ((result != 0) & (y.radius != 0))
+    return Errors(found, _quotient(remainder.total, unknown, divisor, loose))
+
+
+def _minus(x: Floats) -> Floats:
+    return x if x is NOTHING else -x
+
+
+def _quotient(a: Floats, a_radius: Floats, b: Floats, b_radius: Floats) -> Shadow:
+    """Divide two numbers that are known up to their radii."""
+    quotient = a / b
+    least = np.abs(b) * (1 - 4 * UNIT) - b_radius
+    divisor = np.where(least > 0, least, 0.0)
+    radius = a_radius / divisor + np.abs(quotient) * (b_radius / divisor + UNIT)
+    # The quotient, the first term and the second one may each lose half of the least f64.
+    lost = 2 * LEAST * ((a != 0) | (a_radius != 0))
+    return _shadow(quotient, np.where(least > 0, radius + lost, np.inf))
+
+
+def _square_root(result: Floats, x: Shadowed) -> Errors:
+    """By the remainder: sqrt(x) - r is (x - r r) / (sqrt(x) + r)."""
+    product, rest, lost = two_product(result, result, x.narrow)
+    remainder = _difference(x.value, product).add(_minus(rest), lost)
+    root = np.sqrt(x.value)
+    found = _quotient(remainder.total, remainder.bound, root + result, 2 * UNIT * (root + result))
+    argument = x.value + x.error
+    loose = x.radius + UNIT * np.abs(argument)
+    least = argument - loose
+    root = np.sqrt(np.maximum(argument, 0.0))
+    # |sqrt(a) - sqrt(b)| is at most |a - b| / sqrt(b), and at most sqrt(|a - b|).
+    wide = np.sqrt(loose) * (1 + 4 * UNIT)
+    apart = np.minimum(
+        wide, np.where(least > 0, loose / np.sqrt(np.where(least > 0, least, 1.0)) * (1 + 4 * UNIT), wide)
+    )
+    remainder.add(x.error)
+    divisor = root + result
+    whole = _quotient(remainder.total, remainder.bound + x.radius, divisor, apart + 2 * UNIT * divisor)
+    exact_zero = (argument == 0) & (x.radius == 0) & (result == 0)
+    nothing = Shadow(np.where(exact_zero, 0.0, whole.error), np.where(exact_zero, 0.0, whole.radius))
+    negative = (least < 0) & ~exact_zero
+    zero = (x.value == 0) & (result == 0)
+    return Errors(
+        Shadow(np.where(zero, 0.0, found.error), np.where(zero, 0.0, found.radius)),
+        Shadow(np.where(negative, 0.0, nothing.error), np.where(negative, np.inf, nothing.radius)),
+    )
+
+
+def _negate(result: Floats, x: Shadowed) -> Errors:
+    return _convert(result, _negated(x))
+
+
+def _absolute(result: Floats, x: Shadowed) -> Errors:
+    """The exact number may have the other sign: then its magnitude is farther away."""
+    down = np.signbit(x.value)
+    value, error = np.where(down, -x.value, x.value), np.where(down, -x.error, x.error)
+    crosses = value + error < 0
+    far = value + (value + error)  # -(v + e) - v is -(2 v + e)
+    certain = np.abs(value + error) > x.radius + UNIT * np.abs(value + error)
+    other = np.where(crosses, -far, error)
+    loose = np.where(crosses, 2 * UNIT * (np.abs(value) + np.abs(far)), 0.0)
+    either = np.where(certain, x.radius, x.radius + 2 * np.abs(value + error))
+    return _convert(result, Shadowed(value, other, either + loose))
+
+
+def _convert(result: Floats, x: Shadowed) -> Errors:
+    """A conversion between floats, and what gives an operand: the exact function is the operand itself."""
+    difference, rest = two_sum(x.value, -result)
+    own = _Sum(difference).add(rest)
+    found = own.shadow()
+    return Errors(found, own.add(x.error).shadow(x.radius))
+
+
+def _fused(result: Floats, x: Shadowed, y: Shadowed, z: Shadowed) -> Errors:
+    product, rest, lost = two_product(x.value, y.value, x.narrow)
+    total, rest_of_sum = two_sum(product, z.value)
+    own = _difference(total, result).add(rest_of_sum).add(rest, lost)
+    found = own.shadow()
+    whole = own.product(x.value, y.error).product(y.value, x.error).product(x.error, y.error).add(z.error)
+    return Errors(found, whole.shadow(_both(_of_product(x, y), z.radius)))
+
+
+def _largest(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
+    """The larger exact number, where that is known. Else the largest exact number is no farther from the largest middle
+    than the wider radius.
+    """
+    own = _convert(result, exact(np.maximum(x.value, y.value))).own
+    side, known = order(x, y)
+    value, error, radius = (np.where(side >= 0, first, second) for first, second in zip(x[:3], y[:3], strict=True))
+    taken = Shadowed(value, error, radius)
+    found = _convert(result, taken).total
+    if known.all():
+        return Errors(own, found)
+    either = [_convert(result, each).total for each in (x, y)]
+    error = np.maximum(either[0].error, either[1].error)
+    radius = np.maximum(either[0].radius, either[1].radius)
+    return Errors(own, Shadow(np.where(known, found.error, error), np.where(known, found.radius, radius)))
+
+
+def _least(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
+    return Errors(*map(_opposite, _largest(-result, _negated(x), _negated(y))))
+
+
+def _negated(x: Shadowed) -> Shadowed:
+    return Shadowed(-x.value, _minus(x.error), x.radius, x.narrow)
+
+
+def _opposite(x: Shadow) -> Shadow:
+    return Shadow(-x.error, x.radius)
+
+
+# --- elementary functions ---------------------------------------------------------------------------------------------
+
+_BITS = 192
+"""Bits of a ball: more than the result and an f64 have together, where the argument is an f64."""
+
+
+def _elementary(name: str) -> Rule:
+    """Return the rule of an elementary function: by margins where these settle it, else by a ball for each element."""
+    ball = BALLS[name]
+
+    def rule(result: Floats, *operands: Shadowed) -> Errors:
+        shape = np.broadcast_shapes(result.shape, *(each.value.shape for each in operands))
+        found = np.empty((4, *shape))
+        rest = np.ones(shape, np.bool_)
+        parts = [np.broadcast_to(part, shape) for each in operands for part in each[:3]]
+        result = np.broadcast_to(result, shape)
+        if operands[0].narrow and len(operands) == 1 and covers(name, result.size):
+            *errors, settled = errors_by_margins(name, result, *parts)
+            found[...] = errors
+            rest = ~settled
+        with bits_of_precision(_BITS):
+            for place in zip(*np.nonzero(rest), strict=True):
+                found[(slice(None), *place)] = _of_balls(
+                    ball, float(result[place]), [float(part[place]) for part in parts]
+                )
+        return Errors(Shadow(found[0], found[1]), Shadow(found[2], found[3]))
+
+    return rule
+
+
+def _of_balls(ball: Callable[..., arb], result: float, parts: list[float]) -> tuple[float, float, float, float]:
+    """Return the own and the total error of one element. ``parts``: value, error and radius of each operand."""
+    if not all(map(isfinite, (result, *parts[0::3]))):
+        return _UNKNOWN + _UNKNOWN
+    given = [arb(value) for value in parts[0::3]]
+    own = middle_and_radius(ball(*given) - result)
+    if not all(map(isfinite, parts[2::3])):
+        return own + _UNKNOWN
+    if not any(parts[1::3]) and not any(parts[2::3]):
+        return own + own
+    pairs = zip(given, parts[1::3], parts[2::3], strict=True)
+    return own + middle_and_radius(ball(*(value + arb(error, radius) for value, error, radius in pairs)) - result)
+
+
+_UNKNOWN = (0.0, inf)
+
+
+def middle_and_radius(ball: arb) -> tuple[float, float]:
+    """Return a ball as an error and a radius."""
+    if not ball.is_finite():
+        return _UNKNOWN
+    middle = float(ball.mid())
+    rest = ball - middle
+    if rest.is_zero():
+        return middle, 0.0
+    # Its bound may be less than the least f64.
+    radius = nextafter(float(rest.abs_upper()), inf)
+    return (middle, radius) if isfinite(middle) and isfinite(radius) else _UNKNOWN
+
+
+RULES: Mapping[str, Rule] = {
+    "add": _add,
+    "subtract": _subtract,
+    "multiply": _multiply,
+    "divide": _divide,
+    "square root": _square_root,
+    "negate": _negate,
+    "absolute": _absolute,
+    "convert": _convert,
+    "fma": _fused,
+    "maximum": _largest,
+    "minimum": _least,
+    "maximum number": _largest,
+    "minimum number": _least,
+    **{name: _elementary(name) for name in (*FUNCTIONS, *FUNCTIONS_OF_TWO, "remainder")},
+}
+"""The rules by what an op does to real numbers, and by the names of functions. Each takes the value of the result, then
+the operands.
+"""
+
+
+CHOOSES = ("maximum", "minimum", "maximum number", "minimum number", "clamp", "copysign")
+"""The rules of functions whose result may be one operand, or its opposite, though another one is infinite."""
+
+
+def errors(name: str, result: Any, *operands: Shadowed, rules: Mapping[str, Rule] = RULES) -> Errors:
+    """Return the errors of an op. ``name``: a key of the rules. ``result``: the values that it gave.
+
+    All arrays broadcast. Where an operand or the result is not finite, the errors are unknown.
+    """
+    value = np.asarray(result, np.float64)
+    with np.errstate(all="ignore"):
+        own, total = rules[name](value, *operands)
+        # A number that is not finite makes one of the sums so.
+        if all(np.isfinite(part.sum()) for shadow in (own, total) for part in shadow):
+            return Errors(own, total)
+        finite = np.isfinite(value)
+        for operand in operands if name not in CHOOSES else ():
+            finite = finite & np.isfinite(operand.value)
+        return Errors(*(_unless(finite, one) for one in (own, total)))
+
+
+def _unless(known: npt.NDArray[np.bool_], shadow: Shadow) -> Shadow:
+    known = known & np.isfinite(shadow.error) & np.isfinite(shadow.radius)
+    return Shadow(np.where(known, shadow.error, 0.0), np.where(known, shadow.radius, np.inf))
+
+
+def is_exact(x: Shadowed) -> npt.NDArray[np.bool_]:
+    """Return the mask of numbers that are what exact arithmetic gives."""
+    return np.asarray((x.error == 0) & (x.radius == 0))
+
+
+def order(x: Shadowed, y: Shadowed) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
+    """Compare exact numbers: return -1, 0 or 1, and the mask of those that are known; others may be in any order."""
+    with np.errstate(all="ignore"):
+        difference, rest = two_sum(x.value, -y.value)
+        found = _Sum(difference).add(rest).add(x.error).add(_minus(y.error)).shadow(_both(x.radius, y.radius))
+    known = np.isfinite(found.error) & np.isfinite(found.radius)
+    apart = np.abs(found.error) > found.radius
+    same = (found.error == 0) & (found.radius == 0)
+    side = np.sign(np.where(known, found.error, 0.0)).astype(np.int8)
+    if known.all():
+        return side, apart | same
+    # An infinity that is exact lies beyond all that is known.
+    beyond = np.zeros_like(known)
+    for one, other in ((x, y), (y, x)):
+        beyond = beyond | (np.isinf(one.value) & is_exact(one) & np.isfinite(other.radius) & ~np.isnan(other.value))
+    values = (x.value > y.value).astype(np.int8) - (x.value < y.value)
+    return np.where(beyond, values, side), (known & (apart | same)) | beyond

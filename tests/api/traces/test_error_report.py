@@ -1,0 +1,470 @@
+"""Errors beside exact reals: known stories with their textbook numbers, planted errors, and the way back of an error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import exp, isfinite
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import halfulp as hu
+from halfulp.interp.run.compiler import FunctionCompiler
+from halfulp.semantics.kernel import Outcome
+from halfulp.traces.timeline import timeline
+
+# --- known stories ----------------------------------------------------------------------------------------------------
+
+MULLER = """func.func @f(%n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x0 = arith.constant 4.0 : f64
+  %x1 = arith.constant 4.25 : f64
+  %c108 = arith.constant 108.0 : f64
+  %c815 = arith.constant 815.0 : f64
+  %c1500 = arith.constant 1500.0 : f64
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x0, %q = %x1) -> (f64, f64) {
+    %0 = arith.divf %c1500, %p : f64
+    %1 = arith.subf %c815, %0 : f64
+    %2 = arith.divf %1, %q : f64
+    %3 = arith.subf %c108, %2 : f64
+    scf.yield %q, %3 : f64, f64
+  }
+  return %r#1 : f64
+}"""
+
+
+def test_mullers_recurrence_converges_to_the_wrong_limit() -> None:
+    """Muller, Handbook of Floating-Point Arithmetic, 1.3.2.1 in Kahan's form: it tends to 5, but computers say 100."""
+    x, y = Fraction(4), Fraction(17, 4)
+    for _ in range(40):
+        x, y = y, 108 - (815 - 1500 / x) / y
+    trace = hu.trace(MULLER, 40, shadow=True)
+    assert trace.errors is not None
+    (found,) = trace.errors.results
+    assert found.value == 100
+    assert found.exact == float(y)
+    assert abs(found.exact - 5) < 0.01
+    assert trace.worst(1)[0].op == "arith.divf"
+
+
+RUMP = """func.func @f(%a: f64, %b: f64) -> f64 {
+  %c1 = arith.constant 333.75 : f64
+  %c2 = arith.constant 11.0 : f64
+  %c3 = arith.constant 121.0 : f64
+  %c4 = arith.constant 2.0 : f64
+  %c5 = arith.constant 5.5 : f64
+  %a2 = arith.mulf %a, %a : f64
+  %b2 = arith.mulf %b, %b : f64
+  %b4 = arith.mulf %b2, %b2 : f64
+  %b6 = arith.mulf %b4, %b2 : f64
+  %b8 = arith.mulf %b4, %b4 : f64
+  %0 = arith.mulf %c1, %b6 : f64
+  %1 = arith.mulf %c2, %a2 : f64
+  %2 = arith.mulf %1, %b2 : f64
+  %3 = arith.subf %2, %b6 : f64
+  %4 = arith.mulf %c3, %b4 : f64
+  %5 = arith.subf %3, %4 : f64
+  %6 = arith.subf %5, %c4 : f64
+  %7 = arith.mulf %a2, %6 : f64
+  %8 = arith.mulf %c5, %b8 : f64
+  %9 = arith.addf %0, %7 : f64
+  %10 = arith.addf %9, %8 : f64
+  %11 = arith.mulf %c4, %b : f64
+  %12 = arith.divf %a, %11 : f64
+  %13 = arith.addf %10, %12 : f64
+  return %13 : f64
+}"""
+
+
+def test_rumps_polynomial() -> None:
+    """Rump (1988): 333.75 b^6 + a^2 (11 a^2 b^2 - b^6 - 121 b^4 - 2) + 5.5 b^8 + a / (2 b) at 77617, 33096."""
+    trace = hu.trace(RUMP, 77617.0, 33096.0, shadow=True)
+    assert trace.errors is not None
+    (found,) = trace.errors.results
+    assert found.exact == -54767 / 66192  # -0.827396...
+    assert abs(found.value) > 1e20
+
+
+SUM = """func.func @f(%n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %tenth = arith.constant 0.1 : f32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (f32) {
+    %0 = arith.addf %sum, %tenth : f32
+    scf.yield %0 : f32
+  }
+  return %r : f32
+}"""
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(1_000_000, marks=pytest.mark.exhaustive)])
+def test_sum_of_tenths(count: int) -> None:
+    """A million tenths are 100958.34 in f32."""
+    computed = np.float32(0)
+    for _ in range(count):
+        computed += np.float32(0.1)
+    (result, report) = beside(SUM, count)
+    found = report.results[0]
+    assert result.item() == found.value == float(computed)
+    assert found.exact == pytest.approx(float(np.float32(0.1)) * count, rel=1e-15)
+    if count == 1_000_000:
+        assert found.value == 100958.34375
+        assert round(found.exact, 2) == 100000.0
+
+
+def beside(text: str, *arguments: Any) -> tuple[hu.Value, Any]:
+    trace = hu.trace(text, *arguments, shadow=True, limit=10)
+    assert trace.errors is not None
+    return trace.results[0], trace.errors
+
+
+HERON = """func.func @heron(%a: f32, %b: f32, %c: f32) -> f32 {
+  %half = arith.constant 0.5 : f32
+  %0 = arith.addf %a, %b : f32
+  %1 = arith.addf %0, %c : f32
+  %s = arith.mulf %1, %half : f32
+  %sa = arith.subf %s, %a : f32
+  %sb = arith.subf %s, %b : f32
+  %sc = arith.subf %s, %c : f32
+  %2 = arith.mulf %s, %sa : f32
+  %3 = arith.mulf %2, %sb : f32
+  %4 = arith.mulf %3, %sc : f32
+  %5 = math.sqrt %4 : f32
+  return %5 : f32
+}"""
+KAHAN = """func.func @kahan(%a: f32, %b: f32, %c: f32) -> f32 {
+  %quarter = arith.constant 0.25 : f32
+  %0 = arith.addf %b, %c : f32
+  %1 = arith.addf %a, %0 : f32
+  %2 = arith.subf %a, %b : f32
+  %3 = arith.subf %c, %2 : f32
+  %4 = arith.addf %c, %2 : f32
+  %5 = arith.subf %b, %c : f32
+  %6 = arith.addf %a, %5 : f32
+  %7 = arith.mulf %1, %3 : f32
+  %8 = arith.mulf %7, %4 : f32
+  %9 = arith.mulf %8, %6 : f32
+  %10 = math.sqrt %9 : f32
+  %11 = arith.mulf %10, %quarter : f32
+  return %11 : f32
+}"""
+
+
+def test_area_of_a_needle_triangle() -> None:
+    """Kahan, "Miscalculating Area and Angles of a Needle-like Triangle": sides 100000, 99999.99979, 0.00029 have the
+    area 10.0 where f64 computes 9.999999809638329, and Heron's formula in f32 loses all digits; his never does.
+    """
+    sides = [float(np.float32(each)) for each in (9.0, 8.999998, 4e-6)]
+    a, b, c = map(Fraction, sides)
+    s = (a + b + c) / 2
+    area = float(s * (s - a) * (s - b) * (s - c)) ** 0.5
+    _, heron = beside(HERON, *map(np.float32, sides))
+    _, kahan = beside(KAHAN, *map(np.float32, sides))
+    assert heron.results[0].exact == pytest.approx(area, rel=1e-12)
+    assert kahan.results[0].exact == pytest.approx(area, rel=1e-12)
+    assert abs(heron.results[0].ulp) > 1e5
+    assert abs(kahan.results[0].ulp) < 5
+    assert heron.worst(1)[0].op == "arith.addf"
+
+
+QUADRATIC = """func.func @f(%a: f32, %b: f32, %c: f32) -> (f32, f32) {
+  %two = arith.constant 2.0 : f32
+  %four = arith.constant 4.0 : f32
+  %bb = arith.mulf %b, %b : f32
+  %ac = arith.mulf %a, %c : f32
+  %ac4 = arith.mulf %four, %ac : f32
+  %d = arith.subf %bb, %ac4 : f32
+  %root = math.sqrt %d : f32
+  %n = arith.negf %b : f32
+  %a2 = arith.mulf %two, %a : f32
+  %0 = arith.addf %n, %root : f32
+  %1 = arith.subf %n, %root : f32
+  %x = arith.divf %0, %a2 : f32
+  %y = arith.divf %1, %a2 : f32
+  return %x, %y : f32, f32
+}"""
+
+
+def test_quadratic_formula_cancels_in_one_root() -> None:
+    """x^2 + 1000 x + 1: one root is -0.001000001, of which the formula keeps two digits; the other is exact to an ulp."""
+    trace = hu.trace(QUADRATIC, np.float32(1), np.float32(1000), np.float32(1), shadow=True)
+    assert trace.errors is not None
+    small, large = trace.errors.results
+    assert small.exact == pytest.approx(-0.001000001000002, rel=1e-12)
+    assert small.relative > 1e-3
+    assert abs(large.ulp) < 1
+    assert trace.worst(1)[0].op == "math.sqrt"
+    story = trace.explain_error(0)
+    assert [step.op for step in story][:3] == ["arith.divf", "arith.addf", "math.sqrt"]
+    assert trace.errors.error_of(0).ulp == pytest.approx(story[0].brings, rel=1e-9)
+
+
+SOFTMAX = """func.func @f(%x: tensor<3xf16>) -> tensor<3xf16> {
+  %0 = math.exp %x : tensor<3xf16>
+  %zero = arith.constant 0.0 : f16
+  %e = tensor.empty() : tensor<f16>
+  %f = linalg.fill ins(%zero : f16) outs(%e : tensor<f16>) -> tensor<f16>
+  %s = linalg.reduce { arith.addf } ins(%0 : tensor<3xf16>) outs(%f : tensor<f16>) dimensions = [0]
+  %b = tensor.empty() : tensor<3xf16>
+  %t = linalg.broadcast ins(%s : tensor<f16>) outs(%b : tensor<3xf16>) dimensions = [0]
+  %r = arith.divf %0, %t : tensor<3xf16>
+  return %r : tensor<3xf16>
+}"""
+
+
+def test_softmax_without_subtraction_of_the_maximum_overflows() -> None:
+    """exp(12) is no f16: the result is NaN, and the trace says where the numbers left the format."""
+    trace = hu.trace(SOFTMAX, hu.convert(np.array([12.0, 11.0, 10.0]), "f16"), shadow=True)
+    assert trace.errors is not None
+    by_op = {one.op: one for one in trace.errors.ops}
+    assert by_op["math.exp"].overflowed == 1
+    assert by_op["arith.divf"].unknown > 0
+    # Two of the three elements are 0, whose exact numbers the history has all the same.
+    exact = [exp(x) / (exp(12) + exp(11) + exp(10)) for x in (12, 11, 10)]
+    found = trace.errors.error_of(0, (1,))
+    assert found.value == 0
+    assert found.exact == pytest.approx(exact[1], rel=1e-6)
+
+
+# --- planted errors ---------------------------------------------------------------------------------------------------
+
+
+def chain(draw: np.random.Generator) -> tuple[list[str], int]:
+    """Return a chain of additions and multiplications in f32, and the number of its ops."""
+    count = int(draw.integers(3, 12))
+    ops = draw.choice(["arith.addf", "arith.mulf"], count)
+    return [f"  %{k + 2} = {op} %{k + 1}, %0 : f32" for k, op in enumerate(ops)], count
+
+
+def program(lines: list[str], last: str) -> str:
+    return "\n".join(["func.func @f(%0: f32, %1: f32) -> f32 {", *lines, f"  return {last} : f32", "}"])
+
+
+def arguments(draw: np.random.Generator) -> list[hu.Value]:
+    return [hu.convert(float(draw.uniform(1.01, 1.1)), "f32"), hu.convert(float(draw.uniform(1, 2)), "f32")]
+
+
+@pytest.mark.parametrize("first", range(0, 34, 17))
+def test_a_planted_double_rounding_is_first(first: int) -> None:
+    for seed in range(first, first + 17):
+        draw = np.random.default_rng(seed)
+        lines, count = chain(draw)
+        at = int(draw.integers(0, count))
+        made, line = f"%{at + 2}", "  %w = arith.extf %h : f16 to f32"
+        lines[at + 1 :] = [text.replace(f" {made},", " %w,") for text in lines[at + 1 :]]
+        lines[at + 1 : at + 1] = [f"  %h = arith.truncf {made} : f32 to f16", line]
+        last = "%w" if at == count - 1 else f"%{count + 1}"
+        text, given = program(lines, last), arguments(draw)
+        trace = hu.trace(text, *given, shadow=True)
+        found = trace.worst(2)
+        if abs(found[0].effect_ulp) < 100:  # the f16 happened to be near: nothing was planted
+            continue
+        assert found[0].op == "arith.truncf", (seed, found)
+        assert abs(found[0].effect_ulp) > 4 * abs(found[1].effect_ulp)
+
+
+@pytest.mark.parametrize("first", range(100, 133, 11))
+def test_a_planted_accumulator_is_first(first: int) -> None:
+    """A sum of f32 in f16."""
+    text = """func.func @f(%x: tensor<64xf32>, %y: tensor<64xf32>) -> f32 {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c64 = arith.constant 64 : index
+      %zero = arith.constant 0.0 : f16
+      %s = scf.for %i = %c0 to %c64 step %c1 iter_args(%sum = %zero) -> (f16) {
+        %a = tensor.extract %x[%i] : tensor<64xf32>
+        %b = tensor.extract %y[%i] : tensor<64xf32>
+        %p = arith.mulf %a, %b : f32
+        %w = arith.extf %sum : f16 to f32
+        %t = arith.addf %w, %p : f32
+        %n = arith.truncf %t : f32 to f16
+        scf.yield %n : f16
+      }
+      %r = arith.extf %s : f16 to f32
+      return %r : f32
+    }"""
+    module = hu.parse(text)
+    for seed in range(first, first + 11):
+        draw = np.random.default_rng(seed)
+        x, y = (hu.convert(draw.uniform(0.5, 1, 64), "f32") for _ in range(2))
+        found = hu.trace(module, x, y, shadow=True).worst(2)
+        assert found[0].op == "arith.truncf", (seed, found)
+        assert abs(found[0].effect_ulp) > 4 * abs(found[1].effect_ulp)
+
+
+@pytest.mark.parametrize("first", range(200, 233, 11))
+def test_a_planted_wrong_constant_is_first(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    """An exp that computes 2^(1.442 x): its constant has four digits."""
+
+    def wrong(codes: Any) -> Outcome:
+        x = codes.view(np.float32).astype(np.float64)
+        return Outcome((np.exp2(1.442 * x).astype(np.float32).view(np.uint32),))
+
+    kernel_of = FunctionCompiler.kernel
+
+    def kernel(self: Any, op: Any, evaluator: Any) -> Any:
+        found = kernel_of(self, op, evaluator)
+        return replace(found, array=wrong) if op.name == "math.exp" else found
+
+    monkeypatch.setattr(FunctionCompiler, "kernel", kernel)
+    for seed in range(first, first + 11):
+        draw = np.random.default_rng(seed)
+        lines, count = chain(draw)
+        at = int(draw.integers(0, count))
+        made = f"%{at + 2}"
+        lines[at + 1 :] = [text.replace(f" {made},", " %w,") for text in lines[at + 1 :]]
+        lines[at + 1 : at + 1] = [f"  %v = arith.mulf {made}, %0 : f32", "  %w = math.exp %v : f32"]
+        last = "%w" if at == count - 1 else f"%{count + 1}"
+        found = hu.trace(program(lines, last), *arguments(draw), shadow=True).worst(2)
+        if not isfinite(found[0].effect_ulp) or abs(found[0].effect_ulp) < 100:
+            continue
+        assert found[0].op == "math.exp", (seed, found)
+        assert abs(found[0].effect_ulp) > 4 * abs(found[1].effect_ulp)
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+DOTS = """func.func @f(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> tensor<4x4xf32> {
+  %c = arith.constant dense<0.0> : tensor<4x4xf32>
+  %0 = linalg.matmul ins(%x, %y : tensor<4x8xf32>, tensor<8x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}"""
+
+
+def test_parts_of_a_story_add_up() -> None:
+    draw = np.random.default_rng(1)
+    x, y = (draw.uniform(-1, 1, shape).astype(np.float32) for shape in ((4, 8), (8, 4)))
+    trace = hu.trace(DOTS, x, y, shadow=True)
+    assert trace.errors is not None
+    (found,) = trace.errors.results
+    exact = sum(
+        Fraction(float(a)) * Fraction(float(b))
+        for a, b in zip(x[found.element[0]], y[:, found.element[1]], strict=True)
+    )
+    assert found.exact == float(exact)
+    assert sum(one.effect_ulp for one in trace.worst(99)) == pytest.approx(found.ulp, rel=1e-9)
+    for step in trace.explain_error(0, found.element):
+        assert step.own + sum(brings for _, brings in step.operands) == pytest.approx(step.brings, rel=1e-6, abs=1e-9)
+        assert step.line == 3
+        assert "of %0 = linalg.matmul" in step.source
+
+
+def test_memory_has_errors() -> None:
+    text = """func.func @f(%m: memref<2xf32>) {
+      %c0 = arith.constant 0 : index
+      %0 = memref.load %m[%c0] : memref<2xf32>
+      %1 = arith.divf %0, %0 : f32
+      %2 = arith.mulf %0, %0 : f32
+      memref.store %2, %m[%c0] : memref<2xf32>
+      return
+    }"""
+    buffer = hu.Buffer.from_numpy(np.array([0.1, 0.2], np.float32))
+    trace = hu.trace(text, buffer, shadow=True)
+    assert trace.errors is not None
+    (found,) = trace.errors.results
+    assert (found.name, found.element) == ("argument[0]", (0,))
+    assert found.exact == float(Fraction(float(np.float32(0.1))) ** 2)
+    assert buffer.load().open is None
+    assert trace.worst(1)[0].op == "arith.mulf"
+    # The history is that of the first run, though memory holds something else now.
+    assert trace.explain_error("argument[0]")[0].value == found.value
+
+
+def test_wide_formats_by_their_history() -> None:
+    text = "func.func @f(%x: f128, %y: f128) -> f128 { %0 = arith.divf %x, %y : f128 return %0 : f128 }"
+    trace = hu.trace(text, hu.convert(1.0, "f128"), hu.convert(3.0, "f128"), shadow=True)
+    assert trace.errors is not None
+    (found,) = trace.errors.results
+    assert 0 < abs(found.ulp) <= 0.5
+    assert found.unknown == 0
+
+
+def test_what_cannot_be_asked() -> None:
+    text = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> { %0 = arith.divf %x, %x : tensor<2xf32> return %0 : tensor<2xf32> }"
+    x = np.zeros(2, np.float32)
+    with pytest.raises(ValueError, match="shadow=True"):
+        hu.trace(text, x).worst()
+    trace = hu.trace(text, x, shadow=True)
+    with pytest.raises(hu.Unsupported, match="nothing is known of the exact number"):
+        trace.explain_error()
+    with pytest.raises(hu.InputError, match=r"no float result result\[1\]"):
+        trace.explain_error(1)
+    with pytest.raises(hu.InputError, match=r"no element \[5\]"):
+        trace.explain_error(0, (5,))
+
+
+def test_results_carry_no_marks() -> None:
+    trace = hu.trace(DOTS, np.ones((4, 8), np.float32), np.ones((8, 4), np.float32), shadow=True)
+    assert trace.results[0].open is None
+    assert trace.errors is not None
+    assert trace.errors.results[0].ulp == 0
+    assert "error of result[0]: tensor<4x4xf32>: exact" in str(trace)
+
+
+def test_a_run_that_stops_keeps_its_figures() -> None:
+    text = """func.func @f(%x: f32, %n: i32) -> f32 {
+      %0 = arith.mulf %x, %x : f32
+      %1 = arith.divsi %n, %n : i32
+      return %0 : f32
+    }"""
+    trace = hu.trace(text, np.float32(0.1), np.int32(0), shadow=True)
+    assert isinstance(trace.error, hu.UndefinedBehavior)
+    assert trace.errors is not None
+    assert trace.errors.results == ()
+    assert [one.op for one in trace.worst()] == ["arith.mulf"]
+
+
+# --- the picture ------------------------------------------------------------------------------------------------------
+
+
+def test_the_timeline_draws_each_step_with_an_error() -> None:
+    trace = hu.trace(MULLER, 12, shadow=True)
+    drawing = timeline(trace.steps)
+    root = ElementTree.fromstring(drawing)
+    marks = [node for node in root.iter() if node.get("data-jump")]
+    wrong = [step for step in trace.steps if step.errors is not None]
+    assert [int(node.get("data-jump", 0)) for node in marks] == [step.number for step in wrong]
+    for node, step in zip(marks, wrong, strict=True):
+        assert step.errors is not None
+        circles = [child for child in node if child.tag.endswith("circle")]
+        assert len(circles) == (step.errors.total.size > 0)
+    # The error of the recurrence grows: the last point stands higher than the first.
+    heights = [float(child.get("cy", 0)) for node in marks for child in node if child.tag.endswith("circle")]
+    assert heights[-1] < heights[0]
+
+
+def test_the_timeline_of_a_long_run_stays_small() -> None:
+    trace = hu.trace(MULLER, 1000, shadow=True)
+    root = ElementTree.fromstring(timeline(trace.steps))
+    assert 200 < sum(node.get("data-jump") is not None for node in root.iter()) <= 330
+
+
+def test_the_picture_is_kept_in_a_file(tmp_path: Path) -> None:
+    picture = hu.trace(MULLER, 12, shadow=True).timeline()
+    picture.save(tmp_path / "errors.svg")
+    assert (tmp_path / "errors.svg").read_text(encoding="utf-8") == picture.svg == picture._repr_svg_()
+    with pytest.raises(hu.InputError):
+        picture.save(tmp_path / "nowhere" / "errors.svg")
+    with pytest.raises(ValueError, match="no shadows"):
+        hu.trace(MULLER, 2).timeline()
+
+
+def test_a_run_without_errors_has_no_picture() -> None:
+    trace = hu.trace("func.func @f(%x: f32) -> f32 { %0 = arith.addf %x, %x : f32 return %0 : f32 }", 1.0, shadow=True)
+    assert timeline(trace.steps) == ""
+    assert "<svg" not in trace.html()
+    assert "error of result[0]: f32: exact" in trace.html()
+    assert "<details" not in hu.trace(MULLER, 2).html().partition("<script")[0]
+
+
+def test_the_picture_shows_text_of_the_program_as_text() -> None:
+    text = MULLER.replace("arith.divf %c1500, %p : f64", "arith.divf %c1500, %p : f64 // </title><script>")
+    trace = hu.trace(text, 3, shadow=True)
+    assert "<script>" not in timeline(trace.steps)
+    ElementTree.fromstring(timeline(trace.steps))

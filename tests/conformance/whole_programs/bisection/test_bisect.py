@@ -1,0 +1,330 @@
+"""Stages of a compilation: the judgement of each, the guilty one, and those that do not run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from dumped_stages import ADD, SWAPPED, WRONG, in_module
+
+from halfulp.conformance.oracles.jit_tensors import installed_runner
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Runner, Unanswered
+from halfulp.conformance.whole_programs.arguments import given
+from halfulp.conformance.whole_programs.bisection.bisect import bisect
+from halfulp.conformance.whole_programs.bisection.guilty import pass_alone, single_passes
+from halfulp.conformance.whole_programs.bisection.inputs import made_inputs
+from halfulp.conformance.whole_programs.bisection.judges import default_judges
+from halfulp.conformance.whole_programs.bisection.results import Bisection, Judgement, bisection_lines, bisection_record
+from halfulp.conformance.whole_programs.bisection.runs import StageRun, StageRunner
+from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage
+from halfulp.conformance.whole_programs.validation import Inputs
+from halfulp.interp.ir.errors import HalfulpError, Unsupported
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.loading import parse_module
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types
+from halfulp.interp.values.value import Value
+
+
+def stage(number: int, text: str) -> Stage:
+    module: Module | HalfulpError
+    try:
+        module = parse_module(text)
+    except HalfulpError as error:
+        module = error
+    return Stage(f"Pass{number}", f"pass-{number}", text, module)
+
+
+def bisected(*texts: str, count: int = 8, max_steps: int = 10_000) -> Bisection:
+    stages = tuple(stage(number, text) for number, text in enumerate(texts))
+    first = stages[0].module
+    assert isinstance(first, Module)
+    function = first.lookup("f")
+    assert function is not None
+    inputs = Inputs(count, samples=True).of(function)
+    return bisect(Compilation(stages), StageRunner(function, inputs, Settings(max_steps=max_steps)), default_judges())
+
+
+def judgements(found: Bisection) -> list[str]:
+    return [one.judgement.value for one in found.results]
+
+
+def test_equal_results() -> None:
+    found = bisected(ADD, in_module(ADD), in_module(ADD), SWAPPED)
+    assert judgements(found) == ["first", "identical", "unchanged", "identical"]
+    assert found.guilty is None
+    assert list(bisection_lines(found))[-1] == "no difference in 3 stages"
+
+
+def test_the_first_stage_that_differs_is_guilty() -> None:
+    found = bisected(ADD, SWAPPED, WRONG, in_module(WRONG), ADD)
+    assert judgements(found) == ["first", "identical", "DIFFERENT", "identical", "DIFFERENT"]
+    assert found.guilty == 2
+    assert list(bisection_lines(found))[-1].startswith("first difference: after Pass2 (pass-2), result[0]: 0x")
+
+
+def test_a_stage_that_cannot_run_is_passed_over_and_named() -> None:
+    found = bisected(ADD, ADD, "func.func @f(", in_module('"x.y"() : () -> ()'), WRONG, WRONG)
+    assert judgements(found) == ["first", "unchanged", "not run", "not run", "DIFFERENT", "unchanged"]
+    assert [str(one.stage) for one in found.suspects(4)] == ["Pass2 (pass-2)", "Pass3 (pass-3)", "Pass4 (pass-4)"]
+    *_, last = bisection_lines(found)
+    assert last == "  or after a pass before it that did not run here: Pass2 (pass-2), Pass3 (pass-3)"
+    assert found.results[2].ground
+    assert found.results[3].ground == "it has no function @f with a body"
+
+
+def test_nothing_is_compared_where_nothing_runs() -> None:
+    found = bisected(ADD, "func.func @f(")
+    assert found.compared == 0
+    assert list(bisection_lines(found))[-1] == "nothing was compared; 1 stage did not run"
+
+
+def test_poison_may_become_any_value() -> None:
+    flagged = ADD.replace("%arg1 : i8", "%arg1 overflow<nuw> : i8")
+    found = bisected(flagged, ADD, count=64)
+    assert judgements(found) == ["first", "refined"]
+    found = bisected(ADD, flagged, count=64)
+    assert judgements(found) == ["first", "DIFFERENT"]
+    assert "became poison" in list(bisection_lines(found))[-1]
+
+
+def test_undefined_behaviour_may_become_anything_but_not_the_other_way() -> None:
+    divided = ADD.replace("addi", "divui")
+    assert judgements(bisected(ADD, divided))[1] == "DIFFERENT"
+    always = ADD.replace("  %0", "  %c0 = arith.constant 0 : i8\n  %0").replace("addi %arg0, %arg1", "divui %arg0, %c0")
+    assert judgements(bisected(always, ADD)) == ["first", "refined"]
+    found = bisected(ADD, always)
+    assert judgements(found) == ["first", "DIFFERENT"]
+    assert "became undefined: arith.divui: undefined behaviour" in list(bisection_lines(found))[-1]
+
+
+ON_TENSORS = """
+func.func @f(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = arith.negf %x : tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+"""
+ON_MEMORY = """
+func.func @f(%x: memref<2x2xf32>, %r: memref<2x2xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %c2 step %c1 {
+    scf.for %j = %c0 to %c2 step %c1 {
+      %0 = memref.load %x[%i, %j] : memref<2x2xf32>
+      %1 = arith.negf %0 : f32
+      memref.store %1, %r[%i, %j] : memref<2x2xf32>
+    }
+  }
+  return
+}
+"""
+
+
+def test_tensors_that_became_memory_and_results_that_became_arguments() -> None:
+    found = bisected(ON_TENSORS, ON_MEMORY, ON_MEMORY.replace("%r[%i, %j]", "%r[%j, %i]"))
+    assert judgements(found) == ["first", "identical", "DIFFERENT"]
+    assert "result 0: an argument of the second version" in found.results[1].notes[0]
+    *_, last = bisection_lines(found)
+    assert last.startswith("first difference: after Pass2 (pass-2), result[0] [0, 1]: 0x")
+
+
+def test_the_sign_of_a_zero_is_a_difference() -> None:
+    text = "func.func @f() -> f32 {{\n  %0 = arith.constant {} : f32\n  return %0 : f32\n}}\n"
+    found = bisected(text.format("0.0"), text.format("-0.0"))
+    assert list(bisection_lines(found))[-1].endswith("result[0]: 0x00000000 (0) became 0x80000000 (-0)")
+
+
+def test_flags_permit_differences() -> None:
+    sums = """func.func @f(%a: f32, %b: f32, %c: f32) -> f32 {
+      %0 = arith.addf %a, %b {0} : f32
+      %1 = arith.addf %0, %c {0} : f32
+      return %1 : f32
+    }"""
+    other = sums.replace("%a, %b {", "%b, %c {").replace("%0, %c", "%0, %a")
+    found = bisected(sums.replace("{0}", "fastmath<reassoc>"), other.replace("{0}", ""), count=200)
+    assert judgements(found) == ["first", "permitted"]
+    assert judgements(bisected(sums.replace("{0}", ""), other.replace("{0}", ""), count=200)) == ["first", "DIFFERENT"]
+
+
+def test_a_run_that_takes_a_little_longer_is_no_difference() -> None:
+    """400 additions are more than 1% of the limit, so nobody knows whether what follows is endless."""
+    adds = "".join(f"  %{k} = arith.addi %{k - 1}, %arg1 : i8\n" for k in range(1, 401))
+    long = ADD.replace("  return %0", f"{adds}  return %400")
+    assert judgements(bisected(long, ENDLESS)) == ["first", "not run"]
+
+
+def test_the_data_of_a_difference() -> None:
+    record = bisection_record(bisected(ADD, WRONG))
+    assert record["guilty"] == 1
+    assert record["stages"][1]["verdict"] == "DIFFERENT"
+    assert record["stages"][1]["counterexamples"][0]["output"] == "result 0"
+    assert record["stages"][1]["differing"] <= record["stages"][1]["inputs"] == 8
+
+
+def test_an_interrupt_leaves_what_was_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = StageRunner.run
+    calls = []
+
+    def run(self: StageRunner, module: Module, before: StageRun | None = None) -> object:
+        calls.append(module)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return original(self, module, before)
+
+    monkeypatch.setattr(StageRunner, "run", run)
+    found = bisected(ADD, SWAPPED, WRONG, ADD)
+    assert judgements(found) == ["first", "identical"]
+    assert found.end == "interrupted"
+
+
+PIPELINE = "builtin.module(cse, func.func(a{x=1,y={z(1),2}},b), inline , func.func(a{x=2}))"
+
+
+def test_the_passes_of_a_pipeline() -> None:
+    assert list(single_passes(PIPELINE)) == [
+        ("cse", "builtin.module(cse)"),
+        ("a", "builtin.module(func.func(a{x=1,y={z(1),2}}))"),
+        ("b", "builtin.module(func.func(b))"),
+        ("inline", "builtin.module(inline)"),
+        ("a", "builtin.module(func.func(a{x=2}))"),
+    ]
+
+
+def test_a_pass_alone_has_the_options_of_its_place() -> None:
+    names = ["", "cse", "a", "b", "inline", "a", "c"]
+    stages = [Stage(name, name, "", HalfulpError("unread"), "func.func" * (name == "c")) for name in names]
+    alone = [pass_alone(stages, number, PIPELINE) for number in (1, 2, 5, 6)]
+    assert alone == [
+        "builtin.module(cse)",
+        "builtin.module(func.func(a{x=1,y={z(1),2}}))",
+        "builtin.module(func.func(a{x=2}))",
+        "builtin.module(func.func(c))",
+    ]
+
+
+def test_judgements_have_words() -> None:
+    assert {one.value for one in Judgement} >= {
+        "unchanged",
+        "identical",
+        "refined",
+        "permitted",
+        "DIFFERENT",
+        "not run",
+    }
+
+
+ENDLESS = """func.func @f(%arg0: i8, %arg1: i8) -> i8 {
+  cf.br ^again
+^again:
+  cf.br ^again
+}
+"""
+
+
+def test_a_pass_that_makes_a_program_endless_is_guilty() -> None:
+    found = bisected(ADD, ENDLESS, ENDLESS, in_module(ENDLESS), SWAPPED, count=4)
+    assert judgements(found) == ["first", "DIFFERENT", "unchanged", "DIFFERENT", "identical"]
+    assert found.guilty == 1
+    *_, last = bisection_lines(found)
+    assert last.startswith("first difference: after Pass1 (pass-1), ")
+    assert ", i8=" in last
+    assert "became undefined: it does not end: the program ran more than 10000 ops" in last
+
+
+def test_a_program_that_is_endless_from_the_start_does_not_run() -> None:
+    found = bisected(ENDLESS, ENDLESS, ENDLESS)
+    assert judgements(found) == ["not run", "not run", "not run"]
+    assert [one.seconds > 0 for one in found.results] == [True, False, False]
+
+
+CHOICE = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+  %e = tensor.empty() : tensor<4xf32>
+  %r = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+      iterator_types = ["parallel"]}} ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {{
+  ^bb0(%a: f32, %o: f32):
+    %c = arith.constant true
+    %d = arith.addf %a, %a : f32
+    %s = {}
+    linalg.yield %s : f32
+  }} -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}}"""
+DOUBLED = "arith.select %c, %d, %a : f32"
+FLAGS = "{fastmathFlags = #llvm.fastmath<nsz>} : i1, f32"
+"""With flags, llvm.select does not run here."""
+SAME_ELSEWHERE, OTHER_ELSEWHERE = f"llvm.select %c, %d, %a {FLAGS}", f"llvm.select %c, %a, %d {FLAGS}"
+
+
+class MadeUp:
+    """A tool that answers with what it is given."""
+
+    name = "made-up"
+    version = "1"
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
+        return [self.reply for _ in programs]
+
+
+def elsewhere(tool: Runner | None, *selections: str) -> Bisection:
+    """Bisect stages that choose one of a number and its double, with a tool for those that do not run here."""
+    compilation = Compilation(tuple(stage(k, CHOICE.format(each)) for k, each in enumerate(selections)))
+    module = compilation.stages[0].module
+    assert isinstance(module, Module)
+    function = module.lookup("main")
+    assert function is not None
+    one = (Value.from_bits([0x3F800000, 0x40000000, 0, 0x80000000], "tensor<4xf32>"),)
+    inputs = made_inputs(function, Inputs(1, 0, given=given(one, argument_types(function))))
+    return bisect(compilation, StageRunner(function, inputs, Settings()), fallback=lambda: tool)
+
+
+DOUBLES = [0x40000000, 0x40800000, 0, 0x80000000]
+
+
+@pytest.mark.parametrize(
+    ("reply", "words", "ground"),
+    [
+        ((Answer(np.array(DOUBLES, np.uint32)),), "identical", "by made-up, since llvm.select with flags"),
+        (
+            (Answer(np.array([*DOUBLES[:2], 1, DOUBLES[3]], np.uint32)),),
+            "not run",
+            "has no evaluation; made-up gives other bits: result[0] [2]: 0x00000000 (0) became 0x00000001",
+        ),
+        (Unanswered("it is not there"), "not run", "has no evaluation; made-up: it is not there"),
+        (OracleError("crash", "signal 11"), "not run", "signal 11"),
+    ],
+)
+def test_a_stage_that_does_not_run_here_runs_by_a_tool(reply: Reply, words: str, ground: str) -> None:
+    found = elsewhere(MadeUp(reply), DOUBLED, SAME_ELSEWHERE, DOUBLED)
+    assert judgements(found) == ["first", words, "identical"]
+    assert ground in found.results[1].ground
+    assert [one.against for one in found.results] == [None, 0 if words == "identical" else None, 0]
+
+
+def test_a_tool_is_not_asked_for_another_signature() -> None:
+    found = elsewhere(MadeUp(Unanswered("")), DOUBLED, SAME_ELSEWHERE)
+    assert "made-up" in found.results[1].ground
+    text = CHOICE.format(SAME_ELSEWHERE).replace("-> tensor<4xf32> {\n  %e", "-> tensor<?xf32> {\n  %e")
+    text = text.replace(
+        "  return %r : tensor<4xf32>",
+        "  %q = tensor.cast %r : tensor<4xf32> to tensor<?xf32>\n  return %q : tensor<?xf32>",
+    )
+    module = parse_module(CHOICE.format(DOUBLED))
+    function = module.lookup("main")
+    assert function is not None
+    runner = StageRunner(function, made_inputs(function, Inputs(1, 0)), Settings())
+    with pytest.raises(Unsupported, match="is not asked, since the signature is another one"):
+        runner.by(MadeUp(Unanswered("")), parse_module(text))
+
+
+@pytest.mark.mlir
+def test_a_stage_that_does_not_run_here_runs_by_mlir_runner() -> None:
+    found = elsewhere(installed_runner(), DOUBLED, SAME_ELSEWHERE, OTHER_ELSEWHERE, DOUBLED)
+    assert judgements(found) == ["first", "identical", "not run", "identical"]
+    assert found.results[1].ground.startswith("by mlir-runner, since ")
+    assert "mlir-runner gives other bits: result[0] [0]: 0x40000000 (2) became 0x3F800000" in found.results[2].ground
+    assert [str(one.stage) for one in found.suspects(3)] == ["Pass2 (pass-2)", "Pass3 (pass-3)"]

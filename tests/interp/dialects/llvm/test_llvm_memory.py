@@ -1,0 +1,352 @@
+"""Pointers and memory of the llvm dialect: what an access gives, and which accesses are undefined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halfulp as hu
+
+HEAD = """
+llvm.func @malloc(i64) -> !llvm.ptr
+llvm.func @calloc(i64, i64) -> !llvm.ptr
+llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
+llvm.func @free(!llvm.ptr)
+llvm.mlir.global internal constant @table(dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>) : !llvm.array<2 x array<2 x i32>>
+llvm.mlir.global internal @counter(40 : i32) : i32
+llvm.mlir.global internal constant @text("hello")
+llvm.mlir.global external @elsewhere() : i32
+llvm.mlir.global internal @pair() : !llvm.struct<(ptr, i64)> {
+  %u = llvm.mlir.undef : !llvm.struct<(ptr, i64)>
+  %a = llvm.mlir.addressof @counter : !llvm.ptr
+  %p = llvm.insertvalue %a, %u[0] : !llvm.struct<(ptr, i64)>
+  llvm.return %p : !llvm.struct<(ptr, i64)>
+}
+"""
+
+
+def run(body: str, *arguments: Any, result: str = "i32", head: str = "") -> Any:
+    """Run a body with %n and %m, of i64, and return its result %r."""
+    given = [np.int64(each) for each in (*arguments, 0, 0)[:2]]
+    program = f"{HEAD}{head}llvm.func @main(%n: i64, %m: i64) -> {result} {{\n{body}\n  llvm.return %r : {result}\n}}"
+    return hu.run(program, *given, entry="main")[0]
+
+
+SIXTEEN = """  %bytes = llvm.mlir.constant(16 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %p = llvm.call @malloc(%bytes) : (i64) -> !llvm.ptr
+"""
+STORED = f"""{SIXTEEN}  %value = llvm.mlir.constant(-559038737 : i32) : i32
+  %q = llvm.getelementptr inbounds %p[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+  llvm.store %value, %q : i32, !llvm.ptr
+"""
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_what_was_stored_is_loaded(place: int) -> None:
+    assert run(f"{STORED}  %r = llvm.load %q : !llvm.ptr -> i32", place).item() == -559038737
+
+
+def test_bytes_are_little_endian() -> None:
+    body = f"{STORED}  %b = llvm.getelementptr %q[%m] : (!llvm.ptr, i64) -> !llvm.ptr, i8\n"
+    for byte, expected in enumerate((0xEF, 0xBE, 0xAD, 0xDE)):
+        assert int(run(f"{body}  %r = llvm.load %b : !llvm.ptr -> i8", 1, byte, result="i8").bits) == expected
+
+
+def test_memory_that_was_not_written_is_poison() -> None:
+    found = run(f"{STORED}  %r = llvm.load %p : !llvm.ptr -> i64", 1, result="i64")
+    assert "never written: malloc" in str(found.origin())
+    assert not run(f"{STORED}  %r = llvm.load %p : !llvm.ptr -> i32", 0).poisoned.any()
+
+
+def test_bytes_keep_poison_bit_by_bit() -> None:
+    body = f"""{SIXTEEN}  %c = llvm.mlir.constant(dense<[1, 0, 1, 1, 0, 0, 0, 1]> : vector<8xi1>) : vector<8xi1>
+  %x = llvm.mlir.poison : i1
+  %k = llvm.mlir.constant(2 : i64) : i64
+  %v = llvm.insertelement %x, %c[%k : i64] : vector<8xi1>
+  llvm.store %v, %p : vector<8xi1>, !llvm.ptr
+  %r = llvm.load %p : !llvm.ptr -> vector<8xi1>"""
+    found = run(body, result="vector<8xi1>")
+    assert found.poisoned.tolist() == [False, False, True, False, False, False, False, False]
+    assert found.bits.tolist() == [1, 0, 0, 1, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("type_", "constant", "code"),
+    [
+        ("i1", "true", 1),
+        ("i20", "-3 : i20", (1 << 20) - 3),
+        ("i64", "-3 : i64", (1 << 64) - 3),
+        ("i128", "-3 : i128", (1 << 128) - 3),
+        ("bf16", "1.5 : bf16", 0x3FC0),
+        ("f80", "1.5 : f80", 0x3FFFC000000000000000),
+    ],
+)
+def test_numbers_of_all_widths(type_: str, constant: str, code: int) -> None:
+    body = f"""  %one = llvm.mlir.constant(1 : i64) : i64
+  %p = llvm.alloca %one x {type_} : (i64) -> !llvm.ptr
+  %c = llvm.mlir.constant({constant}) : {type_}
+  llvm.store %c, %p : {type_}, !llvm.ptr
+  %r = llvm.load %p : !llvm.ptr -> {type_}"""
+    value = run(body, result=type_)
+    assert sum(int(limb) << 64 * at for at, limb in enumerate(np.atleast_1d(value.bits))) == code
+
+
+def test_an_integer_from_other_bytes_is_poison() -> None:
+    body = f"{STORED}  %r = llvm.load %q : !llvm.ptr -> i20"
+    assert run(body, 0, result="i20").poisoned.all()
+
+
+PAIR = "!llvm.struct<(i8, ptr, array<2 x i16>)>"
+
+
+def test_aggregates_and_pointers_go_through_memory() -> None:
+    body = f"""{STORED}  %s = llvm.alloca %one x {PAIR} : (i64) -> !llvm.ptr
+  %u = llvm.mlir.undef : {PAIR}
+  %i = llvm.insertvalue %q, %u[1] : {PAIR}
+  llvm.store %i, %s : {PAIR}, !llvm.ptr
+  %f = llvm.getelementptr %s[0, 1] : (!llvm.ptr) -> !llvm.ptr, {PAIR}
+  %l = llvm.load %f : !llvm.ptr -> !llvm.ptr
+  %whole = llvm.load %s : !llvm.ptr -> {PAIR}
+  %k = llvm.extractvalue %whole[1] : {PAIR}
+  %a = llvm.load %l : !llvm.ptr -> i32
+  %b = llvm.load %k : !llvm.ptr -> i32
+  %r = llvm.xor %a, %b : i32"""
+    assert run(body, 2).item() == 0
+
+
+def test_globals() -> None:
+    body = """  %t = llvm.mlir.addressof @table : !llvm.ptr
+  %e = llvm.getelementptr inbounds %t[0, %n, %m] : (!llvm.ptr, i64, i64) -> !llvm.ptr, !llvm.array<2 x array<2 x i32>>
+  %r = llvm.load %e : !llvm.ptr -> i32"""
+    assert [run(body, n, m).item() for n in (0, 1) for m in (0, 1)] == [1, 2, 3, 4]
+    body = """  %t = llvm.mlir.addressof @text : !llvm.ptr
+  %e = llvm.getelementptr inbounds %t[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  %r = llvm.load %e : !llvm.ptr -> i8"""
+    assert bytes(int(run(body, n, result="i8").bits) for n in range(5)) == b"hello"
+
+
+def test_each_run_begins_with_the_initial_values() -> None:
+    body = """  %p = llvm.mlir.addressof @pair : !llvm.ptr
+  %c = llvm.load %p : !llvm.ptr -> !llvm.ptr
+  %x = llvm.load %c : !llvm.ptr -> i32
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %y = llvm.add %x, %one : i32
+  llvm.store %y, %c : i32, !llvm.ptr
+  %d = llvm.mlir.addressof @counter : !llvm.ptr
+  %r = llvm.load %d : !llvm.ptr -> i32"""
+    assert [run(body).item() for _ in range(2)] == [41, 41]
+
+
+def test_memory_that_is_defined_elsewhere_does_not_run() -> None:
+    with pytest.raises(hu.Unsupported, match="@elsewhere' is declared"):
+        run("  %p = llvm.mlir.addressof @elsewhere : !llvm.ptr\n  %r = llvm.load %p : !llvm.ptr -> i32")
+
+
+def test_bytes_are_copied_with_their_poison() -> None:
+    copied = f"""{STORED}  %into = llvm.call @calloc(%bytes, %one) : (i64, i64) -> !llvm.ptr
+  "llvm.intr.memcpy"(%into, %p, %bytes) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()
+  %e = llvm.getelementptr %into[%m] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+  %r = llvm.load %e : !llvm.ptr -> i32"""
+    assert run(copied, 2, 2).item() == -559038737
+    assert run(copied, 2, 1).poisoned.all()
+
+
+def test_memset_and_overlapping_copies() -> None:
+    body = f"""{STORED}  %v = llvm.mlir.constant(7 : i8) : i8
+  "llvm.intr.memset"(%p, %v, %bytes) <{{isVolatile = false}}> : (!llvm.ptr, i8, i64) -> ()
+  llvm.store %value, %p : i32, !llvm.ptr
+  %half = llvm.mlir.constant(8 : i64) : i64
+  %next = llvm.getelementptr %p[4] : (!llvm.ptr) -> !llvm.ptr, i8
+  "llvm.intr.NAME"(%next, %p, %half) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()
+  %e = llvm.getelementptr %p[%m] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+  %r = llvm.load %e : !llvm.ptr -> i32"""
+    moved = body.replace("NAME", "memmove")
+    assert [int(run(moved, 0, k).bits) for k in range(4)] == [0xDEADBEEF, 0xDEADBEEF, 0x07070707, 0x07070707]
+    with pytest.raises(hu.UndefinedBehavior, match="overlap"):
+        run(body.replace("NAME", "memcpy"), 0, 0)
+
+
+def test_addresses_are_aligned_as_promised_and_come_back() -> None:
+    body = f"""{STORED}  %a = llvm.ptrtoint %p : !llvm.ptr to i64
+  %s = llvm.mlir.constant(15 : i64) : i64
+  %up = llvm.add %a, %s : i64
+  %rest = llvm.urem %up, %bytes : i64
+  %down = llvm.sub %up, %rest : i64
+  %back = llvm.inttoptr %down : i64 to !llvm.ptr
+  %r = llvm.load %back : !llvm.ptr -> i32"""
+    assert run(body, 0).item() == -559038737
+
+
+def test_the_size_of_a_type_is_an_address_from_null() -> None:
+    body = f"""  %z = llvm.mlir.zero : !llvm.ptr
+  %e = llvm.getelementptr %z[1] : (!llvm.ptr) -> !llvm.ptr, {PAIR}
+  %r = llvm.ptrtoint %e : !llvm.ptr to i64"""
+    assert run(body, result="i64").item() == 24
+
+
+@pytest.mark.parametrize(
+    ("predicate", "expected"), [("eq", 0), ("ne", 1), ("ult", 1), ("ule", 1), ("ugt", 0), ("slt", 1), ("sge", 0)]
+)
+def test_pointers_compare_by_address(predicate: str, expected: int) -> None:
+    body = f"""{SIXTEEN}  %q = llvm.getelementptr %p[4] : (!llvm.ptr) -> !llvm.ptr, i8
+  %r = llvm.icmp "{predicate}" %p, %q : !llvm.ptr"""
+    assert int(run(body, result="i1").bits) == expected
+    null = f"""{SIXTEEN}  %z = llvm.mlir.zero : !llvm.ptr
+  %r = llvm.icmp "eq" %p, %z : !llvm.ptr"""
+    assert int(run(null, result="i1").bits) == 0
+
+
+MOVED = "  %r = llvm.load %q {} : !llvm.ptr -> i32"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (f"{STORED}{MOVED.format('')}".replace("inbounds ", ""), "4 bytes at byte 16 of the 16 bytes of malloc at .*leav"),
+        (f"{STORED}{MOVED.format('')}", "4 bytes at byte 16 of the 16 bytes"),
+        (f"{SIXTEEN}  %q = llvm.getelementptr %p[1] : (!llvm.ptr) -> !llvm.ptr, i8\n{MOVED.format('')}", "aligned to 4"),
+        (f"{SIXTEEN}  %q = llvm.mlir.zero : !llvm.ptr\n{MOVED.format('')}", "at null belongs to no allocation"),
+        (f"{SIXTEEN}  %q = llvm.inttoptr %bytes : i64 to !llvm.ptr\n{MOVED.format('')}", "the address 0x10 belongs"),
+        (f"{SIXTEEN}  %q = llvm.mlir.poison : !llvm.ptr\n{MOVED.format('')}", "the pointer is poison"),
+        (f"{SIXTEEN}  llvm.call @free(%p) : (!llvm.ptr) -> ()\n  %r = llvm.load %p : !llvm.ptr -> i32", "freed by free"),
+        (
+            f"{SIXTEEN}  llvm.call @free(%p) : (!llvm.ptr) -> ()\n  llvm.call @free(%p) : (!llvm.ptr) -> ()\n"
+            "  %r = llvm.mlir.zero : i32",
+            "which was freed by free",
+        ),
+        (
+            f"{SIXTEEN}  %q = llvm.getelementptr %p[1] : (!llvm.ptr) -> !llvm.ptr, i8\n"
+            "  llvm.call @free(%q) : (!llvm.ptr) -> ()\n  %r = llvm.mlir.zero : i32",
+            "1 bytes after the start",
+        ),
+        (
+            "  %t = llvm.mlir.addressof @table : !llvm.ptr\n  %r = llvm.mlir.zero : i32\n"
+            "  llvm.store %r, %t : i32, !llvm.ptr",
+            "is constant, but is written",
+        ),
+        (
+            "  %t = llvm.mlir.addressof @table : !llvm.ptr\n  llvm.call @free(%t) : (!llvm.ptr) -> ()\n"
+            "  %r = llvm.mlir.zero : i32",
+            "is from llvm.mlir.global @table, not from malloc",
+        ),
+        (f"{SIXTEEN}  %r = llvm.load %p {{alignment = 32 : i64}} : !llvm.ptr -> i32", "whose alignment is 16"),
+    ],
+)  # fmt: skip
+def test_undefined_accesses(body: str, message: str) -> None:
+    with pytest.raises(hu.UndefinedBehavior, match=message):
+        run(body, 4)
+
+
+@pytest.mark.parametrize(
+    ("flags", "index", "poison"),
+    [
+        ("", 5, False),
+        ("inbounds ", 4, False),
+        ("inbounds ", 5, True),
+        ("inbounds ", -1, True),
+        ("nuw ", -1, True),
+        ("nuw ", 5, False),
+        ("nusw ", -1, False),
+        ("nusw ", 1 << 62, True),
+        ("inbounds|nuw ", 3, False),
+    ],
+)
+def test_flags_of_addresses(flags: str, index: int, poison: bool) -> None:
+    body = f"""{SIXTEEN}  %q = llvm.getelementptr {flags}%p[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+  %r = llvm.ptrtoint %q : !llvm.ptr to i64"""
+    found = run(body, index, result="i64")
+    assert bool(found.poisoned.any()) == poison
+
+
+@pytest.mark.parametrize(
+    ("flags", "indices", "poison"),
+    [
+        ("inbounds ", "2, -1", False),
+        ("inbounds ", "3, -1", True),
+        ("inbounds ", "3, -3", True),
+        ("", "3, -1", False),
+        ("nusw ", "3, -1", False),
+        ("nuw ", "3, -1", True),
+        ("inbounds ", "0, 3", False),
+        ("inbounds ", "%n, -1", True),
+        ("inbounds ", "%n, %m", True),
+    ],
+)
+def test_every_step_stays_inside(flags: str, indices: str, poison: bool) -> None:
+    """inbounds holds for each addition of an index: an address that comes back is poison as well."""
+    types = ", i64" * indices.count("%")
+    body = f"""{SIXTEEN}  %q = llvm.getelementptr {flags}%p[{indices}] : (!llvm.ptr{types}) -> !llvm.ptr, !llvm.array<2 x i32>
+  %r = llvm.ptrtoint %q : !llvm.ptr to i64"""
+    assert bool(run(body, 3, -1, result="i64").poisoned.any()) == poison
+
+
+def test_memory_of_a_frame_ends_with_it() -> None:
+    head = """llvm.func @leaks() -> !llvm.ptr {
+      %one = llvm.mlir.constant(1 : i64) : i64
+      %p = llvm.alloca %one x i32 : (i64) -> !llvm.ptr
+      llvm.return %p : !llvm.ptr
+    }
+    """
+    with pytest.raises(hu.UndefinedBehavior, match="freed by llvm.return"):
+        run("  %p = llvm.call @leaks() : () -> !llvm.ptr\n  %r = llvm.load %p : !llvm.ptr -> i32", head=head)
+
+
+def test_a_stack_is_restored() -> None:
+    body = """  %one = llvm.mlir.constant(1 : i64) : i64
+  %value = llvm.mlir.constant(5 : i32) : i32
+  %p = llvm.alloca %one x i32 : (i64) -> !llvm.ptr
+  llvm.store %value, %p : i32, !llvm.ptr
+  %s = llvm.intr.stacksave : !llvm.ptr
+  %q = llvm.alloca %one x i32 : (i64) -> !llvm.ptr
+  llvm.store %value, %q : i32, !llvm.ptr
+  llvm.intr.stackrestore %s : !llvm.ptr
+  %r = llvm.load WHICH : !llvm.ptr -> i32"""
+    assert run(body.replace("WHICH", "%p")).item() == 5
+    with pytest.raises(hu.UndefinedBehavior, match="freed by llvm.intr.stackrestore"):
+        run(body.replace("WHICH", "%q"))
+
+
+def test_functions_are_called_by_their_address() -> None:
+    head = """llvm.func @twice(%a: i32) -> i32 {
+      %r = llvm.add %a, %a : i32
+      llvm.return %r : i32
+    }
+    llvm.func @other(%a: i64) -> i32 {
+      %r = llvm.trunc %a : i64 to i32
+      llvm.return %r : i32
+    }
+    """
+    body = """  %f = llvm.mlir.addressof @{} : !llvm.ptr
+  %v = llvm.mlir.constant(21 : i32) : i32
+  %r = llvm.call %f(%v) : !llvm.ptr, (i32) -> i32"""
+    assert run(body.format("twice"), head=head).item() == 42
+    with pytest.raises(hu.UndefinedBehavior, match="the callee @other is of type"):
+        run(body.format("other"), head=head)
+    with pytest.raises(hu.UndefinedBehavior, match="the callee is no function"):
+        run(body.format("counter"), head=head)
+
+
+def test_the_limit_on_memory() -> None:
+    body = "  %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr\n  %r = llvm.mlir.zero : i32"
+    with pytest.raises(hu.LimitExceeded, match="max_bytes"):
+        run(body, 1 << 40)
+
+
+def test_masked_access_has_a_byte_for_each_small_element() -> None:
+    """mlir-runner 22.1.8 gives 0x01010001, with -O0 and -O2."""
+    text = """llvm.func @f() -> i32 {
+      %n = llvm.mlir.constant(16 : i64) : i64
+      %p = llvm.alloca %n x i8 : (i64) -> !llvm.ptr
+      %z = llvm.mlir.constant(7 : i8) : i8
+      "llvm.intr.memset"(%p, %z, %n) <{isVolatile = false}> : (!llvm.ptr, i8, i64) -> ()
+      %v = llvm.mlir.constant(dense<[1,0,1,1,0,0,1,0]> : vector<8xi1>) : vector<8xi1>
+      %mask = llvm.mlir.constant(dense<[1,1,1,1,1,1,0,0]> : vector<8xi1>) : vector<8xi1>
+      llvm.intr.masked.store %v, %p, %mask {alignment = 1 : i32} : vector<8xi1>, vector<8xi1> into !llvm.ptr
+      %b = llvm.load %p {alignment = 1 : i64} : !llvm.ptr -> i32
+      llvm.return %b : i32
+    }"""
+    (found,) = hu.run(text)
+    assert int(found.bits) == 0x01010001

@@ -1,0 +1,102 @@
+"""Shadows in a wider format: near the exact errors where these are known, and unknown where they cannot be seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from shadow_programs import random_program
+
+import halfulp as hu
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
+from halfulp.running import find_entry
+from halfulp.semantics.plain_shadows import WIDER
+
+CHAIN = """func.func @f(%x: {t}, %y: {t}) -> {t} {{
+  %0 = arith.{op} %x, %y : {t}
+  %1 = arith.{op} %0, %y : {t}
+  return %1 : {t}
+}}"""
+
+
+def run_in(form: Form, text: str, *arguments: Any) -> tuple[hu.Value, ...]:
+    module = hu.parse(text)
+    return program_for(module, Settings(recorder=Shadows(form))).run(find_entry(module, None), arguments)
+
+
+@pytest.mark.parametrize("wider", WIDER)
+@pytest.mark.parametrize("seed", range(60))
+def test_errors_are_those_of_the_enclosed_ones(wider: str, seed: int) -> None:
+    """The programs have up to 50 ops, among them cancellations: an error may then be lost, not a nearby one."""
+    program = random_program(seed, rational=True)
+    exact = run_in(FORMS[""], program.text, *program.arguments)
+    plain = run_in(FORMS[wider], program.text, *program.arguments)
+    for one, other in zip(exact, plain, strict=True):
+        right, found = error_in_ulp(one), error_in_ulp(other, FORMS[wider])
+        assert (right is None) == (found is None)
+        if right is None or found is None:
+            continue
+        assert np.array_equal(one.bits, other.bits)
+        (error, radius), (near, known) = right, found
+        tight = (radius < 1e-6) & (np.abs(error) < 1e6) & (known == 0)
+        assert np.allclose(near[tight], error[tight], rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize(("wider", "type_"), [("f64", "f64"), ("f128", "f128"), ("f64", "f80")])
+def test_a_format_that_is_no_narrower_is_unknown(wider: str, type_: str) -> None:
+    text = CHAIN.format(t=type_, op="divf")
+    trace = hu.trace(text, 1.0, 3.0, shadow=wider)
+    assert trace.errors is not None
+    (result,) = trace.errors.results
+    assert np.isnan(result.ulp)
+    assert trace.errors.ops[0].unknown == 1
+
+
+def test_exact_ops_are_exact_and_f64_is_seen_in_f128() -> None:
+    (value,) = run_in(FORMS["f64"], CHAIN.format(t="f32", op="mulf"), hu.convert(1.5, "f32"), hu.convert(1.25, "f32"))
+    shadow = shadow_of(value, FORMS["f64"])
+    assert shadow is not None
+    assert (shadow.error == 0).all()
+    trace = hu.trace(CHAIN.format(t="f64", op="divf"), 1.0, 3.0, shadow="f128")
+    exact = hu.trace(CHAIN.format(t="f64", op="divf"), 1.0, 3.0, shadow=True)
+    assert trace.errors is not None
+    assert exact.errors is not None
+    assert trace.errors.results[0].ulp == pytest.approx(exact.errors.results[0].ulp, rel=1e-9)
+    assert trace.errors.results[0].ulp != 0
+
+
+def test_what_is_not_known_is_said() -> None:
+    text = CHAIN.format(t="4xf32".join(("tensor<", ">")), op="divf")
+    given = np.array([1, 0, np.inf, 3], np.float32), np.array([0, 0, 2, 3], np.float32)
+    (value,) = run_in(FORMS["f64"], text, *(hu.convert(each, "f32") for each in given))
+    errors = error_in_ulp(value, FORMS["f64"])
+    assert errors is not None
+    assert np.isnan(errors[0]).tolist() == [True, True, True, False]
+
+
+def test_bits_of_other_numbers_are_unknown() -> None:
+    text = """func.func @f(%x: f32, %y: f32) -> (f16, f32) {
+      %m = memref.alloca() : memref<4xi8>
+      %c0 = arith.constant 0 : index
+      %whole = memref.view %m[%c0][] : memref<4xi8> to memref<1xf32>
+      %halves = memref.view %m[%c0][] : memref<4xi8> to memref<2xf16>
+      %0 = arith.divf %x, %y : f32
+      memref.store %0, %whole[%c0] : memref<1xf32>
+      %half = memref.load %halves[%c0] : memref<2xf16>
+      %same = memref.load %whole[%c0] : memref<1xf32>
+      return %half, %same : f16, f32
+    }"""
+    half, same = run_in(FORMS["f64"], text, hu.convert(1.0, "f32"), hu.convert(3.0, "f32"))
+    one, other = error_in_ulp(half, FORMS["f64"]), error_in_ulp(same, FORMS["f64"])
+    assert one is not None
+    assert other is not None
+    assert np.isnan(one[0])
+    assert other[0] == pytest.approx(-1 / 3)  # 1/3 is 0x3EAAAAAA.AAAA..., rounded up to 0x3EAAAAAB
+
+
+def test_only_forms_that_there_are() -> None:
+    with pytest.raises(ValueError, match="no shadow 'f32': it is True, or one of f64, f128"):
+        hu.trace(CHAIN.format(t="f32", op="addf"), 1.0, 2.0, shadow="f32")
