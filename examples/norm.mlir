@@ -1,4 +1,6 @@
 // The Euclidean norm of a row, with its sum in f16.
+//
+//   halfulp sensitivity examples/norm.mlir --input=256xf32=0.1
 func.func @norm(%x: tensor<256xf32>) -> f32 {
   %zero = arith.constant 0.0 : f16
   %empty = tensor.empty() : tensor<f16>

@@ -12,7 +12,7 @@ import halfulp as hu
 
 sys.path.insert(0, str(DOCS))
 
-import ball_widths
+import ball_widths  # type: ignore[import-not-found]
 
 CASES = [(name, number) for name, (_, _, numbers) in ball_widths.FAMILIES.items() for number in numbers]
 

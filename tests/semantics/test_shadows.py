@@ -314,9 +314,8 @@ def test_functions(name: str) -> None:
         operands = []
         for _ in range(1 + of_two):
             value = np.float64(np.float32(rng.uniform(0.1, 6)))
-            operands.append(
-                Shadowed(*(np.array([each]) for each in (value, rng.uniform(-1e-7, 1e-7), 1e-9 * rng.random())))
-            )
+            error, radius = rng.uniform(-1e-7, 1e-7), 1e-9 * rng.random()
+            operands.append(Shadowed(np.array([value]), np.array([error]), np.array([radius])))
         values = [arb(float(each.value[0])) for each in operands]
         result = np.float64(np.float32(float(ball(*values))))
         found = errors(name, [result], *operands)

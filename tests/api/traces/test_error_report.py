@@ -343,9 +343,10 @@ def test_parts_of_a_story_add_up() -> None:
     trace = hu.trace(DOTS, x, y, shadow=True)
     assert trace.errors is not None
     (found,) = trace.errors.results
+    assert found.element is not None
+    row, column = found.element
     exact = sum(
-        Fraction(float(a)) * Fraction(float(b))
-        for a, b in zip(x[found.element[0]], y[:, found.element[1]], strict=True)
+        (Fraction(float(a)) * Fraction(float(b)) for a, b in zip(x[row], y[:, column], strict=True)), Fraction(0)
     )
     assert found.exact == float(exact)
     assert sum(one.effect_ulp for one in trace.worst(99)) == pytest.approx(found.ulp, rel=1e-9)

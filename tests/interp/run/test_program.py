@@ -368,7 +368,7 @@ def test_listeners_hear_undefined_behaviour_before_the_run_stops() -> None:
 
 def open_of(text: str, *arguments: Any) -> list[int] | None:
     (result,) = run(text, *arguments, track_open=True)
-    return None if result.open is None else result.open.ravel().tolist()
+    return None if result.open is None else [int(mask) for mask in np.ravel(result.open)]
 
 
 def unary(op: str) -> str:

@@ -71,8 +71,8 @@ def wrong_figures(
                 given = [values[k] for k in step.operands]
                 wrong += wrong_own_error(program, step, given, values[count + number], spoiled[number], figures)
             elif op.name in ("arith.cmpf", "arith.fptosi"):
-                given = [[each[k] for k in step.operands] for each in (values, truths)]
-                wrong += wrong_decisions(program, step, *given, spoiled[number], figures)
+                given, true = ([each[k] for k in step.operands] for each in (values, truths))
+                wrong += wrong_decisions(program, step, given, true, spoiled[number], figures)
     return wrong
 
 

@@ -43,7 +43,7 @@ def test_errors_of_casts(type_: str, scales: list[Fraction], points: list[int]) 
         for value, exact in ((stored, given - number), (back, given - result)):
             shadow = shadow_of(value)
             assert shadow is not None
-            assert abs(exact - Fraction(shadow.error[place])) <= Fraction(shadow.radius[place])
+            assert abs(exact - Fraction(float(shadow.error[place]))) <= Fraction(float(shadow.radius[place]))
             assert shadow.radius[place] <= 2.0**-50 * (abs(exact) + abs(scales[place[1]]))
         own_steps = max(own_steps, float(abs(given - number) / scales[place[1]]))
         own_ulps = max(own_ulps, float(abs(number - result)) / float(np.spacing(abs(np.float32(float(result))))))

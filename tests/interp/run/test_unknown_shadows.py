@@ -31,7 +31,7 @@ def said(text: str, *arguments: Any, **settings: Any) -> list[str | float]:
         shadow = shadow_of(value)
         assert shadow is not None
         for error, radius in zip(shadow.error.reshape(-1), shadow.radius.reshape(-1), strict=True):
-            known = NOTHING if not error and not radius else pytest.approx(float(error), rel=1e-15)
+            known: Any = NOTHING if not error and not radius else pytest.approx(float(error), rel=1e-15)
             found.append(known if np.isfinite(radius) else UNKNOWN)
     return found
 

@@ -38,7 +38,7 @@ def outcome(case: Case, memrefs: bool, **options: Any) -> tuple[hu.Value, ...] |
 
 def unspecified(value: hu.Value) -> list[int]:
     """Return the mask of unspecified elements."""
-    return np.zeros(value.size, np.uint8).tolist() if value.open is None else value.open.ravel().tolist()
+    return [0] * value.size if value.open is None else [int(mask) for mask in np.ravel(value.open)]
 
 
 def check_both_ways(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
