@@ -292,7 +292,13 @@ def _convert(result: Floats, x: Shadowed) -> Errors:
 def _fused(result: Floats, x: Shadowed, y: Shadowed, z: Shadowed) -> Errors:
     product, rest, lost = two_product(x.value, y.value, x.narrow)
     total, rest_of_sum = two_sum(product, z.value)
-    own = _difference(total, result).add(rest_of_sum).add(rest, lost)
+    # Where the product cancels the summand, the result may be as small as these rests.
+    rests = [*two_sum(total, -result), rest_of_sum, *([] if rest is NOTHING else [rest])]
+    for k in range(1, len(rests)):
+        rests[0], rests[k] = two_sum(rests[0], rests[k])
+    own = _Sum(rests[0], lost)
+    for each in rests[:0:-1]:
+        own.add(each)
     found = own.shadow()
     whole = own.product(x.value, y.error).product(y.value, x.error).product(x.error, y.error).add(z.error)
     return Errors(found, whole.shadow(_both(_of_product(x, y), z.radius)))

@@ -104,7 +104,8 @@ def wrong_own_error(
     return wrong
 
 
-NOT_ROUNDED_ONCE = ("arith.scaling_truncf",)
+NOT_ROUNDED_ONCE = ("arith.scaling_truncf", "arith.scaling_extf")
+"""Ops that round their scale to the format of the result first."""
 
 
 def ulp_at(fmt: hu.FloatFormat, number: float | Fraction) -> Fraction:
