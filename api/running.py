@@ -89,7 +89,7 @@ def _only_values(function: Operation, results: tuple[Any, ...]) -> tuple[Value, 
             raise Unsupported(
                 f"@{function.symbol_name} returns '{type_}', which is not a value outside of the program",
                 location=function.location,
-                hint="name the type that the function had before it was lowered: signature=\"…\" (--signature=…)",
+                hint='name the type that the function had before it was lowered: signature="…" (--signature=…)',
             )
     return results
 

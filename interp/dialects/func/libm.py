@@ -1,4 +1,4 @@
-"""The functions of C's mathematical library that programs declare and call, as the pass convert-math-to-libm writes them.
+"""The functions of C's mathematical library that programs declare and call, as convert-math-to-libm writes them.
 
 Each computes what the op of `math` that it came from computes: the exact real function, rounded once.
 """

@@ -43,9 +43,7 @@ def _refuse_copies(op: Operation, target: Operation) -> None:
     for attributes in given.elements if isinstance(given, at.ArrayAttr) else ():
         for name, _ in attributes.entries if isinstance(attributes, at.DictionaryAttr) else ():
             if name in _COPIED:
-                raise Unsupported(
-                    f"{op.name}: arguments with '{name}' do not run", location=op.location, op=op.name
-                )
+                raise Unsupported(f"{op.name}: arguments with '{name}' do not run", location=op.location, op=op.name)
 
 
 def _direct(op: Operation, target: Operation, operands: tuple[int, ...], compiler: Compiler, after: Segment) -> Action:

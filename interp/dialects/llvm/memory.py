@@ -93,8 +93,8 @@ class Memory:
     """
 
     __slots__ = (
-        "__weakref__", "alignment", "constant", "data", "end", "freed", "function", "ids", "lost", "open", "origins", "pointers",
-        "size", "source", "start", "unwritten",
+        "__weakref__", "alignment", "constant", "data", "end", "freed", "function", "ids", "lost", "open", "origins",
+        "pointers", "size", "source", "start", "unwritten",
     )  # fmt: skip
 
     def __init__(self, source: str, size: int, alignment: int, origins: Origins | None, written: bool = False) -> None:
