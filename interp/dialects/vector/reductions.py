@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.dialects.combining import arith_step, neutral
+from halfulp.interp.dialects.combining import elementwise_step, neutral
 from halfulp.interp.dialects.elements import (
     Function,
     combined,
@@ -248,7 +248,7 @@ def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings:
         )
     name = "arith.extf" if isinstance(element, ty.FloatType) else "arith.extsi"
     target = ty.with_element(value.type, element)
-    return arith_step(op, name, (value.type,), target, settings).run(run, (value,))[0]
+    return elementwise_step(op, name, (value.type,), target, settings).run(run, (value,))[0]
 
 
 # --- products ---------------------------------------------------------------------------------------------------------
