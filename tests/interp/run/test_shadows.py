@@ -231,6 +231,21 @@ def test_cancellation_and_absorption() -> None:
     assert figures_of(text, scalar(3.0), scalar(1.0))["arith.subf"].cancelled == 0
 
 
+@pytest.mark.parametrize("type_", ["f64", "tensor<1xf64>"])
+def test_what_only_looks_like_cancellation_or_absorption(type_: str) -> None:
+    """The quotient of 2**10 - 2**-43 and 1 is below 2**10, though its logarithm is rounded to 10; and of 2 - 1 both
+    terms matter, though it is one of the operands.
+    """
+    text = (
+        f"func.func @f(%a: {type_}, %b: {type_}) -> {type_} {{ %0 = arith.subf %a, %b : {type_} return %0 : {type_} }}"
+    )
+    shape = () if type_ == "f64" else (1,)
+    large, two, one = (hu.convert(np.full(shape, each), "f64") for each in (2.0**10 - 2.0**-43, 2.0, 1.0))
+    less = hu.convert(np.full(shape, 2.0**10 - 1 - 2.0**-43), "f64")
+    assert figures_of(text, large, less)["arith.subf"].cancelled == 9
+    assert figures_of(text, two, one)["arith.subf"].absorbed == 0
+
+
 def test_bits_of_other_numbers_are_unknown() -> None:
     """Half of an inexact f64, read as an f32, is not the f64."""
     text = """func.func @f(%x: f64) -> (f32, f64) {
