@@ -96,7 +96,8 @@ def as_f64(fmt: FloatFormat, codes: Codes) -> Floats:
     if fmt is F64:
         return codes.view(np.float64)
     if fmt is F32:
-        return codes.view(np.float32).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            return codes.view(np.float32).astype(np.float64)
     if fmt.bits <= _TABLE_BITS:
         return np.asarray(_table(fmt)[codes])
     return np.asarray(fast.convert(fmt, F64, codes).codes).view(np.float64)

@@ -185,6 +185,16 @@ def test_overflow_and_flush_are_counted() -> None:
     assert (found.overflowed, found.flushed, found.unknown, found.elements) == (1, 1, 2, 4)
 
 
+@pytest.mark.parametrize("form", [True, "f64"])
+def test_a_signalling_nan_is_no_warning(form: bool | str) -> None:
+    type_ = "tensor<2xf32>"
+    given = hu.Value.from_bits(np.array([0x7F800001, 0x3F800000], np.uint32), type_)
+    text = f"func.func @f(%x: {type_}) -> {type_} {{ %0 = arith.addf %x, %x : {type_} return %0 : {type_} }}"
+    trace = hu.trace(text, given, shadow=form)
+    assert trace.errors is not None
+    assert trace.errors.ops[0].unknown == 1
+
+
 def test_poison_is_not_counted() -> None:
     text = """func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
       %0 = arith.mulf %x, %x fastmath<nnan> : tensor<2xf32>
