@@ -19,6 +19,7 @@ from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.attribution import Attribution, value_of
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.lineage import Lineage
+from halfulp.interp.run.recording import Ran, same_ran
 from halfulp.interp.run.shadow_figures import Figures
 from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
 from halfulp.interp.values.buffers import Buffer
@@ -33,9 +34,6 @@ from halfulp.traces.site import Site, SiteNames
 _CLOSE = 2.0**-45
 """The radius, relative to the exact number, up to which that is known closely: nearly all digits that are shown."""
 
-
-Ran = tuple[Operation, Operation]
-"""An op, and the one on whose behalf it ran: itself, or one with a body or with a loop of its own."""
 Ends = Sequence[tuple[str, Value]]
 """The float results of a run, and the memory of floats among its arguments, by name."""
 
@@ -49,10 +47,9 @@ class ErrorReport:
     """
 
     _ends: Mapping[str, Value]
-    _figures: Mapping[Ran, Figures]
+    _shadows: Shadows
     _site: Callable[[Operation], Site]
     _replay: Callable[[], tuple[Lineage, Ends]]
-    _form: Form
     _history: tuple[Lineage, Mapping[str, Value]] | None = None
 
     def __str__(self) -> str:
@@ -61,7 +58,7 @@ class ErrorReport:
     @property
     def wider(self) -> str:
         """The format whose numbers stand for the exact ones: "f64" or "f128"; "" if these are enclosed."""
-        return self._form.wider
+        return self._shadows.form.wider
 
     def lines(self) -> Iterator[str]:
         """Yield the report as text: results, the ops that cost most, and what else ops did."""
@@ -84,7 +81,7 @@ class ErrorReport:
     @property
     def ops(self) -> tuple[OpError, ...]:
         """The errors of each op; their effect on a result is what `worst` finds."""
-        return tuple([self._op_error(ran, nan, nan) for ran in self._figures])
+        return tuple([self._op_error(ran, nan, nan) for ran in self._shadows.figures])
 
     @property
     def largest(self) -> ResultError | None:
@@ -105,10 +102,10 @@ class ErrorReport:
         effects: dict[Ran, float] = {}
         for share in attribution.shares.values():
             if isfinite(share.own):
-                ran = share.node.op, share.node.around
+                ran = same_ran(self._shadows.made, share.node.op, share.node.around)
                 effects[ran] = effects.get(ran, 0.0) + share.own * share.weight / unit
         found = [
-            self._op_error(ran, effects.get(ran, 0.0), effects.get(ran, 0.0) / chosen.ulp) for ran in self._figures
+            self._op_error(ran, effects.get(ran, 0.0), effects.get(ran, 0.0) / chosen.ulp) for ran in self._shadows.figures
         ]
         return sorted(found, key=lambda one: (-abs(one.effect_ulp), -one.own_ulp))[:count]
 
@@ -123,7 +120,7 @@ class ErrorReport:
         value = self._ends[name]
         if element is not None and not _within(element, value.shape):
             raise InputError(f"{name} has the shape {list(value.shape)}: it has no element {list(element)}")
-        found = _error_of(name, value, element, self._form)
+        found = _error_of(name, value, element, self._shadows.form)
         return found if self.wider else self._closely(found)
 
     def explain(self, result: int | str = 0, element: Element | None = None) -> list[StoryStep]:
@@ -199,7 +196,7 @@ class ErrorReport:
         return replace(site, line=shown.line, place=shown.place, source=f"{op.name} of {shown.source}")
 
     def _op_error(self, ran: Ran, effect: float, share: float) -> OpError:
-        site, found = self._named(*ran), self._figures[ran]
+        site, found = self._named(*ran), self._shadows.figures[ran]
         return OpError(
             site.op, site.line, site.place, site.source, site.function, found.elements,
             found.own.size, found.own.place, found.total.size, found.total.place, found.relative.size, effect, share,
@@ -246,7 +243,7 @@ class BesideReals:
 
     def report(self, site: Callable[[Operation], Site]) -> ErrorReport:
         """Return the errors of the run, as far as it came. ``site``: names an op."""
-        return ErrorReport(dict(self._ends), self._shadows.figures, site, self._replay, self._shadows.form)
+        return ErrorReport(dict(self._ends), self._shadows, site, self._replay)
 
     def _replay(self) -> tuple[Lineage, Ends]:
         lineage, given = Lineage(), self._copies(self._before)

@@ -167,7 +167,8 @@ class Attribution:
         if id in self._unknown:
             return arb.nan()
         made = self.shares.get(id)
-        return value if made is None else made.exact
+        integer = made is not None and isinstance(made.node.type, ty.IntegerType | ty.IndexType)
+        return value if made is None or integer else made.exact  # of integers the exact run has the same
 
     def _settled(self) -> bool:
         """Tell whether more bits would not help: the error is known closely, or not at all."""

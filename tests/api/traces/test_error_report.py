@@ -469,3 +469,86 @@ def test_the_picture_shows_text_of_the_program_as_text() -> None:
     trace = hu.trace(text, 3, shadow=True)
     assert "<script>" not in timeline(trace.steps)
     ElementTree.fromstring(timeline(trace.steps))
+
+
+# --- ops that compute with ops of their own ---------------------------------------------------------------------------
+
+CONTRACT = """func.func @f(%a: vector<4x4xf16>, %b: vector<4x4xf16>, %c: vector<4x4xf32>) -> vector<4x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%x = %c) -> (vector<4x4xf32>) {
+    %0 = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+      affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"],
+      kind = #vector.kind<add>} %a, %b, %x : vector<4x4xf16>, vector<4x4xf16> into vector<4x4xf32>
+    scf.yield %0 : vector<4x4xf32>
+  }
+  return %r : vector<4x4xf32>
+}"""
+OUTER_PRODUCT = """func.func @f(%a: vector<4xf16>, %b: vector<4xf16>, %c: vector<4x4xf16>) -> vector<4x4xf16> {
+  %s = vector.reduction <add>, %a : vector<4xf16> into f16
+  %v = vector.broadcast %s : f16 to vector<4xf16>
+  %r = vector.outerproduct %v, %b, %c {kind = #vector.kind<add>} : vector<4xf16>, vector<4xf16>
+  return %r : vector<4x4xf16>
+}"""
+SOFTMAX_OP = """func.func @f(%x: tensor<2x4xf16>) -> tensor<2x4xf16> {
+  %e = tensor.empty() : tensor<2x4xf16>
+  %0 = linalg.softmax dimension(1) ins(%x : tensor<2x4xf16>) outs(%e : tensor<2x4xf16>) -> tensor<2x4xf16>
+  return %0 : tensor<2x4xf16>
+}"""
+ATOMIC = """func.func @f(%a: memref<8xf16>, %m: memref<1xf16>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %x = memref.load %a[%i] : memref<8xf16>
+    %0 = memref.atomic_rmw addf %x, %m[%c0] : (f16, memref<1xf16>) -> f16
+  }
+  return
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "line"),
+    [
+        (CONTRACT, [(4, 4), (4, 4), (4, 4, "f32")], 6),
+        (OUTER_PRODUCT, [(4,), (4,), (4, 4)], 2),
+        (SOFTMAX_OP, [(2, 4)], 3),
+        (ATOMIC, [(8,), (1,)], 7),
+    ],
+)
+def test_shares_of_ops_that_others_compute_with_add_up(text: str, shapes: list[Any], line: int) -> None:
+    draw = np.random.default_rng(1)
+    given = [hu.convert(draw.normal(size=each[:2] if each[-1] == "f32" else each), "f32" if each[-1] == "f32" else "f16")
+             for each in shapes]  # fmt: skip
+    trace = hu.trace(text, *given, shadow=True, limit=10)
+    assert (report := trace.errors) is not None
+    assert report.largest is not None
+    ops = report.worst()
+    assert report.largest.ulp != 0
+    assert sum(one.effect_ulp for one in ops) == pytest.approx(report.largest.ulp, rel=1e-12)
+    assert ops[0].line == line
+    assert len({(one.op, one.line) for one in ops}) == len(ops)
+
+
+def test_integers_bring_no_error() -> None:
+    """6 * 6 / 7 is cut to 5, as in this run; then 5 * 1.1 is rounded."""
+    text = """func.func @f(%x: f32, %i: i32) -> f32 {
+      %c = arith.constant 7.0 : f32
+      %0 = arith.muli %i, %i : i32
+      %1 = arith.sitofp %0 : i32 to f32
+      %2 = arith.divf %1, %c : f32
+      %3 = arith.fptosi %2 : f32 to i32
+      %4 = arith.sitofp %3 : i32 to f32
+      %5 = arith.mulf %4, %x : f32
+      return %5 : f32
+    }"""
+    x = np.float32(1.1)
+    trace = hu.trace(text, x, np.int32(6), shadow=True)
+    (worst, *others) = trace.worst(5)
+    error = Fraction(float(np.float32(5) * x)) - 5 * Fraction(float(x))
+    assert (worst.op, worst.effect_ulp, worst.share) == ("arith.mulf", float(error * 2**21), 1)
+    assert not any(one.effect_ulp for one in others)
+    assert [(step.op, step.brings, step.own) for step in trace.explain_error()] == [
+        ("arith.mulf", worst.effect_ulp, worst.effect_ulp)
+    ]
