@@ -73,7 +73,8 @@ class StoryStep:
     """One step from a result back to where its error came from. All errors are in ulp of the result.
 
     ``value``: the number that the op gave, ``exact``: the exact one; ``brings``: what its error brings to the result,
-    ``own``: its own part; ``operands``: the name of each operand, and what comes through it.
+    ``own``: its own part; ``operands``: the name of each operand, and what comes through it. Of an infinity or a NaN
+    these are NaN, and ``operands`` are those that are infinite or NaN themselves.
     """
 
     op: str

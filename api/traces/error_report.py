@@ -10,6 +10,7 @@ from math import inf, isfinite, nan
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.reals.enclosing import bits_of_precision
@@ -28,7 +29,7 @@ from halfulp.run_options import RunOptions
 from halfulp.running import find_entry, given_arguments, run_with
 from halfulp.semantics.judging import as_f64, has_shadows, ulp_at
 from halfulp.traces.error_records import Element, OpError, ResultError, StoryStep, json_record
-from halfulp.traces.error_text import report_lines
+from halfulp.traces.error_text import element_text, report_lines
 from halfulp.traces.site import Site, SiteNames
 
 _CLOSE = 2.0**-45
@@ -125,14 +126,15 @@ class ErrorReport:
 
     def explain(self, result: int | str = 0, element: Element | None = None) -> list[StoryStep]:
         """Walk back from an element of a result to where its error came from, always to the operand that brings most.
+        From an infinity or a NaN the way leads to the op that gave one of finite operands.
 
         ``result``, ``element``: as for `error_of`. Raises InputError, Unsupported where nothing is known of the exact
-        number, LimitExceeded for a run of more numbers than its history can keep.
+        number of a finite one, LimitExceeded for a run of more numbers than its history can keep.
         """
         chosen = self.error_of(result, element)
-        if not isfinite(chosen.ulp):
+        if not isfinite(chosen.ulp) and isfinite(chosen.value):
             raise Unsupported(
-                f"nothing is known of the exact number of {chosen.name} {list(chosen.element or ())}",
+                f"nothing is known of the exact number of {chosen.name}{element_text(chosen.element or ())}",
                 hint="the errors of the ops say where that began: count their unknown results",
             )
         return list(self._story(*self._attribution(chosen.name, chosen.element or ())))
@@ -178,14 +180,20 @@ class ErrorReport:
         while share is not None:
             node, weight = share.node, share.weight / unit
             site = self._named(node.op, node.around)
+            special = [_is_special(each.type, each.code) for each in node.operands]
             parts = [(name, growth * weight) for name, growth in zip(site.operands, share.growth, strict=False)]
+            if not share.value.is_finite():
+                parts = [(name, nan) for name, one in zip(site.operands, special, strict=False) if one]
+            sources = zip(share.growth, node.operands, strict=False)
+            _, following = max(((abs(growth), each.id) for growth, each in sources if growth), default=(0.0, 0))
+            if any(special):
+                following = node.operands[special.index(True)].id
             yield StoryStep(
-                node.op.name, site.line, site.place, site.source, float(share.value), float(share.exact.mid()),
+                node.op.name, site.line, site.place, site.source, float(share.value), _exactly(share.exact),
                 share.error * weight, share.own * weight, tuple(parts),
             )  # fmt: skip
-            sources = zip(share.growth, node.operands, strict=False)
-            largest, following = max(((abs(growth), each.id) for growth, each in sources), default=(0.0, 0))
-            share = attribution.shares.get(following) if largest else None
+            began = not share.value.is_finite() and not any(special)
+            share = None if began else attribution.shares.get(following)
 
     def _named(self, op: Operation, around: Operation) -> Site:
         """Return the op as it is shown: one that is not in the text with the op on whose behalf it ran."""
@@ -272,6 +280,16 @@ def _ends_of(results: Sequence[Value], arguments: Sequence[Any]) -> Ends:
 
 def _unmarked(value: Value) -> Value:
     return Value(value.type, value.bits, value.poison, None, value.origins, value.unsigned)
+
+
+def _exactly(ball: arb) -> float:
+    """Return an exact number; NaN where nothing is known of it."""
+    return float(ball.mid()) if ball.rad().is_finite() else nan
+
+
+def _is_special(type_: ty.Type, code: int) -> bool:
+    """Tell whether a code is an infinity or a NaN."""
+    return isinstance(type_, ty.FloatType) and not value_of(type_.format, code).is_finite()
 
 
 def _format_of(value: Value) -> Any:

@@ -387,8 +387,16 @@ def test_wide_formats_by_their_history() -> None:
 
 
 def test_what_cannot_be_asked() -> None:
-    text = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> { %0 = arith.divf %x, %x : tensor<2xf32> return %0 : tensor<2xf32> }"
-    x = np.zeros(2, np.float32)
+    text = """func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %c = arith.constant dense<1> : tensor<2xi32>
+      %0 = arith.divf %x, %x : tensor<2xf32>
+      %1 = arith.mulf %0, %x : tensor<2xf32>
+      %2 = arith.bitcast %1 : tensor<2xf32> to tensor<2xi32>
+      %3 = arith.addi %2, %c : tensor<2xi32>
+      %4 = arith.bitcast %3 : tensor<2xi32> to tensor<2xf32>
+      return %4 : tensor<2xf32>
+    }"""
+    x = np.full(2, 0.1, np.float32)
     with pytest.raises(ValueError, match="shadow=True"):
         hu.trace(text, x).worst()
     trace = hu.trace(text, x, shadow=True)
@@ -552,3 +560,31 @@ def test_integers_bring_no_error() -> None:
     assert [(step.op, step.brings, step.own) for step in trace.explain_error()] == [
         ("arith.mulf", worst.effect_ulp, worst.effect_ulp)
     ]
+
+
+def test_the_way_back_of_a_nan_ends_where_finite_numbers_overflowed() -> None:
+    """exp(12) is 162754.79, more than f16 holds; inf / inf is NaN, and the exact quotient 1 / (1 + e^-3 + e^-4)."""
+    text = """func.func @f(%x: f16, %y: f16, %z: f16) -> f16 {
+      %0 = math.exp %x : f16
+      %1 = math.exp %y : f16
+      %2 = math.exp %z : f16
+      %3 = arith.addf %1, %2 : f16
+      %4 = arith.addf %3, %0 : f16
+      %5 = arith.divf %0, %4 : f16
+      return %5 : f16
+    }"""
+    trace = hu.trace(text, np.float16(12), np.float16(9), np.float16(8), shadow=True)
+    steps = trace.explain_error()
+    assert [(step.op, step.line) for step in steps] == [("arith.divf", 7), ("math.exp", 2)]
+    assert [step.exact for step in steps] == pytest.approx([1 / (1 + exp(-3) + exp(-4)), exp(12)], rel=1e-14)
+    assert [[name for name, _ in step.operands] for step in steps] == [["%0", "%4"], []]
+    # A finite number that an infinity made wrong: 1 / inf.
+    text = text.replace("%5 = arith.divf %0, %4", "%5 = arith.divf %1, %4")
+    steps = hu.trace(text, np.float16(12), np.float16(9), np.float16(8), shadow=True).explain_error()
+    assert [(step.op, step.line) for step in steps] == [("arith.divf", 7), ("arith.addf", 6), ("math.exp", 2)]
+
+
+def test_the_way_back_of_what_is_infinite_from_the_start() -> None:
+    text = "func.func @f(%x: f32) -> f32 { %0 = arith.addf %x, %x : f32 return %0 : f32 }"
+    (step,) = hu.trace(text, np.float32(np.inf), shadow=True).explain_error()
+    assert (step.value, step.exact, [name for name, _ in step.operands]) == (np.inf, np.inf, ["%x", "%x"])
