@@ -16,7 +16,7 @@ class OpError:
     ``own_ulp``: the largest distance of its results from the exact function of its operands, ``total_ulp``: that of its
     results from the exact run, in ulp of the result, the latter also relative to it (``relative``). ``effect_ulp``:
     what its own errors bring to the result that `ErrorReport.worst` is about, in ulp of that, with its sign; ``share``:
-    the same as a share of the error of that result. Both are NaN where that cannot be known.
+    the same as a share of the error of that result. Errors are NaN where nothing is known of any.
 
     ``cancelled``: the most leading bits that a sum lost, of its terms as they were computed. Numbers of elements:
     ``absorbed``: a sum equals one of its terms, though the other is not 0; ``overflowed``: infinite, of finite

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, isfinite, nan
+from math import inf, isfinite, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -98,17 +98,21 @@ class ErrorReport:
         """
         chosen = self.largest
         if chosen is None or not chosen.ulp:
-            return sorted(self.ops, key=lambda one: -one.own_ulp)[:count]
+            return sorted(self.ops, key=_own)[:count]
         attribution, unit = self._attribution(chosen.name, chosen.element or ())
         effects: dict[Ran, float] = {}
+        owns: dict[Ran, float] = {}
         for share in attribution.shares.values():
             if isfinite(share.own):
                 ran = same_ran(self._shadows.made, share.node.op, share.node.around)
                 effects[ran] = effects.get(ran, 0.0) + share.own * share.weight / unit
-        found = [
-            self._op_error(ran, effects.get(ran, 0.0), effects.get(ran, 0.0) / chosen.ulp) for ran in self._shadows.figures
-        ]
-        return sorted(found, key=lambda one: (-abs(one.effect_ulp), -one.own_ulp))[:count]
+                owns[ran] = max(owns.get(ran, 0.0), share.own_ulp)
+        found = []
+        for ran in self._shadows.figures:
+            effect = effects.get(ran, 0.0)
+            one = self._op_error(ran, effect, effect / chosen.ulp)
+            found.append(replace(one, own_ulp=owns.get(ran, nan)) if isnan(one.own_ulp) else one)
+        return sorted(found, key=lambda one: (-abs(one.effect_ulp), _own(one)))[:count]
 
     def error_of(self, result: int | str = 0, element: Element | None = None) -> ResultError:
         """Return the error of an element of a result: by default of that with the largest error.
@@ -205,9 +209,14 @@ class ErrorReport:
 
     def _op_error(self, ran: Ran, effect: float, share: float) -> OpError:
         site, found = self._named(*ran), self._shadows.figures[ran]
+        # No number of which something is known: an error of 0 would be a claim.
+        own, total, relative = (
+            nan if 0 < found.elements == found.unknown and not each.size else each.size
+            for each in (found.own, found.total, found.relative)
+        )
         return OpError(
             site.op, site.line, site.place, site.source, site.function, found.elements,
-            found.own.size, found.own.place, found.total.size, found.total.place, found.relative.size, effect, share,
+            own, found.own.place, total, found.total.place, relative, effect, share,
             found.cancelled, found.absorbed, found.overflowed, found.flushed, found.unknown, found.otherwise,
             found.undecided,
         )  # fmt: skip
@@ -285,6 +294,11 @@ def _unmarked(value: Value) -> Value:
 def _exactly(ball: arb) -> float:
     """Return an exact number; NaN where nothing is known of it."""
     return float(ball.mid()) if ball.rad().is_finite() else nan
+
+
+def _own(one: OpError) -> float:
+    """Order ops by their own errors, the largest first."""
+    return -one.own_ulp if isfinite(one.own_ulp) else 0.0
 
 
 def _is_special(type_: ty.Type, code: int) -> bool:

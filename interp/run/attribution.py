@@ -53,6 +53,12 @@ class Share:
     growth: tuple[float, ...] = ()
     weight: float = 0.0
 
+    @property
+    def own_ulp(self) -> float:
+        """The size of its own error in ulp of the number; 0 for what is no float."""
+        numbers = number_of(self.node.type)
+        return abs(self.own) / ulp_at(numbers, _number(self.value)) if isinstance(numbers, FloatFormat) else 0.0
+
 
 @dataclass(eq=False, slots=True)
 class Attribution:

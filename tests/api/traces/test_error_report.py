@@ -382,8 +382,19 @@ def test_wide_formats_by_their_history() -> None:
     trace = hu.trace(text, hu.convert(1.0, "f128"), hu.convert(3.0, "f128"), shadow=True)
     assert trace.errors is not None
     (found,) = trace.errors.results
-    assert 0 < abs(found.ulp) <= 0.5
+    assert found.ulp == pytest.approx(-1 / 3)  # 1/3 is 0.0101...01 01 in binary: what is cut is a third of an ulp
     assert found.unknown == 0
+    (op,) = trace.worst()
+    assert (op.own_ulp, op.share) == (pytest.approx(1 / 3), 1)
+    assert np.isnan(op.total_ulp)  # beside the number itself there is no shadow
+
+
+def test_what_is_unknown_is_not_zero() -> None:
+    text = "func.func @f(%x: f32, %y: f32) -> f32 { %0 = arith.divf %x, %y : f32 return %0 : f32 }"
+    trace = hu.trace(text, np.float32(1), np.float32(0), shadow=True)
+    (op,) = trace.worst()
+    assert all(map(np.isnan, (op.own_ulp, op.total_ulp, op.relative)))
+    assert op.unknown == 1
 
 
 def test_what_cannot_be_asked() -> None:
