@@ -164,7 +164,7 @@ def deciding(program: Program) -> Iterator[str]:
     found = [f"{op.name} ({_at(op)})" for op in program.ops if decides(op)]
     if found:
         yield (
-            f"{', '.join(found)} decides by floats: a change may take other branches, and its errors count from the "
+            f"{', '.join(found)} {'decides' if len(found) == 1 else 'decide'} by floats: a change may take other branches, and its errors count from the "
             "exact run on the branches of the program as it is"
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isfinite
+from math import isfinite, isnan
 from typing import Protocol
 
 from halfulp.interp.ir.counts import plural
@@ -115,6 +115,11 @@ def story_lines(end: ResultError, story: Sequence[StoryStep]) -> Iterator[str]:
     for step in story:
         place = "" if step.line is None else f"line {step.line}: "
         yield f"{place}{step.source}"
-        yield f"    {step.value:.9g}, exactly {step.exact:.17g}: {ulps(step.brings)} ulp of the result"
+        exact = "unknown" if isnan(step.exact) else f"{step.exact:.17g}"
+        if not isfinite(step.value):
+            names = " and ".join(dict.fromkeys(name for name, _ in step.operands))
+            yield f"    {step.value:.9g}, exactly {exact}: {f'through {names}' if names else 'of finite operands'}"
+            continue
+        yield f"    {step.value:.9g}, exactly {exact}: {ulps(step.brings)} ulp of the result"
         through = [f"{ulps(brings)} through {name}" for name, brings in step.operands if brings]
         yield f"    of these {', '.join([f'{ulps(step.own)} by the op itself', *through])}"

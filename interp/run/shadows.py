@@ -31,7 +31,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run import shadow_loops
-from halfulp.interp.run.recording import holds_floats
+from halfulp.interp.run.recording import Ran, holds_floats, same_ran
 from halfulp.interp.run.shadow_figures import Figures
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
@@ -88,11 +88,12 @@ class Form:
 @dataclass(eq=False, slots=True)
 class Shadows:
     """The shadows of one run, in a form. ``figures``: of each op that computed floats, or decided by them, and of the
-    op on whose behalf it ran, mostly itself.
+    op on whose behalf it ran, mostly itself. ``made``: as `same_ran` knows ops.
     """
 
     form: Form = field(default_factory=lambda: ENCLOSED)
-    figures: dict[tuple[Operation, Operation], Figures] = field(default_factory=dict)
+    figures: dict[Ran, Figures] = field(default_factory=dict)
+    made: dict[tuple[str, Operation], Ran] = field(default_factory=dict)
     _latest: dict[Operation, Figures] = field(default_factory=dict)
     _memories: list[Allocation] = field(default_factory=list)
 
@@ -176,7 +177,8 @@ class Shadows:
         return tuple([None if _decides(each) and not isinstance(each, ty.IndexType) else marks for each in types])
 
     def _note(self, op: Operation, around: Operation, found: Figures) -> None:
-        self.figures.setdefault((op, around), Figures()).join(found)
+        ran = (op, around) if (op, around) in self.figures else same_ran(self.made, op, around)
+        self.figures.setdefault(ran, Figures()).join(found)
         self._latest.setdefault(around, Figures()).join(found)
 
     def argument(self, number: int, given: Any) -> Any:
