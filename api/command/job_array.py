@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from halfulp.interp.ir.errors import InputError
 
 
-class _System(NamedTuple):
+@dataclass(frozen=True)
+class _System:
     """The variables of a batch system: the index of the task, the first and the last index of the array, the step
     between two, and the number of tasks. "" for one that the system lacks.
     """

@@ -238,16 +238,17 @@ def _move(flat: Sequence[npt.NDArray[Any]], lanes: int, numbers: Places, distanc
     if len(numbers) == whole.shape[1] and (distance is not None or 2 * len(places) < len(numbers)):
         result = np.empty((lanes, *whole.shape[1:]), whole.dtype)
         result[...] = whole
-        part = _picked(_together(flat, lanes), lanes, numbers[places], None)
+        used = flat[:-1] if (numbers[places] < before).all() else flat
+        part = _picked(_together(used), lanes, numbers[places], None)
         if distance is None:
             result[:, places] = part
         else:
             result[np.arange(lanes)[:, np.newaxis], places + distance[:, np.newaxis]] = part
         return result
-    return _picked(_together(flat, lanes), lanes, numbers, None)
+    return _picked(_together(flat), lanes, numbers, None)
 
 
-def _together(flat: Sequence[npt.NDArray[Any]], lanes: int) -> npt.NDArray[Any]:
+def _together(flat: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the elements of all operands, one after the other."""
     over = max(len(each) for each in flat)
     return np.concatenate([np.broadcast_to(each, (over, *each.shape[1:])) for each in flat], axis=1)
@@ -255,8 +256,9 @@ def _together(flat: Sequence[npt.NDArray[Any]], lanes: int) -> npt.NDArray[Any]:
 
 def _picked(flat: npt.NDArray[Any], lanes: int, numbers: Places, distance: Places | None) -> npt.NDArray[Any]:
     if distance is not None:
-        places = numbers + distance[:, np.newaxis]
-        return flat[0, places] if len(flat) == 1 else flat[np.arange(lanes)[:, np.newaxis], places]
+        lane = np.arange(lanes)[:, np.newaxis] if len(flat) > 1 else 0
+        moved: npt.NDArray[Any] = flat[lane, numbers + distance[:, np.newaxis]]
+        return moved
     if len(numbers) == flat.shape[1] and np.array_equal(numbers, np.arange(len(numbers))):
         found = flat
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -68,7 +69,7 @@ class _Libc:
 def libc(monkeypatch: pytest.MonkeyPatch) -> _Libc:
     found = _Libc()
     monkeypatch.setattr(memory, "_has_glibc", lambda: True)
-    monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: found)
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: found)
     monkeypatch.delenv("MALLOC_MMAP_THRESHOLD_", raising=False)
     return found
 

@@ -586,7 +586,8 @@ def test_rows_of_tensors_at_once_are_what_each_row_is_alone(
     """Also in parts, and where lanes would hold different shapes, so that each row runs alone."""
     recipe = Recipe(ProgramComputation(TENSORS, function, "tensors.mlir", keep_ub=keep_ub), "weighted", count=300)
     inputs = recipe.given(0, 300)
-    wanted = recipe.computation._one_by_one(inputs)  # type: ignore[union-attr]
+    assert isinstance(recipe.computation, ProgramComputation)
+    wanted = recipe.computation._one_by_one(inputs)
     assert (wanted.undefined is not None) == (function == "divide")
     for most in (1 << 20, 250):
         monkeypatch.setattr(computation, "ELEMENTS_AT_ONCE", most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import VectorSet, root_of
 from halfulp.conformance.vectors.formats import read_vectors
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.shards import directory as directory_module
 from halfulp.conformance.vectors.shards import sizing
 from halfulp.conformance.vectors.shards.directory import LAYOUT, begin_layout
 from halfulp.conformance.vectors.shards.plan import MOST_ROWS, SweepPlan
@@ -57,7 +57,8 @@ def test_a_shard_has_the_digest_of_its_leaves(tmp_path: Path) -> None:
 
 
 def test_metadata_that_does_not_describe_its_leaves() -> None:
-    for shard in (None, {"rows": [0]}, {"rows": ["a", 4]}, []):
+    shards: list[Any] = [None, {"rows": [0]}, {"rows": ["a", 4]}, []]
+    for shard in shards:
         with pytest.raises(InputError, match="which rows its shard has"):
             metadata.leaves_of({"leaf_rows": 4, "shard": shard})
     with pytest.raises(InputError, match="which rows its shard has"):
@@ -129,7 +130,7 @@ def test_tasks_that_begin_together_agree(links: bool, tmp_path: Path, monkeypatc
         raise OSError(95, "Operation not supported")
 
     if not links:
-        monkeypatch.setattr(directory_module.os, "link", no_links)
+        monkeypatch.setattr(os, "link", no_links)
     plan, sizes = random(1 << 20), []
 
     def measured() -> int:
