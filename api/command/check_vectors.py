@@ -56,6 +56,7 @@ def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
             notes=notes,
             foreseen=_foreseen(asked),
             most=arguments.max,
+            leaves=() if document is None else metadata.leaves_of(document),
         )
         if checker.period > 1 and document is not None and document.get("dropped"):
             raise Unsupported("rows were left out of the set, so the parameters of a row are not known")

@@ -16,7 +16,7 @@ import numpy as np
 
 from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.alternatives import Alternative, alternatives, exact_result, remarks
-from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, joined, rechunked, results_of
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, joined, rechunked, results_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
@@ -269,7 +269,8 @@ class VectorChecker:
     ``columns``: those of the file, which may lack some outputs. ``any_nan``: as in `differing_columns`. ``ignored``:
     roles that are not compared. ``notes``: the notes of the reader. ``foreseen``: the whole rows of the set as a recipe
     makes them; their outputs are used as long as the file has the same operands, or no operands. ``most``: the number
-    of mismatches kept in full. Raises what `columns_in_order` raises.
+    of mismatches kept in full. ``leaves``: the rows of the leaves of the set's digest. Raises what `columns_in_order`
+    raises.
     """
 
     def __init__(
@@ -282,6 +283,7 @@ class VectorChecker:
         notes: Notes | None = None,
         foreseen: Iterable[Chunk] | None = None,
         most: int = 1,
+        leaves: Iterable[int] = (),
     ) -> None:
         self.computation, self.columns, self.any_nan = computation, tuple(columns), any_nan
         self._inputs, places = columns_in_order(computation, columns, foreseen is not None)
@@ -294,7 +296,7 @@ class VectorChecker:
         self._strayed_from: Iterator[Chunk] | None = None
         self._most = most
         self._sample = _Sample()
-        self._digest = Digest(self.columns)
+        self._digest = TreeDigest(self.columns, leaves)
         self.found = Check()
 
     @cached_property
