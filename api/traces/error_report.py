@@ -67,12 +67,13 @@ class ErrorReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the errors of the results and of the ops, those that cost most first, for a JSON file. Numbers that
-        are not finite are None.
+        are not finite are None. Of a run that is too long for `worst` the effects of ops are None.
         """
-        return {
-            "results": [json_record(each) for each in self.results],
-            "ops": [json_record(each) for each in self.worst()],
-        }
+        try:
+            ops = self.worst()
+        except LimitExceeded:
+            ops = sorted(self.ops, key=_own)
+        return {"results": [json_record(each) for each in self.results], "ops": [json_record(each) for each in ops]}
 
     @cached_property
     def results(self) -> tuple[ResultError, ...]:

@@ -7,6 +7,7 @@ from math import isfinite, isnan
 from typing import Protocol
 
 from halfulp.interp.ir.counts import plural
+from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.traces.error_records import OpError, ResultError, StoryStep
 from halfulp.traces.figure_text import events, ulps
 
@@ -82,7 +83,11 @@ def ranking_lines(report: Report, count: int) -> Iterator[str]:
     largest = report.largest
     if largest is None or not largest.ulp:
         return
-    found = [one for one in report.worst(count) if one.effect_ulp]
+    try:
+        found = [one for one in report.worst(count) if one.effect_ulp]
+    except LimitExceeded as error:
+        yield f"no ranking of ops: {error.message}"
+        return
     if not found:
         return
     yield f"ops whose own errors make that of {largest.name}{element_text(largest.element or ())}:"

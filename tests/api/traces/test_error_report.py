@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.interp.run import attribution
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.semantics.kernel import Outcome
 from halfulp.traces.timeline import timeline
@@ -541,7 +542,8 @@ def test_shares_of_ops_that_others_compute_with_add_up(text: str, shapes: list[A
     given = [hu.convert(draw.normal(size=each[:2] if each[-1] == "f32" else each), "f32" if each[-1] == "f32" else "f16")
              for each in shapes]  # fmt: skip
     trace = hu.trace(text, *given, shadow=True, limit=10)
-    assert (report := trace.errors) is not None
+    report = trace.errors
+    assert report is not None
     assert report.largest is not None
     ops = report.worst()
     assert report.largest.ulp != 0
@@ -599,3 +601,14 @@ def test_the_way_back_of_what_is_infinite_from_the_start() -> None:
     text = "func.func @f(%x: f32) -> f32 { %0 = arith.addf %x, %x : f32 return %0 : f32 }"
     (step,) = hu.trace(text, np.float32(np.inf), shadow=True).explain_error()
     assert (step.value, step.exact, [name for name, _ in step.operands]) == (np.inf, np.inf, ["%x", "%x"])
+
+
+def test_a_run_too_long_for_a_ranking_keeps_its_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attribution, "MOST_NUMBERS", 5)
+    _, report = beside(SUM, 10)
+    assert f"no ranking of ops: the history of this number has more than {5} numbers" in str(report)
+    assert str(report).startswith("error of result[0]: f32: error ")
+    found = report.as_json()
+    assert (found["results"][0]["ulp"], found["ops"][0]["effect_ulp"]) == (report.results[0].ulp, None)
+    with pytest.raises(hu.LimitExceeded):
+        report.worst()
