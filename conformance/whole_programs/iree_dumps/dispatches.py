@@ -22,7 +22,7 @@ from halfulp.conformance.whole_programs.iree_dumps.tensors import loaded, memory
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Block, Operation, OpResult, SSAValue
+from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, SSAValue
 
 MOST_WORKGROUPS = 4096
 """The most workgroups of a dispatch that run."""
@@ -108,7 +108,7 @@ def _bind(op: Operation) -> None:
             instead[argument] = entry.add_argument(memory, argument.name)
         elif str(argument.type) != "!stream.binding":
             others.append(argument)
-    taken: dict[tuple[object, ...], SSAValue] = {}
+    taken: dict[tuple[object, ...], BlockArgument] = {}
     before = len(entry.arguments)
     for block in blocks_of(op):
         kept = []
@@ -162,7 +162,7 @@ def _place(view: Operation, arguments: Sequence[SSAValue]) -> tuple[object, ...]
     return binding, offset if known is None else known
 
 
-def _in_order(taken: Mapping[tuple[object, ...], SSAValue]) -> list[SSAValue]:
+def _in_order(taken: Mapping[tuple[object, ...], BlockArgument]) -> list[BlockArgument]:
     """Return the memory in an order that passes do not change: a pass may name the bindings in another order."""
     keys = list(taken)
     if all(isinstance(binding, int) for binding, _ in keys):
@@ -171,7 +171,7 @@ def _in_order(taken: Mapping[tuple[object, ...], SSAValue]) -> list[SSAValue]:
     return [taken[key] for key in keys]
 
 
-def _refuse_overlaps(taken: Mapping[tuple[object, ...], SSAValue], op: Operation) -> None:
+def _refuse_overlaps(taken: Mapping[tuple[object, ...], BlockArgument], op: Operation) -> None:
     """Raise Unsupported if two views of one binding have bytes in common."""
     spans = []
     for (binding, offset), value in taken.items():
