@@ -332,7 +332,7 @@ def _judging(rule: Rule, sign: float, width: int, low: int, deep: bool) -> Calla
         largest errors before.
         """
         x_unit, y_unit = UNIT * x_open, UNIT * y_open
-        own_at = total_at = relative_at = i64(-1)
+        own_at = total_at = relative_at = -1
         radius_size = lost_size = absorbed = cancelled = flushed = i64(0)
         done = 0
         for start in range(0, len(results), BLOCK):

@@ -403,11 +403,11 @@ class _Judging:
         meaning, wider = self._meaning, self._form.wider
         if not isinstance(meaning, Computes) or self._clean is not None or wider not in ("", "f64"):
             return None
-        kinds = *meaning.operands, meaning.result
-        if not all(isinstance(kind, FloatFormat) for kind in kinds):
+        formats = [kind for kind in (*meaning.operands, meaning.result) if isinstance(kind, FloatFormat)]
+        if len(formats) <= len(meaning.operands):
             return None
         tags = [int(_tag_of(each)) for each in (*self._types, type_)]
-        arrays = zip(kinds, (*self._codes, self._result), (*self._marks, None), tags, strict=True)
+        arrays = zip(formats, (*self._codes, self._result), (*self._marks, None), tags, strict=True)
         *operands, results = [shadow_loops.Marked(*each) for each in arrays]
         return shadow_loops.judging(meaning, operands, results, plain=wider != "", low=_LOW)
 

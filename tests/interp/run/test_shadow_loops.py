@@ -289,9 +289,14 @@ def test_f64_whose_ulp_has_no_inverse(taken: Taken) -> None:
     x, y = np.full((2, COUNT), 1.5)
     meaning = Computes("multiply", (F64, F64), F64)
     x[AT] = 0.0
-    assert judged(*(marked(each, None, 3, "f64") for each in (x, y, x * y)), meaning, False)[0] == COUNT
+
+    def count() -> int:
+        one, other, product = (marked(each, None, 3, "f64") for each in (x, y, x * y))
+        return judged(one, other, product, meaning, False)[0]
+
+    assert count() == COUNT
     x[AT] = 2.0**-1000
-    assert judged(*(marked(each, None, 3, "f64") for each in (x, y, x * y)), meaning, False)[0] == BLOCK
+    assert count() == BLOCK
 
 
 def test_what_has_no_loop() -> None:
