@@ -38,7 +38,7 @@ from halfulp.conformance.whole_programs.stages import pipeline
 from halfulp.fp_formats.formats import FORMATS
 
 GROUP = "differential testing"
-_BY_DASK = "sweep of addf of f32 with flags on 2^24 inputs, two workers of Dask"
+_BY_DASK = "sweep of addf of f32 with flags on 2^22 inputs, two workers of Dask"
 SWEEP = """func.func @main(%a: {0}, %b: {0}, %c: {0}) -> {0} {{
   %p = arith.mulf %a, %b : {0}
   %s = arith.addf %p, %c : {0}
@@ -173,7 +173,7 @@ def by_dask(sizes: Sizes) -> Measured:
         distributed: Any = import_module("distributed")
     except ImportError:
         raise Absent("distributed is not installed") from None
-    count = 1 << 24 if sizes.elements >= 1 << 20 else 1 << 12
+    count = 1 << 22 if sizes.elements >= 1 << 20 else 1 << 12
     recipe = Recipe(OpComputation(op_case("arith.addf", "f32")), "random", count=count)
     plan = SweepPlan(recipe, "bin", shard_rows=count // 8, leaf_rows=count // 8)
     with (
