@@ -55,7 +55,7 @@ def report_lines(found: Check, computation: Computation, golden: bool, arguments
     if found.rows:
         lines.append(f"{_what(computation)}: {'; '.join([', '.join(counts[:2]), *counts[2:]])}")
     if golden:
-        lines.append("this is the golden file, unchanged")
+        lines.append("all rows equal those of the golden set, in its order")
     return lines
 
 
