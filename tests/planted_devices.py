@@ -238,10 +238,9 @@ def narrow_accumulator(dice: Dice) -> Plant:
     result, flags = outputs[0].copy(), outputs[1].copy()
     wide = OpComputation(op_case("arith.truncf", "f64", computation.case.results[0]))
     for row, (a, b) in enumerate(zip(*(codes.tolist() for codes in inputs), strict=True)):
-        terms = [scalar.value(fmt, code) for code in (a, b)]
-        if None in terms:
+        x, y = scalar.value(fmt, a), scalar.value(fmt, b)
+        if x is None or y is None:
             continue
-        x, y = terms
         parts = [x * y] if computation.case.op == "arith.mulf" else [x, y]
         lead = max((exponent_of(part) for part in parts if part), default=None)
         if lead is None:

@@ -98,7 +98,7 @@ def stuck_bits(computation: Computation) -> Iterator[Cause]:
 
 def _stuck(name: str, bit: int, value: int) -> Write:
     def stuck(codes: Codes, width: int) -> Codes:
-        (mask,) = ints_to_codes([1 << bit], width, (1,))
+        mask: Codes = ints_to_codes([1 << bit], width, (1,))
         return codes | mask if value else codes & ~mask
 
     def write(columns: Sequence[Column], outputs: Chunk) -> Chunk:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count, islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_what_is_planted_is_named_first(planted: Callable[[Dice], Plant], seeds:
     assert len(wrong) <= (WRONG if seeds == 20 else 0), wrong
 
 
-def rows_of(computation: OpComputation, rows: int, level: str = "1") -> tuple[Chunk, Chunk]:
+def rows_of(computation: OpComputation, rows: int, level: Literal["1", "random"] = "1") -> tuple[Chunk, Chunk]:
     return split(computation, Recipe(computation, level, count=rows).vectors().gather())
 
 
@@ -116,8 +116,8 @@ def test_controls_are_spread_over_the_stream_and_over_the_flags(period: int) -> 
     sampler = sampler_of(computation, period)
     for begin in range(0, 12_000, 3000):
         part: Any = slice(begin, begin + 3000)
-        chunks = [tuple(codes[part] for codes in chunk) for chunk in (inputs, outputs, outputs)]
-        sampler.add(begin, *chunks, differs[part], ~differs[part])
+        given, made = (tuple(codes[part] for codes in chunk) for chunk in (inputs, outputs))
+        sampler.add(begin, given, made, made, differs[part], ~differs[part])
     sample = sampler.sample
     assert sample is not None
     assert sample.numbers[sample.differs].tolist() == list(range(7000, 7050))
