@@ -154,7 +154,7 @@ class Examination:
         sample = self.sample
         first = int(sample.numbers[sample.differs].min())
         here = self._matches(sample.expected, sample)
-        for shift, (given, known) in sample.beside.items():
+        for shift, given, known in sample.shifted():
             there = self._matches(given, sample) | ~known
             if not (there & known & sample.differs).any():
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,14 @@ FARTHEST = 8
 SHIFTS = tuple(sign * rows for rows in range(1, FARTHEST + 1) for sign in (-1, 1))
 """The places, relative to a row, from which its result may come."""
 
+_NONE = 0xFF
+"""The stratum of rows that are no controls."""
+
+DENSE, SPARSE = 1 << 18, 8
+"""After so many rows of a file, only one row of so many may become a control: looking at each takes longer than the
+comparison.
+"""
+
 MOST_BESIDE = 64
 """The most output columns for which the rows beside a row are kept."""
 
@@ -30,8 +38,9 @@ Numbers = npt.NDArray[np.int64]
 class Sample:
     """Rows in whole periods. ``expected``, ``actual``: the outputs. ``numbers``: the rows' places in the file.
 
-    ``differs``: the rows that differ. ``control``: equal rows in which results count. ``beside``: by shift, the
-    expected outputs of the row so many places further on, and whether that row is known.
+    ``differs``: the rows that differ. ``control``: equal rows in which results count. ``beside``: the expected outputs
+    of the rows at `SHIFTS` from each row, along a second axis, which is empty where there are too many columns;
+    ``known``: whether there is such a row.
     """
 
     inputs: Chunk
@@ -40,7 +49,8 @@ class Sample:
     numbers: Numbers
     differs: Mask
     control: Mask
-    beside: Mapping[int, tuple[Chunk, Mask]]
+    beside: Chunk
+    known: Mask
 
     def part(self, rows: npt.NDArray[np.intp]) -> Sample:
         """Return some of the rows."""
@@ -48,29 +58,31 @@ class Sample:
         def of(chunk: Chunk) -> Chunk:
             return tuple(codes[rows] for codes in chunk)
 
-        beside = {shift: (of(chunk), known[rows]) for shift, (chunk, known) in self.beside.items()}
         numbers, differs, control = self.numbers[rows], self.differs[rows], self.control[rows]
-        return Sample(of(self.inputs), of(self.expected), of(self.actual), numbers, differs, control, beside)
+        inputs, expected, actual, beside = map(of, (self.inputs, self.expected, self.actual, self.beside))
+        return Sample(inputs, expected, actual, numbers, differs, control, beside, self.known[rows])
+
+    def shifted(self) -> Iterator[tuple[int, Chunk, Mask]]:
+        """Yield each shift with the outputs of the rows there, and whether these are known."""
+        for k in range(self.known.shape[1]):
+            yield SHIFTS[k], tuple(codes[:, k] for codes in self.beside), self.known[:, k]
 
 
 class _Spread:
     """A choice of a stream of things, in even steps over all of them: every one, until the step is doubled."""
 
     def __init__(self) -> None:
-        self.seen, self.step, self.held = 0, 1, 0
+        self.seen, self.step = 0, 1
+
+    def held(self, more: int = 0) -> int:
+        """Return how many are chosen of those seen and ``more``."""
+        return -(-(self.seen + more) // self.step)
 
     def take(self, count: int) -> Numbers:
         """Return which of the next ``count`` things are chosen, as positions among them."""
-        first = -self.seen % self.step
-        chosen = np.arange(first, count, self.step, dtype=np.int64)
+        chosen = np.arange(-self.seen % self.step, count, self.step, dtype=np.int64)
         self.seen += count
-        self.held += len(chosen)
         return chosen
-
-    def widen(self) -> None:
-        """Double the step: every second thing goes."""
-        self.step *= 2
-        self.held = -(-self.seen // self.step)
 
 
 @dataclass
@@ -90,7 +102,7 @@ class Sampler:
     examined: int = 0
     _taken: int = 0
     _parts: list[Sample] = field(default_factory=list)
-    _ordinals: list[tuple[Numbers, Numbers]] = field(default_factory=list)
+    _strata: list[tuple[Numbers, Numbers]] = field(default_factory=list)
     _spreads: dict[int, _Spread] = field(default_factory=dict)
 
     def add(
@@ -102,95 +114,97 @@ class Sampler:
         """
         rows = len(differs)
         chosen = np.flatnonzero(differs)[: max(self.differing - self._taken, 0)]
-        stratum, ordinal = self._controls(expected, counted)
-        whole = rows - rows % self.period
-        groups = np.unique(np.concatenate([chosen, np.flatnonzero(stratum >= 0)]) // self.period)
-        kept = (groups[:, np.newaxis] * self.period + np.arange(self.period)).reshape(-1)
-        kept = kept[kept < whole]
-        tried = np.zeros(rows, np.bool_)
-        tried[chosen] = True
+        controls, stratum, ordinal = self._controls(begin, expected, counted)
+        if not len(chosen) + len(controls):
+            return chosen
+        wanted = np.zeros(rows, np.bool_)
+        wanted[chosen], wanted[controls] = True, True
+        if self.period > 1:
+            # A last group that lacks rows cannot be computed again.
+            whole = rows - rows % self.period
+            groups = wanted[:whole].reshape(-1, self.period).any(axis=1)
+            wanted = np.append(np.repeat(groups, self.period), np.zeros(rows - whole, np.bool_))
+        kept = np.flatnonzero(wanted)
+
+        def of(chunk: Chunk, places: npt.NDArray[np.intp]) -> Chunk:
+            return tuple(codes[places] for codes in chunk)
+
+        place = np.full(rows, len(controls), np.int32)
+        place[controls], place[chosen] = np.arange(len(controls)), -1
+        which = place[kept]
+        tried, control = which < 0, (which >= 0) & (which < len(controls))
+        places = kept[:, np.newaxis] + np.array(SHIFTS if len(self.outputs) <= MOST_BESIDE else (), np.int64)
+        known = (places >= 0) & (places < rows)
+        beside = of(expected, np.clip(places, 0, rows - 1))
+        inputs, expected, actual = of(inputs, kept), of(expected, kept), of(actual, kept)
+        self._parts.append(Sample(inputs, expected, actual, kept + begin, tried, control, beside, known))
+        self._strata.append((np.append(stratum, [_NONE] * 2)[which], np.append(ordinal, [0] * 2)[which]))
         self._taken += len(chosen)
-        self.examined += int(tried[kept].sum())
-        if len(kept):
-
-            def of(chunk: Chunk, places: npt.NDArray[np.intp] = kept) -> Chunk:
-                return tuple(codes[places] for codes in chunk)
-
-            beside = {}
-            for shift in self._shifts:
-                places = kept + shift
-                known = (places >= 0) & (places < rows)
-                beside[shift] = of(expected, np.clip(places, 0, rows - 1)), known
-            control = stratum[kept] >= 0
-            part = Sample(of(inputs), of(expected), of(actual), kept + begin, tried[kept], control, beside)
-            self._parts.append(part)
-            self._ordinals.append((stratum[kept], ordinal[kept]))
-        while sum(spread.held for spread in self._spreads.values()) > self.controls:
-            most = max(self._spreads, key=lambda key: self._spreads[key].held)
-            self._spreads[most].widen()
-            self._thin(most, self._spreads[most].step)
+        self.examined += int(tried.sum())
         return chosen
 
-    @property
-    def _shifts(self) -> tuple[int, ...]:
-        return SHIFTS if len(self.outputs) <= MOST_BESIDE else ()
-
-    def _controls(self, expected: Chunk, counted: Mask) -> tuple[Numbers, Numbers]:
-        """Return for each row the stratum for which it is a control, -1 for none, and its place in the stratum."""
-        stratum = np.full(len(counted), -1, np.int64)
-        ordinal = np.zeros(len(counted), np.int64)
+    def _controls(self, begin: int, expected: Chunk, counted: Mask) -> tuple[npt.NDArray[np.intp], Numbers, Numbers]:
+        """Return the controls among these rows, the stratum of each, and its place in the stratum."""
         flags: Codes | None = next(
             (codes for column, codes in zip(self.outputs, expected, strict=True) if column.role is Role.FLAGS), None
         )
-        eligible = np.flatnonzero(counted)
-        keys = np.zeros(len(eligible), np.int64) if flags is None else flags[eligible].astype(np.int64)
-        for key in np.flatnonzero(np.bincount(keys)).tolist():
-            own = eligible[keys == key]
-            spread = self._spreads.setdefault(key, _Spread())
-            before = spread.seen
-            places = spread.take(len(own))
-            stratum[own[places]], ordinal[own[places]] = key, before + places
-        return stratum, ordinal
+        step = 1 if begin < DENSE else SPARSE
+        keys = np.where(counted[::step], np.uint8(0) if flags is None else flags[::step], np.uint8(_NONE))
+        counts = {key: count for key, count in enumerate(np.bincount(keys).tolist()) if count and key != _NONE}
+        self._make_room(counts)
+        found: list[tuple[npt.NDArray[np.intp], Numbers, Numbers]] = []
+        for key, count in counts.items():
+            spread = self._spreads[key]
+            before, places = spread.seen, spread.take(count)
+            if len(places):
+                found.append((np.flatnonzero(keys == key)[places] * step, np.full(len(places), key), before + places))
+        empty = np.zeros(0, np.int64)
+        return tuple(np.concatenate(parts) for parts in zip(*(found or [(empty,) * 3]), strict=True))  # type: ignore[return-value]
+
+    def _make_room(self, counts: Mapping[int, int]) -> None:
+        """Make the steps wide enough for so many rows more of each stratum."""
+        for key in counts:
+            self._spreads.setdefault(key, _Spread())
+        held = {key: spread.held(counts.get(key, 0)) for key, spread in self._spreads.items()}
+        wider = set()
+        while sum(held.values()) > self.controls and max(held.values()) > 1:
+            most = max(held, key=lambda key: held[key])
+            self._spreads[most].step *= 2
+            held[most] = self._spreads[most].held(counts.get(most, 0))
+            wider.add(most)
+        for key in wider:
+            self._thin(key, self._spreads[key].step)
 
     def _thin(self, key: int, step: int) -> None:
         """Drop the controls of a stratum that do not lie in the steps, and groups without any row to try."""
-        parts, ordinals = self._parts, self._ordinals
-        self._parts, self._ordinals = [], []
+        parts, ordinals = self._parts, self._strata
+        self._parts, self._strata = [], []
         for part, (stratum, ordinal) in zip(parts, ordinals, strict=True):
             part.control &= (stratum != key) | (ordinal % step == 0)
             wanted = (part.differs | part.control).reshape(-1, self.period).any(axis=1)
             rows = np.flatnonzero(np.repeat(wanted, self.period))
             if len(rows):
                 self._parts.append(part.part(rows))
-                self._ordinals.append((stratum[rows], ordinal[rows]))
+                self._strata.append((stratum[rows], ordinal[rows]))
 
     def forget(self, rows: Sequence[int]) -> None:
         """Take these rows of the file, which no semantics can give, out of those to try."""
-        if rows:
+        if rows and self._parts:
             self._parts[-1].differs &= ~np.isin(self._parts[-1].numbers, list(rows))
 
     @property
     def sample(self) -> Sample | None:
         """Return the kept rows; None where none differs."""
-        if not any(part.differs.any() for part in self._parts):
-            return None
         parts = self._parts
-
-        def of(columns: Sequence[Column], chunks: Sequence[Chunk]) -> Chunk:
-            return joined(columns, chunks)
-
+        if not any(part.differs.any() for part in parts):
+            return None
         return Sample(
-            of(self.inputs, [part.inputs for part in parts]),
-            of(self.outputs, [part.expected for part in parts]),
-            of(self.outputs, [part.actual for part in parts]),
+            joined(self.inputs, [part.inputs for part in parts]),
+            joined(self.outputs, [part.expected for part in parts]),
+            joined(self.outputs, [part.actual for part in parts]),
             np.concatenate([part.numbers for part in parts]),
             np.concatenate([part.differs for part in parts]),
             np.concatenate([part.control for part in parts]),
-            {
-                shift: (
-                    of(self.outputs, [part.beside[shift][0] for part in parts]),
-                    np.concatenate([part.beside[shift][1] for part in parts]),
-                )
-                for shift in self._shifts
-            },
+            joined(self.outputs, [part.beside for part in parts]),
+            np.concatenate([part.known for part in parts]),
         )

@@ -128,7 +128,7 @@ def test_controls_are_spread_over_the_stream_and_over_the_flags(period: int) -> 
     assert controls.min() < 300
     for place, codes in enumerate(inputs):
         assert np.array_equal(sample.inputs[place], codes[sample.numbers])
-    for shift, (chunk, known) in sample.beside.items():
+    for shift, chunk, known in sample.shifted():
         assert np.array_equal(chunk[0][known], outputs[0][(sample.numbers + shift)[known]])
     if period > 1:
         assert (sample.numbers.reshape(-1, 3) - sample.numbers[::3, np.newaxis] == [0, 1, 2]).all()
