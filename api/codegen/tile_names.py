@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.ir.errors import InputError
+from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
+from halfulp.semantics.matrix_units.chips import MODELS, as_model, model_hint
 from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, holds, operation_of
 
 SPELLING = "mma.m16n8k16.f32.f16.f16.f32"
@@ -24,7 +26,7 @@ _WORDS: Mapping[str, str] = {
     "s8": "i8",
     "s32": "i32",
 }
-_TYPES = (*FORMATS, "i8", "i32")
+_TYPES = (*FORMATS, *(f"i{width}" for width in range(1, 65)))
 _NAME = re.compile(
     r"(?P<unit>mma|wgmma|tcgen05|mfma)\.m(?P<m>\d{1,4})n(?P<n>\d{1,4})k(?P<k>\d{1,4})"
     r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)(?:\.(?P<c>(?!ue)\w+))?(?:\.(?P<scale>ue\w+)\.block(?P<block>\d{1,3}))?"
@@ -65,6 +67,11 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
     return TileOp(kind, a, b, c, d, shape, 1, found["unit"], _type(kind, scale) if scale else "", block)
 
 
+def names_tile(name: str) -> bool:
+    """Tell whether a name is that of a tile operation, valid or not, rather than of an op."""
+    return name in KINDS or _ATTRIBUTE.fullmatch(name.strip()) is not None or _NAME.fullmatch(name) is not None
+
+
 def _of_kind(kind: str, a_type: str | None, b_type: str | None) -> TileOp:
     row = KINDS[kind]
     given = []
@@ -92,5 +99,22 @@ def _type(kind: str, word: str) -> str:
 def _fits(narrow: str, wide: str) -> bool:
     """Tell whether every value of one type is a value of another type, in which matrix units add."""
     if narrow not in FORMATS or wide not in FORMATS:
-        return narrow in ("i8", "i32") and wide == "i32"
-    return wide in ("f16", "f32", "f64") and holds(wide, narrow)
+        return narrow not in FORMATS and wide not in FORMATS and int(narrow[1:]) <= int(wide[1:])
+    return wide in ("f16", "bf16", "f32", "f64") and holds(wide, narrow)
+
+
+def model_for(given: object, op: TileOp | None = None) -> str:
+    """Return a model of tile operations as text: "exact", "ieee", "chip:<name>", or an `Accumulator` in its text form.
+
+    Raises InputError for anything else, and for an accumulator that does not go with the types of ``op``.
+    """
+    try:
+        model = as_model(given)
+        if op is not None and model.startswith(PREFIX):
+            Accumulator.from_text(model).check((op.a, op.b), op.d, op.scale)
+    except ValueError as error:
+        if isinstance(given, Accumulator) or str(given).startswith(PREFIX):
+            raise InputError(str(error)) from None
+        hint = model_hint(str(given)) or f"choose one of {', '.join(MODELS)}, or an accumulator: {PREFIX}bits=25"
+        raise InputError(f"no model is called '{given}'", hint=hint) from None
+    return model

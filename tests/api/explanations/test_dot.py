@@ -199,7 +199,7 @@ def test_cdna3_adds_c_downward() -> None:
         ("products", 1, 1),
         ("c", -Fraction(1, 2**25), -Fraction(1, 2**24)),
     ]
-    assert (with_c.down, with_c.unit, with_c.terms[1].dropped) == (True, -31, "1")
+    assert (with_c.cuts, with_c.unit, with_c.terms[1].dropped) == (("downward",), -31, "1")
     assert value(e) == 1 - Fraction(1, 2**24)
     assert given_by(e, "exact")[0] == 1  # half an ulp of what is below 1: a tie, to even
     assert "loses 2.98023223876953125e-8: counts as -5.9604644775390625e-8" in str(e)
@@ -380,9 +380,9 @@ def consistent(e: DotExplanation) -> None:
                 kept = Fraction(int(whole + fraction, 2)) * Fraction(2) ** (each.largest - len(fraction))
                 assert t.kept[0] == ("-" if t.value < 0 else "+")
                 assert abs(t.value) - kept >= 0
-                assert (t.added == (-kept if t.value < 0 else kept)) or each.down
+                assert (t.added == (-kept if t.value < 0 else kept)) or each.cuts == ("downward",)
                 assert bool(t.dropped) == (kept != abs(t.value))
-                assert t.added <= t.value if each.down else abs(t.added) <= abs(t.value)
+                assert t.added <= t.value if each.cuts == ("downward",) else abs(t.added) <= abs(t.value)
         if group.sums:
             assert group.roundings[-1].exact == group.sums[-1].total.value
 
