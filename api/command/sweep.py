@@ -31,7 +31,7 @@ from halfulp.interp.ir.errors import InputError
 DASK_SECONDS = 10
 """The longest wait for a scheduler."""
 _RECIPE = (
-    "type", "source", "attr", "rounding", "random_bits", "function", "level", "models", "n", "flags", *FIELDS,
+    "type", "source", "attr", "rounding", "random_bits", "function", "mma", "level", "models", "n", "flags", *FIELDS,
     "seed", "profile", "keep_ub",
 )  # fmt: skip
 

@@ -15,6 +15,7 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation
 from halfulp.conformance.vectors.intermediate import exact, model_case_of, operand
+from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags
@@ -77,6 +78,10 @@ def alternatives(computation: Computation) -> Iterator[Alternative]:
     def same(inputs: Chunk) -> Chunk:
         return inputs
 
+    if isinstance(computation, TileComputation):
+        for model in computation.others():
+            yield Alternative(f"--mma={model}", replace(computation, model=model), same)
+        return
     if isinstance(computation, OpComputation):
         operands = len(computation.case.operands)
 
