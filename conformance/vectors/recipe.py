@@ -26,8 +26,8 @@ LEVELS: tuple[LevelName, ...] = get_args(LevelName)
 SCALED = ("arith.scaling_extf", "arith.scaling_truncf")
 """The ops on an element and the scale of its block."""
 
-MOST_CODES = 1 << 24
-"""Most codes of a chunk: sets of many columns have fewer rows at a time."""
+LEAF_ELEMENTS = 1 << 20
+"""Most elements of all columns of a leaf of the hash tree over a set."""
 
 RANDOM: tuple[LevelName, ...] = ("random", "weighted")
 """Levels with operands from Philox streams: row k has the words at position k of each stream."""
@@ -94,6 +94,16 @@ class Recipe:
         """Return the step: parts of the set begin and end at multiples of it."""
         return self.rows.period
 
+    @cached_property
+    def leaf_rows(self) -> int:
+        """Return the rows of a leaf of the hash tree over the set: whole steps, and not more than fit into memory. It
+        depends on the recipe alone, so that the digest does, too.
+        """
+        rows = CHUNK
+        while rows > 1 and rows * len(self.columns) > LEAF_ELEMENTS:
+            rows //= 2
+        return max(rows // self.step, 1) * self.step
+
     def given(self, start: int, stop: int) -> Chunk:
         """Return the input columns of rows ``start`` to ``stop``."""
         operands = self.rows.part(start, stop)
@@ -104,15 +114,14 @@ class Recipe:
         self,
         start: int = 0,
         stop: int | None = None,
-        size: int = CHUNK,
+        size: int | None = None,
         left_out: Callable[[int], object] | None = None,
     ) -> Iterator[Chunk]:
-        """Yield the rows from ``start`` to ``stop``, about ``size`` at a time, without the rows left out for undefined
-        behaviour; ``left_out`` is told their number in each chunk.
+        """Yield the rows from ``start`` to ``stop``, about ``size`` at a time (None: those of a leaf), without the rows
+        left out for undefined behaviour; ``left_out`` is told their number in each chunk.
         """
         stop = self.rows.count if stop is None else stop
-        size = min(size, MOST_CODES // len(self.columns))
-        size = max(size // self.step, 1) * self.step
+        size = max((size or self.leaf_rows) // self.step, 1) * self.step
         for begin in range(start, stop, size):
             inputs = self.given(begin, min(begin + size, stop))
             outputs, undefined = self.computation.compute(inputs)
@@ -123,7 +132,7 @@ class Recipe:
                     left_out(int(undefined.sum()))
             yield chunk
 
-    def vectors(self, start: int = 0, stop: int | None = None, size: int = CHUNK) -> VectorSet:
+    def vectors(self, start: int = 0, stop: int | None = None, size: int | None = None) -> VectorSet:
         """Return the rows from ``start`` to ``stop`` as a stream. Its length is unknown where rows may be left out."""
         return VectorSet(self.columns, self.chunks(start, stop, size))
 

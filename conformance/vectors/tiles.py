@@ -79,6 +79,11 @@ class TileComputation:
             found += [("scale_a", op.scale, (m, k // op.block)), ("scale_b", op.scale, (k // op.block, n))]
         return tuple(found)
 
+    @property
+    def products(self) -> int:
+        """Return the count of products of a row."""
+        return math.prod(self.operation.shape) * self.operation.blocks
+
     @cached_property
     def operand_types(self) -> tuple[ty.Type, ...]:
         """Return the element type of each operand column."""

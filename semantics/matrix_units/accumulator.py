@@ -203,7 +203,7 @@ class Accumulator:
     def text(self) -> str:
         """Return the text form."""
         return PREFIX + ",".join(
-            f"{each.name}={_spelled(getattr(self, each.name))}"
+            f"{each.name}={spelled(getattr(self, each.name))}"
             for each in fields(self)
             if getattr(self, each.name) != each.default
         )
@@ -271,7 +271,8 @@ _OPTIONAL = {
 _FOR_INTEGERS = ("group", "tree", "c", "overflow", "width", "specials")
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
+    """Return the value of a field as the text form has it."""
     return NOTHING if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -287,7 +288,7 @@ def _from_text(text: str) -> Accumulator:
             near = did_you_mean(name, known) or f"the fields are {', '.join(known)}"
             raise ValueError(with_hint(f"an accumulator has no field {name!r}", near))
         if not equals or not value:
-            raise ValueError(f"accumulator: {name} needs a value, as in {name}={_spelled(known[name].default)}")
+            raise ValueError(f"accumulator: {name} needs a value, as in {name}={spelled(known[name].default)}")
         if name in given:
             raise ValueError(f"accumulator: {name} is given twice")
         given[name] = _read(name, value, known[name].metadata["choices"])
