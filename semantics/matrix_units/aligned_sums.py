@@ -353,7 +353,7 @@ def packed(
     if partial and rule.flush:
         codes = flushed(fmt, codes, signed=True)
     if total.infinite is not None:
-        infinities = np.where(negative, fmt.sign_mask or 0, 0) | (fmt.infinity_code or 0)
+        infinities = np.where(negative, sign_bit, np.uint64(0)) | np.uint64(fmt.infinity_code or 0)
         codes = np.where(total.infinite, infinities, codes).astype(fmt.storage_dtype)
     if total.nan is not None:
         codes = np.where(total.nan, nan_of(rule, fmt), codes).astype(fmt.storage_dtype)

@@ -287,3 +287,13 @@ def test_texts_that_are_none(text: str, message: str) -> None:
 def test_types_that_do_not_go_with_a_rule(text: str, a: str, d: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         models.rule_of(text, operation(a, a, d, 4))
+
+
+def test_sums_beside_infinities_keep_all_bits() -> None:
+    """Codes of f64 must not become floats on the way: 2**53 + 1 has a significand of 54 bits, and 2**53 - 1 of 53."""
+    op = operation("f32", "f32", "f64", 1)
+    one, infinity = 0x3F800000, 0x7F800000
+    a, b = np.array([[[one], [infinity]]], np.uint32), np.array([[[one]]], np.uint32)
+    c = np.array([[[0x433FFFFFFFFFFFFE], [0]]], np.uint64)  # 2**53 - 2
+    for text in ("custom:", "custom:bits=53", "custom:bits=200"):
+        assert models.multiply_accumulate(text, op, a, b, c).tolist() == [[[0x433FFFFFFFFFFFFF], [0x7FF0000000000000]]]
