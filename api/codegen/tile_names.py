@@ -32,6 +32,7 @@ _NAME = re.compile(
     r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)(?:\.(?P<c>(?!ue)\w+))?(?:\.(?P<scale>ue\w+)\.block(?P<block>\d{1,3}))?"
 )
 _ATTRIBUTE = re.compile(r"#iree_gpu\.(?:virtual_)?mma_layout<\s*(\w+)\s*(?:,.*)?>")
+_LIKE_A_TILE = re.compile(r"#iree_gpu\.|(mma|wgmma|tcgen05|mfma)\.m\d|[A-Z]")
 _MOST_K = 4096
 
 
@@ -59,6 +60,8 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
     d, a, b, c = (_type(kind, found[name] or found["d"]) for name in "dabc")
     shape = int(found["m"]), int(found["n"]), int(found["k"])
     scale, block = found["scale"], int(found["block"] or 0)
+    if not shape[0] or not shape[1]:
+        raise InputError(f"'{kind}' has no elements: M is {shape[0]}, and N is {shape[1]}")
     if not 0 < shape[2] <= _MOST_K or (scale and (not block or shape[2] % block)):
         raise InputError(f"'{kind}' has {shape[2]} elements along K{f' in blocks of {block}' if scale else ''}")
     for name, narrow in (("A", a), ("B", b), ("C", c)):
@@ -69,7 +72,7 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
 
 def names_tile(name: str) -> bool:
     """Tell whether a name is that of a tile operation, valid or not, rather than of an op."""
-    return name in KINDS or _ATTRIBUTE.fullmatch(name.strip()) is not None or _NAME.fullmatch(name) is not None
+    return _LIKE_A_TILE.match(name.strip()) is not None
 
 
 def _of_kind(kind: str, a_type: str | None, b_type: str | None) -> TileOp:

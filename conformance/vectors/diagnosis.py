@@ -171,7 +171,8 @@ class Examination:
     def _singles(self) -> Iterator[Explanation]:
         trial = self._trial(self.sample.differs)
         for cause, device in self._causes:
-            if cause.slow and not any(True for _ in self._explained(cause.name, (cause,), device, trial)):
+            tried = cause.slow and trial is not self.sample
+            if tried and not any(True for _ in self._explained(cause.name, (cause,), device, trial)):
                 continue
             yield from self._explained(cause.name, (cause,), device, self.sample)
 

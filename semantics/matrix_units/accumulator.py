@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import Any, get_type_hints
 
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
-from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, Rounding, as_rounding
 from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 PREFIX = "custom:"
@@ -163,7 +163,7 @@ class Accumulator:
         for each in fields(self):
             _check(each.name, getattr(self, each.name), each.metadata, _OPTIONAL.get(each.name))
         rules = (
-            (not self.guard or (self.c == "last" and self.bits is not None), "guard goes with c=last and bits"),
+            (not self.guard or (self.c == "last" and self.bits is not None), "guard needs c=last and bits"),
             (self.products == "exact" or self.partial != KEPT, "products=rounded needs partial, the rounding"),
             (self.tree != "even_odd" or self.c == "last", "tree=even_odd needs c=last"),
             (
@@ -247,20 +247,29 @@ class Accumulator:
 
 
 def _check(name: str, value: Any, about: Any, optional: bool | None) -> None:
-    choices = about["choices"]
-    if choices:
-        if value not in choices:
-            near = did_you_mean(str(value), choices)
-            raise ValueError(
-                with_hint(f"accumulator: {name} is {value!r}, but must be one of {', '.join(choices)}", near)
-            )
+    """Raise ValueError where a field cannot have a value. ``optional``: see `_OPTIONAL`; None for other fields."""
+    if about["choices"]:
+        fine = value in about["choices"]
     elif optional is None:
-        if not isinstance(value, bool):
-            raise ValueError(f"accumulator: {name} is {value!r}, but must be True or False")
-    elif not (value is None and optional) and (
-        not isinstance(value, int) or isinstance(value, bool) or not about["low"] <= value <= MOST_BITS
-    ):
-        raise ValueError(f"accumulator: {name} is {value!r}, but must be an integer from {about['low']} to {MOST_BITS}")
+        fine = isinstance(value, bool)
+    elif value is None:
+        fine = optional
+    else:
+        fine = isinstance(value, int) and not isinstance(value, bool) and about["low"] <= value <= MOST_BITS
+    if not fine:
+        hint = did_you_mean(str(value), about["choices"])
+        if str(value) in MISLEADING_ROUNDINGS and _MODES[0] in about["choices"]:
+            hint = f"{value!r} is not clear: {MISLEADING_ROUNDINGS[str(value)]}"
+        raise ValueError(with_hint(f"accumulator: {name} is {value!r}, but must be {_allowed(about, optional)}", hint))
+
+
+def _allowed(about: Any, optional: bool | None) -> str:
+    """Tell in words which values a field can have."""
+    if about["choices"]:
+        return f"one of {', '.join(about['choices'])}"
+    if optional is None:
+        return "true or false"
+    return f"an integer from {about['low']} to {MOST_BITS}{f', or {NOTHING}' if optional else ''}"
 
 
 _OPTIONAL = {
@@ -288,7 +297,8 @@ def _from_text(text: str) -> Accumulator:
             near = did_you_mean(name, known) or f"the fields are {', '.join(known)}"
             raise ValueError(with_hint(f"an accumulator has no field {name!r}", near))
         if not equals or not value:
-            raise ValueError(f"accumulator: {name} needs a value, as in {name}={spelled(known[name].default)}")
+            allowed = _allowed(known[name].metadata, _OPTIONAL.get(name))
+            raise ValueError(f"accumulator: {name} has no value; it must be {allowed}")
         if name in given:
             raise ValueError(f"accumulator: {name} is given twice")
         given[name] = _read(name, value, known[name].metadata["choices"])
@@ -297,9 +307,10 @@ def _from_text(text: str) -> Accumulator:
 
 def _read(name: str, value: str, choices: tuple[str, ...]) -> Any:
     if choices:
-        if set(_MODES) <= set(choices) and value not in choices:
-            return as_rounding(value).spelling
-        return value
+        try:
+            return as_rounding(value).spelling if _MODES[0] in choices else value
+        except ValueError:
+            return value
     if name in _OPTIONAL:
         if value == NOTHING:
             return None
