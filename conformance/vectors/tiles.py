@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumula
 from halfulp.semantics.profile import SPEC, Profile
 
 Shape = tuple[int, ...]
+Operand = tuple[str, str, Shape]
 
 LEVELS = ("random", "weighted")
 
@@ -67,17 +68,10 @@ class TileComputation:
         """Return `SPEC`: no profile changes what a matrix unit does."""
         return SPEC
 
-    @cached_property
-    def operands(self) -> tuple[tuple[str, str, Shape], ...]:
+    @property
+    def operands(self) -> tuple[Operand, ...]:
         """Return the name, the element type and the shape of each operand."""
-        op = self.operation
-        m, n, _ = op.shape
-        k = op.shape[2] if op.order is None else len(op.order)
-        blocks = (op.blocks,) if op.blocks > 1 else ()
-        found = [("a", op.a, (*blocks, m, k)), ("b", op.b, (*blocks, k, n)), ("c", op.c, (*blocks, m, n))]
-        if op.scale:
-            found += [("scale_a", op.scale, (m, k // op.block)), ("scale_b", op.scale, (k // op.block, n))]
-        return tuple(found)
+        return _operands(self.operation)
 
     @property
     def products(self) -> int:
@@ -89,15 +83,15 @@ class TileComputation:
         """Return the element type of each operand column."""
         return tuple(_type(type_) for _, type_, shape in self.operands for _ in range(math.prod(shape)))
 
-    @cached_property
+    @property
     def inputs(self) -> tuple[Column, ...]:
         """Return the elements of the operands."""
-        return tuple(column for operand in self.operands for column in _columns(*operand, Role.OPERAND))
+        return _inputs(self.operation)
 
-    @cached_property
+    @property
     def outputs(self) -> tuple[Column, ...]:
         """Return the elements of D."""
-        return tuple(_columns("result", self.operation.d, self.operands[2][2], Role.RESULT))
+        return _outputs(self.operation)
 
     def compute(self, inputs: Chunk) -> Computed:
         """Return the outputs of some rows. Raises Unsupported for operands of which a chip's results are not known."""
@@ -220,6 +214,30 @@ def _width(name: str) -> int:
 
 def _dtype(name: str) -> Any:
     return storage_dtype(_width(name))
+
+
+# Other models of an operation have the same columns.
+
+
+@lru_cache(maxsize=8)
+def _operands(op: TileOp) -> tuple[Operand, ...]:
+    m, n, _ = op.shape
+    k = op.shape[2] if op.order is None else len(op.order)
+    blocks = (op.blocks,) if op.blocks > 1 else ()
+    found = [("a", op.a, (*blocks, m, k)), ("b", op.b, (*blocks, k, n)), ("c", op.c, (*blocks, m, n))]
+    if op.scale:
+        found += [("scale_a", op.scale, (m, k // op.block)), ("scale_b", op.scale, (k // op.block, n))]
+    return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def _inputs(op: TileOp) -> tuple[Column, ...]:
+    return tuple(column for operand in _operands(op) for column in _columns(*operand, Role.OPERAND))
+
+
+@lru_cache(maxsize=8)
+def _outputs(op: TileOp) -> tuple[Column, ...]:
+    return tuple(_columns("result", op.d, _operands(op)[2][2], Role.RESULT))
 
 
 def _columns(name: str, type_: str, shape: Shape, role: Role) -> Iterator[Column]:

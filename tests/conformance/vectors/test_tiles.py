@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
+import re
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import numpy as np
 import pytest
+from amounts import amounts
 
 from halfulp.codegen.tile_names import operation_named
 from halfulp.command.main import main
 from halfulp.conformance.vectors.metadata import schema
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
+from halfulp.conformance.vectors.row_check import VectorChecker
 from halfulp.conformance.vectors.tiles import TileComputation, specials, tile_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir.errors import InputError, Unsupported
+from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.matrix_units.models import rule_of
 from halfulp.semantics.matrix_units.scalar_sums import accumulate
 
@@ -139,14 +146,88 @@ def test_made_and_checked(format_: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert f"{KIND}, model {CUSTOM}: 48 rows, none differs" in capsys.readouterr().out
 
 
+SMALL = "mma.m1n1k8.f32.f16.f16"
+
+
 def test_another_unit_is_found_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Rows of a unit that rounds once, checked against the accumulator."""
-    folder = tmp_path / "other"
-    assert main(["vectors", KIND, "--mma=exact", "-n", "48", "--format=csv", "--out", str(folder), "--name=set"]) == 0
-    assert main(["check-vectors", str(folder / "set.csv"), "--op", KIND, f"--mma={CUSTOM}"]) == 1
-    out = capsys.readouterr().out
-    assert "--mma=exact" in out
-    assert main(["check-vectors", str(folder / "set.csv"), "--op", KIND]) == 0
+    """Rows of a unit that rounds once, and of one with fewer bits, checked against the accumulator."""
+    narrow = CUSTOM.replace("bits=11", "bits=10")
+    for name, model, told in (("one", "exact", "--mma=exact"), ("narrow", narrow, "an accumulator with bits=10")):
+        command = ["vectors", SMALL, f"--mma={model}", "-n", "100", "--format=csv", "--out", str(tmp_path)]
+        assert main([*command, f"--name={name}"]) == 0
+        file = str(tmp_path / f"{name}.csv")
+        capsys.readouterr()
+        assert main(["check-vectors", file, "--op", SMALL, f"--mma={CUSTOM}"]) == 1
+        first, *_ = re.findall("rows that differ are what (.*) gives", capsys.readouterr().out)
+        assert first == told
+        assert main(["check-vectors", file, "--op", SMALL, f"--mma={model}"]) == 0
+
+
+def exponent(number: Fraction) -> int:
+    return math.frexp(float(number))[1] - 1
+
+
+def cut_sum(a: list[Fraction], b: list[Fraction], c: Fraction, bits: int) -> Fraction:
+    """Add products and C, each cut off ``bits`` places below the largest exponent; factors are not zero."""
+    terms = [(x * y, exponent(x) + exponent(y)) for x, y in zip(a, b, strict=True)] + [(c, exponent(c))]
+    unit = Fraction(2) ** (max(place for _, place in terms) - bits)
+    return sum((math.trunc(value / unit) * unit for value, _ in terms), Fraction(0))
+
+
+@pytest.mark.parametrize("seeds", amounts(2, 20))
+def test_an_accumulator_of_fewer_bits_is_named_first(seeds: int) -> None:
+    """The device adds with fractions: two elements of eight products of normal numbers each."""
+    op = operation_named("mma.m1n2k8.f32.f16.f16")
+    for seed in range(seeds):
+        dice = np.random.default_rng(seed)
+        right, wrong = (int(bits) for bits in sorted(dice.choice(np.arange(8, 17), 2, replace=False), reverse=True))
+        rows = 100
+        x, y = (np.ldexp(dice.integers(1024, 2048, (rows, n)), dice.integers(-16, 3, (rows, n))) for n in (8, 16))
+        x, y = (numbers * dice.choice([-1, 1], numbers.shape) for numbers in (x, y))
+        c = np.ldexp(dice.integers(1, 4096, (rows, 2)), dice.integers(-8, 16, (rows, 2)))
+        x, y, c = x.astype(np.float16), y.astype(np.float16), c.astype(np.float32)
+        results = np.empty((rows, 2), np.float32)
+        for row, column in np.ndindex(results.shape):
+            factors = [[Fraction(float(f)) for f in each] for each in (x[row], y[row, column::2])]
+            total = cut_sum(factors[0], factors[1], Fraction(float(c[row, column])), wrong)
+            assert Fraction(float(np.float32(float(total)))) == total
+            results[row, column] = float(total)
+        codes = [x.view(np.uint16), y.view(np.uint16), c.view(np.uint32), results.view(np.uint32)]
+        chunk = tuple(np.ascontiguousarray(column) for array in codes for column in array.T)
+        computation = TileComputation(op, f"custom:bits={right}")
+        found = VectorChecker(computation, computation.inputs + computation.outputs).read([chunk])
+        first = found.explanations[0]
+        assert (first.name, first.rows, first.equal) == (
+            f"an accumulator with bits={wrong}", found.differing, found.controls,
+        )  # fmt: skip
+
+
+FAULTS = (
+    ("mma.m16n8k8.f32.f16.f16", "chip:turing", {"bits": 22}, "bits=22"),
+    ("mma.m2n2k16.f32.f16.f16", "custom:group=8,bits=20", {"group": 4}, "group=4"),
+    ("mma.m2n1k8.f32.f16.f16", "custom:bits=14", {"cut": "to_odd"}, "cut=to_odd"),
+    ("mma.m2n1k8.f32.f16.f16", "custom:bits=30", {"rounding": "toward_zero"}, "rounding=toward_zero"),
+    ("mma.m2n1k8.f32.f16.f16", "custom:bits=14", {"shifter": 11}, "shifter=11"),
+    ("mma.m2n1k8.f32.f16.f16", "custom:bits=14", {"tree": "halves"}, "tree=halves"),
+    ("mma.m2n1k8.f16.e4m3.e4m3", "custom:", {"bits": 9}, "bits=9"),
+    ("mma.m2n1k8.f16.e4m3.e4m3", "exact", {"fraction": 8}, "fraction=8"),
+    ("mma.m2n2k8.i32.s8.s8", "custom:overflow=saturate", {"width": 16}, "width=16"),
+    ("mma.m2n2k8.i32.s8.s8", "custom:width=16", {"overflow": "saturate"}, "overflow=saturate"),
+)
+
+
+@pytest.mark.parametrize(("kind", "model", "changed", "named"), FAULTS)
+def test_another_field_is_named_first(kind: str, model: str, changed: dict[str, Any], named: str) -> None:
+    computation = TileComputation(operation_named(kind), model)
+    rule = rule_of(model, computation.operation) or Accumulator()
+    device = replace(computation, model=replace(rule, **changed).text)
+    found = VectorChecker(computation, computation.inputs + computation.outputs).read(
+        [Recipe(device, "weighted", count=16 if computation.products > 1000 else 64, seed=7).vectors().gather()]
+    )
+    assert found.differing > 8
+    assert (found.explanations[0].name, found.explanations[0].rows) == (
+        f"an accumulator with {named}", found.differing,
+    )  # fmt: skip
 
 
 def test_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,6 +248,10 @@ def test_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["vectors", KIND, "-n", "4", "--mma=chip:h100"], "no model is called 'chip:h100'"),
         (["vectors", KIND, "-n", "4", "--mma=custom:bit=3"], "an accumulator has no field 'bit'"),
         (["vectors", KIND, "-n", "4", "--mma=custom:width=3"], "width is about integers"),
+        (["vectors", KIND, "-n", "4", "--mma=custom:flush=1"], "flush is '1', but must be true or false"),
+        (["vectors", "mma.m0n2k8.f32.f16.f16", "-n", "4"], "'mma.m0n2k8.f32.f16.f16' has no elements: M is 0"),
+        (["vectors", "NV_MMA_SYNC_F32_16x8x16_F1", "-n", "4"], "did you mean `NV_MMA_SYNC_F32_16x8x16_F16`?"),
+        (["vectors", "mma.m4n2k8.f32.f16", "-n", "4"], "no tile operation is called 'mma.m4n2k8.f32.f16'"),
         (["vectors", KIND, "-n", "4", "--format=mlir", "--out=x"], "calls an op or a function"),
         (["vectors", "arith.addf", "--type=f16", "--mma=ieee"], "--mma goes with a tile operation or a program"),
         (["vectors", "MFMA_SCALE_F32_16x16x128_B32", "-n", "4"], "does not fix the types of A and B"),
