@@ -450,6 +450,11 @@ class ProgramComputation:
                     return True
         return False
 
+    @cached_property
+    def tiled(self) -> bool:
+        """Tell whether the function can reach a tile operation."""
+        return any(op.name == "iree_codegen.inner_tiled" for op in self._within_reach())
+
     def _within_reach(self) -> Iterator[Operation]:
         """Yield the ops of the function, and those of all functions that it refers to, directly or not."""
         functions = [self._function]

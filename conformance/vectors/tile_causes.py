@@ -7,27 +7,43 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
-from halfulp.conformance.vectors.computation import Computation
+from halfulp.conformance.vectors.computation import Computation, ProgramComputation
 from halfulp.conformance.vectors.device import Cause, computing
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics.matrix_units.accumulator import Accumulator, spelled
-from halfulp.semantics.matrix_units.chips import CHAIN
+from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.models import rule_of
+
+FEW = 32
+"""Tiles of so many products are fast enough to try pairs of fields."""
 
 NEAR = 8
 """Numbers of bits are tried up to so far from those of the accumulator."""
 
 
 def other_models(computation: Computation) -> Iterator[Cause]:
-    """Yield the other models that compute the operation."""
-    for model in computation.others() if isinstance(computation, TileComputation) else ():
-        yield computing(f"--mma={model}", partial(_by, model), slow=True)
+    """Yield the other models that compute the operation, or the tile operations of a program."""
+    match computation:
+        case TileComputation():
+            own, models = computation.model, tuple(computation.models())
+        case ProgramComputation() if computation.tiled:
+            own, models = computation.mma, MODELS
+        case _:
+            return
+    for model in models:
+        if model != own:
+            yield computing(f"--mma={model}", partial(_by, model), slow=True)
 
 
 def _by(model: str, computation: Computation) -> Computation | None:
-    return replace(computation, model=model) if isinstance(computation, TileComputation) else None
+    match computation:
+        case TileComputation():
+            return replace(computation, model=model)
+        case ProgramComputation():
+            return replace(computation, mma=model)
+    return None
 
 
 def other_accumulators(computation: Computation) -> Iterator[Cause]:
@@ -40,7 +56,7 @@ def other_accumulators(computation: Computation) -> Iterator[Cause]:
         for value in dict.fromkeys(_values(field.name, field.metadata["choices"], rule, computation.operation)):
             if value != own:
                 name = f"an accumulator with {field.name}={spelled(value)}"
-                yield computing(name, partial(_with, field.name, value), slow=True)
+                yield computing(name, partial(_with, field.name, value), slow=computation.products > FEW)
 
 
 def _rule(computation: TileComputation) -> Accumulator:

@@ -125,9 +125,9 @@ class TileComputation:
         lists = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
         return {"tile": lists, "mma": self.model}
 
-    def others(self) -> Iterator[str]:
-        """Yield the other models that compute the operation."""
-        yield from (model for model in MODELS if model != self.model and supports(model, self.operation))
+    def models(self) -> Iterator[str]:
+        """Yield the names of the models that compute the operation."""
+        yield from (model for model in MODELS if supports(model, self.operation))
 
     # Operands.
 

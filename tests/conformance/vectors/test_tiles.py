@@ -209,11 +209,15 @@ FAULTS = (
     ("mma.m2n1k8.f32.f16.f16", "custom:bits=30", {"rounding": "toward_zero"}, "rounding=toward_zero"),
     ("mma.m2n1k8.f32.f16.f16", "custom:bits=14", {"shifter": 11}, "shifter=11"),
     ("mma.m2n1k8.f32.f16.f16", "custom:bits=14", {"tree": "halves"}, "tree=halves"),
+    pytest.param(
+        "mma.m1n1k8.f32.f16.f16", "custom:bits=20", {"bits": 18, "cut": "to_odd"},
+        "bits=18 and an accumulator with cut=to_odd", marks=pytest.mark.exhaustive,
+    ),
     ("mma.m2n1k8.f16.e4m3.e4m3", "custom:", {"bits": 9}, "bits=9"),
     ("mma.m2n1k8.f16.e4m3.e4m3", "exact", {"fraction": 8}, "fraction=8"),
     ("mma.m2n2k8.i32.s8.s8", "custom:overflow=saturate", {"width": 16}, "width=16"),
     ("mma.m2n2k8.i32.s8.s8", "custom:width=16", {"overflow": "saturate"}, "overflow=saturate"),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "model", "changed", "named"), FAULTS)
@@ -282,8 +286,8 @@ func.func @tile(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32
 }"""
 
 
-def test_programs_take_a_model(tmp_path: Path) -> None:
-    """A program of one tile operation gives what the operation gives, by the same accumulator."""
+def test_programs_take_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A program of one tile operation gives what the operation gives, by the same accumulator; another is named."""
     (tmp_path / "tile.mlir").write_text(PROGRAM)
     out = tmp_path / "v"
     program = ["vectors", str(tmp_path / "tile.mlir"), f"--mma={CUSTOM}", "--level=random", "-n", "5", "--seed=2"]
@@ -297,6 +301,10 @@ def test_programs_take_a_model(tmp_path: Path) -> None:
         np.testing.assert_array_equal(data[name], got)
     assert json.loads((out / "program.json").read_text())["source"]["mma"] == CUSTOM
     assert main(["check-vectors", str(out / "program.npz")]) == 0
+    assert main([*program[:2], "--mma=exact", "-n", "9", "--level=weighted", "--format=npz", "--out", str(out)]) == 0
+    capsys.readouterr()
+    assert main(["check-vectors", str(out / "tile_tile.npz"), "--op", program[1], f"--mma={CUSTOM}"]) == 1
+    assert "all 9 rows that differ are what --mma=exact gives" in capsys.readouterr().out
 
 
 def test_more_than_a_thousand_elements(tmp_path: Path) -> None:
