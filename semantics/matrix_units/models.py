@@ -98,11 +98,12 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
         return flushed(fmt, c, signed=True) if rule.flush else c
 
     def specified(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
-        for part in _slices(len(a), group) if trace is not None else ():
-            first = slice(0, part.stop)
-            so_far = replace(op, shape=(*op.shape[:2], len(a[first])))
-            sums = by_specification(rule, so_far, a[first], b[first], c, tuple(scale[first] for scale in scales))
-            trace.rounded(Members(tuple(range(len(a[part]))), True), fmt, sums, last=True)
+        if trace is not None:
+            for part in _slices(len(a), group):
+                first = slice(0, part.stop)
+                so_far = replace(op, shape=(*op.shape[:2], len(a[first])))
+                sums = by_specification(rule, so_far, a[first], b[first], c, tuple(scale[first] for scale in scales))
+                trace.rounded(Members(tuple(range(len(a[part]))), True), fmt, sums, last=True)
         return by_specification(rule, op, a, b, c, scales)
 
     if rule.plain and not op.scale:

@@ -192,4 +192,4 @@ def test_accumulators_of_integers() -> None:
 def test_accumulators_that_do_not_fit(how: dict[str, str], message: str) -> None:
     x = hu.convert([1.0, 2.0], "f16")
     with pytest.raises(hu.InputError, match=message):
-        hu.dot(x, x, **how)  # type: ignore[arg-type]
+        hu.dot(x, x, **how)
