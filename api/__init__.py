@@ -39,6 +39,7 @@ _EXPORTS: Mapping[str, str] = {
     "dot": "halfulp.summing",
     "matmul": "halfulp.summing",
     "sum": "halfulp.summing",
+    "Accumulator": "halfulp.semantics.matrix_units.accumulator",
     # Functions of exact reals
     "Real": "halfulp.fp_formats.reals.expressions",
     "round": "halfulp.exact_reals.elementwise",

@@ -65,6 +65,7 @@ from halfulp.quantizing.casts import dequantize as dequantize
 from halfulp.quantizing.casts import quantize as quantize
 from halfulp.quantizing.types import quantized as quantized
 from halfulp.running import run as run
+from halfulp.semantics.matrix_units.accumulator import Accumulator as Accumulator
 from halfulp.semantics.profile import PROFILES as profiles
 from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
 from halfulp.semantics.profile import Profile as Profile
@@ -82,6 +83,7 @@ _EXPORTS: Mapping[str, str]
 def _home(name: str) -> tuple[str, str]: ...
 
 __all__ = [
+    "Accumulator",
     "AssertionFailed",
     "Buffer",
     "BytecodeError",

@@ -25,6 +25,7 @@ from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
 from halfulp.random_bits import drawn_bits
+from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
 
 
@@ -40,7 +41,7 @@ def eval(
     random: npt.NDArray[Any] | None = None,
     rng: np.random.Generator | None = None,
     seed: int | None = None,
-    mma: str = "exact",
+    mma: str | Accumulator = "exact",
     **properties: Any,
 ) -> Any:
     """Evaluate one op without writing MLIR. Return its result as a `Value`, or a tuple of them where it has several.

@@ -11,6 +11,7 @@ from typing import Any, TypedDict, TypeVar
 from halfulp.extending import user_functions
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.settings import External, IndexWidth, OnUb, Settings, Swizzle, about
+from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
 
 
@@ -53,7 +54,7 @@ class TraceKeywords(CallKeywords, total=False):
     """The keywords of `trace` that say how a function runs."""
 
     batch: bool
-    mma: str
+    mma: str | Accumulator
     swizzle: Swizzle
     check_hints: bool
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from halfulp.arguments import names_arguments
-from halfulp.codegen.tile_names import operation_named
+from halfulp.codegen.tile_names import model_for, operation_named
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.inputs import as_value
 from halfulp.interp.ir import types as ty
@@ -15,8 +15,9 @@ from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.parts import Parts
 from halfulp.interp.values.reductions import dot_parts, matmul_parts, sum_parts
 from halfulp.interp.values.value import Value
-from halfulp.semantics.matrix_units.chips import MODELS, model_hint
-from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
+from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
+from halfulp.semantics.matrix_units.chips import MODELS
+from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, holds, operation_of
 from halfulp.semantics.matrix_units.models import supports
 from halfulp.semantics.matrix_units.products import MatrixUnit
 from halfulp.semantics.profile import Profile, as_profile
@@ -73,7 +74,7 @@ def matmul(
     acc: TypeName | None = None,
     order: str = "sequential",
     kind: str | None = None,
-    mma: str | None = None,
+    mma: str | Accumulator | None = None,
     type: TypeName | None = None,
     profile: Profile | str | None = None,
 ) -> Value:
@@ -88,7 +89,8 @@ def matmul(
     ``kind``: compute as a matrix unit does, by a kind such as ``MFMA_F32_16x16x16_F16`` or an instruction such as
     ``mma.m16n8k16.f32.f16.f16.f32``. K is cut into parts of the kind's length. Each adds to C, which is +0 at first;
     the last part is filled up with +0. A kind sets the accumulator and the order. ``mma``: the model of the unit:
-    "exact" (the default), "ieee" or "chip:<name>", as for `run`.
+    "exact" (the default), "ieee" or "chip:<name>", as for `run`; or an `Accumulator`, which without a kind adds all of
+    K in one instruction, to C of the type ``acc``.
 
         >>> a = hu.convert([[1.0, 2.0]], "f16")
         >>> hu.matmul(a, [[0.5], [3.0]], acc="f32")
@@ -108,7 +110,7 @@ def dot(
     acc: TypeName | None = None,
     order: str = "sequential",
     kind: str | None = None,
-    mma: str | None = None,
+    mma: str | Accumulator | None = None,
     type: TypeName | None = None,
     profile: Profile | str | None = None,
 ) -> Value:
@@ -133,12 +135,13 @@ def _product(
     acc: TypeName | None,
     order: str,
     kind: str | None,
-    mma: str | None,
+    mma: str | Accumulator | None,
     profile: Profile | str | None,
 ) -> Value:
     x, y = _operands(a, b, type)
-    unit = _unit(kind, mma, x, y)
-    return Value(*parts(x, y, acc=_type(acc), order=order, mma=unit, profile=as_profile(profile)))
+    into = _type(acc)
+    unit = _unit(kind, mma, into, x, y)
+    return Value(*parts(x, y, acc=into, order=order, mma=unit, profile=as_profile(profile)))
 
 
 def _operands(a: Any, b: Any, type: TypeName | None) -> tuple[Value, Value]:
@@ -156,21 +159,45 @@ def _type(acc: TypeName | None) -> ty.Type | None:
     return None if acc is None else as_type(acc)
 
 
-def _unit(kind: str | None, mma: str | None, a: Value, b: Value) -> MatrixUnit | None:
+def _unit(
+    kind: str | None, mma: str | Accumulator | None, acc: ty.Type | None, a: Value, b: Value
+) -> MatrixUnit | None:
     """Return the matrix unit that the user names. Raises InputError, listing what there is."""
-    if mma is not None and mma not in MODELS:
-        hint = model_hint(str(mma)) or f"choose one of {', '.join(MODELS)}"
-        if isinstance(mma, str) and _is_kind(mma):
-            hint = f"name the operation by kind={mma!r}, and by mma= the model that computes it: {', '.join(MODELS)}"
+    if isinstance(mma, str) and mma not in MODELS and _is_kind(mma):
+        hint = f"name the operation by kind={mma!r}, and by mma= the model that computes it: {', '.join(MODELS)}"
         raise InputError(f"no model is called '{mma}'", hint=hint)
+    model = None if mma is None else model_for(mma)
+    if kind is None and model is not None and model.startswith(PREFIX):
+        op = _of_any_length(a, b, acc)
+        return MatrixUnit(op, model_for(model, op))
     if kind is not None:
-        return MatrixUnit(operation_named(kind, *_types_for(kind, a, b)), mma or "exact")
-    if mma is None:
+        op = operation_named(kind, *_types_for(kind, a, b))
+        return MatrixUnit(op, model_for(model or "exact", op))
+    if model is None:
         return None
     types = (str(a.element_type), str(b.element_type))
-    fitting = [name for name, row in KINDS.items() if row.types[:2] == types and supports(mma, operation_of(row))]
+    fitting = [name for name, row in KINDS.items() if row.types[:2] == types and supports(model, operation_of(row))]
     hint = f"kinds of {mma} for {types[0]} and {types[1]}: {', '.join(fitting) or 'none'}"
     raise InputError(f"mma='{mma}' needs the kind of operation, as in kind='MFMA_F32_16x16x16_F16'", hint=hint)
+
+
+def _of_any_length(a: Value, b: Value, acc: ty.Type | None) -> TileOp:
+    """Return the operation of an accumulator that takes all of K at once. Raises InputError for types that it lacks."""
+    given = (a.element_type, b.element_type)
+    into = given[0] if acc is None else acc
+    left, right, d = map(str, (*given, into))
+    floats = [isinstance(each, ty.FloatType) for each in (*given, into)]
+    integers = [isinstance(each, ty.IntegerType) and each.width <= 64 for each in (*given, into)]
+    if not (all(floats) or all(integers)):
+        raise InputError(
+            f"an accumulator multiplies floats, or integers of up to 64 bits, but not {left} by {right} in {d}"
+        )
+    if all(floats) and not (holds(d, left) and holds(d, right)):
+        raise InputError(
+            f"acc is {d}, which lacks values of {left} or {right}", hint="name a wider type, as in acc='f32'"
+        )
+    k = max(1, a.shape[-1] if a.shape else 1)
+    return TileOp("the accumulator", left, right, d, d, (1, 1, k))
 
 
 def _is_kind(name: str) -> bool:

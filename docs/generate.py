@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import fields
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
@@ -39,7 +40,7 @@ from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, ROUNDING_ALIASES
 from halfulp.interp.declare.declarations import Trait
 from halfulp.interp.declare.registry import default_registry
 from halfulp.semantics.block_scaling import RECIPES
-from halfulp.semantics.matrix_units.chips import CHIPS
+from halfulp.semantics.matrix_units.chips import CHIPS, Row
 from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
 from halfulp.semantics.matrix_units.models import supports
 from halfulp.semantics.profile import PROFILE_FIELDS
@@ -197,20 +198,50 @@ def profile_fields() -> str:
 
 UNKNOWN = {"all": "", "nan": "infinities not published", "none": "infinities and NaN not published"}
 NOTES: Mapping[str, Any] = {
-    "fraction": lambda rule: f"f32 results have {rule.fraction} fraction bits" if rule.fraction != 23 else "",
+    "fraction": lambda rule: f"results have {rule.fraction} fraction bits" if rule.fraction is not None else "",
     "dot": lambda rule: (
         f"{rule.dot} products with one scale are added exactly and count as one; signs of scales are ignored"
         if rule.dot != 1
         else ""
     ),
-    "interleaved": lambda rule: (
-        "even and odd k are added separately; C counts as 0 if it is more than 25 binades below"
-        if rule.interleaved
-        else ""
+    "tree": lambda rule: "even and odd k are added separately" if rule.tree == "even_odd" else "",
+    "c_shifter": lambda rule: (
+        f"C counts as 0 if it is more than {rule.c_shifter} binades below" if rule.c_shifter is not None else ""
     ),
     "flush": lambda rule: "subnormals count as zeros" if rule.flush else "",
     "specials": lambda rule: UNKNOWN[rule.specials],
 }
+
+
+def how_it_adds(row: Row) -> str:
+    """Return a word for the rule of an instruction; the page explains the words."""
+    if row.results[0].startswith("i"):
+        return "integer"
+    if row.rule.chain:
+        return "chain"
+    return "tree" if row.rule.plain else "late" if row.rule.c == "last" else "fused"
+
+
+def accumulator_fields() -> str:
+    """Return the fields of an accumulator, with what each means."""
+    head = ("field", "default", "meaning")
+    rows = []
+    for each in fields(hu.Accumulator):
+        default = "none" if each.default is None else str(each.default).lower()
+        choices = ", ".join(f"`{choice}`" for choice in each.metadata["choices"])
+        values = f" ({choices})" if choices and len(each.metadata["choices"]) > 3 else ""
+        rows.append((f"`{each.name}`", f"`{default}`", f"{markdown(each.metadata['meaning'])}{values}"))
+    return table(head, rows)
+
+
+def rules_of_chips() -> str:
+    """Return the rules of the chips as accumulators, each once, with the chips that have it."""
+    found: dict[str, list[str]] = {}
+    for chip, members in CHIPS.items():
+        for row in members:
+            if how_it_adds(row) != "integer" and chip not in found.setdefault(row.rule.text, []):
+                found[row.rule.text].append(chip)
+    return table(("accumulator", "chips"), ((f"`{text}`", ", ".join(chips)) for text, chips in found.items()))
 
 
 def matrix_units() -> str:
@@ -223,8 +254,8 @@ def matrix_units() -> str:
             "; ".join(types.replace(",", " → ") for types in row.results),
             " ".join(row.shapes).replace("*", "N"),
             "; ".join(scale.replace(",", " per ") for scale in row.scales),
-            row.rule.how,
-            str(row.rule.group or "all") if row.rule.how in ("fused", "late", "tree") else "",
+            how_it_adds(row),
+            str(row.rule.group or "all") if how_it_adds(row) in ("fused", "late", "tree") else "",
             str(row.rule.bits or ""),
             "; ".join(filter(None, (note(row.rule) for note in NOTES.values()))),
         ]
@@ -598,6 +629,8 @@ BLOCKS = {
         block_recipes,
         widths_of_balls,
         matrix_units,
+        accumulator_fields,
+        rules_of_chips,
         tile_kinds,
         ops,
         commands,

@@ -111,6 +111,10 @@ print(hu.suggest_scale(x, "f4E2M1FN", "mse"))
 x = hu.convert(np.full(1000, 0.1), "bf16")
 print(hu.sum(x), hu.sum(x, acc="f32"), hu.sum(x, order="pairwise"))
 """,
+            "Accumulator": """
+unit = hu.Accumulator(group=4, bits=12, rounding="toward_zero")
+print(hu.dot(hu.convert([1.5, 2.5], "bf16"), hu.convert([0.5, 4.0], "bf16"), acc="f32", mma=unit))
+""",
             "dot": """
 print(hu.dot(hu.convert([1.5, 2.5], "bf16"), hu.convert([0.5, 4.0], "bf16"), acc="f32"))
 """,

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.ir.errors import InputError
+from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
+from halfulp.semantics.matrix_units.chips import MODELS, as_model, model_hint
 from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, holds, operation_of
 
 SPELLING = "mma.m16n8k16.f32.f16.f16.f32"
@@ -24,12 +26,13 @@ _WORDS: Mapping[str, str] = {
     "s8": "i8",
     "s32": "i32",
 }
-_TYPES = (*FORMATS, "i8", "i32")
+_TYPES = (*FORMATS, *(f"i{width}" for width in range(1, 65)))
 _NAME = re.compile(
     r"(?P<unit>mma|wgmma|tcgen05|mfma)\.m(?P<m>\d{1,4})n(?P<n>\d{1,4})k(?P<k>\d{1,4})"
     r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)(?:\.(?P<c>(?!ue)\w+))?(?:\.(?P<scale>ue\w+)\.block(?P<block>\d{1,3}))?"
 )
 _ATTRIBUTE = re.compile(r"#iree_gpu\.(?:virtual_)?mma_layout<\s*(\w+)\s*(?:,.*)?>")
+_LIKE_A_TILE = re.compile(r"#iree_gpu\.|(mma|wgmma|tcgen05|mfma)\.m\d|[A-Z]")
 _MOST_K = 4096
 
 
@@ -57,12 +60,19 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
     d, a, b, c = (_type(kind, found[name] or found["d"]) for name in "dabc")
     shape = int(found["m"]), int(found["n"]), int(found["k"])
     scale, block = found["scale"], int(found["block"] or 0)
+    if not shape[0] or not shape[1]:
+        raise InputError(f"'{kind}' has no elements: M is {shape[0]}, and N is {shape[1]}")
     if not 0 < shape[2] <= _MOST_K or (scale and (not block or shape[2] % block)):
         raise InputError(f"'{kind}' has {shape[2]} elements along K{f' in blocks of {block}' if scale else ''}")
     for name, narrow in (("A", a), ("B", b), ("C", c)):
         if not _fits(narrow, d):
             raise InputError(f"'{kind}': {name}'s {narrow} has values that D's {d} lacks")
     return TileOp(kind, a, b, c, d, shape, 1, found["unit"], _type(kind, scale) if scale else "", block)
+
+
+def names_tile(name: str) -> bool:
+    """Tell whether a name is that of a tile operation, valid or not, rather than of an op."""
+    return _LIKE_A_TILE.match(name.strip()) is not None
 
 
 def _of_kind(kind: str, a_type: str | None, b_type: str | None) -> TileOp:
@@ -92,5 +102,22 @@ def _type(kind: str, word: str) -> str:
 def _fits(narrow: str, wide: str) -> bool:
     """Tell whether every value of one type is a value of another type, in which matrix units add."""
     if narrow not in FORMATS or wide not in FORMATS:
-        return narrow in ("i8", "i32") and wide == "i32"
-    return wide in ("f16", "f32", "f64") and holds(wide, narrow)
+        return narrow not in FORMATS and wide not in FORMATS and int(narrow[1:]) <= int(wide[1:])
+    return wide in ("f16", "bf16", "f32", "f64") and holds(wide, narrow)
+
+
+def model_for(given: object, op: TileOp | None = None) -> str:
+    """Return a model of tile operations as text: "exact", "ieee", "chip:<name>", or an `Accumulator` in its text form.
+
+    Raises InputError for anything else, and for an accumulator that does not go with the types of ``op``.
+    """
+    try:
+        model = as_model(given)
+        if op is not None and model.startswith(PREFIX):
+            Accumulator.from_text(model).check((op.a, op.b), op.d, op.scale)
+    except ValueError as error:
+        if isinstance(given, Accumulator) or str(given).startswith(PREFIX):
+            raise InputError(str(error)) from None
+        hint = model_hint(str(given)) or f"choose one of {', '.join(MODELS)}, or an accumulator: {PREFIX}bits=25"
+        raise InputError(f"no model is called '{given}'", hint=hint) from None
+    return model

@@ -14,6 +14,7 @@ from halfulp.conformance.vectors.comparison import format_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats.text import digits
 from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch
+from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.explanations.explaining import explain
 from halfulp.explanations.given import MODES
 from halfulp.explanations.texts import flags_text, table_lines
@@ -32,6 +33,8 @@ LONGEST_FRACTION = 100
 
 
 def _what(computation: Computation) -> str:
+    if isinstance(computation, TileComputation):
+        return f"{computation.operation}, model {computation.model}"
     asked = str(computation.case) if isinstance(computation, OpComputation) else f"@{computation.source()['function']}"
     if isinstance(computation, OpComputation) and computation.random_bits is not None:
         asked += f", {computation.random_bits} random bits"

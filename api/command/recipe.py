@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from halfulp.codegen.tile_names import SPELLING, model_for, names_tile, operation_named
 from halfulp.command.option import first_given
 from halfulp.command.options.recipe import FIELDS, ComputationOptions, RecipeOptions
 from halfulp.command.options.verify import VerifyArguments
-from halfulp.command.semantics import profile_named, properties_of
+from halfulp.command.semantics import model_of, profile_named, properties_of
 from halfulp.command.sources import Sources, read
 from halfulp.command.values import naming
 from halfulp.conformance.comparing.op_case import OpCase, op_case
@@ -19,6 +20,7 @@ from halfulp.conformance.vectors.inputs import LevelName
 from halfulp.conformance.vectors.intermediate import model_case_of
 from halfulp.conformance.vectors.models.table import models_for
 from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import InputError, TypeMismatch
@@ -28,6 +30,7 @@ from halfulp.running import find_entry, function_path
 from halfulp.semantics.profile import Profile
 
 _FOR_AN_OP = ("type", "source", "attr", "rounding", "random_bits", "models", "flags")
+_NOT_FOR_A_TILE = ("source", "attr", "rounding", "random_bits", "models", "flags", "function")
 
 
 def types_in(text: str) -> list[str]:
@@ -76,6 +79,11 @@ def computation_of(named: str, arguments: ComputationOptions, sources: Sources) 
     profile = profile_of(arguments)
     if named == "-" or named.endswith((".mlir", ".mlirbc")):
         return _program(named, arguments, profile, sources)
+    if names_tile(named):
+        return _tile(named, arguments)
+    if arguments.mma is not None:
+        hint = f"name a tile operation, as in {SPELLING}"
+        raise InputError(f"--mma goes with a tile operation or a program, but '{named}' is an op", hint=hint)
     if arguments.function is not None:
         raise InputError(f"--function goes with a program, but '{named}' is an op", hint="a program ends in .mlir")
     try:
@@ -97,6 +105,17 @@ def computation_of(named: str, arguments: ComputationOptions, sources: Sources) 
     return computation
 
 
+def _tile(named: str, arguments: ComputationOptions) -> Computation:
+    option = first_given(replace(arguments, flags=arguments.flags or None), _NOT_FOR_A_TILE)
+    if option is not None:
+        raise InputError(f"{option} goes with an op, but '{named}' is a tile operation")
+    types = types_in(arguments.type) if arguments.type is not None else [None]
+    if len(types) > 2:
+        raise InputError(f"{len(types)} types are given: those of A and B are two, or one for both")
+    op = operation_named(named, types[0], types[-1])
+    return TileComputation(op, model_for(arguments.mma or "exact", op), arguments.keep_ub)
+
+
 def _program(named: str, arguments: ComputationOptions, profile: Profile, sources: Sources) -> Computation:
     option = first_given(replace(arguments, flags=arguments.flags or None), _FOR_AN_OP)
     if option is not None:
@@ -106,14 +125,16 @@ def _program(named: str, arguments: ComputationOptions, profile: Profile, source
     function = find_entry(module, arguments.function)
     text = program.text if program.text is not None else print_module(module)
     name = Path(program.name).name if named != "-" else program.name
-    return ProgramComputation(text, function_path(function).removeprefix("@"), name, profile, arguments.keep_ub, module)
+    path, mma = function_path(function).removeprefix("@"), model_of(arguments.mma or "exact")
+    return ProgramComputation(text, path, name, profile, arguments.keep_ub, mma, module)
 
 
 def recipe_of(named: str, arguments: RecipeOptions, sources: Sources, block: int | None = None) -> Recipe:
     """Return the recipe for the vectors that the options describe. Raise HalfulpError, also for its operands."""
     computation = computation_of(named, arguments, sources)
     models = _models(computation, arguments.models)
-    level = cast("LevelName | None", arguments.level or (None if models else "1"))
+    usual = "weighted" if isinstance(computation, TileComputation) else None if models else "1"
+    level = cast("LevelName | None", arguments.level or usual)
     recipe = Recipe(computation, level, models, arguments.seed, arguments.n, block)
     try:
         _ = recipe.rows

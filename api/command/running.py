@@ -12,7 +12,7 @@ from halfulp.command.console import DIFFERENT, SUCCESS, UNDEFINED, say, write
 from halfulp.command.option import first_given
 from halfulp.command.options.calls import CallOptions, FunctionOptions, ResultOptions
 from halfulp.command.options.workgroups import WorkgroupsArguments
-from halfulp.command.semantics import profile_named
+from halfulp.command.semantics import model_of, profile_named
 from halfulp.command.sources import Sources
 from halfulp.command.values import check_size, differences, poison_origins, read_value, write_npy
 from halfulp.interp.ir.counts import wrong_count
@@ -26,7 +26,6 @@ from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.run_options import RunKeywords
 from halfulp.running import find_entry, lowered_from
-from halfulp.semantics.matrix_units.chips import MODELS, model_hint
 from halfulp.semantics.poison import Origin
 
 
@@ -37,9 +36,8 @@ def run_keywords(arguments: CallOptions | ResultOptions) -> dict[str, Any]:
     """
     given = {name: getattr(arguments, name, None) for name in RunKeywords.__annotations__}
     keywords = {name: value for name, value in given.items() if value is not None}
-    if keywords.get("mma", "exact") not in MODELS:
-        unknown = keywords["mma"]
-        raise InputError(f"--mma: {unknown!r} is none of {', '.join(MODELS)}", hint=model_hint(unknown))
+    if "mma" in keywords:
+        keywords["mma"] = model_of(keywords["mma"])
     return {**keywords, "profile": profile_named(keywords["profile"])}
 
 

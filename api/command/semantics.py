@@ -12,6 +12,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.text.parser import parse_attribute
+from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import Profile, as_profile
 
 
@@ -21,6 +22,14 @@ def profile_named(spelling: str) -> Profile:
         return as_profile(spelling)
     except ValueError as error:
         raise InputError(f"--profile: {error}") from None
+
+
+def model_of(spelling: str) -> str:
+    """Return the model of tile operations that ``--mma`` names. Raise InputError for an unknown one."""
+    try:
+        return as_model(spelling)
+    except ValueError as error:
+        raise InputError(f"--mma: {error}", hint=model_hint(spelling)) from None
 
 
 def properties_of(op: str, given: Sequence[str], sources: Sources) -> dict[str, Any]:

@@ -31,13 +31,14 @@ from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
 from halfulp.conformance.vectors.produce import Order, ProducedSet, carried_by, document, write_folder, write_stream
 from halfulp.conformance.vectors.recipe import Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
+from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.files import write_file
 from halfulp.interp.ir.errors import InputError
 
 BINARY = ("npz", "npy", "bin")
 LONGEST_NAME = 80
 _MAKING = (
-    "type", "source", "attr", "rounding", "random_bits", "function", "level", "models", "n", "flags", "out",
+    "type", "source", "attr", "rounding", "random_bits", "function", "mma", "level", "models", "n", "flags", "out",
     "metadata", "name", "poison", "pack", "mx", "block", "any_nan", "coverage", "keep_ub",
 )  # fmt: skip
 
@@ -134,6 +135,8 @@ def default_name(recipe: Recipe) -> str:
         properties = [name if value is True else str(value) for name, value in asked.properties]
         random = [] if computation.random_bits is None else ["stochastic"]
         words = [asked.op.partition(".")[2] or asked.op, *operands, *results, *properties, *random]
+    elif isinstance(computation, TileComputation):
+        words = [computation.operation.name, computation.model.partition("=")[0]]
     else:
         assert isinstance(computation, ProgramComputation)
         words = [Path(computation.name).stem, computation.function]
@@ -174,7 +177,7 @@ def _say_coverage(recipe: Recipe) -> None:
 def _list_models(named: str, arguments: VectorsArguments, sources: Sources) -> int:
     computation = computation_of(named, replace(arguments, models=None), sources)
     if not isinstance(computation, OpComputation):
-        raise InputError("the models are about the rounding of one op, not about programs")
+        raise InputError("the models are about the rounding of one op, not about programs and tiles")
     _, filled = filled_models(computation.case, None, arguments.seed)
     write(coverage_table(filled) + "\n")
     return SUCCESS

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from halfulp.codegen.tile_names import operation_named
+from halfulp.codegen.tile_names import model_for, operation_named
 from halfulp.explanations.dot_html import dot_html, dot_page
 from halfulp.explanations.dot_operands import MOST_ELEMENTS, DotOperands, operand_codes, row_and_column
 from halfulp.explanations.dot_records import DotStep, ExplainedDot, ModelRow, error_of
@@ -21,8 +21,9 @@ from halfulp.explanations.rounding import explained
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.semantics.matrix_units import models as tiled
+from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator
 from halfulp.semantics.matrix_units.aligned_sums import SumTrace
-from halfulp.semantics.matrix_units.chips import MODELS, Rule, model_hint
+from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.profile import SPEC
 
@@ -44,7 +45,7 @@ def explain_dot(
     a: Any,
     b: Any,
     c: Any = 0,
-    mma: str = "exact",
+    mma: str | Accumulator = "exact",
     *,
     element: tuple[int, int] | None = None,
     scale_a: Any = None,
@@ -60,17 +61,15 @@ def explain_dot(
     K], [K, N] and [M, N], of which row i and column j are taken. Each is a list of numbers as for `explain` (decimals
     are rounded to the type, ``"0x3C00"`` are its bits), or a NumPy array or `Value` of exactly that type (for types of
     ml_dtypes also raw codes). K is that of the kind, or a multiple of it: several instructions, one after the other.
-    ``mma``: "exact", "ieee" or "chip:<name>". ``scale_a``, ``scale_b``: for scaled operations, [K / block], or with
-    ``element`` [M, K / block] and [K / block, N]. ``a_type``, ``b_type``: the element types of A and B, for kinds
-    without fixed types.
+    ``mma``: "exact", "ieee", "chip:<name>", or an `Accumulator` (also as text). ``scale_a``, ``scale_b``: for scaled
+    operations, [K / block], or with ``element`` [M, K / block] and [K / block, N]. ``a_type``, ``b_type``: the element
+    types of A and B, for kinds without fixed types.
 
     Raises InputError for operands, names and sizes that are wrong, TypeMismatch for arrays of another type, and
     Unsupported where it is not published how that chip computes the operation, or infinities and NaNs in it.
     """
     op = operation_named(kind, a_type, b_type)
-    if not isinstance(mma, str) or mma not in MODELS:
-        near = model_hint(str(mma))
-        raise InputError(f"no model is called '{mma}'", hint=near or f"choose one of {', '.join(MODELS)}")
+    mma = model_for(mma, op)
     notes: list[str] = []
     i, j = (0, 0) if element is None else row_and_column(element)
     pick = element is not None
@@ -125,7 +124,7 @@ def _groups(op: TileOp, model: str, dot: DotOperands, trace: SumTrace) -> tuple[
     """Return the steps of a model. The exact model and integers have none."""
     if op.d not in FORMATS or model == "exact":
         return ()
-    rule = tiled.rule_of(model, op) if model.startswith("chip:") else None
+    rule = tiled.rule_of(model, op)
     return tuple(StepReader(op, rule, dot, trace).groups())
 
 
@@ -156,13 +155,13 @@ def _why(op: TileOp, model: str, dot: DotOperands, groups: Sequence[DotStep]) ->
         return "integers"
     if model == "exact":
         return "the exact sum, rounded once"
-    rule = tiled.rule_of(model, op) if model.startswith("chip:") else Rule("chain")
+    rule = tiled.rule_of(model, op) or CHAIN
     if dot.exact is None:
         return f"{_how(rule, op)}: infinities and NaNs decide"
     effects = []
     if flushed := [name for group in groups for name in group.flushed]:
         effects.append(f"flushes {_some(flushed)}")
-    if rule.how == "chain" and dot.rounded_scaled:
+    if rule.chain and dot.rounded_scaled:
         effects.append(f"rounds scaled {_some([f'k = {k}' for k in dot.rounded_scaled])}")
     if rule.dot > 1 and dot.negatively_scaled:
         effects.append("ignores signs of scales")
@@ -182,13 +181,17 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _how(rule: Rule, op: TileOp) -> str:
+def _how(rule: Accumulator, op: TileOp) -> str:
     """Say how a rule adds, in a few words."""
-    if rule.how == "chain":
+    if rule.chain:
         return "fused multiply-adds one by one"
     size = min(rule.group or op.shape[2], op.shape[2])
     groups = f"k in groups of {size}, " if size < op.shape[2] else ""
-    if rule.how == "tree":
+    if rule.plain and rule.tree == "neighbours":
         return f"{groups}products and sums of two rounded"
-    end = "" if op.d != "f32" or rule.how != "fused" else f", cut to {rule.fraction}"
-    return f"{groups}{rule.bits} bits below the largest{', then c' if rule.how == 'late' else ''}{end}"
+    order = {"flat": "", "even_odd": ""}.get(rule.tree, f"{rule.tree}, ")
+    bits = "all bits" if rule.bits is None else f"{rule.bits} bits below the largest"
+    partial = "" if rule.partial == KEPT else ", partial sums rounded"
+    cut = op.d == "f32" and rule.rounding == "toward_zero" and rule.c == "with"
+    end = f", cut to {rule.sum_format(op.d).mantissa_bits}" if cut or rule.fraction is not None else ""
+    return f"{groups}{order}{bits}{partial}{', then c' if rule.c == 'last' else ''}{end}"

@@ -18,10 +18,22 @@ DIGITS = 24
 """The most digits of a value in tables."""
 
 
+CUT_WORDS = {
+    "toward_zero": "cut off toward zero",
+    "downward": "cut off downward",
+    "upward": "cut off upward",
+    "to_nearest_even": "rounded to nearest even",
+    "to_nearest_away": "rounded to nearest, ties away from zero",
+    "to_odd": "cut off toward zero, with a sticky last bit",
+}
+"""The roundings of aligned terms, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term of an aligned sum: its exact value, the part of it that is added, and its bits from the highest place of
-    the sum on: those that are kept, and those below the last place, which are dropped.
+    """A term of an aligned sum: its exact value, what of it is added, and its bits from the highest place of the sum
+    on: those down to the last place, and those below it, which are dropped. ``moved``: what is added is not the number
+    of the bits down to the last place, but was rounded up, or counts as zero.
     """
 
     label: str
@@ -29,6 +41,7 @@ class Term:
     added: Fraction
     kept: str
     dropped: str
+    moved: bool = False
 
     @property
     def lost(self) -> Fraction:
@@ -40,7 +53,8 @@ class Term:
 class AlignedSum:
     """Terms aligned to the largest exponent among them (that of ``leading``), cut off below 2**``unit`` and added.
 
-    ``zeros``: the number of terms that are zero, and not shown. ``total``: the sum, with its bits.
+    ``zeros``: the number of terms that are zero, and not shown. ``cuts``: the roundings of the terms. ``total``: the
+    sum, with its bits.
     """
 
     terms: tuple[Term, ...]
@@ -48,16 +62,15 @@ class AlignedSum:
     largest: int
     leading: str
     unit: int
-    down: bool
+    cuts: tuple[str, ...]
     total: Term
 
     @property
     def words(self) -> str:
         """Say how the terms are added."""
-        cut = "downward" if self.down else "toward zero"
+        how = " or ".join(CUT_WORDS[cut] for cut in self.cuts)
         return (
-            f"aligned to the largest exponent, {self.largest}, of {self.leading}; "
-            f"below 2^{self.unit} terms are cut off {cut}"
+            f"aligned to the largest exponent, {self.largest}, of {self.leading}; below 2^{self.unit} terms are {how}"
         )
 
 
@@ -237,7 +250,7 @@ def sum_rows(aligned: AlignedSum, digits: int = DIGITS) -> list[tuple[str, ...]]
             term.label,
             f"{term.kept}|{term.dropped}" if term.dropped else term.kept,
             decimal_text(term.value, digits),
-            _lost_text(term, aligned.down, digits) if term.lost else "",
+            _lost_text(term, digits) if term.lost else "",
         )
         for term in aligned.terms
     ]
@@ -247,10 +260,9 @@ def sum_rows(aligned: AlignedSum, digits: int = DIGITS) -> list[tuple[str, ...]]
     return [*rows, ("sum", total.kept, decimal_text(total.value, digits), "")]
 
 
-def _lost_text(term: Term, down: bool, digits: int) -> str:
+def _lost_text(term: Term, digits: int) -> str:
     lost = f"loses {decimal_text(term.lost, digits)}"
-    # A negative term that is rounded down keeps other bits than those of its value.
-    return f"{lost}: counts as {decimal_text(term.added, digits)}" if down and term.value < 0 else lost
+    return f"{lost}: counts as {decimal_text(term.added, digits)}" if term.moved else lost
 
 
 def rounding_rows(roundings: Sequence[DotRounding]) -> list[tuple[str, ...]]:

@@ -10,8 +10,8 @@ from halfulp.explanations.dot_operands import DotOperands
 from halfulp.explanations.dot_records import AlignedSum, DotRounding, DotStep, Term, leading_place, plus, ranges
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.semantics.matrix_units.aligned_sums import Alignment, RoundedResult, SumTrace
-from halfulp.semantics.matrix_units.chips import Rule
+from halfulp.semantics.matrix_units.accumulator import Accumulator, shape_of
+from halfulp.semantics.matrix_units.aligned_sums import Alignment, Members, RoundedResult, SumTrace
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 _MOST_DROPPED = 24
@@ -21,7 +21,7 @@ _MOST_DROPPED = 24
 class StepReader:
     """Turns the trace of one element into steps."""
 
-    def __init__(self, op: TileOp, rule: Rule | None, dot: DotOperands, trace: SumTrace) -> None:
+    def __init__(self, op: TileOp, rule: Accumulator | None, dot: DotOperands, trace: SumTrace) -> None:
         self.op, self.rule, self.dot = op, rule, dot
         self.trace = list(trace)
         self.at = 0
@@ -33,10 +33,10 @@ class StepReader:
 
     def groups(self) -> Iterator[DotStep]:
         """Yield the steps in order."""
-        if self.rule is None or self.rule.how == "chain":
+        if self.rule is None or self.rule.chain:
             yield self._chain()
             return
-        make = self._tree if self.rule.how == "tree" else self._aligned
+        make = self._tree if self.rule.plain and not self.op.scale else self._by_rule
         size = min(self.rule.group or self.op.shape[2], self.op.shape[2])
         first = 0
         while first < len(self.order):
@@ -55,43 +55,84 @@ class StepReader:
     def _special(self, elements: Sequence[int]) -> bool:
         return scalar.value(self.format, self.c) is None or any(self.dot.products[k] is None for k in elements)
 
-    # --- aligned sums ---
+    # --- aligned and exact sums ---
 
-    def _aligned(self, elements: tuple[int, ...], first: bool) -> DotStep:
+    def _by_rule(self, elements: tuple[int, ...], first: bool) -> DotStep:
         assert self.rule is not None
-        special, sums = self._special(elements), []
+        special, sums, roundings = self._special(elements), list[AlignedSum](), list[DotRounding]()
         before = "c" if first else "sum so far"
-        while isinstance(self.trace[self.at], Alignment):
-            step = self._next(Alignment)
-            labels = [self._label(label, elements, before) for label in step.labels]
-            sums.append(_aligned_sum(step, labels, self.rule))
-        rounded: RoundedResult = self._next(RoundedResult)
-        unchanged, self.c = self.c == rounded.code, rounded.code
+        flushed = self._flushed(elements, before) if self.rule.flush else []
+        # The exact number that is rounded next: a product, the last aligned sum, or all of the group at once.
+        exact = None if special else self._exact_sum(elements)
+        while True:
+            step = self._next((Alignment, RoundedResult))
+            if isinstance(step, Alignment):
+                labels = [self._label(member, elements, before) for member in step.members]
+                sums.append(_aligned_sum(step, labels))
+                exact = sums[-1].total.value
+            elif step.last:
+                break
+            else:
+                number = exact if sums else self._product(step.members, elements)
+                label = self._label(step.members, elements, before)
+                roundings.append(DotRounding(label, number, step.code, self.format, self._how(self.rule.partial)))
+        unchanged, self.c = self.c == step.code, step.code
         if special:
-            by_rule = DotRounding("result", None, rounded.code, self.format, "by the rules for special values")
+            by_rule = DotRounding("result", None, step.code, self.format, "by the rules for special values")
             return DotStep(elements, (), (by_rule,), "infinities and NaNs decide")
-        how = "to nearest even"
-        if self.rule.how == "fused" and self.format.name == "f32":
-            how = f"toward zero, {self.rule.fraction} fraction bits"
-        final = DotRounding("sum", sums[-1].total.value, rounded.code, self.format, how)
+        final = DotRounding("sum", exact, step.code, self.format, self._how(self.rule.rounding))
         unsigned = [k for k in elements if self.rule.dot > 1 and k in self.dot.negatively_scaled]
         note = f"the signs of scales do not count: k = {ranges(unsigned)}" if unsigned else ""
         idle = not any(self.dot.products[k] for k in elements) and not any(t.lost for each in sums for t in each.terms)
         if idle and unchanged:
-            return DotStep(elements, roundings=(final,), note=f"all products are zero: {before} stays")
-        return DotStep(elements, tuple(sums), (final,), note)
+            return DotStep(elements, (), (final,), f"all products are zero: {before} stays", tuple(flushed))
+        return DotStep(elements, tuple(sums), (*roundings, final), note, tuple(flushed))
 
-    def _label(self, label: str, elements: Sequence[int], before: str) -> str:
+    def _flushed(self, elements: Sequence[int], before: str) -> list[str]:
+        """Name the products and the sum so far that flushing makes zero."""
+        factors = {k: self.dot.factors(k, True) for k in elements}
+        names = [f"k = {k}" for k, (x, y) in factors.items() if self.dot.products[k] and not (x and y)]
+        return names + ([before] if self.format.is_subnormal(self.c) else [])
+
+    def _exact_sum(self, elements: Sequence[int]) -> Fraction | None:
+        total = scalar.value(self.format, self.c)
+        for k in elements:
+            product = self.dot.products[k]
+            unsigned = self.rule is not None and self.rule.dot > 1 and k in self.dot.negatively_scaled
+            total = plus(total, -product if unsigned and product is not None else product)
+        return total
+
+    def _product(self, member: Members, elements: Sequence[int]) -> Fraction | None:
+        """Return the exact number of a product, or of the dot of several that counts as one."""
         assert self.rule is not None
-        words, _, number = label.rpartition(" ")
-        if label == "c":
+        (place,), total = member.products, Fraction(0)
+        for k in elements[place * self.rule.dot : (place + 1) * self.rule.dot]:
+            product = self.dot.products[k]
+            if product is None:
+                return None
+            total += -product if self.rule.dot > 1 and k in self.dot.negatively_scaled else product
+        return total
+
+    def _how(self, mode: str) -> str:
+        assert self.rule is not None
+        words = mode.replace("_", " ")
+        # Where a sum is cut off, the count of its bits tells where.
+        cut = self.rule.fraction is not None or mode == "toward_zero"
+        fraction = self.format.mantissa_bits if self.rule.fraction is None else self.rule.fraction
+        return f"{words}, {fraction} fraction bits" if cut else words
+
+    def _label(self, member: Members, elements: Sequence[int], before: str) -> str:
+        assert self.rule is not None
+        places, dot = member.products, self.rule.dot
+        if not places:
             return before
-        if not number.isdigit():
-            return label
-        place = int(number)
-        if words == "product":
-            return f"k = {ranges(elements[place * self.rule.dot : (place + 1) * self.rule.dot])}"
-        return f"k = {elements[2 * place + (words == 'product of odd k')]}"
+        count = -(-len(elements) // dot)
+        sets = {tuple(range(count)): "products"}
+        if self.rule.tree == "even_odd":
+            sets |= {tuple(range(0, count, 2)): "even k", tuple(range(1, count, 2)): "odd k"}
+        ks = [k for place in places for k in elements[place * dot : (place + 1) * dot]]
+        words = sets.get(places, f"k = {ranges(ks)}") if len(places) > 1 else f"k = {ranges(ks)}"
+        return f"{before} and {words}" if member.c else words
 
     # --- roundings ---
 
@@ -104,24 +145,21 @@ class StepReader:
         flushed = [
             f"k = {k}" for k, (x, y) in zip(elements, values, strict=True) if self.dot.products[k] and not (x and y)
         ]
-        members = [[k] for k in elements]
-        roundings = []
-        while True:
-            codes = [self._next(RoundedResult).code for _ in exact]
-            roundings += [
-                DotRounding(f"k = {ranges(each)}", value, code, fmt, how)
-                for each, value, code in zip(members, exact, codes, strict=True)
-            ]
-            if len(codes) == 1:
-                break
-            numbers = [scalar.value(fmt, code) for code in codes]
-            exact = [plus(x, y) for x, y in zip(numbers[0::2], numbers[1::2], strict=True)]
-            members = [x + y for x, y in zip(members[0::2], members[1::2], strict=True)]
+        additions = shape_of(self.rule.tree, len(elements))
+        roundings, numbers = list[DotRounding](), list[Fraction | None]()
+        for number in range(len(elements) + len(additions)):
+            if number >= len(elements):
+                left, right = additions[number - len(elements)]
+                exact.append(plus(numbers[left], numbers[right]))
+            step = self._next(RoundedResult)
+            label = f"k = {ranges([elements[place] for place in sorted(step.members.products)])}"
+            roundings.append(DotRounding(label, exact[number], step.code, fmt, how))
+            numbers.append(scalar.value(fmt, step.code))
         before = scalar.value(fmt, self.c)
         if self.rule.flush and fmt.is_subnormal(self.c):
             before = Fraction(0)
             flushed.append("c" if first else "the sum so far")
-        total = plus(before, scalar.value(fmt, codes[0]))
+        total = plus(before, numbers[-1])
         self.c = self._next(RoundedResult).code
         label = "c" if first else "sum so far"
         roundings.append(DotRounding(f"with {label}", total, self.c, fmt, "to nearest even"))
@@ -150,7 +188,7 @@ class StepReader:
         return DotStep(tuple(self.order), (), tuple(roundings), note)
 
 
-def _aligned_sum(step: Alignment, labels: Sequence[str], rule: Rule) -> AlignedSum:
+def _aligned_sum(step: Alignment, labels: Sequence[str]) -> AlignedSum:
     """Return the terms with their bits; of the terms that are zero, only one with the largest exponent."""
     values = [
         s * Fraction(2) ** (e - f)
@@ -161,14 +199,13 @@ def _aligned_sum(step: Alignment, labels: Sequence[str], rule: Rule) -> AlignedS
     total = step.total * unit
     leading = [n for n, e in enumerate(step.exponents) if e == step.largest]
     first = next((n for n in leading if values[n]), leading[0])
-    top = max(step.largest, *(leading_place(value) for value in (*values, total)))
+    top = max(step.largest, *(leading_place(value) for value in (*values, *added, total)))
     shown = [n for n, value in enumerate(values) if value or n == first]
-    # Where a rule adds C last, C has fewer places than the sum of the products.
-    fewer = {n: step.largest - rule.bits for n, label in enumerate(step.labels) if step.down and label == "c"}
-    terms = tuple(_term(labels[n], values[n], added[n], top, step.largest, fewer.get(n, step.unit)) for n in shown)
+    # Where a rule adds C last, C may have fewer places than the sum of the products.
+    terms = tuple(_term(labels[n], values[n], added[n], top, step.largest, step.largest - step.bits[n]) for n in shown)
     whole = _term("sum", total, total, top, step.largest, step.unit)
     zeros = len(values) - len(shown)
-    return AlignedSum(terms, zeros, step.largest, labels[first], step.unit, step.down, whole)
+    return AlignedSum(terms, zeros, step.largest, labels[first], step.unit, tuple(dict.fromkeys(step.cuts)), whole)
 
 
 def _term(label: str, value: Fraction, added: Fraction, top: int, largest: int, unit: int) -> Term:
@@ -182,4 +219,6 @@ def _term(label: str, value: Fraction, added: Fraction, top: int, largest: int, 
         below *= 2
         bit = int(below >= 1)
         rest, below = rest + str(bit), below - bit
-    return Term(label, value, added, f"{sign}{digits[:places]}.{digits[places:]}", rest + ("..." if below else ""))
+    bits = f"{sign}{digits[:places]}.{digits[places:]}"
+    moved = abs(added) != kept * Fraction(2) ** unit
+    return Term(label, value, added, bits, rest + ("..." if below else ""), moved)

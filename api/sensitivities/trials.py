@@ -16,7 +16,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, spell_place
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.run_options import RunOptions
-from halfulp.semantics.matrix_units.chips import MODELS, model_hint
+from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile, as_profile
 from halfulp.sensitivities.computing import decides, own_format, rounds, why_not
 from halfulp.sensitivities.flow import format_of
@@ -124,11 +124,10 @@ def _chosen(what: str, name: str, choices: Sequence[str]) -> str:
 
 
 def _model(name: str) -> str:
-    if name not in MODELS:
-        raise InputError(
-            f"{name!r} is no model of tile operations; there are {', '.join(MODELS)}", hint=model_hint(name)
-        )
-    return name
+    try:
+        return as_model(name)
+    except ValueError as error:
+        raise InputError(f"models of tile operations: {error}", hint=model_hint(name)) from None
 
 
 # --- formats ----------------------------------------------------------------------------------------------------------
@@ -252,6 +251,6 @@ def setting_trials(module: Module, options: RunOptions, wanted: Asked) -> Iterat
             was, what = current.reduction_order, "all reductions"
             yield of("order", "add in all reductions", what, was, order, one)
     for model in wanted.models:
-        if model != options.mma:
+        if model != options.model:
             subject = Subject("run all tile operations", "all tile operations")
-            yield Trial("model", subject, options.mma, model, lambda: module, {"mma": model}, (("mma", model),))
+            yield Trial("model", subject, options.model, model, lambda: module, {"mma": model}, (("mma", model),))

@@ -121,7 +121,7 @@ def trace(
         module = load(module)
     chosen = run_options("trace", TraceKeywords, options)
     function = find_entry(module, chosen.entry)
-    traced = Trace(module.filename, f"@{function.symbol_name}", chosen.profile.name, mma=chosen.mma)
+    traced = Trace(module.filename, f"@{function.symbol_name}", chosen.profile.name, mma=chosen.model)
     with no_archive() if npz is None else Archive(npz) as archive:
         note = None if archive is None else archive.note
         beside = None

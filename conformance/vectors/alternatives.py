@@ -89,6 +89,8 @@ def _as_case(op: str | None, properties: Mapping[str, Any], computation: Computa
 
 def other_profiles(computation: Computation) -> Iterator[Cause]:
     """Yield each other value of each field of the profile, and the named profiles."""
+    if not isinstance(computation, OpComputation | ProgramComputation):
+        return
     for name, fields in _other_fields(computation.profile, _has_f32_beside_others(computation)):
         yield computing(name, partial(_under, fields))
 

@@ -109,6 +109,17 @@ def results_of(columns: Sequence[Column], column: Column) -> tuple[int, ...]:
     return tuple(k for k, c in enumerate(columns) if c.role is Role.RESULT and column.of in ("", c.name))
 
 
+def marks_of(columns: Sequence[Column]) -> list[tuple[int, tuple[int, ...]]]:
+    """Return the position of each POISON and OPEN column, with those of `results_of`."""
+    results = {column.name: k for k, column in enumerate(columns) if column.role is Role.RESULT}
+    every = tuple(results.values())
+    return [
+        (k, (results[column.of],) if column.of in results else () if column.of else every)
+        for k, column in enumerate(columns)
+        if column.role in (Role.POISON, Role.OPEN)
+    ]
+
+
 def check_columns(columns: Sequence[Column]) -> None:
     """Raise ValueError where columns are not in the order of `Role`, share a name, or do not fit their results."""
     names = [column.name for column in columns]
@@ -118,14 +129,13 @@ def check_columns(columns: Sequence[Column]) -> None:
         raise ValueError(f"two columns have one name: {', '.join(names)}")
     if sorted(columns, key=lambda column: _ORDER[column.role]) != list(columns):
         raise ValueError(f"the columns must be ordered as {', '.join(role.value for role in Role)}")
+    for place, about in marks_of(columns):
+        column, widths = columns[place], {columns[k].width for k in about}
+        if not about or (column.role is Role.OPEN and len(about) > 1):
+            raise ValueError(f"column {column.name!r} must name its result")
+        if column.width != 1 if column.role is Role.POISON else {column.width} != widths:
+            raise ValueError(f"column {column.name!r} has {column.width} bits, which does not fit its result")
     for column in columns:
-        if column.role in (Role.POISON, Role.OPEN):
-            about = results_of(columns, column)
-            widths = {columns[k].width for k in about}
-            if not about or (column.role is Role.OPEN and len(about) > 1):
-                raise ValueError(f"column {column.name!r} must name its result")
-            if column.width != 1 if column.role is Role.POISON else {column.width} != widths:
-                raise ValueError(f"column {column.name!r} has {column.width} bits, which does not fit its result")
         if column.role is Role.FLAGS and column.width != FLAG_BITS:
             raise ValueError(f"column {column.name!r} has {column.width} bits, but there are {FLAG_BITS} flags")
 
@@ -200,10 +210,11 @@ def settled(columns: Sequence[Column], chunk: Chunk) -> Chunk:
     The rest can be compared with another result.
     """
     made = list(chunk)
-    for column, codes in zip(columns, chunk, strict=True):
-        if column.role in (Role.POISON, Role.OPEN) and codes.any():
-            for k in results_of(columns, column):
-                if column.role is Role.OPEN:
+    for place, about in marks_of(columns):
+        codes = chunk[place]
+        if codes.any():
+            for k in about:
+                if columns[place].role is Role.OPEN:
                     made[k] = made[k] & ~codes
                 else:
                     made[k] = made[k].copy()

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, results_of
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, marks_of
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
@@ -41,6 +41,7 @@ def differing_columns(
     Columns of operands are not compared.
     """
     found: dict[int, Mask] = {}
+    marks = _marks_of_results(columns)
     for k, column in enumerate(columns):
         if column.role in (Role.OPERAND, Role.RANDOM):
             continue
@@ -48,7 +49,7 @@ def differing_columns(
         if not differs.any():
             continue
         if column.role is Role.RESULT:
-            differs = _result_differs(columns, expected, k, actual[k], differs, any_nan)
+            differs = _result_differs(columns, expected, k, marks[k], actual[k], differs, any_nan)
         elif column.role is Role.FLAGS:
             differs = differs & ~all_poison(columns, expected)
         if differs.any():
@@ -64,21 +65,34 @@ def differing(columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan
     return mask
 
 
+def _marks_of_results(columns: Sequence[Column]) -> dict[int, list[int]]:
+    """Return by the position of each result those of its POISON and OPEN columns."""
+    found: dict[int, list[int]] = {k: [] for k, column in enumerate(columns) if column.role is Role.RESULT}
+    for place, about in marks_of(columns):
+        for k in about:
+            found[k].append(place)
+    return found
+
+
 def poison_of(columns: Sequence[Column], chunk: Chunk, result: int) -> Mask:
     """Return the rows in which the result at this position is poison."""
+    return _poison(columns, chunk, _marks_of_results(columns)[result])
+
+
+def _poison(columns: Sequence[Column], chunk: Chunk, marks: Sequence[int]) -> Mask:
     mask: Mask = np.zeros(len(chunk[0]), np.bool_)
-    for column, codes in zip(columns, chunk, strict=True):
-        if column.role is Role.POISON and result in results_of(columns, column):
-            mask |= codes != 0
+    for place in marks:
+        if columns[place].role is Role.POISON:
+            mask |= chunk[place] != 0
     return mask
 
 
 def all_poison(columns: Sequence[Column], chunk: Chunk) -> Mask:
     """Return the rows in which every result is poison; no rows in a set without results."""
-    results = [k for k, column in enumerate(columns) if column.role is Role.RESULT]
-    mask: Mask = np.full(len(chunk[0]), bool(results), np.bool_)
-    for k in results:
-        mask &= poison_of(columns, chunk, k)
+    marks = _marks_of_results(columns)
+    mask: Mask = np.full(len(chunk[0]), bool(marks), np.bool_)
+    for own in marks.values():
+        mask &= _poison(columns, chunk, own)
     return mask
 
 
@@ -88,16 +102,22 @@ def by_row(differs: Mask) -> Mask:
 
 
 def _result_differs(
-    columns: Sequence[Column], expected: Chunk, position: int, actual: Codes, differs: Mask, any_nan: bool
+    columns: Sequence[Column],
+    expected: Chunk,
+    position: int,
+    marks: Sequence[int],
+    actual: Codes,
+    differs: Mask,
+    any_nan: bool,
 ) -> Mask:
     """Return of the rows with other bits in a result those in which the difference counts."""
     rows = np.flatnonzero(differs)
     wanted, found = expected[position][rows], actual[rows]
     different = wanted ^ found
-    counts = ~poison_of(columns, expected, position)[rows]
-    for column, codes in zip(columns, expected, strict=True):
-        if column.role is Role.OPEN and position in results_of(columns, column):
-            different = different & ~codes[rows]
+    counts = ~_poison(columns, expected, marks)[rows]
+    for place in marks:
+        if columns[place].role is Role.OPEN:
+            different = different & ~expected[place][rows]
     counts &= by_row(different != 0)
     fmt = format_of(columns[position])
     if any_nan and fmt is not None and counts.any():

@@ -47,7 +47,7 @@ TABLE_BITS = 16
 TABLE_ROWS = 1 << 12
 """Least number of rows for which such a table is made."""
 
-MOST_ELEMENTS = 1024
+MOST_ELEMENTS = 1 << 16
 """Most elements of the arguments and the results of a function together: each is a column."""
 
 
@@ -314,8 +314,9 @@ def _mismatch(result: int, place: tuple[int, ...], operands: tuple[int, ...], ex
 class ProgramComputation:
     """A function of a program: one column per scalar, or per element of an argument or result of static shape.
 
-    ``text``: the program as MLIR text. ``function``: the function's name. ``name``: the name of the program. Raises
-    InputError for a missing function, Unsupported for types that cannot be columns, and the errors of the text.
+    ``text``: the program as MLIR text. ``function``: the function's name. ``name``: the name of the program. ``mma``:
+    the model of its tile operations, as text. Raises InputError for a missing function, Unsupported for types that
+    cannot be columns, and the errors of the text.
     """
 
     text: str
@@ -323,13 +324,14 @@ class ProgramComputation:
     name: str = "<program>"
     profile: Profile = SPEC
     keep_ub: bool = False
+    mma: str = "exact"
     _parsed: Module | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _ = self.inputs, self.outputs
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ProgramComputation, (self.text, self.function, self.name, self.profile, self.keep_ub)
+        return ProgramComputation, (self.text, self.function, self.name, self.profile, self.keep_ub, self.mma)
 
     @cached_property
     def module(self) -> Module:
@@ -347,7 +349,7 @@ class ProgramComputation:
 
     @cached_property
     def _program(self) -> CompiledModule:
-        return program_for(self.module, Settings(self.profile, track_open=True))
+        return program_for(self.module, Settings(self.profile, track_open=True, mma=self.mma))
 
     @cached_property
     def scalars(self) -> bool:
@@ -447,6 +449,11 @@ class ProgramComputation:
                 if kernel.opens & (Open.SIGN.value | Open.VALUE.value):
                     return True
         return False
+
+    @cached_property
+    def tiled(self) -> bool:
+        """Tell whether the function can reach a tile operation."""
+        return any(op.name == "iree_codegen.inner_tiled" for op in self._within_reach())
 
     def _within_reach(self) -> Iterator[Operation]:
         """Yield the ops of the function, and those of all functions that it refers to, directly or not."""
@@ -579,7 +586,7 @@ class ProgramComputation:
         )
         lineage = Lineage()
         try:
-            program = program_for(self.module, Settings(self.profile, recorder=lineage))
+            program = program_for(self.module, Settings(self.profile, recorder=lineage, mma=self.mma))
             values = program.run(self._function, self._arguments(columns, 0))
         except HalfulpError:
             return None
@@ -591,12 +598,13 @@ class ProgramComputation:
         raise ValueError("the column is that of no result")
 
     def source(self) -> dict[str, Any]:
-        """Return the program with its digest, and the function."""
+        """Return the program with its digest, the function, and the model of tile operations where it is another."""
         return {
             "program": self.name,
             "program_sha256": hashlib.sha256(self.text.encode("utf-8", "surrogateescape")).hexdigest(),
             "program_text": self.text,
             "function": self.function,
+            **({} if self.mma == "exact" else {"mma": self.mma}),
         }
 
 

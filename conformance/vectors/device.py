@@ -114,7 +114,7 @@ class Diagnosis:
     causes: Callable[[Computation], Iterator[Cause]]
 
 
-def computing(name: str, other: Callable[[Computation], Computation | None]) -> Cause:
+def computing(name: str, other: Callable[[Computation], Computation | None], slow: bool = False) -> Cause:
     """Return the cause of another computation. ``other`` may raise HalfulpError or ValueError where there is none."""
 
     def change(device: Device) -> Device | None:
@@ -126,7 +126,7 @@ def computing(name: str, other: Callable[[Computation], Computation | None]) -> 
             return None
         return replace(device, computation=found)
 
-    return Cause(name, Stage.COMPUTATION, change)
+    return Cause(name, Stage.COMPUTATION, change, slow)
 
 
 def reading(name: str, stage: Stage, read: Read) -> Cause:

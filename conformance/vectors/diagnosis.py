@@ -21,6 +21,7 @@ from halfulp.conformance.vectors.datapaths import accumulators, roundings_on_the
 from halfulp.conformance.vectors.device import Cause, Device, Diagnosis, Stage
 from halfulp.conformance.vectors.encodings import byte_orders, flag_orders, other_formats, stuck_bits
 from halfulp.conformance.vectors.sampling import Sample
+from halfulp.conformance.vectors.tile_causes import other_accumulators, other_models
 from halfulp.fp_formats.codes import Mask
 
 DIAGNOSES: tuple[Diagnosis, ...] = (
@@ -33,6 +34,8 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("saturation where the op overflows", saturations),
     Diagnosis("rounding twice", roundings_on_the_way),
     Diagnosis("an accumulator of fewer bits", accumulators),
+    Diagnosis("another model of a tile operation", other_models),
+    Diagnosis("another field of the accumulator of a tile operation", other_accumulators),
 )
 """Everything that is tried beside rows that slipped; of what fits alike, the first is named first."""
 
@@ -168,7 +171,8 @@ class Examination:
     def _singles(self) -> Iterator[Explanation]:
         trial = self._trial(self.sample.differs)
         for cause, device in self._causes:
-            if cause.slow and not any(True for _ in self._explained(cause.name, (cause,), device, trial)):
+            tried = cause.slow and trial is not self.sample
+            if tried and not any(True for _ in self._explained(cause.name, (cause,), device, trial)):
                 continue
             yield from self._explained(cause.name, (cause,), device, self.sample)
 

@@ -17,6 +17,7 @@ from halfulp.conformance.vectors.formats.format import Carried, Options, Unmarke
 from halfulp.conformance.vectors.formats.mlir import function_of_case, function_of_program
 from halfulp.conformance.vectors.packing import CONTAINERS
 from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.interp.ir.errors import InputError
 
 Progress = Callable[[int, int], object]
@@ -102,6 +103,8 @@ def _function(recipe: Recipe) -> str:
         if unwritten is not None:
             raise InputError(f"the format 'mlir' calls the op, but {unwritten}")
         return function_of_case(computation.case)
+    if isinstance(computation, TileComputation):
+        raise InputError("the format 'mlir' calls an op or a function, and a tile operation is neither")
     assert isinstance(computation, ProgramComputation)
     if not computation.scalars:
         raise InputError(f"the format 'mlir' checks functions of scalars, and '@{computation.function}' is not one")

@@ -17,6 +17,7 @@ from halfulp.conformance.vectors.computation import Computation, OpComputation, 
 from halfulp.conformance.vectors.inputs import LevelName, first, rounding_bits, rows_for, rows_of_types
 from halfulp.conformance.vectors.metadata import Document, Inputs
 from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
+from halfulp.conformance.vectors.tiles import TileComputation, tile_of
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile
 
@@ -61,7 +62,11 @@ class Recipe:
             rows = rows_for(computation.case, self.level, self.seed, self.count, self.models)
             return first(rows, self.count) if self.level is None else rows
         if self.models:
-            raise InputError("the models are about the rounding of one op, not about programs")
+            raise InputError("the models are about the rounding of one op, not about programs and tiles")
+        if isinstance(computation, TileComputation):
+            if self.count is None:
+                raise ValueError("random operands need a count")
+            return computation.rows(self.level or "weighted", self.seed, self.count)
         return rows_of_types(computation.operand_types, self.level or "1", self.seed, self.count)
 
     def _in_blocks(self, size: int) -> Rows:
@@ -109,14 +114,14 @@ class Recipe:
         self,
         start: int = 0,
         stop: int | None = None,
-        size: int = CHUNK,
+        size: int | None = None,
         left_out: Callable[[int], object] | None = None,
     ) -> Iterator[Chunk]:
-        """Yield the rows from ``start`` to ``stop``, about ``size`` at a time, without the rows left out for undefined
-        behaviour; ``left_out`` is told their number in each chunk.
+        """Yield the rows from ``start`` to ``stop``, about ``size`` at a time (None: those of a leaf), without the rows
+        left out for undefined behaviour; ``left_out`` is told their number in each chunk.
         """
         stop = self.rows.count if stop is None else stop
-        size = max(size // self.step, 1) * self.step
+        size = max((size or self.leaf_rows) // self.step, 1) * self.step
         for begin in range(start, stop, size):
             inputs = self.given(begin, min(begin + size, stop))
             outputs, undefined = self.computation.compute(inputs)
@@ -127,7 +132,7 @@ class Recipe:
                     left_out(int(undefined.sum()))
             yield chunk
 
-    def vectors(self, start: int = 0, stop: int | None = None, size: int = CHUNK) -> VectorSet:
+    def vectors(self, start: int = 0, stop: int | None = None, size: int | None = None) -> VectorSet:
         """Return the rows from ``start`` to ``stop`` as a stream. Its length is unknown where rows may be left out."""
         return VectorSet(self.columns, self.chunks(start, stop, size))
 
@@ -212,7 +217,10 @@ def computation_of(source: Document, profile: Profile, options: Mapping[str, Any
     if "op" in source:
         asked = case_of(source)
         return OpComputation(asked, profile, keep_ub, bool(options.get("flags", True)), source.get("random_bits"))
-    return ProgramComputation(source["program_text"], source["function"], source["program"], profile, keep_ub)
+    if "tile" in source:
+        return tile_of(source)
+    text, function, mma = source["program_text"], source["function"], source.get("mma", "exact")
+    return ProgramComputation(text, function, source["program"], profile, keep_ub, mma)
 
 
 def case_of(source: Document) -> OpCase:

@@ -29,6 +29,7 @@ from halfulp.conformance.vectors.device import Stage
 from halfulp.conformance.vectors.diagnosis import Examination, Explanation
 from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.conformance.vectors.sampling import CONTROLS, SHIFTS, Sampler
+from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.codes import Mask, codes_to_ints
 from halfulp.interp.ir.errors import HalfulpError, InputError
 
@@ -39,10 +40,10 @@ ROWS = 1 << 16
 
 MOST_EXAMINED = 10_000
 """Number of differing rows, the first ones, for which other semantics are tried. `SLOW_EXAMINED` is the number for
-programs on tensors, which run row by row.
+programs on tensors, and the least one for tiles, of which all rows together have about `PRODUCTS_EXAMINED` products.
 """
 
-SLOW_EXAMINED = 64
+SLOW_EXAMINED, PRODUCTS_EXAMINED = 64, 1 << 17
 
 
 @dataclass(frozen=True)
@@ -197,9 +198,10 @@ class VectorChecker:
         self._surplus = _Surplus()
         self._strayed_from: Iterator[Chunk] | None = None
         self._most = most
-        slow = isinstance(computation, ProgramComputation) and not computation.scalars
-        limit = SLOW_EXAMINED if slow else MOST_EXAMINED
-        self._fast = not slow
+        self._fast = not (isinstance(computation, ProgramComputation) and not computation.scalars)
+        limit = MOST_EXAMINED if self._fast else SLOW_EXAMINED
+        if isinstance(computation, TileComputation):
+            limit = min(max(SLOW_EXAMINED, PRODUCTS_EXAMINED // computation.products), MOST_EXAMINED)
         self._sampler = Sampler(computation.inputs, computation.outputs, self.period, limit, min(CONTROLS, limit))
         self._digest = TreeDigest(self.columns, leaves)
         self.found = Check()

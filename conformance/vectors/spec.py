@@ -4,12 +4,13 @@ much out.
 ``source``
     of an op ``op`` and ``operands`` (a list, or one type for all), ``results`` where they do not follow from these,
     ``properties`` and ``random_bits`` where there are any; of a program ``program``, a file of MLIR text beside this
-    one, and ``function``
+    one, and ``function``; of a tile operation ``tile``, an object as the metadata has it; of the last two ``mma``
+    (else exact)
 ``profile``
     as on the command line, ``"ocp-saturate,tininess=before"``, or with its ``name`` and ``fields``; else ``spec``
 ``inputs``
-    ``level`` (else 1, or none with models), ``models``, ``seed`` (else 0), and ``options``: ``count``, ``keep_ub``,
-    ``flags``, ``block``; else level 1
+    ``level`` (else 1, or none with models; weighted of tiles), ``models``, ``seed`` (else 0), and ``options``:
+    ``count``, ``keep_ub``, ``flags``, ``block``; else level 1
 """
 
 from __future__ import annotations
@@ -71,6 +72,11 @@ _PARTS: Mapping[str, Mapping[str, tuple[Check, str]]] = {
         "program_text": (_text, "a text"),
         "program_sha256": (_text, "a text"),
         "function": (_text, "a text"),
+        "mma": (_text, "a text"),
+    },
+    "source of a tile operation": {
+        "tile": (_object, "an object"),
+        "mma": (_text, "a text"),
     },
     "inputs": {
         "level": (lambda value: value in _LEVELS, f"one of {', '.join(_LEVELS)}"),
@@ -140,21 +146,26 @@ def _completed(data: Mapping[str, Any], folder: Path) -> Document:
     _checked("inputs", inputs)
     options = inputs.get("options", {})
     _checked("options", options)
-    level = inputs.get("level", "models" if inputs.get("models") else "1")
+    source = _source(data.get("source"), folder)
+    usual = "weighted" if "tile" in source else "models" if inputs.get("models") else "1"
+    level = inputs.get("level", usual)
     profile = data.get("profile", "spec")
     if isinstance(profile, str):
         named = as_profile(profile)
         profile = {"name": named.name, "fields": {name: getattr(named, name) for name in PROFILE_FIELDS}}
     return {
-        "source": _source(data.get("source"), folder),
+        "source": source,
         "profile": profile,
         "inputs": {"seed": 0, **inputs, "level": level, "options": {"flags": False, **options}},
     }
 
 
 def _source(data: Any, folder: Path) -> Document:
-    if not isinstance(data, dict) or not ("op" in data or "program" in data):
-        raise _Wrong("'source' must name an 'op' or a 'program'")
+    if not isinstance(data, dict) or not ("op" in data or "program" in data or "tile" in data):
+        raise _Wrong("'source' must name an 'op', a 'program' or a 'tile'")
+    if "tile" in data:
+        _checked("source of a tile operation", data)
+        return {"mma": "exact", **data}
     if "op" in data:
         _checked("source of an op", data)
         if "operands" not in data:

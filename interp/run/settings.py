@@ -17,7 +17,8 @@ from halfulp.interp.run.recording import Recorder
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, narrowed_index, shape_problem
 from halfulp.interp.values.value import Value
-from halfulp.semantics.matrix_units.chips import MODELS, model_hint
+from halfulp.semantics.matrix_units.accumulator import Accumulator
+from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import SPEC, Profile
 
 External = Callable[..., Any]
@@ -94,12 +95,11 @@ class Settings:
             "Python functions for `builtin.unrealized_conversion_cast`, by the spellings of operand and result types"
         ),
     )
-    mma: str = field(
+    mma: str | Accumulator = field(
         default="exact",
         metadata=about(
-            "how tile operations add up: 'exact' (rounded once), 'ieee' (fused multiply-adds one after the other), or "
-            "'chip:NAME' (as the matrix unit of that chip)",
-            MODELS,
+            "how tile operations add up: 'exact' (rounded once), 'ieee' (fused multiply-adds one after the other), "
+            "'chip:NAME' (as the matrix unit of that chip), or an `Accumulator` (also as text, 'custom:bits=25')"
         ),
     )
     swizzle: Swizzle = field(
@@ -121,13 +121,22 @@ class Settings:
     write: Callable[[str], object] = field(default=_write_to_stdout, metadata=about("where a program prints"))
 
     def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "mma", as_model(self.mma))
+        except ValueError as error:
+            raise ValueError(with_hint(f"mma: {error}", model_hint(str(self.mma)))) from None
         if self.track_open and self.recorder is not None:
             raise ValueError("a run keeps unspecified elements or a record, not both")
         for name, choices in _CHOICES.items():
             given = getattr(self, name)
             if given not in choices:
-                near = model_hint(str(given)) if name == "mma" else did_you_mean(str(given), map(str, choices))
+                near = did_you_mean(str(given), map(str, choices))
                 raise ValueError(with_hint(f"{name} is {given!r}, but must be {_alternatives(choices)}", near))
+
+    @property
+    def model(self) -> str:
+        """The model of tile operations, as text."""
+        return str(self.mma)
 
     @property
     def marks_elements(self) -> bool:

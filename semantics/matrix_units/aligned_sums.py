@@ -1,7 +1,6 @@
-"""Add as matrix units do: align numbers to the largest exponent, cut them off, add, and round by `fp_formats`.
+"""Add as an `Accumulator` says: align numbers to the largest exponent, cut them off, add, and round by `fp_formats`.
 
-Arrays are [k, M, N, tiles], or broadcast to that, and [M, N, tiles] for C and sums. The rows of `chips` say what is
-aligned, in which groups and with how many bits.
+Arrays are [k, M, N, tiles], or broadcast to that, and [M, N, tiles] for C and sums. `scalar_sums` is the specification.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,35 +17,52 @@ from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.exact.core import RoundingOptions, nans_of, specials_of, unpack
 from halfulp.fp_formats.exact.encoding import round_pack
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.limbs import Wide
 from halfulp.fp_formats.paths import fast
-from halfulp.fp_formats.policy import SPEC
-from halfulp.fp_formats.scalar import OVERFLOW, RNE, RZ
-from halfulp.semantics.matrix_units.chips import Rule
+from halfulp.fp_formats.policy import SPEC, Rounding, as_rounding
+from halfulp.fp_formats.scalar import OVERFLOW
+from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator, level_of, shape_of
+from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.matrix_units.scalar_sums import nan_of
 
 Integers = npt.NDArray[np.int64]
 
-F16, F32 = FORMATS["f16"], FORMATS["f32"]
-ZERO_EXPONENT = -126  # the exponent of a zero in an alignment, in every format
+ZERO_EXPONENT = -126
+"""The exponent of a zero where a rule says nothing else. It matters in alignments only."""
+
+NO_EXPONENT = -(1 << 14)
+"""The exponent of a zero that does not count in alignments: below that of any number, however often it is added."""
 
 # What is recorded for explanations.
+
+
+class Members(NamedTuple):
+    """What a term or a sum consists of: the numbers of products within their group (of dots, if there are any), and C
+    if ``c``.
+    """
+
+    products: tuple[int, ...]
+    c: bool = False
 
 
 @dataclass(frozen=True)
 class Alignment:
     """One sum of aligned terms: each is an integer times 2**(exponent - fraction_bits).
 
-    ``labels`` name the terms. ``kept``: the terms as integers in units of 2**unit, cut off toward zero, or downward if
-    ``down``; ``total`` is their sum, and ``largest`` the exponent that they were aligned to.
+    ``members``: those of each term. ``kept``: the terms as integers in units of 2**unit, rounded as ``cuts`` says of
+    each; ``bits``: the fraction bits that each keeps. ``total`` is their sum, and ``largest`` the exponent that they
+    were aligned to.
     """
 
-    labels: tuple[str, ...]
+    members: tuple[Members, ...]
     significands: tuple[int, ...]
     exponents: tuple[int, ...]
     fraction_bits: tuple[int, ...]
     kept: tuple[int, ...]
+    cuts: tuple[str, ...]
+    bits: tuple[int, ...]
     largest: int
     unit: int
-    down: bool
     total: int
 
     @property
@@ -60,11 +75,12 @@ class Alignment:
 
 @dataclass(frozen=True)
 class RoundedResult:
-    """A rounded intermediate or final result, as a code of the format; ``label`` names it."""
+    """A rounded intermediate or final result, as a code of the format. ``last``: it is the sum of a group."""
 
-    label: str
+    members: Members
     format: str
     code: int
+    last: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,32 +97,33 @@ SumStep = Alignment | RoundedResult | ExactSum
 class SumTrace(list[SumStep]):
     """The steps to one element, recorded by the models themselves."""
 
-    def rounded(self, label: str, fmt: FloatFormat, codes: Codes) -> None:
+    def rounded(self, members: Members, fmt: FloatFormat, codes: Codes, last: bool = False) -> None:
         """Record a rounded number."""
-        self.append(RoundedResult(label, fmt.name, int(codes.reshape(-1)[0])))
+        self.append(RoundedResult(members, fmt.name, int(codes.reshape(-1)[0]), last))
 
-    def aligned(
-        self,
-        labels: Sequence[str],
-        terms: Sequence[Numbers],
-        kept: Sequence[Integers],
-        largest: Integers,
-        unit_bits: int,
-        total: Integers,
-        down: bool = False,
-    ) -> None:
-        """Record an alignment. Arrays of terms follow one another, and units are 2**(largest - unit_bits)."""
+    def aligned(self, terms: Sequence[Terms], kept: Sequence[Integers], total: Numbers) -> None:
+        """Record an alignment."""
 
         def ints(arrays: Iterable[Any]) -> tuple[int, ...]:
             return tuple(int(each) for array in arrays for each in np.asarray(array).reshape(-1))
 
-        (top,), (whole,) = ints([largest]), ints([total])
-        fraction_bits = tuple(x.fraction_bits for x in terms for _ in range(x.significand.size))
-        significands, exponents = ints(x.significand for x in terms), ints(x.exponent for x in terms)
-        kept_terms = ints(kept)
+        def each(values: Iterable[Any]) -> tuple[Any, ...]:
+            return tuple(value for value, part in zip(values, terms, strict=True) for _ in part.members)
+
+        numbers = [part.numbers for part in terms]
+        (largest,), (whole,) = ints([total.exponent]), ints([total.significand])
         self.append(
             Alignment(
-                tuple(labels), significands, exponents, fraction_bits, kept_terms, top, top - unit_bits, down, whole
+                tuple(member for part in terms for member in part.members),
+                ints(x.significand for x in numbers),
+                ints(x.exponent for x in numbers),
+                each(x.fraction_bits for x in numbers),
+                ints(kept),
+                each(part.cut for part in terms),
+                each(part.bits for part in terms),
+                largest,
+                largest - total.fraction_bits,
+                whole,
             )
         )
 
@@ -118,7 +135,8 @@ class Numbers(NamedTuple):
     """Finite codes as significand * 2**(exponent - fraction_bits), where a normal significand has an integer bit.
 
     ``nan`` and ``infinite`` are masks, or None if no element is special. In special elements the numbers have no
-    meaning, except for the sign of an infinity.
+    meaning, except for the sign of an infinity. ``minus`` and ``plus``: masks of what consists of -0 alone and of +0
+    alone, or None where the signs of zeros do not matter.
     """
 
     significand: Integers
@@ -126,27 +144,30 @@ class Numbers(NamedTuple):
     fraction_bits: int
     nan: Mask | None = None
     infinite: Mask | None = None
+    minus: Mask | None = None
+    plus: Mask | None = None
 
     def at(self, index: Any) -> Numbers:
         """Return some of the elements."""
-        nan = None if self.nan is None else self.nan[index]
-        infinite = None if self.infinite is None else self.infinite[index]
-        return Numbers(self.significand[index], self.exponent[index], self.fraction_bits, nan, infinite)
+        masks = (None if mask is None else mask[index] for mask in self[3:])
+        return Numbers(self.significand[index], self.exponent[index], self.fraction_bits, *masks)
 
 
-def decode(fmt: FloatFormat, codes: Codes) -> Numbers:
-    """Take codes of a format of up to 64 bits apart."""
+def decode(fmt: FloatFormat, codes: Codes, zero_exponent: int = ZERO_EXPONENT, signs: bool = False) -> Numbers:
+    """Take codes of a format of up to 64 bits apart. ``signs``: with masks of the zeros of each sign."""
     lifted = codes.astype(np.uint64)
     sign, significand, exponent = unpack(fmt, lifted)
     signed = significand.view(np.int64)
-    exponent = np.where(signed == 0, ZERO_EXPONENT, exponent + fmt.mantissa_bits)
+    zero = signed == 0
+    exponent = np.where(zero, zero_exponent, exponent + fmt.mantissa_bits)
     signed = np.where(sign != 0, -signed, signed)
+    zeros = (zero & (sign != 0), zero & (sign == 0)) if signs else (None, None)
     special = specials_of(fmt, lifted)
     if special is None or not special.any():
-        return Numbers(signed, exponent, fmt.mantissa_bits)
+        return Numbers(signed, exponent, fmt.mantissa_bits, None, None, *zeros)
     nan = nans_of(fmt, lifted)
     infinite = special if nan is None else special & ~nan
-    return Numbers(signed, exponent, fmt.mantissa_bits, nan, infinite)
+    return Numbers(signed, exponent, fmt.mantissa_bits, nan, infinite, *zeros)
 
 
 class Specials(NamedTuple):
@@ -167,34 +188,50 @@ def special_terms(a: Numbers, b: Numbers, c: Numbers, scales: tuple[Numbers, ...
     """Find the special terms of sum(a * b, axis 0) + c. Returns None if there are none."""
     if all(x.nan is None and x.infinite is None for x in (a, b, c, *scales)):
         return None
-    shape = np.broadcast_shapes(a.significand.shape, b.significand.shape)
-    nan, positive, negative = (np.zeros(shape[1:], np.bool_) for _ in range(3))
-    infinite, zero, minus = (np.zeros(shape, np.bool_) for _ in range(3))
-    for x in (a, b, *scales):
+    products, addend = _with_specials(a, (a, b, *scales)), c.at(np.newaxis)
+    return _specials_among([products, addend])
+
+
+def _with_specials(result: Numbers, factors: Sequence[Numbers]) -> Numbers:
+    """Return a product of factors with the masks of NaNs and infinities: infinity times zero is NaN."""
+    if all(x.nan is None and x.infinite is None for x in factors):
+        return result
+    shape = np.broadcast_shapes(*(x.significand.shape for x in factors))
+    nan, infinite, zero, minus = (np.zeros(shape, np.bool_) for _ in range(4))
+    for x in factors:
         zero |= x.significand == 0
         minus ^= x.significand < 0
         if x.nan is not None:
-            nan |= np.broadcast_to(x.nan, shape).any(axis=0)
+            nan |= x.nan
         if x.infinite is not None:
             infinite |= x.infinite
-    if infinite.any():
-        nan |= (infinite & zero).any(axis=0)
-        positive |= (infinite & ~minus).any(axis=0)
-        negative |= (infinite & minus).any(axis=0)
-    if c.nan is not None:
-        nan |= c.nan
-    if c.infinite is not None:
-        positive |= c.infinite & (c.significand > 0)
-        negative |= c.infinite & (c.significand < 0)
-    return Specials(nan, positive, negative)
+    nan |= infinite & zero
+    signs = np.where(minus, np.int64(-1), np.int64(1))
+    significand = np.where(infinite, signs, np.broadcast_to(result.significand, shape))
+    return result._replace(significand=significand, nan=nan, infinite=infinite & ~nan)
+
+
+def _specials_among(terms: Sequence[Numbers]) -> Specials | None:
+    """Find the special terms along the first axes. Returns None if there are none."""
+    if all(x.nan is None and x.infinite is None for x in terms):
+        return None
+    shape = np.broadcast_shapes(*(x.significand.shape[1:] for x in terms))
+    found = Specials(*(np.zeros(shape, np.bool_) for _ in range(3)))
+    for x in terms:
+        if x.nan is not None:
+            np.logical_or(found.nan, x.nan.any(axis=0), out=found.nan)
+        if x.infinite is not None:
+            for mask, of_sign in ((found.positive, x.significand > 0), (found.negative, x.significand < 0)):
+                np.logical_or(mask, (x.infinite & of_sign).any(axis=0), out=mask)
+    return found
 
 
 # The core: align, cut off, add.
 
 
-def aligned(x: Numbers, largest: Integers, bits: int, down: bool = False) -> Integers:
-    """Return numbers in units of 2**(largest - bits), cut off toward zero, or downward; no exponent is above
-    ``largest``.
+def aligned(x: Numbers, largest: Integers, bits: int, cut: str = "toward_zero") -> Integers:
+    """Return numbers in units of 2**(largest - bits), rounded by ``cut``; no exponent is above ``largest``, and no
+    significand above 2**61.
     """
     extra = bits - x.fraction_bits
     shift = largest - x.exponent
@@ -203,49 +240,124 @@ def aligned(x: Numbers, largest: Integers, bits: int, down: bool = False) -> Int
         significand = significand << extra
     else:
         shift -= extra
-    if down:
+    if cut == "downward":
         return np.asarray(significand >> shift)
-    negative = significand >> 63  # -1 or 0: the magnitude is shifted
-    magnitude = significand ^ negative
-    magnitude -= negative
-    magnitude >>= shift
-    magnitude ^= negative
-    magnitude -= negative
-    return magnitude
+    if cut == "toward_zero":
+        negative = significand >> 63  # -1 or 0: the magnitude is shifted
+        magnitude = significand ^ negative
+        magnitude -= negative
+        magnitude >>= shift
+        magnitude ^= negative
+        magnitude -= negative
+        return magnitude
+    shift = np.minimum(shift, 62)  # from there on, less than half a unit is left
+    kept = significand >> shift
+    twice, unit = significand - (kept << shift) << 1, np.int64(1) << shift
+    match cut:
+        case "to_odd":
+            return np.asarray(kept | (twice != 0))
+        case "upward":
+            return np.asarray(kept + (twice != 0))
+        case "to_nearest_away":
+            return np.asarray(kept + ((twice > unit) | ((twice == unit) & (significand > 0))))
+    return np.asarray(kept + ((twice > unit) | ((twice == unit) & (kept & 1 == 1))))
 
 
-def aligned_sum(
-    products: Numbers, bits: int, trace: SumTrace | None, addend: Numbers | None = None, label: str = "product"
-) -> tuple[Integers, Integers]:
-    """Add terms, cut off toward zero, along the first axis, and the addend; also return the largest exponent.
-
-    The sum is in units of 2**(largest - bits). In a trace, products are numbered within their group.
+class Terms(NamedTuple):
+    """Terms [n, M, N, tiles] of a sum: how they are cut off, the fraction bits that they keep, the longest shift, and
+    their members for a trace.
     """
-    terms = [products] if addend is None else [products, addend]
-    largest = products.exponent.max(axis=0)
-    if addend is not None:
-        largest = np.maximum(largest, addend.exponent)
-    kept = [aligned(term, largest, bits) for term in terms]
+
+    numbers: Numbers
+    cut: str
+    bits: int
+    shifter: int | None
+    members: Sequence[Members] = ()
+
+
+def aligned_sum(terms: Sequence[Terms], bits: int, trace: SumTrace | None = None) -> Numbers:
+    """Add terms along their first axes. The sum has the largest exponent, and this many fraction bits."""
+    largest = terms[0].numbers.exponent.max(axis=0)
+    for part in terms[1:]:
+        largest = np.maximum(largest, part.numbers.exponent.max(axis=0))
+    kept = []
+    for numbers, cut, places, shifter, _ in terms:
+        integers = aligned(numbers, largest, places, cut)
+        if shifter is not None:
+            integers = np.where(largest - numbers.exponent > shifter, 0, integers)
+        kept.append(integers << (bits - places) if bits > places else integers)
     total = kept[0].sum(axis=0)
-    if addend is not None:
-        total += kept[1]
+    for integers in kept[1:]:
+        total += integers.sum(axis=0)
+    result = Numbers(total, largest, bits)
     if trace is not None:
-        labels = [f"{label} {number}" for number in range(len(kept[0]))]
-        trace.aligned([*labels, "c"] if addend is not None else labels, terms, kept, largest, bits, total)
-    return total, largest
+        trace.aligned(terms, kept, result)
+    minus, plus = ([getattr(part.numbers, name) for part in terms] for name in ("minus", "plus"))
+    result = result._replace(minus=_all_of(minus), plus=_all_of(plus))
+    specials = _specials_among([part.numbers for part in terms])
+    if specials is None:
+        return result
+    nan = specials.nan | (specials.positive & specials.negative)
+    total = np.where(specials.positive, 1, np.where(specials.negative, -1, total))
+    return result._replace(significand=total, nan=nan, infinite=(specials.positive | specials.negative) & ~nan)
 
 
-def rounded(fmt: FloatFormat, total: Integers, exponent: Integers, rounding: int) -> tuple[Codes, Mask]:
-    """Round total * 2**exponent to codes; also return a mask of those that overflow."""
-    packed = round_pack(
-        fmt,
-        (total < 0).reshape(-1).astype(np.uint64),
-        np.abs(total).reshape(-1).view(np.uint64),
-        exponent.reshape(-1),
-        RoundingOptions(rounding, SPEC, want_flags=True),
-    )
-    assert packed.flags is not None
-    return packed.codes.reshape(total.shape), (packed.flags & OVERFLOW != 0).reshape(total.shape)
+def _all_of(masks: Sequence[Any]) -> Mask | None:
+    """Return what holds along the first axes of all masks; None where they are None."""
+    if any(mask is None for mask in masks):
+        return None
+    found: Mask = masks[0].all(axis=0)
+    for mask in masks[1:]:
+        found = found & mask.all(axis=0)
+    return found
+
+
+def rounded(rule: Accumulator, fmt: FloatFormat, total: Numbers, how: str, partial: bool = False) -> Codes:
+    """Round sums to codes of D."""
+    size = np.abs(total.significand).reshape(-1).view(np.uint64)
+    exponent = np.broadcast_to(total.exponent - total.fraction_bits, total.significand.shape)
+    return packed(rule, fmt, total, size, exponent.reshape(-1), how, partial)
+
+
+def packed(
+    rule: Accumulator,
+    fmt: FloatFormat,
+    total: Numbers,
+    size: Any,
+    exponent: Integers,
+    how: str,
+    partial: bool = False,
+) -> Codes:
+    """Round size * 2**exponent, with the signs, the zeros and the special elements of ``total``, to codes of D.
+
+    ``size`` may have two limbs; only the sign of the significands of ``total`` matters.
+    """
+    narrow = rule.sum_format(fmt.name)
+    places, mode, shape = np.uint64(fmt.mantissa_bits - narrow.mantissa_bits), as_rounding(how), total.significand.shape
+    sign_bit = np.uint64(fmt.sign_mask or 0)
+    negative = total.significand < 0
+    options = RoundingOptions(mode, SPEC, want_flags=rule.overflow != "default")
+    found = round_pack(narrow, negative.reshape(-1).astype(np.uint64), size, exponent, options)
+    codes = np.asarray(found.codes.lo if isinstance(found.codes, Wide) else found.codes).reshape(shape) << places
+    # The sign of the narrow format stands where that of D does.
+    if found.flags is not None:
+        over = (found.flags & OVERFLOW != 0).reshape(shape)
+        largest = fmt.infinity_code if rule.overflow == "infinity" else narrow.max_code << int(places)
+        codes = np.where(over, np.where(negative, sign_bit, 0) | np.uint64(largest or 0), codes)
+    if total.minus is not None and total.plus is not None:
+        minus = total.minus if mode is not Rounding.DOWNWARD else ~total.plus
+        codes = np.where(total.significand == 0, np.where(minus, sign_bit, np.uint64(0)), codes)
+    if rule.zero == "positive":
+        codes = np.where(codes == sign_bit, 0, codes)
+    codes = codes.astype(fmt.storage_dtype)
+    if partial and rule.flush:
+        codes = flushed(fmt, codes, signed=True)
+    if total.infinite is not None:
+        infinities = np.where(negative, sign_bit, np.uint64(0)) | np.uint64(fmt.infinity_code or 0)
+        codes = np.where(total.infinite, infinities, codes).astype(fmt.storage_dtype)
+    if total.nan is not None:
+        codes = np.where(total.nan, nan_of(rule, fmt), codes).astype(fmt.storage_dtype)
+    return codes
 
 
 def products_of(a: Numbers, b: Numbers) -> Numbers:
@@ -264,100 +376,133 @@ class Factors(NamedTuple):
     scales: tuple[Numbers, ...] = ()
 
 
-def fused(rule: Rule, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add a group as `Rule` says of "fused". NaN results are all ones but the sign; zeros are positive; overflow gives
-    infinity.
-    """
-    addend = decode(fmt, c)
-    products = scaled_products(rule, group) if group.scales else products_of(group.a, group.b)
-    total, largest = aligned_sum(products, rule.bits, trace, addend)
-    if fmt == F16:
-        codes, _ = rounded(F16, total, largest - rule.bits, RNE)
+def decoded(rule: Accumulator, fmt: FloatFormat, codes: Codes) -> Numbers:
+    """Take operands or sums apart as the rule sees them."""
+    if rule.flush:
+        codes = flushed(fmt, codes, signed=False)
+    none = NO_EXPONENT if rule.zero_exponent is None else rule.zero_exponent
+    return decode(fmt, codes, none, signs=rule.zero == "ieee")
+
+
+def fits(rule: Accumulator, op: TileOp) -> bool:
+    """Tell whether integers of 64 bits hold all sums of `aligned_group`: else the specification computes them."""
+    if rule.bits is None:
+        return False
+    formats = [FORMATS[op.a], FORMATS[op.b], *([FORMATS[op.scale]] * 2 if op.scale else [])]
+    above = len(formats) + (2 * rule.dot).bit_length() + (4 if rule.dot > 1 else 0)  # bits above the exponent's place
+    size = min(rule.group or op.shape[2], op.shape[2]) + 1
+    sums = max(rule.bits, sum(fmt.mantissa_bits for fmt in formats), FORMATS[op.d].mantissa_bits) + rule.guard
+    return above + size.bit_length() + sums <= 60
+
+
+def aligned_group(rule: Accumulator, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
+    """Add a group as the rule says, which keeps ``bits`` of aligned terms."""
+    assert rule.bits is not None
+    addend, products = decoded(rule, fmt, c).at(np.newaxis), products_by(rule, fmt, group)
+    count, bits = len(products.significand), rule.bits
+    if rule.products == "rounded":
+        codes = rounded(rule, fmt, products, rule.partial, partial=True)
+        if trace is not None:
+            for number, code in enumerate(codes):
+                trace.rounded(Members((number,)), fmt, code)
+        products = decoded(rule, fmt, codes)
+
+    def of_products(which: slice | int) -> Terms:
+        numbers = range(count)[which]
+        members = [Members((n,)) for n in numbers] if isinstance(numbers, range) else [Members((numbers,))]
+        return Terms(products.at(which if isinstance(which, slice) else [which]), rule.cut, bits, rule.shifter, members)
+
+    def of_sum(total: Numbers, members: Members, keep: int = bits) -> Terms:
+        """Return a partial sum as it enters the next addition."""
+        if rule.partial != KEPT:
+            codes = rounded(rule, fmt, total, rule.partial, partial=True)
+            if trace is not None:
+                trace.rounded(members, fmt, codes)
+            total = decoded(rule, fmt, codes)
+        return Terms(total.at(np.newaxis), rule.cut_sums, keep, rule.shifter, [members])
+
+    def summed(terms: Sequence[Terms], unit: int = bits) -> tuple[Numbers, Members]:
+        members = [member for part in terms for member in part.members]
+        whole = Members(tuple(sorted(n for m in members for n in m.products)), any(m.c for m in members))
+        return aligned_sum(terms, unit, trace), whole
+
+    with_c = Terms(addend, rule.cut, bits, rule.c_shifter, [Members((), True)])
+    first = [with_c] if rule.c == "with" else []
+    if rule.tree == "flat":
+        total, members = summed([of_products(slice(None)), *first])
+    elif rule.tree == "even_odd":
+        halves = [summed([of_products(slice(start, None, 2))]) for start in range(min(count, 2))]
+        sums = [of_sum(*half) for half in halves]
+        total, members = summed(sums) if len(sums) > 1 else (sums[0].numbers.at(0), sums[0].members[0])
     else:
-        result = _cut_format(rule.fraction)
-        codes, over = rounded(result, total, largest - rule.bits, RZ)
-        codes = np.where(over, codes + 1, codes) << np.uint64(F32.mantissa_bits - rule.fraction)
-    codes = np.where(codes == fmt.sign_mask, 0, codes)
-    specials = special_terms(group.a, group.b, addend, group.scales)
-    if specials is not None:
-        codes = specials.into(fmt, codes, fmt.code_mask >> 1)
-    return codes.astype(fmt.storage_dtype)
+        terms = [*first, *map(of_products, range(count))]
+        additions = shape_of(rule.tree, len(terms))
+        total, members = terms[0].numbers.at(0), terms[0].members[0]
+        for number, (left, right) in enumerate(additions, 1):
+            total, members = summed([terms[left], terms[right]])
+            if number < len(additions):
+                terms.append(of_sum(total, members))
+    if rule.c == "last":
+        last = Terms(addend, rule.cut_sums, bits, rule.c_shifter, [Members((), True)])
+        total, members = summed([of_sum(total, members, bits + rule.guard), last], bits + rule.guard)
+    codes = rounded(rule, fmt, total, rule.rounding)
+    if trace is not None:
+        trace.rounded(members, fmt, codes, last=True)
+    return codes
 
 
-@lru_cache
-def _cut_format(fraction: int) -> FloatFormat:
-    return FloatFormat(f"f32 with {fraction} fraction bits", F32.exponent_bits, fraction, F32.bias)
-
-
-def scaled_products(rule: Rule, group: Factors) -> Numbers:
-    """Return products times their scales, which are never negative; or exact sums of ``dot`` products with the same
-    scales.
+def products_by(rule: Accumulator, fmt: FloatFormat, group: Factors) -> Numbers:
+    """Return the terms that a group of factors gives: products times their scales, or exact sums of ``dot`` products
+    with the same scales; with NaNs, infinities, and zeros as the rule treats them.
     """
+    factors = (group.a, group.b, *group.scales)
+    if rule.dot > 1:
+        products = _dots(rule, group)
+        scales = tuple(scale.at(slice(None, None, rule.dot)) for scale in group.scales)
+        return _with_specials(products, (products._replace(minus=None, plus=None), *scales))
+    products = products_of(group.a, group.b)
+    if group.scales:
+        products = products_of(products, products_of(*group.scales))
+    if rule.zero_exponent is None:
+        products = products._replace(exponent=np.where(products.significand == 0, NO_EXPONENT, products.exponent))
+    if rule.zero == "ieee":
+        minus = np.zeros(products.significand.shape, np.bool_)
+        for x in factors:
+            assert x.minus is not None
+            minus = minus ^ ((x.significand < 0) | x.minus)
+        zero = products.significand == 0
+        products = products._replace(minus=zero & minus, plus=zero & ~minus)
+    products = _with_specials(products, factors)
+    return _with_overflow(fmt, products) if rule.product_overflow else products
+
+
+def _dots(rule: Accumulator, group: Factors) -> Numbers:
     scale = products_of(*group.scales)
-    if rule.dot == 1:
-        products = products_of(group.a, group.b)
-        return products._replace(exponent=products.exponent + scale.exponent)
     # f4E2M1FN: a number is its significand shifted by its exponent, 0 to 2; a zero's does not matter.
     a, b = (x.significand << np.maximum(x.exponent, 0) for x in (group.a, group.b))
-    products_in_units = a * b
-    dots = products_in_units.reshape(-1, rule.dot, *products_in_units.shape[1:]).sum(axis=1)
+    units = a * b
+    dots = np.add.reduceat(units, np.arange(0, len(units), rule.dot), axis=0)
     every = scale.at(slice(None, None, rule.dot))
-    return Numbers(
-        dots * np.abs(every.significand),
-        np.broadcast_to(every.exponent, dots.shape),
-        group.a.fraction_bits + group.b.fraction_bits + every.fraction_bits,
-    )
+    significand = dots * np.abs(every.significand)
+    exponent = np.broadcast_to(every.exponent, dots.shape)
+    if rule.zero_exponent is None:
+        exponent = np.where(significand == 0, NO_EXPONENT, exponent)
+    bits = group.a.fraction_bits + group.b.fraction_bits + every.fraction_bits
+    signs = np.zeros(dots.shape, np.bool_) if rule.zero == "ieee" else None
+    return Numbers(significand, exponent, bits, minus=signs, plus=signs)
 
 
-def late(rule: Rule, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add a group as `Rule` says of "late". Products of 2**128 and more are infinite."""
-    addend = decode(fmt, c)
-    products = products_of(group.a, group.b)
-    if rule.interleaved:
-        halves = [products.at(slice(start, None, 2)) for start in (0, 1)]
-        parts = [
-            Numbers(*aligned_sum(half, rule.bits, trace, label=label), rule.bits)
-            for half, label in zip(halves, ("product of even k", "product of odd k"), strict=True)
-        ]
-        largest = np.maximum(parts[0].exponent, parts[1].exponent)
-        kept = [aligned(part, largest, rule.bits, down=True) for part in parts]
-        total = kept[0] + kept[1]
-        if trace is not None:
-            trace.aligned(("even k", "odd k"), parts, kept, largest, rule.bits, total, down=True)
-    else:
-        total, largest = aligned_sum(products, rule.bits, trace)
-    partial = Numbers(total, largest, rule.bits)
-    highest = np.maximum(largest, addend.exponent)
-    wide = rule.bits + 7
-    of_partial = aligned(partial, highest, wide, down=True)
-    of_addend = aligned(addend, highest, rule.bits, down=True)
-    if rule.interleaved:
-        of_addend = np.where(addend.exponent < highest - 25, 0, of_addend)
-    of_addend = of_addend << 7
-    total = of_partial + of_addend
-    if trace is not None:
-        terms, parts_kept = (partial, addend), (of_partial, of_addend)
-        trace.aligned(("products", "c"), terms, parts_kept, highest, wide, total, down=True)
-    codes, _ = rounded(fmt, total, highest - wide, RNE)
-    specials = _late_specials(products, addend)
-    if specials is not None:
-        codes = specials.into(fmt, codes, fmt.nan_code or 0)
-    return codes.astype(fmt.storage_dtype)
-
-
-def _late_specials(products: Numbers, c: Numbers) -> Specials | None:
-    """Find products that overflow, and accumulators that overflowed in an earlier group."""
-    emax, none = F32.emax, np.zeros(c.significand.shape, np.bool_)
-    if products.exponent.max() < emax and c.infinite is None and c.nan is None:
-        return None
-    size = np.abs(products.significand) >> products.fraction_bits  # 1 to 3, or 0 below 1
-    over = ((products.exponent == emax) & (size >= 2)) | ((products.exponent > emax) & (products.significand != 0))
-    infinite = none if c.infinite is None else c.infinite
-    return Specials(
-        none if c.nan is None else c.nan,
-        (over & (products.significand > 0)).any(axis=0) | (infinite & (c.significand > 0)),
-        (over & (products.significand < 0)).any(axis=0) | (infinite & (c.significand < 0)),
-    )
+def _with_overflow(fmt: FloatFormat, products: Numbers) -> Numbers:
+    """Mark products of 2**(emax + 1) of D and more as infinite."""
+    if products.exponent.max() < fmt.emax:
+        return products
+    # The leading place of a product is that of its exponent, the next one, or a lower one: shifts stay short.
+    steps = np.clip(fmt.emax + 1 - products.exponent + products.fraction_bits, 0, 62)
+    over = (np.abs(products.significand) >> steps != 0) & (products.significand != 0)
+    if products.nan is not None:
+        over &= ~products.nan
+    infinite = over if products.infinite is None else over | products.infinite
+    return products._replace(infinite=infinite)
 
 
 def flushed(fmt: FloatFormat, codes: Codes, signed: bool) -> Codes:
@@ -367,31 +512,40 @@ def flushed(fmt: FloatFormat, codes: Codes, signed: bool) -> Codes:
     return np.where(magnitude < fmt.min_normal_code, zeros, codes)
 
 
-def tree(rule: Rule, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add one group of factors, codes of C's format, as `Rule` says of "tree"."""
+def tree(rule: Accumulator, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
+    """Add one group of factors, codes of C's format, by a plain rule that is no chain."""
 
-    def done(label: str, codes: Codes) -> Codes:
-        codes = flushed(fmt, codes, signed=True) if rule.flush else codes
+    def done(codes: Codes) -> Codes:
+        return flushed(fmt, codes, signed=True) if rule.flush else codes
+
+    def recorded(codes: Codes, first: int) -> None:
         if trace is not None:
-            for each in codes.reshape(len(codes), -1):
-                trace.rounded(label, fmt, each)
-        return codes
+            for number, each in enumerate(codes, first):
+                trace.rounded(members[number], fmt, each)
 
-    sums = done("product", fast.multiply(fmt, a, b).codes)
+    sums, count = done(fast.multiply(fmt, a, b).codes), len(a)
+    members = [Members((number,)) for number in range(count)]
+    for left, right in shape_of(rule.tree, count) if trace is not None else ():
+        members.append(Members((*members[left].products, *members[right].products)))
+    recorded(sums, 0)
     while len(sums) > 1:
-        sums = done("sum of two", fast.add(fmt, sums[0::2], sums[1::2]).codes)
+        first, second, rest = level_of(rule.tree, len(sums))
+        added = done(fast.add(fmt, sums[first], sums[second]).codes)
+        recorded(added, count)
+        count += len(added)
+        sums = np.concatenate([added, sums[rest]]) if len(sums[rest]) else added
     if rule.flush:
         c = flushed(fmt, c, signed=False)
     c = fast.add(fmt, c, sums[0]).codes
     if trace is not None:
-        trace.rounded("sum with c", fmt, c)
+        trace.rounded(Members(members[-1].products, True), fmt, c, last=True)
     return c
 
 
 def chain(fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
     """Do a fused multiply-add for each pair of factors along the first axis, on codes of C's format."""
-    for left, right in zip(a, b, strict=True):
+    for number, (left, right) in enumerate(zip(a, b, strict=True)):
         c = fast.fma(fmt, left, right, c).codes
         if trace is not None:
-            trace.rounded("fma", fmt, c)
+            trace.rounded(Members((number,), True), fmt, c)
     return c

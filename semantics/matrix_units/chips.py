@@ -9,45 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Literal
 
 from halfulp.fp_formats.suggestions import asking, did_you_mean
-
-How = Literal["fused", "late", "tree", "chain", "integer"]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule by which an instruction adds the products along K, a group of them at a time.
-
-    ``how``: fused: align C and the products to the largest exponent among them, cut them off toward zero and add.
-        late: do the same with the products alone; keep 7 bits more of their sum; then align this sum and C, cut them
-        off downward, add, and round to nearest even.
-        tree: round the products to nearest even, add them in pairs, add these sums in pairs, and so on, and add the
-        last sum and C; each sum is rounded to nearest even.
-        chain: a fused multiply-add for each product, in the order of K.
-        integer: exact, modulo the width of C.
-    ``group``: the count of products in a group; 0: all along K.
-    ``bits``: fraction bits that aligned terms keep, below the largest exponent.
-    ``fraction``: fraction bits of a fused sum in f32, which is cut off toward zero. In f16 it is rounded to nearest
-    even.
-    ``interleaved``: (late) sum even and odd k separately, and align these two sums downward; C counts as 0 if it is
-        more than 25 binades below.
-    ``dot``: (fused) this many products with the same scales are added exactly and then count as one product; the signs
-        of the scales are ignored.
-    ``flush``: (tree) subnormals and -0 in A, B and C count as +0, and so does such a sum in the next group; subnormal
-        products, their sums and results become zeros of their sign.
-    ``specials``: the special operands whose results are published: "all", "nan" alone, or "none".
-    """
-
-    how: How
-    group: int = 0
-    bits: int = 0
-    fraction: int = 23
-    interleaved: bool = False
-    dot: int = 1
-    flush: bool = False
-    specials: Literal["all", "nan", "none"] = "all"
+from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
 
 
 @dataclass(frozen=True)
@@ -63,7 +27,7 @@ class Row:
     types: tuple[str, ...]
     results: tuple[str, ...]
     shapes: tuple[str, ...]
-    rule: Rule
+    rule: Accumulator
     scales: tuple[str, ...] = ("",)
 
     def covers(self, unit: str, types: str, results: str, shape: str, scales: str) -> bool:
@@ -81,7 +45,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def _row(unit: str, types: str, results: str, shapes: str, rule: Rule, scales: str = "") -> Row:
+def _row(unit: str, types: str, results: str, shapes: str, rule: Accumulator, scales: str = "") -> Row:
     return Row(unit, _words(types), _words(results), _words(shapes), rule, _words(scales) or ("",))
 
 
@@ -89,60 +53,82 @@ def _pairs(a: str, b: str) -> str:
     return f"{a},{a} {a},{b} {b},{a} {b},{b}"
 
 
-CHAIN = Rule("chain")
-INTEGER = Rule("integer")
+_NEAREST = "to_nearest_even"
+CHAIN = Accumulator(tree="sequential", partial=_NEAREST, nan="payload")
+INTEGER = Accumulator()
 
 _FP8 = _pairs("f8E5M2", "f8E4M3FN")
-_BOTH = "f32,f32 f16,f16"
 
-_VOLTA = Rule("fused", bits=23)
-_TURING = Rule("fused", bits=24)
-_HOPPER = Rule("fused", bits=25)
-_NARROW = Rule("fused", bits=13, fraction=13)
-_DOTS = Rule("fused", bits=35, dot=16, specials="nan")
+# NVIDIA: C and the products are aligned to the largest exponent among them, cut off toward zero and added.
+_VOLTA = Accumulator(
+    bits=23, zero_exponent=-126, rounding="toward_zero", overflow="infinity", zero="positive", nan="ones"
+)
+_TURING = replace(_VOLTA, bits=24)
+_HOPPER = replace(_VOLTA, bits=25)
+_NARROW = replace(_VOLTA, bits=13, fraction=13)
+_DOTS = replace(_VOLTA, bits=35, dot=16, specials="nan")
+
+
+def _to_f16(rule: Accumulator) -> Accumulator:
+    """Return the rule with results in f16, which are rounded to nearest even."""
+    return replace(rule, rounding=_NEAREST, fraction=None)
+
+
+def _both(unit: str, types: str, shapes: str, rule: Accumulator, more: str = "") -> tuple[Row, Row]:
+    """Return the rows of results in f32, and in f16. ``more``: further types of C and D with f32 results."""
+    of_f32 = _row(unit, types, f"f32,f32 {more}", shapes, rule)
+    return of_f32, _row(unit, types, "f16,f16", shapes, _to_f16(rule))
+
 
 _AMPERE_ROWS = (
     _row("mma", "f64,f64", "f64,f64", "8x8x4", CHAIN),
     _row("mma", "tf32,tf32", "f32,f32", "16x8x8 16x8x4", replace(_TURING, group=4)),
-    _row("mma", "f16,f16", _BOTH, "16x8x16 16x8x8", replace(_TURING, group=8)),
+    *_both("mma", "f16,f16", "16x8x16 16x8x8", replace(_TURING, group=8)),
     _row("mma", "bf16,bf16", "f32,f32", "16x8x16 16x8x8", replace(_TURING, group=8)),
 )
 _WHOLE_K_ROWS = (
     _row("mma", "tf32,tf32", "f32,f32", "16x8x8 16x8x4", _HOPPER),
-    _row("mma", "f16,f16", _BOTH, "16x8x16 16x8x8", _HOPPER),
+    *_both("mma", "f16,f16", "16x8x16 16x8x8", _HOPPER),
     _row("mma", "bf16,bf16", "f32,f32", "16x8x16 16x8x8", _HOPPER),
 )
 
 _AMD_CHAIN = replace(CHAIN, specials="none")
-_TREE = Rule("tree", group=4, specials="none")
-_LATE = Rule("late", bits=24, specials="none")
+# CDNA 1 and 2: products, sums of two, of these and so on are rounded; C comes last.
+_TREE = Accumulator(
+    group=4, tree="neighbours", c="last", products="rounded", partial=_NEAREST, nan="payload", specials="none"
+)
+# CDNA 3: the products are aligned and added alone; then their sum, with 7 bits more, and C.
+_LATE = Accumulator(
+    c="last", bits=24, guard=7, cut_sums="downward", zero_exponent=-126, product_overflow=True, zero="sum",
+    specials="none",
+)  # fmt: skip
 _ONE_BLOCK_32, _ONE_BLOCK_16 = "16x16x16 32x32x8", "16x16x8 32x32x4"
 _BLOCKS_4, _BLOCKS_2 = "4x4x4x16B 16x16x4x4B 32x32x4x2B", "4x4x2x16B 16x16x2x4B 32x32x2x2B"
 _F32_SHAPES = "16x16x4 32x32x2 4x4x1x16B 16x16x1x4B 32x32x1x2B"
 
 CHIPS: dict[str, tuple[Row, ...]] = {
-    "volta": (_row("mma", "f16,f16", f"{_BOTH} f16,f32", "8x8x4", _VOLTA),),
+    "volta": (*_both("mma", "f16,f16", "8x8x4", _VOLTA, "f16,f32"),),
     "turing": (
-        _row("mma", "f16,f16", _BOTH, "16x8x8", _TURING),
-        _row("mma", "f16,f16", f"{_BOTH} f16,f32", "8x8x4", _TURING),
+        *_both("mma", "f16,f16", "16x8x8", _TURING),
+        *_both("mma", "f16,f16", "8x8x4", _TURING, "f16,f32"),
     ),
     "ampere": _AMPERE_ROWS,
-    "ada": (*_AMPERE_ROWS, _row("mma", _FP8, _BOTH, "16x8x32 16x8x16", replace(_NARROW, group=16))),
+    "ada": (*_AMPERE_ROWS, *_both("mma", _FP8, "16x8x32 16x8x16", replace(_NARROW, group=16))),
     "hopper": (
         *_WHOLE_K_ROWS,
         _row("mma", "f64,f64", "f64,f64", "8x8x4 16x8x4 16x8x8 16x8x16", CHAIN),
         _row("wgmma", "tf32,tf32", "f32,f32", "64x*x8", _HOPPER),
-        _row("wgmma", "f16,f16", _BOTH, "64x*x16", _HOPPER),
+        *_both("wgmma", "f16,f16", "64x*x16", _HOPPER),
         _row("wgmma", "bf16,bf16", "f32,f32", "64x*x16", _HOPPER),
-        _row("wgmma", _FP8, _BOTH, "64x*x32", _NARROW),
+        *_both("wgmma", _FP8, "64x*x32", _NARROW),
     ),
     "blackwell": (
         *_WHOLE_K_ROWS,
         _row("mma", "f64,f64", "f64,f64", "8x8x4", CHAIN),
         _row("tcgen05", "tf32,tf32", "f32,f32", "64x*x8 128x*x8", _HOPPER),
-        _row("tcgen05", "f16,f16", _BOTH, "64x*x16 128x*x16", _HOPPER),
+        *_both("tcgen05", "f16,f16", "64x*x16 128x*x16", _HOPPER),
         _row("tcgen05", "bf16,bf16 f16,bf16 bf16,f16", "f32,f32", "64x*x16 128x*x16", _HOPPER),
-        _row("tcgen05", _FP8, _BOTH, "64x*x32 128x*x32", _HOPPER),
+        *_both("tcgen05", _FP8, "64x*x32 128x*x32", _HOPPER),
         _row("tcgen05", _FP8, "f32,f32", "128x*x32", _HOPPER, "f8E8M0FNU,32"),
         _row(
             "tcgen05", "f4E2M1FN,f4E2M1FN", "f32,f32", "128x*x64", _DOTS, "f8E8M0FNU,32 f8E8M0FNU,16 f8E4M3FN,16",
@@ -151,7 +137,7 @@ CHIPS: dict[str, tuple[Row, ...]] = {
     "rtx-blackwell": (
         *_WHOLE_K_ROWS,
         _row("mma", "f64,f64", "f64,f64", "8x8x4", CHAIN),
-        _row("mma", _FP8, _BOTH, "16x8x32 16x8x16", _HOPPER),
+        *_both("mma", _FP8, "16x8x32 16x8x16", _HOPPER),
         _row("mma", _FP8, "f32,f32", "16x8x32", _HOPPER, "f8E8M0FNU,32"),
         _row(
             "mma", "f4E2M1FN,f4E2M1FN", "f32,f32", "16x8x64", _DOTS,
@@ -178,7 +164,7 @@ CHIPS: dict[str, tuple[Row, ...]] = {
         _row("mfma", "f16,f16 bf16,bf16", "f32,f32", f"{_ONE_BLOCK_32} {_BLOCKS_4}", replace(_LATE, group=8)),
         _row(
             "mfma", _pairs("f8E5M2FNUZ", "f8E4M3FNUZ"), "f32,f32", "16x16x32 32x32x16",
-            replace(_LATE, group=16, interleaved=True),
+            replace(_LATE, group=16, tree="even_odd", c_shifter=25),
         ),
         _row("mfma", "i8,i8", "i32,i32", f"16x16x32 32x32x16 {_BLOCKS_4}", INTEGER),
     ),
@@ -209,3 +195,17 @@ def model_hint(name: str) -> str | None:
     if chip is not None:
         return asking((f"chip:{chip}",))
     return did_you_mean(name, MODELS)
+
+
+def as_model(given: object) -> str:
+    """Return a model of tile operations as text: one of `MODELS`, or an `Accumulator` in its text form.
+
+    Raises ValueError for anything else; `model_hint` may have a hint.
+    """
+    if isinstance(given, Accumulator):
+        return given.text
+    if isinstance(given, str) and given.startswith(PREFIX):
+        return Accumulator.from_text(given).text
+    if isinstance(given, str) and given in MODELS:
+        return given
+    raise ValueError(f"{given!r} is none of {', '.join(MODELS)}, and no accumulator, as in {PREFIX}group=8,bits=25")

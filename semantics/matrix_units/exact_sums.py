@@ -16,7 +16,22 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.limbs import Wide
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RNE
-from halfulp.semantics.matrix_units.aligned_sums import ExactSum, Integers, Numbers, SumTrace, decode, special_terms
+from halfulp.semantics.matrix_units.accumulator import Accumulator
+from halfulp.semantics.matrix_units.aligned_sums import (
+    ExactSum,
+    Factors,
+    Integers,
+    Members,
+    Numbers,
+    SumTrace,
+    Terms,
+    aligned_sum,
+    decode,
+    decoded,
+    packed,
+    products_by,
+    special_terms,
+)
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 DIGIT = np.int64((1 << 32) - 1)
@@ -28,25 +43,12 @@ Chunk = Callable[[Codes, Codes, Codes, tuple[Codes, ...], SumTrace | None], Code
 def exact_model(op: TileOp) -> tuple[Chunk, int]:
     """Return the model, and the count of digits that it keeps for each element."""
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
-    formats = [fmt_a, fmt_b, *([FORMATS[op.scale]] * 2 if op.scale else [])]
-    # The place of the lowest bit of any term, and a place above the sum of 2**32 of the largest terms.
-    lowest = min(sum(each.emin - each.mantissa_bits for each in formats), fmt.emin - fmt.mantissa_bits)
-    highest = max(sum(each.emax + 1 for each in formats), fmt.emax + 1) + 32
-    length = digits_between(lowest, highest)
+    lowest, length = _places(op)
 
     def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         x, y, addend = decode(fmt_a, a), decode(fmt_b, b), decode(fmt, c)
         z = tuple(decode(FORMATS[op.scale], scale) for scale in scales)
-        digits = Digits(c.size, lowest, length)
-        for p, p_place in pieces(x):
-            for q, q_place in pieces(y):
-                products, places = p * q, p_place + q_place
-                for scale in z:
-                    products, places = products * scale.significand, places + scale.exponent - scale.fraction_bits
-                for product, place in zip(products, np.broadcast_to(places, products.shape), strict=True):
-                    digits.add(product, place)
-        for piece, place in pieces(addend):
-            digits.add(piece, place)
+        digits = _total(x, y, z, addend, lowest, length)
         if trace is not None:
             trace.append(_exact_sum(op, a, b, c, scales))
         codes = digits.rounded(fmt).reshape(c.shape)
@@ -62,6 +64,51 @@ def exact_model(op: TileOp) -> tuple[Chunk, int]:
         return codes.astype(fmt.storage_dtype)
 
     return model, length
+
+
+def _places(op: TileOp) -> tuple[int, int]:
+    """Return the place of the lowest bit of any term, and the count of digits for the sum of 2**32 of the largest."""
+    fmt = FORMATS[op.d]
+    formats = [FORMATS[op.a], FORMATS[op.b], *([FORMATS[op.scale]] * 2 if op.scale else [])]
+    lowest = min(sum(each.emin - each.mantissa_bits for each in formats), fmt.emin - fmt.mantissa_bits)
+    highest = max(sum(each.emax + 1 for each in formats), fmt.emax + 1) + 32
+    return lowest, digits_between(lowest, highest)
+
+
+def _total(x: Numbers, y: Numbers, z: tuple[Numbers, ...], addend: Numbers, lowest: int, length: int) -> Digits:
+    """Add products times their scales, and the addend; specials count as anything."""
+    digits = Digits(addend.significand.size, lowest, length)
+    for p, p_place in pieces(x):
+        for q, q_place in pieces(y):
+            products, places = p * q, p_place + q_place
+            for scale in z:
+                products, places = products * scale.significand, places + scale.exponent - scale.fraction_bits
+            for product, place in zip(products, np.broadcast_to(places, products.shape), strict=True):
+                digits.add(product, place)
+    for piece, place in pieces(addend):
+        digits.add(piece, place)
+    return digits
+
+
+def exact_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
+    """Add a group as a rule says that keeps all bits, and rounds nothing before the sum."""
+    fmt = FORMATS[op.d]
+    addend = decoded(rule, fmt, c)
+    scales = group.scales
+    if rule.dot > 1:
+        scales = tuple(scale._replace(significand=np.abs(scale.significand)) for scale in scales)
+    negative, significand, exponent = _total(group.a, group.b, scales, addend, *_places(op)).totals()
+    sign = np.where((significand.hi | significand.lo) == 0, 0, np.where(negative, -1, 1)).reshape(c.shape)
+    # The alignment of no bits gives the zeros and the special elements.
+    terms = (products_by(rule, fmt, group), addend.at(np.newaxis))
+    masks = aligned_sum([Terms(term, rule.cut, 0, None) for term in terms], 0)
+    if masks.infinite is not None:
+        sign = np.where(masks.infinite, np.sign(masks.significand), sign)
+    codes = packed(rule, fmt, masks._replace(significand=sign), significand, exponent, rule.rounding)
+    if trace is not None:
+        members = Members(tuple(range(len(group.a.significand) // rule.dot)), True)
+        trace.rounded(members, fmt, codes, last=True)
+    return codes
 
 
 def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
@@ -113,7 +160,16 @@ class Digits:
             lower &= DIGIT
 
     def rounded(self, fmt: FloatFormat, policy: FloatPolicy = SPEC) -> Codes:
-        """Round each column, from its three leading digits and a bit for anything below them."""
+        """Round each column to nearest even."""
+        negative, significand, exponent = self.totals()
+        how = RoundingOptions(RNE, policy, want_flags=False)
+        packed = round_pack(fmt, negative.astype(np.uint64), significand, exponent, how)
+        return np.asarray(packed.codes.lo if isinstance(packed.codes, Wide) else packed.codes)
+
+    def totals(self) -> tuple[Mask, Wide, Integers]:
+        """Return the signs of the columns, their three leading digits with a bit for anything below them, and the place
+        of the lowest of these.
+        """
         self._carry()
         digits = self.digits
         negative = digits[-1] < 0
@@ -126,10 +182,7 @@ class Digits:
         below = np.concatenate([np.zeros((1, digits.shape[1]), np.bool_), np.logical_or.accumulate(digits != 0)])
         rest = below[top - 2, column]
         significand = Wide(first, second << np.uint64(32) | third) | rest.astype(np.uint64)
-        exponent = (top - 2) * 32 + self.lowest
-        how = RoundingOptions(RNE, policy, want_flags=False)
-        packed = round_pack(fmt, negative.astype(np.uint64), significand, exponent, how)
-        return np.asarray(packed.codes.lo if isinstance(packed.codes, Wide) else packed.codes)
+        return negative, significand, (top - 2) * 32 + self.lowest
 
 
 def _exact_sum(op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...]) -> ExactSum:

@@ -8,8 +8,9 @@ and [..., K / block, N]. The models:
 - ``ieee``: fused multiply-adds in the order of K in C's format, into which A and B convert exactly. Scaled elements are
   scaled first and rounded to C's format, as `arith.scaling_extf` does.
 - ``chip:<name>``: what a matrix unit computes, by the rows of `chips`.
+- ``custom:<fields>``: what a unit computes that an `Accumulator` describes, in its text form.
 
-Integers are added exactly in all of them, modulo the width of C.
+Integers are added exactly, modulo the width of C; an accumulator of one's own may have another width, and saturate.
 
 Inside, tiles are the last dimension: arrays are [K, M, N, tiles], with as many tiles at a time as fit in the cache.
 """
@@ -17,7 +18,8 @@ Inside, tiles are the last dimension: arrays are [K, M, N, tiles], with as many 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -28,32 +30,38 @@ from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import specials_of
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
+from halfulp.semantics.matrix_units.accumulator import KEPT, PREFIX, Accumulator, shape_of
 from halfulp.semantics.matrix_units.aligned_sums import (
     Factors,
     Integers,
+    Members,
     SumTrace,
+    aligned_group,
     chain,
-    decode,
+    decoded,
+    fits,
     flushed,
-    fused,
-    late,
     tree,
 )
-from halfulp.semantics.matrix_units.chips import CHIPS, MODELS, Rule
-from halfulp.semantics.matrix_units.exact_sums import Chunk, exact_model
+from halfulp.semantics.matrix_units.chips import CHIPS, INTEGER, as_model
+from halfulp.semantics.matrix_units.exact_sums import Chunk, exact_group, exact_model
 from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.matrix_units.scalar_sums import accumulate, nan_of
 
 BLOCK = 1 << 16  # products at a time: their temporaries stay in the second-level cache
 
 
 class Unpublished(Exception):
-    """Raised where nobody has published how hardware computes an operation.
+    """Raised where nobody has published how hardware computes an operation, or where the rule of a user leaves it open.
 
     ``model`` and ``operation`` are their names; ``what`` names the operands for which this holds, if not for all.
     """
 
     def __init__(self, model: str, operation: str, what: str = "") -> None:
-        super().__init__(f"{model}: how hardware computes {operation}{what} is not published")
+        if model.startswith(PREFIX):
+            super().__init__(f"{model}: the accumulator leaves {operation}{what} open")
+        else:
+            super().__init__(f"{model}: how hardware computes {operation}{what} is not published")
         self.model, self.operation, self.what = model, operation, what
 
 
@@ -65,40 +73,73 @@ def _slices(k: int, size: int) -> Iterator[slice]:
         yield slice(start, start + size)
 
 
-def _chip(model: str, op: TileOp, rule: Rule) -> Chunk:
+def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
+    """Return the function of a rule: by IEEE operations, on integers of 64 bits, or else by the specification."""
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
     group = min(rule.group or op.shape[2], op.shape[2])
 
     def aligning(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
-        x, y = decode(fmt_a, a), decode(fmt_b, b)
-        z = tuple(decode(FORMATS[op.scale], scale) for scale in scales)
-        step = fused if rule.how == "fused" else late
+        x, y = decoded(rule, fmt_a, a), decoded(rule, fmt_b, b)
+        z = tuple(decoded(rule, FORMATS[op.scale], scale) for scale in scales)
         for part in _slices(len(a), group):
-            c = step(rule, fmt, Factors(x.at(part), y.at(part), tuple(scale.at(part) for scale in z)), c, trace)
-            if trace is not None:
-                trace.rounded("sum", fmt, c)
-        return c
+            factors = Factors(x.at(part), y.at(part), tuple(scale.at(part) for scale in z))
+            if rule.bits is None:
+                c = exact_group(rule, op, factors, c, trace)
+            else:
+                c = aligned_group(rule, fmt, factors, c, trace)
+        return flushed(fmt, c, signed=True) if rule.flush else c
 
     def rounding(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         if rule.flush:
             a, b = flushed(fmt_a, a, signed=False), flushed(fmt_b, b, signed=False)
         a, b = fast.convert(fmt_a, fmt, a).codes, fast.convert(fmt_b, fmt, b).codes
-        if rule.how == "chain":
-            return chain(fmt, a, b, c, trace)
         for part in _slices(len(a), group):
-            c = tree(rule, fmt, a[part], b[part], c, trace)
+            c = chain(fmt, a[part], b[part], c, trace) if rule.chain else tree(rule, fmt, a[part], b[part], c, trace)
         return flushed(fmt, c, signed=True) if rule.flush else c
 
-    each = aligning if rule.how in ("fused", "late") else rounding
+    def specified(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
+        if trace is not None:
+            for part in _slices(len(a), group):
+                first = slice(0, part.stop)
+                so_far = replace(op, shape=(*op.shape[:2], len(a[first])))
+                sums = by_specification(rule, so_far, a[first], b[first], c, tuple(scale[first] for scale in scales))
+                trace.rounded(Members(tuple(range(len(a[part]))), True), fmt, sums, last=True)
+        return by_specification(rule, op, a, b, c, scales)
+
+    if rule.plain and not op.scale:
+        each = rounding
+    elif fits(rule, op) or (rule.bits is None and rule.partial == KEPT):
+        each = aligning
+    else:
+        each = specified
 
     def compute(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         for number, part in enumerate(_slices(len(a), op.shape[2])):
             if number:  # the result of one instruction is an operand of the next
                 _check_known(model, op, rule, ((op.d, c),))
             c = each(a[part], b[part], c, tuple(scale[part] for scale in scales), trace)
+        if rule.nan != "payload":
+            # A NaN of C stays as it is where there is nothing to add.
+            c = np.where(comparisons.is_nan(fmt, c), nan_of(rule, fmt), c).astype(fmt.storage_dtype)
         return c
 
     return compute
+
+
+def by_specification(
+    rule: Accumulator, op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...] = ()
+) -> Codes:
+    """Compute each element by `scalar_sums.accumulate`; operands are those of a `Chunk`."""
+    alone = replace(op, order=None, c=op.d)
+    out = np.empty_like(c)
+    for m, n, tile in np.ndindex(c.shape):
+        factors = None
+        if scales:
+            x, y = (scale[:: op.block] for scale in scales)
+            factors = (x[:, m, 0, tile].tolist(), y[:, 0, n, tile].tolist())
+        row, column = a[:, m, 0, tile].tolist(), b[:, 0, n, tile].tolist()
+        out[m, n, tile] = accumulate(rule, alone, row, column, int(c[m, n, tile]), factors)
+    return out
 
 
 def _ieee(op: TileOp) -> Chunk:
@@ -117,23 +158,66 @@ def _ieee(op: TileOp) -> Chunk:
 # Integers.
 
 
-def _integers(op: TileOp, a: Codes, b: Codes, c: Codes) -> Codes:
-    """Compute on integers: exact, modulo the width of C."""
+def _integers(op: TileOp, rule: Accumulator, a: Codes, b: Codes, c: Codes) -> Codes:
+    """Compute on integers, of tiles [tiles, M, K], [tiles, K, N] and [tiles, M, N]."""
+    width, mask = rule.width or int(op.d[1:]), np.int64(-1 if op.d == "i64" else (1 << int(op.d[1:])) - 1)
+    x, y, addend = (signed_integers(codes, int(name[1:])) for name, codes in ((op.a, a), (op.b, b), (op.c, c)))
+    if rule.overflow != "saturate":
+        total = signed_integers((np.matmul(x, y) + addend).view(np.uint64) & _ones(width), width)
+        return np.asarray((total & mask).astype(c.dtype))
+    if int(op.a[1:]) + int(op.b[1:]) + x.shape[-1].bit_length() > 62 or width > 62:
+        chunk = by_specification(rule, op, _of_rows(a), _of_columns(b), c.transpose(1, 2, 0))
+        return chunk.transpose(2, 0, 1)
+    lowest, highest = -(1 << (width - 1)), (1 << (width - 1)) - 1
 
-    def signed(name: str, codes: Codes) -> Integers:
-        return signed_integers(codes, int(name[1:]))
+    def held(total: Integers) -> Integers:
+        return np.clip(total, lowest, highest)
 
-    total = np.matmul(signed(op.a, a), signed(op.b, b)) + signed(op.c, c)
-    return np.asarray((total & ((1 << int(op.d[1:])) - 1)).astype(c.dtype))
+    group = min(rule.group or op.shape[2], op.shape[2])
+    total = held(addend)
+    for instruction in _slices(x.shape[-1], op.shape[2]):
+        for part in _slices(op.shape[2], group):
+            left, right = x[..., instruction][..., part], y[..., instruction, :][..., part, :]
+            total = _saturated(rule, left, right, total, held)
+    return np.asarray((total & mask).astype(c.dtype))
+
+
+def _saturated(
+    rule: Accumulator, x: Integers, y: Integers, c: Integers, held: Callable[[Integers], Integers]
+) -> Integers:
+    """Add one group, where each sum is held in the accumulator's width."""
+    if rule.tree == "flat":
+        total = np.matmul(x, y)
+        return held(total + c) if rule.c == "with" else held(held(total) + c)
+    if rule.tree == "even_odd":
+        halves = [held(np.matmul(x[..., start::2], y[..., start::2, :])) for start in (0, 1)]
+        return held(held(halves[0] + halves[1]) + c)
+    products = [x[..., k, np.newaxis] * y[..., np.newaxis, k, :] for k in range(x.shape[-1])]
+    terms = [held(term) for term in ([c, *products] if rule.c == "with" else products)]
+    for left, right in shape_of(rule.tree, len(terms)):
+        terms.append(held(terms[left] + terms[right]))
+    return held(terms[-1] + c) if rule.c == "last" else terms[-1]
+
+
+def _ones(width: int) -> np.uint64:
+    return np.uint64((1 << width) - 1)
 
 
 # The front.
 
 
-def rule_of(model: str, op: TileOp) -> Rule:
-    """Return the rule by which a chip, ``chip:<name>``, computes an operation. Raises `Unpublished` if none is
-    known.
+def rule_of(model: str, op: TileOp) -> Accumulator | None:
+    """Return the rule by which a model computes an operation: that of a chip, or one of a user; None for "exact" and
+    "ieee".
+
+    Raises `Unpublished` where a chip's is not known, ValueError where a rule does not go with the types.
     """
+    if model.startswith(PREFIX):
+        rule = Accumulator.from_text(model)
+        rule.check((op.a, op.b), op.d, op.scale)
+        return rule
+    if not model.startswith("chip:"):
+        return None
     m, n, k = op.shape
     shape = f"{m}x{n}x{k}" + (f"x{op.blocks}B" if op.blocks > 1 else "")
     scales = f"{op.scale},{op.block}" if op.scale else ""
@@ -146,31 +230,33 @@ def rule_of(model: str, op: TileOp) -> Rule:
 def supports(model: str, op: TileOp) -> bool:
     """Tell whether a model computes an operation."""
     try:
-        _model(model, op)
-    except Unpublished:
+        _model(as_model(model), op)
+    except (Unpublished, ValueError):
         return False
     return True
 
 
 class TileModel(NamedTuple):
-    """The function for chunks of tiles, None for integers; the rule that a chip follows; array elements per result."""
+    """The function for chunks of tiles, None for integers; the rule that it follows, if any; array elements per
+    result.
+    """
 
     chunk: Chunk | None
-    rule: Rule | None = None
+    rule: Accumulator | None = None
     elements: int = 1
 
 
 @lru_cache(maxsize=256)
 def _model(model: str, op: TileOp) -> TileModel:
-    if model not in MODELS:
-        raise ValueError(f"unknown model {model!r}: choose one of {', '.join(MODELS)}")
+    model = as_model(model)
     if op.name.startswith("VDMFMA"):
         raise Unpublished(model, op.name)
-    rule = rule_of(model, op) if model.startswith("chip:") else None
+    rule = rule_of(model, op)
     if op.d not in FORMATS:
         return TileModel(None, rule)
     if rule is not None:
-        return TileModel(_chip(model, op, rule), rule)
+        exact = rule.bits is None and rule.partial == KEPT
+        return TileModel(_by_rule(model, op, rule), rule, exact_model(op)[1] // 4 if exact else 1)
     if model == "ieee":
         return TileModel(_ieee(op))
     chunk, digits = exact_model(op)
@@ -195,18 +281,18 @@ def multiply_accumulate(
     chunk, rule, elements = _model(model, op)
     scales = () if scale_a is None or scale_b is None else (scale_a, scale_b)
     _check_shapes(op, a, b, c, scales)
-    if chunk is None:
-        return _integers(op, a, b, c)
     if rule is not None:
         _check_known(model, op, rule, ((op.a, a), (op.b, b), (op.c, c)))
         if op.order is not None:
             order = np.add.outer(np.arange(0, a.shape[-1], len(op.order)), op.order).reshape(-1)
             a, b = a[..., order], b[..., order, :]
-    if op.c != op.d:
+    if op.c != op.d and chunk is not None:
         c = fast.convert(FORMATS[op.c], FORMATS[op.d], c).codes
     *lead, m, k = a.shape
     n, tiles = b.shape[-1], math.prod(lead)
     a, b, c = a.reshape(tiles, m, k), b.reshape(tiles, k, n), c.reshape(tiles, m, n)
+    if chunk is None:
+        return _integers(op, rule or INTEGER, a, b, c).reshape(*lead, m, n)
     if scales:
         x, y = (scale.reshape(tiles, *scale.shape[-2:]) for scale in scales)
         scales = np.repeat(x, op.block, axis=2), np.repeat(y, op.block, axis=1)
@@ -232,13 +318,13 @@ def _of_columns(x: Codes) -> Codes:
 _UNKNOWN = {"nan": " with infinite operands", "none": " with infinite or NaN operands"}
 
 
-def _check_known(model: str, op: TileOp, rule: Rule, operands: tuple[tuple[str, Codes], ...]) -> None:
+def _check_known(model: str, op: TileOp, rule: Accumulator, operands: tuple[tuple[str, Codes], ...]) -> None:
     """Raise `Unpublished` if an operand (each with its type) is special in a way for which the rule is not known."""
     if any(_unknown_special(rule, name, codes) for name, codes in operands):
         raise Unpublished(model, op.name, _UNKNOWN[rule.specials])
 
 
-def _unknown_special(rule: Rule, name: str, codes: Codes) -> bool:
+def _unknown_special(rule: Accumulator, name: str, codes: Codes) -> bool:
     if name not in FORMATS or rule.specials == "all":
         return False
     if rule.specials == "nan":

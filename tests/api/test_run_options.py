@@ -51,7 +51,7 @@ def test_other_keywords_are_refused(function: Any, name: str) -> None:
 def test_a_value_that_is_no_choice_is_refused() -> None:
     with pytest.raises(ValueError, match="on_ub is 'ignore', but must be 'raise' or 'poison'"):
         hu.run(PROGRAM, 1.0, on_ub="ignore")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"chip:cdna3 \(did you mean `chip:hopper`\?\)$"):
+    with pytest.raises(ValueError, match=r"bits=25 \(did you mean `chip:hopper`\?\)$"):
         hu.run(PROGRAM, 1.0, mma="chip:h100")
 
 

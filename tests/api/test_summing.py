@@ -154,3 +154,42 @@ def test_operators_are_sums_in_order() -> None:
     unsigned = hu.Value.from_numpy(np.array([200, 100], np.uint8))
     assert hu.sum(unsigned, acc="i32").numpy() == 300
     assert hu.sum(unsigned).item() == 44
+
+
+def test_an_accumulator_of_ones_own() -> None:
+    """Without a kind it adds all of K at once: of 16 + 0.75 + 0.75, four bits below 16 keep 16."""
+    x, ones = hu.convert([16.0, 0.75, 0.75], "f16"), hu.convert([1.0, 1.0, 1.0], "f16")
+    assert float(hu.dot(x, ones, acc="f32", mma="custom:bits=4")) == 16
+    unit = hu.Accumulator(bits=4, cut="to_nearest_even")
+    assert float(hu.dot(x, ones, acc="f32", mma=unit)) == 18
+    assert float(hu.dot(x, ones, mma=unit)) == 18
+    assert str(hu.dot(x, ones, mma=unit).type) == "f16"
+    product = hu.matmul(x.numpy()[None], ones.numpy()[:, None], acc="f32", mma=unit)
+    assert product.numpy().tolist() == [[18.0]]
+    # With a kind, K is that of the kind: 16 products at a time.
+    long = hu.convert([16.0] + [0.75] * 31, "f16")
+    ones = hu.convert([1.0] * 32, "f16")
+    assert float(hu.dot(long, ones, kind="MFMA_F32_16x16x16_F16", mma="custom:bits=4")) == 16
+    assert float(hu.dot(long, ones, kind="MFMA_F32_16x16x16_F16", mma="custom:bits=5")) == 16 + 31 * 0.5
+
+
+def test_accumulators_of_integers() -> None:
+    a = np.full(1000, 127, np.int8)
+    assert int(hu.dot(a, a, acc="i32", mma="custom:width=24,overflow=saturate")) == (1 << 23) - 1
+    assert int(hu.dot(a, -a, acc="i20", mma=hu.Accumulator(overflow="saturate"))) == -(1 << 19)
+    assert int(hu.dot(a, a, acc="i64", mma="custom:width=24")) == 127 * 127 * 1000 - (1 << 24)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"mma": "custom:bts=4"}, "an accumulator has no field 'bts'"),
+        ({"mma": "custom:width=4"}, "width is about integers"),
+        ({"mma": "custom:bits=4", "acc": "f8E4M3FN"}, "acc is f8E4M3FN, which lacks values of f16"),
+        ({"mma": "custom:bits=4", "acc": "i32"}, "not f16 by f16 in i32"),
+    ],
+)
+def test_accumulators_that_do_not_fit(how: dict[str, str], message: str) -> None:
+    x = hu.convert([1.0, 2.0], "f16")
+    with pytest.raises(hu.InputError, match=message):
+        hu.dot(x, x, **how)

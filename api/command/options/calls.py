@@ -83,7 +83,9 @@ class ResultOptions(SemanticsOptions):
         "--forbid-poison", action="store_true", help="exit with 4 if a result, or a memref after the run, has poison"
     )
     mma: str | None = option(
-        "--mma", metavar="MODEL", help="the model that adds in tile operations: exact (default), ieee or chip:NAME"
+        "--mma",
+        metavar="MODEL",
+        help="the model that adds in tile operations: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...",
     )
 
 

@@ -45,7 +45,10 @@ class ExplainDotArguments:
         "--c", default="0", metavar="VALUE", help="the element of C (default: 0); with --element, all of C, [M, N]"
     )
     mma: str = option(
-        "--mma", default="exact", metavar="MODEL", help="the model that adds: exact (default), ieee or chip:NAME"
+        "--mma",
+        default="exact",
+        metavar="MODEL",
+        help="the model that adds: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...",
     )
     element: tuple[int, int] | None = option(
         "--element",

@@ -67,6 +67,11 @@ class ComputationOptions:
     function: str | None = option(
         "--function", metavar="NAME", help="for a program: the function (default: the only public one)"
     )
+    mma: str | None = option(
+        "--mma",
+        metavar="MODEL",
+        help="for tile operations: the model that adds: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...",
+    )
     profile: str = profile_option()
     denormals: str | None = option("--denormals", metavar="VALUE", help=about_field("denormals"))
     nan_result: str | None = option("--nan-result", metavar="VALUE", help=about_field("nan_result"))

@@ -170,8 +170,9 @@ class RowText:
             if column.role not in (Role.POISON, Role.OPEN) or not codes.any():
                 continue
             rows = np.flatnonzero(codes.any(axis=1) if codes.ndim > 1 else codes)
+            about = results_of(self.columns, column)
             for field, _ in self._fields:
-                if field.column not in results_of(self.columns, column):
+                if field.column not in about:
                     continue
                 if column.role is Role.POISON:
                     yield field, rows, np.ones((len(rows), field.digits), np.bool_)

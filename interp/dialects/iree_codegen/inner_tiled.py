@@ -50,7 +50,7 @@ from halfulp.interp.values.memref_layout import is_injective
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open
 from halfulp.semantics.matrix_units.kinds import LaneLayout, TileKind, TileOp, distribute, gather, holds, operation_of
-from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate, supports
+from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate, rule_of, supports
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -136,7 +136,7 @@ class TilePlan:
 
 def inner_tiled(op: Operation, settings: Settings) -> Function:
     """Return the function of an op. Raises Unsupported for kinds without a layout or model, naming kind and chip."""
-    plan = _plan(op, settings.mma)
+    plan = _plan(op, settings.model)
     in_memory = [isinstance(value.type, ty.MemRefType) for value in op.operands]
 
     def run_tiles(run: Run, operands: Sequence[Any]) -> tuple[Any, ...]:
@@ -146,9 +146,9 @@ def inner_tiled(op: Operation, settings: Settings) -> Function:
         ]
         *inputs, output = operands
         if not in_memory[-1]:
-            return (_computed(op, plan, settings.mma, run, values),)
+            return (_computed(op, plan, settings.model, run, values),)
         _check_apart(inputs if prod(plan.bounds(op, values)) > 1 else (), output)
-        output.store(_computed(op, plan, settings.mma, run, values))
+        output.store(_computed(op, plan, settings.model, run, values))
         return ()
 
     return run_tiles
@@ -177,7 +177,7 @@ def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
     """Return the function of a distributed op in a batch, which the lanes of a subgroup do together, or None."""
     if gpu.kind_of(op.properties["kind"]) is None or not _is(op, "distributed"):
         return None
-    plan = _plan(op, settings.mma, batch=True)
+    plan = _plan(op, settings.model, batch=True)
     size = plan.kind.lanes
 
     def together(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -188,7 +188,7 @@ def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
         def grouped(value: Value) -> Value:
             return _reshaped(value if over_lanes(value) else repeated(value, count), (count // size, size))
 
-        result = _computed(op, plan, settings.mma, run, [grouped(value) for value in operands])
+        result = _computed(op, plan, settings.model, run, [grouped(value) for value in operands])
         return (_reshaped(result, (count,), 2),)
 
     return together
@@ -364,6 +364,12 @@ def _plan(op: Operation, model: str, batch: bool = False) -> TilePlan:
         raise Unsupported(f"what {attribute} computes is not known")
     elements = [ty.element_type(value.type) for value in op.operands]
     operation = _operation(kind, elements)
+    try:
+        rule_of(model, operation)
+    except Unpublished as error:
+        raise _unpublished(error) from None
+    except ValueError as error:
+        raise Unsupported(f"{operation.name}: {error}") from None
     if not supports(model, operation):
         raise _unpublished(Unpublished(model, operation.name))
     loops, around = _loops(op), 0

@@ -199,7 +199,7 @@ def test_cdna3_adds_c_downward() -> None:
         ("products", 1, 1),
         ("c", -Fraction(1, 2**25), -Fraction(1, 2**24)),
     ]
-    assert (with_c.down, with_c.unit, with_c.terms[1].dropped) == (True, -31, "1")
+    assert (with_c.cuts, with_c.unit, with_c.terms[1].dropped) == (("downward",), -31, "1")
     assert value(e) == 1 - Fraction(1, 2**24)
     assert given_by(e, "exact")[0] == 1  # half an ulp of what is below 1: a tie, to even
     assert "loses 2.98023223876953125e-8: counts as -5.9604644775390625e-8" in str(e)
@@ -380,9 +380,9 @@ def consistent(e: DotExplanation) -> None:
                 kept = Fraction(int(whole + fraction, 2)) * Fraction(2) ** (each.largest - len(fraction))
                 assert t.kept[0] == ("-" if t.value < 0 else "+")
                 assert abs(t.value) - kept >= 0
-                assert (t.added == (-kept if t.value < 0 else kept)) or each.down
+                assert (t.added == (-kept if t.value < 0 else kept)) or each.cuts == ("downward",)
                 assert bool(t.dropped) == (kept != abs(t.value))
-                assert t.added <= t.value if each.down else abs(t.added) <= abs(t.value)
+                assert t.added <= t.value if each.cuts == ("downward",) else abs(t.added) <= abs(t.value)
         if group.sums:
             assert group.roundings[-1].exact == group.sums[-1].total.value
 
@@ -570,3 +570,41 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         assert said in capsys.readouterr().err
     assert main([*words, "--element=3"]) == 2
     assert "'3' is not I,J as in 3,5" in capsys.readouterr().err
+
+
+def test_an_accumulator_of_ones_own() -> None:
+    """16 + 1 by a shifter of 3 places: 1 is 4 binades below. Then -0.25, of which a sticky bit of 2^0 is left: 16 - 1."""
+    text = "custom:tree=sequential,bits=4,cut=to_odd,c_shifter=3,partial=to_nearest_even"
+    e = dot("mma.m16n8k8.f32.f16.f16", [(4, 4), (-0.25, 1)], 1, text)
+    (group,) = e.groups
+    first, second = group.sums[:2]
+    assert [(t.label, t.value, t.added) for t in first.terms] == [("c", 1, 0), ("k = 0", 16, 16)]
+    assert [(t.label, t.value, t.added) for t in second.terms] == [
+        ("c and k = 0", 16, 16),
+        ("k = 1", Fraction(-1, 4), -1),
+    ]
+    assert value(e) == 15
+    assert [rounding.exact for rounding in group.roundings][:2] == [16, 15]
+    assert e.models[0].models == (text,)
+    assert [row.models for row in e.models[1:3]] == [("exact",), ("ieee",)]
+    assert "loses 0.75: counts as -1" in str(e)
+    assert dot("mma.m16n8k8.f32.f16.f16", [(4, 4)], 1, hu.Accumulator(bits=4)).model == "custom:bits=4"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "custom:", "custom:bits=9,products=rounded,partial=upward", "custom:group=3,bits=70", "custom:tree=halves,bits=5,c=last",
+        "custom:bits=8,flush=true,group=2", "custom:tree=neighbours,partial=toward_zero", "custom:tree=even_odd,c=last,bits=6",
+    ],
+)  # fmt: skip
+def test_the_steps_of_any_accumulator_lead_to_its_result(text: str) -> None:
+    dice = random.Random(text)
+    for _ in range(10):
+        pairs = [(dice.choice((0.5, -3, 1.25, 0, 2.0**-20, 100)), dice.choice((1, -0.75, 2.0**-9))) for _ in range(8)]
+        e = dot("mma.m16n8k8.f32.f16.f16", pairs, dice.choice((0, 1, -2.5)), text)
+        assert sum(len(group.elements) for group in e.groups) == 8
+        assert e.groups[-1].roundings[-1].code == e.result
+        for group in e.groups:
+            for each in group.sums:
+                assert sum(t.added for t in each.terms) == each.total.value

@@ -370,7 +370,7 @@ WRONG: Sequence[tuple[dict[str, Any], str]] = (
     ({"modes": ["stochastic"]}, "stochastic rounding has no mode that an op can have"),
     ({"profiles": ["mlir"]}, "unknown profile 'mlir'"),
     ({"orders": ["pairwse"]}, r"'pairwse' is no order of reductions.*did you mean `pairwise`"),
-    ({"models": ["chip:h100"]}, "'chip:h100' is no model of tile operations"),
+    ({"models": ["chip:h100"]}, "models of tile operations: 'chip:h100' is none of exact"),
     ({"result": 1}, r"no float result result\[1\]"),
     ({"result": "argument[0]"}, r"no float result argument\[0\]"),
 )

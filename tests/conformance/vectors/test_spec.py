@@ -59,7 +59,7 @@ def test_a_program_beside_the_file(tmp_path: Path) -> None:
     ("data", "message"),
     [
         ([], "spec.json is not a JSON object"),
-        ({}, "'source' must name an 'op' or a 'program'"),
+        ({}, "'source' must name an 'op', a 'program' or a 'tile'"),
         ({"source": "arith.addf"}, "'source' must be an object"),
         ({"source": ADD, "input": {}}, "unknown 'input'\nhint: did you mean `inputs`"),
         ({"source": {**ADD, "operand": "f16"}}, "unknown 'operand' in the source of an op"),

@@ -16,7 +16,7 @@ import pytest
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics.matrix_units import models
-from halfulp.semantics.matrix_units.aligned_sums import Alignment, ExactSum, RoundedResult, SumTrace
+from halfulp.semantics.matrix_units.aligned_sums import Alignment, ExactSum, Members, RoundedResult, SumTrace
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 INF, NAN, MINUS_ZERO = "inf", "nan", "-0"
@@ -315,14 +315,14 @@ def test_steps_of_a_fused_sum() -> None:
     code, trace, _ = run(case)
     alignment, result = trace
     assert isinstance(alignment, Alignment)
-    assert alignment.labels == (*(f"product {k}" for k in range(16)), "c")
-    assert (alignment.largest, alignment.unit, alignment.down) == (0, -25, False)
+    assert alignment.members == (*(Members((k,)) for k in range(16)), Members((), True))
+    assert (alignment.largest, alignment.unit, set(alignment.cuts)) == (0, -25, {"toward_zero"})
     assert (alignment.kept[0], alignment.kept[5], alignment.kept[16]) == (3, 0, 1 << 25)
     assert alignment.total == (1 << 25) + 3
     assert (alignment.lost[0], alignment.lost[5], alignment.lost[16]) == (0, -p(-30), 0)
     assert alignment.exponents[0] == -24
     assert Fraction(alignment.significands[0], 1 << alignment.fraction_bits[0]) == 1.5
-    assert result == RoundedResult("sum", "f32", code)
+    assert result == RoundedResult(Members(tuple(range(16)), True), "f32", code, last=True)
     assert code == code_of("f32", 1.0)  # 3 units are less than 2^-23
 
 
@@ -339,24 +339,24 @@ def test_steps_of_a_late_sum() -> None:
     assert isinstance(second, Alignment)
     assert isinstance(both, Alignment)
     assert isinstance(with_c, Alignment)
-    assert first.labels[0] == "product of even k 0"
+    assert [each.products for each in first.members] == [(k,) for k in range(0, 16, 2)]
     assert (first.largest, first.total) == (14, 1 << 24)
     assert (second.largest, second.total) == (-11, -(1 << 24))
-    assert both.down
+    assert both.cuts == ("downward", "downward")
     assert (both.kept, both.lost) == ((1 << 24, -1), (0, p(-10) - p(-11)))
-    assert with_c.labels == ("products", "c")
+    assert with_c.members == (Members(tuple(range(16))), Members((), True))
     assert with_c.total * p(with_c.unit) == p(14) - p(-10)
-    assert rounded == RoundedResult("sum", "f32", code)
+    assert rounded == RoundedResult(Members(tuple(range(16)), True), "f32", code, last=True)
 
 
 def test_steps_of_a_tree() -> None:
     _, trace, _ = run(TREES["sums of two"])
     numbers = [
-        (step.label, scalar.value(FORMATS["f32"], step.code)) for step in trace[:8] if isinstance(step, RoundedResult)
+        (step.members, scalar.value(FORMATS["f32"], step.code)) for step in trace[:8] if isinstance(step, RoundedResult)
     ]
     assert numbers == [
-        ("product", p(24)), ("product", 1), ("product", 1), ("product", -p(24)),
-        ("sum of two", p(24)), ("sum of two", 1 - p(24)), ("sum of two", 1), ("sum with c", 1),
+        (((0,), False), p(24)), (((1,), False), 1), (((2,), False), 1), (((3,), False), -p(24)),
+        (((0, 1), False), p(24)), (((2, 3), False), 1 - p(24)), (((0, 1, 2, 3), False), 1), (((0, 1, 2, 3), True), 1),
     ]  # fmt: skip
 
 
@@ -367,4 +367,4 @@ def test_steps_of_exact_and_ieee() -> None:
     assert total == ExactSum((Fraction(15), p(-24), Fraction(1, 4)), Fraction(61, 4) + p(-24))
     assert code == code_of("f16", 15.25)
     code, steps = models.explain("ieee", op, row, column, code_of("f16", 0.25))
-    assert steps == [RoundedResult("fma", "f16", code_of("f16", 15.25))] * 2
+    assert steps == [RoundedResult(Members((k,), True), "f16", code_of("f16", 15.25)) for k in (0, 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,8 @@ from tree import ROOT
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics.matrix_units import models
-from halfulp.semantics.matrix_units.chips import CHIPS, Rule
+from halfulp.semantics.matrix_units.accumulator import Accumulator
+from halfulp.semantics.matrix_units.chips import CHIPS
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 FILE = ROOT / "tests" / "data" / "mma_recorded.npz"
@@ -76,7 +78,8 @@ def test_recording_is_whole() -> None:
     for name, entry in configs.items():
         rule = models.rule_of(*operation(name))
         size = operation(name)[1].shape[2]
-        groups = [rule.group or size] * (size // min(rule.group or size, size)) if rule.how != "chain" else [1] * size
+        assert rule is not None
+        groups = [1] * size if rule.chain else [rule.group or size] * (size // min(rule.group or size, size))
         assert [min(group, size) for group in groups] == entry["k_groups"], name
         if "fraction_bits" in entry["model"]:
             assert rule.bits == entry["model"]["fraction_bits"], name
@@ -88,6 +91,17 @@ def test_recorded_tiles(name: str) -> None:
     assert differences(name, models.multiply_accumulate(model, op, *operands(name))) == 0
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_recorded_tiles_by_an_accumulator_of_ones_own(name: str) -> None:
+    """The rule of each chip, written down as a custom accumulator, gives the chip's tiles."""
+    model, op = operation(name)
+    rule = models.rule_of(model, op)
+    assert rule is not None
+    assert rule.text.startswith("custom:")
+    assert Accumulator.from_text(rule.text) == rule
+    assert differences(name, models.multiply_accumulate(rule.text, op, *operands(name))) == 0
+
+
 MUTATIONS = (
     ("Volta.mma.m8n8k4.f32.f16.f16.f32", {"bits": 24}),
     ("Ampere.mma.m16n8k16.f32.f16.f16.f32", {"group": 16}),
@@ -97,19 +111,15 @@ MUTATIONS = (
     ("CDNA1.mfma.f32_16x16x16f16", {"group": 2}),
     ("CDNA2.mfma.f32_16x16x16bf16_1k", {"flush": False}),
     ("CDNA3.mfma.f32_16x16x16_f16", {"bits": 25}),
-    ("CDNA3.mfma.f32_16x16x32_fp8_fp8", {"interleaved": False}),
+    ("CDNA3.mfma.f32_16x16x32_fp8_fp8", {"tree": "flat", "c_shifter": None}),
 )
 
 
 @pytest.mark.parametrize(("name", "changed"), MUTATIONS)
-def test_another_rule_differs(name: str, changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_rule_differs(name: str, changed: dict[str, Any]) -> None:
     """The recording tells rules apart: with one field changed, results differ."""
     model, op = operation(name)
     rule = models.rule_of(model, op)
-    other = Rule(**{**{field: getattr(rule, field) for field in rule.__dataclass_fields__}, **changed})
-    models._model.cache_clear()
-    monkeypatch.setattr(models, "rule_of", lambda model, op: other)
-    try:
-        assert differences(name, models.multiply_accumulate(model, op, *operands(name))) > 0
-    finally:
-        models._model.cache_clear()
+    assert rule is not None
+    other = replace(rule, **changed)
+    assert differences(name, models.multiply_accumulate(other.text, op, *operands(name))) > 0

@@ -524,7 +524,7 @@ def test_a_permutation_of_another_rank() -> None:
 
 
 def test_unknown_models() -> None:
-    with pytest.raises(ValueError, match=r"mma is 'chip:z80', but must be one of exact, ieee, chip:"):
+    with pytest.raises(ValueError, match=r"mma: 'chip:z80' is none of exact, ieee, chip:"):
         run("func.func @main() { return }", mma="chip:z80")
 
 

@@ -1,0 +1,348 @@
+"""What a matrix unit does between its operands and its result: one description for chips and for accumulators of users.
+
+`scalar_sums` is the specification on Python integers, `aligned_sums` does the same on arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property, lru_cache
+from typing import Any, get_type_hints
+
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, Rounding, as_rounding
+from halfulp.fp_formats.suggestions import did_you_mean, with_hint
+
+PREFIX = "custom:"
+KEPT = "kept"
+TO_ODD = "to_odd"
+NOTHING = "none"
+
+MOST_BITS = 4096
+"""The most bits of a field: more would only take time."""
+
+TREES = ("flat", "even_odd", "neighbours", "halves", "sequential")
+
+_MODES = tuple(mode.spelling for mode in Rounding if mode is not Rounding.STOCHASTIC)
+
+
+def _about(meaning: str, choices: tuple[str, ...] = (), low: int = 0) -> dict[str, Any]:
+    """Make the ``metadata`` of a field: its meaning, its choices, and of an integer the lowest value."""
+    return {"meaning": meaning, "choices": choices, "low": low}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accumulator:
+    """The rule by which a unit adds products to C: of a chip, or of a design of one's own.
+
+    K is cut into groups, which are added to C one after the other. In a group, the terms are the products and C. Where
+    terms are *aligned*, each becomes a whole multiple of 2**(E - bits), where E is the largest exponent among them: so
+    they are added as integers. The exponent of a product is the sum of the exponents of its factors: it is not
+    normalised, and nor is a subnormal number.
+
+    The text form names the fields that differ from their defaults: ``custom:group=8,bits=25,rounding=toward_zero``.
+    `Accumulator.from_text` reads it, and ``mma=`` and ``--mma`` take it.
+
+    Raises ValueError for a value that a field cannot have, and for fields that do not go together.
+    """
+
+    group: int = field(
+        default=0, metadata=_about("the count of products that are added to C at a time; 0: all of an instruction")
+    )
+    tree: str = field(
+        default="flat",
+        metadata=_about(
+            "the order of the additions in a group. flat: all terms at once. even_odd: the even k at once, the odd k "
+            "at once, then these two sums. neighbours: terms 0 and 1, 2 and 3, and so on; then neighbouring sums. "
+            "halves: term i and term i + n/2; then likewise. sequential: one term after the other, so that each is "
+            "aligned with the sum so far",
+            TREES,
+        ),
+    )
+    c: str = field(
+        default="with",
+        metadata=_about(
+            "C is the first term of the group (with), or is added to the sum of the products (last)", ("with", "last")
+        ),
+    )
+    products: str = field(
+        default="exact", metadata=_about("products are exact, or rounded to D by `partial`", ("exact", "rounded"))
+    )
+    bits: int | None = field(
+        default=None,
+        metadata=_about("fraction bits that aligned terms keep below the largest exponent; none: all, sums are exact"),
+    )
+    guard: int = field(default=0, metadata=_about("more bits that the sum of the products keeps when C is added last"))
+    cut: str = field(
+        default="toward_zero",
+        metadata=_about("the rounding of aligned products, and of C with them", (*_MODES, TO_ODD)),
+    )
+    cut_sums: str = field(
+        default="toward_zero",
+        metadata=_about("the rounding of aligned partial sums, and of C where it is last", (*_MODES, TO_ODD)),
+    )
+    shifter: int | None = field(
+        default=None,
+        metadata=_about(
+            "the longest shift of an aligned product or partial sum; what is farther below counts as 0; none: any"
+        ),
+    )
+    c_shifter: int | None = field(default=None, metadata=_about("the same for C"))
+    zero_exponent: int | None = field(
+        default=None,
+        metadata=_about(
+            "the exponent that a zero factor and a zero C have in alignments; none: zeros do not count", low=-MOST_BITS
+        ),
+    )
+    partial: str = field(
+        default=KEPT,
+        metadata=_about(
+            "the rounding of partial sums (and of products, where they are rounded) to D; kept: a partial sum stays "
+            "the integer that it is, with the largest exponent of its terms",
+            (KEPT, *_MODES),
+        ),
+    )
+    rounding: str = field(default="to_nearest_even", metadata=_about("the rounding of the sum of a group to D", _MODES))
+    fraction: int | None = field(
+        default=None, metadata=_about("the fraction bits of a rounded sum, in the format of D; none: those of D")
+    )
+    overflow: str = field(
+        default="default",
+        metadata=_about(
+            "a sum out of range: for floats what the rounding mode says, for integers wrapping around (default); an "
+            "infinity; or the largest number (saturate)",
+            ("default", "infinity", "saturate"),
+        ),
+    )
+    product_overflow: bool = field(
+        default=False, metadata=_about("products of 2**(emax + 1) of D and more are infinite")
+    )
+    zero: str = field(
+        default="ieee",
+        metadata=_about(
+            "the sign of a zero. ieee: as IEEE 754 says, where all terms are -0 it is -0. sum: exact zeros are +0, and "
+            "sums that round to zero keep their sign. positive: always +0",
+            ("ieee", "sum", "positive"),
+        ),
+    )
+    nan: str = field(
+        default="default",
+        metadata=_about(
+            "the code of a NaN: the default NaN of D; all ones but the sign; or the payload that the IEEE operations "
+            "give, which is known where all of them have two operands or are fused multiply-adds",
+            ("default", "ones", "payload"),
+        ),
+    )
+    flush: bool = field(
+        default=False,
+        metadata=_about(
+            "subnormals and -0 in A, B and C count as +0, and so does such a sum in the next group; rounded products "
+            "and partial sums, and the result of an instruction, become zeros of their sign"
+        ),
+    )
+    dot: int = field(
+        default=1,
+        metadata=_about(
+            "this many products with the same scales are added exactly, and count as one product with the exponent "
+            "of its scales, whose signs are ignored: of f4E2M1FN with scales",
+            low=1,
+        ),
+    )
+    width: int | None = field(
+        default=None,
+        metadata=_about("the bits of the accumulator for integers, up to those of D; none: those of D", low=1),
+    )
+    specials: str = field(
+        default="all",
+        metadata=_about(
+            "the special operands whose results are known: all; NaN alone; or none", ("all", "nan", "none")
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            _check(each.name, getattr(self, each.name), each.metadata, _OPTIONAL.get(each.name))
+        rules = (
+            (not self.guard or (self.c == "last" and self.bits is not None), "guard needs c=last and bits"),
+            (self.products == "exact" or self.partial != KEPT, "products=rounded needs partial, the rounding"),
+            (self.tree != "even_odd" or self.c == "last", "tree=even_odd needs c=last"),
+            (
+                self.nan != "payload" or self.plain,
+                "nan=payload needs a rule of IEEE operations: fused multiply-adds, or sums of two",
+            ),
+            (
+                self.bits is not None or (self.shifter, self.c_shifter, self.zero_exponent) == (None, None, None),
+                "shifter, c_shifter and zero_exponent are about alignment, which needs bits",
+            ),
+        )
+        for holds, rule in rules:
+            if not holds:
+                raise ValueError(f"accumulator: {rule}")
+
+    @property
+    def chain(self) -> bool:
+        """Tell whether each product is a fused multiply-add with the sum so far, as IEEE 754 defines it."""
+        form = (self.tree, self.c, self.products, self.flush)
+        return self._by_ieee and form == ("sequential", "with", "exact", False)
+
+    @property
+    def plain(self) -> bool:
+        """Tell whether the rule consists of IEEE operations: a chain, or a tree of rounded products and sums of two."""
+        trees = ("neighbours", "halves", "sequential")
+        return self.chain or (self._by_ieee and self.products == "rounded" and self.c == "last" and self.tree in trees)
+
+    @property
+    def _by_ieee(self) -> bool:
+        nearest = Rounding.TO_NEAREST_EVEN.spelling
+        ieee = (self.bits, self.fraction, self.zero, self.partial, self.rounding) == (
+            None, None, "ieee", nearest, nearest,
+        )  # fmt: skip
+        return ieee and self.overflow != "saturate" and not self.product_overflow
+
+    @cached_property
+    def text(self) -> str:
+        """Return the text form."""
+        return PREFIX + ",".join(
+            f"{each.name}={spelled(getattr(self, each.name))}"
+            for each in fields(self)
+            if getattr(self, each.name) != each.default
+        )
+
+    def __str__(self) -> str:
+        return self.text
+
+    @staticmethod
+    def from_text(text: str) -> Accumulator:
+        """Read the text form. Raises ValueError for another text."""
+        return _from_text(text)
+
+    def sum_format(self, d: str) -> FloatFormat:
+        """Return the format of rounded sums in a result of type ``d``: that type with `fraction` bits."""
+        fmt = FORMATS[d]
+        return fmt if self.fraction is None else _with_fraction(fmt, self.fraction)
+
+    def check(self, types: tuple[str, str], d: str, scale: str = "") -> None:
+        """Raise ValueError where the rule does not go with element types: of A and B, and of D."""
+        if d not in FORMATS:
+            given = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+            about_floats = [name for name in given if name not in _FOR_INTEGERS]
+            if about_floats:
+                raise ValueError(f"accumulator: {about_floats[0]} is about floats, but {d} is an integer")
+            if self.overflow == "infinity":
+                raise ValueError(f"accumulator: {d} has no infinity")
+            if self.width is not None and self.width > int(d[1:]):
+                raise ValueError(f"accumulator: width={self.width} does not fit into {d}: name a wider type of C and D")
+            return
+        fmt = FORMATS[d]
+        if self.width is not None:
+            raise ValueError(f"accumulator: width is about integers, but {d} is a float")
+        if fmt.nan is not NanEncoding.IEEE or fmt.bits > 64:
+            raise ValueError(f"accumulator: sums in {d} are not defined: C and D must be an IEEE type of up to 64 bits")
+        if self.fraction is not None and not 1 <= self.fraction <= fmt.mantissa_bits:
+            raise ValueError(
+                f"accumulator: {d} has 1 to {fmt.mantissa_bits} fraction bits, not fraction={self.fraction}"
+            )
+        if self.dot > 1 and (types != ("f4E2M1FN", "f4E2M1FN") or not scale):
+            raise ValueError("accumulator: dot is about f4E2M1FN with scales")
+
+
+def _check(name: str, value: Any, about: Any, optional: bool | None) -> None:
+    """Raise ValueError where a field cannot have a value. ``optional``: see `_OPTIONAL`; None for other fields."""
+    if about["choices"]:
+        fine = value in about["choices"]
+    elif optional is None:
+        fine = isinstance(value, bool)
+    elif value is None:
+        fine = optional
+    else:
+        fine = isinstance(value, int) and not isinstance(value, bool) and about["low"] <= value <= MOST_BITS
+    if not fine:
+        hint = did_you_mean(str(value), about["choices"])
+        if str(value) in MISLEADING_ROUNDINGS and _MODES[0] in about["choices"]:
+            hint = f"{value!r} is not clear: {MISLEADING_ROUNDINGS[str(value)]}"
+        raise ValueError(with_hint(f"accumulator: {name} is {value!r}, but must be {_allowed(about, optional)}", hint))
+
+
+def _allowed(about: Any, optional: bool | None) -> str:
+    """Tell in words which values a field can have."""
+    if about["choices"]:
+        return f"one of {', '.join(about['choices'])}"
+    if optional is None:
+        return "true or false"
+    return f"an integer from {about['low']} to {MOST_BITS}{f', or {NOTHING}' if optional else ''}"
+
+
+_OPTIONAL = {
+    name: hint == int | None for name, hint in get_type_hints(Accumulator).items() if hint in (int, int | None)
+}
+"""The fields that are integers, and whether they may be None."""
+
+_FOR_INTEGERS = ("group", "tree", "c", "overflow", "width", "specials")
+
+
+def spelled(value: Any) -> str:
+    """Return the value of a field as the text form has it."""
+    return NOTHING if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@lru_cache(maxsize=256)
+def _from_text(text: str) -> Accumulator:
+    if not text.startswith(PREFIX):
+        raise ValueError(f"{text!r} is no accumulator: it begins with {PREFIX}")
+    known = {each.name: each for each in fields(Accumulator)}
+    given: dict[str, Any] = {}
+    for part in filter(None, text.removeprefix(PREFIX).split(",")):
+        name, equals, value = (each.strip() for each in part.partition("="))
+        if name not in known:
+            near = did_you_mean(name, known) or f"the fields are {', '.join(known)}"
+            raise ValueError(with_hint(f"an accumulator has no field {name!r}", near))
+        if not equals or not value:
+            allowed = _allowed(known[name].metadata, _OPTIONAL.get(name))
+            raise ValueError(f"accumulator: {name} has no value; it must be {allowed}")
+        if name in given:
+            raise ValueError(f"accumulator: {name} is given twice")
+        given[name] = _read(name, value, known[name].metadata["choices"])
+    return Accumulator(**given)
+
+
+def _read(name: str, value: str, choices: tuple[str, ...]) -> Any:
+    if choices:
+        try:
+            return as_rounding(value).spelling if _MODES[0] in choices else value
+        except ValueError:
+            return value
+    if name in _OPTIONAL:
+        if value == NOTHING:
+            return None
+        digits = value.removeprefix("-")
+        return int(value) if digits.isascii() and digits.isdecimal() and len(digits) < 10 else value
+    return {"true": True, "false": False}.get(value.lower(), value)
+
+
+@lru_cache
+def _with_fraction(fmt: FloatFormat, fraction: int) -> FloatFormat:
+    return FloatFormat(f"{fmt.name} with {fraction} fraction bits", fmt.exponent_bits, fraction, fmt.bias)
+
+
+def level_of(tree: str, terms: int) -> tuple[slice, slice, slice]:
+    """Return the first and the second terms of the additions on a level of a tree, and those that have no partner. Sums
+    come before the latter on the next level.
+    """
+    half = terms // 2
+    match tree:
+        case "sequential":
+            return slice(0, 1), slice(1, 2), slice(2, None)
+        case "neighbours":
+            return slice(0, 2 * half, 2), slice(1, 2 * half, 2), slice(2 * half, None)
+    return slice(0, half), slice(half, 2 * half), slice(2 * half, None)
+
+
+def shape_of(tree: str, terms: int) -> list[tuple[int, int]]:
+    """Return the additions of two in a tree, in order: numbers of terms, and of sums, which come after the terms."""
+    level, additions = list(range(terms)), list[tuple[int, int]]()
+    while len(level) > 1:
+        first, second, rest = level_of(tree, len(level))
+        begin = terms + len(additions)
+        additions += zip(level[first], level[second], strict=True)
+        level = [*range(begin, terms + len(additions)), *level[rest]]
+    return additions

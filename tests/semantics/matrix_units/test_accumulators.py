@@ -1,0 +1,301 @@
+"""Accumulators of one's own: the array path equals the specification, and the specification what the words say."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import fields, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.semantics.matrix_units import models
+from halfulp.semantics.matrix_units.accumulator import Accumulator, shape_of
+from halfulp.semantics.matrix_units.chips import CHIPS
+from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.matrix_units.scalar_sums import accumulate
+
+MODES = ("to_nearest_even", "toward_zero", "downward", "upward", "to_nearest_away")
+
+
+def operation(a: str, b: str, d: str, k: int, scale: str = "", block: int = 0) -> TileOp:
+    return TileOp("by hand", a, b, d, d, (4, 4, k), 1, "mma", scale, block)
+
+
+def random_rule(dice: random.Random, fraction: int) -> Accumulator:
+    """Return any rule of floats that the class accepts."""
+    while True:
+        given: dict[str, Any] = {}
+        for each in fields(Accumulator):
+            if each.name in ("width", "specials", "dot") or dice.random() < 0.4:
+                continue
+            choices = each.metadata["choices"]
+            numbers = {
+                "group": (0, 1, 2, 3, 5), "bits": (None, 0, 3, 8, 12, 24, 30), "guard": (0, 1, 7),
+                "shifter": (None, 0, 5, 11), "c_shifter": (None, 3, 9), "zero_exponent": (None, -126, -14, 0),
+                "fraction": (None, 1, fraction - 1, fraction),
+            }.get(each.name, (False, True))  # fmt: skip
+            given[each.name] = dice.choice(choices or numbers)
+        try:
+            return Accumulator(**given)
+        except ValueError:
+            continue
+
+
+def codes(dice: np.random.Generator, name: str, shape: tuple[int, ...], special: bool) -> Any:
+    """Return random codes, many of them of a few neighbouring binades, some special ones, zeros and subnormals."""
+    fmt = FORMATS[name]
+    made = dice.integers(0, 1 << fmt.bits, shape, np.uint64)
+    one = scalar.from_fraction(fmt, Fraction(1)).code if fmt.zero else 127
+    near = (one + dice.integers(-(3 << fmt.mantissa_bits), 3 << fmt.mantissa_bits, shape)).astype(np.uint64)
+    sign = dice.integers(0, 2, shape).astype(np.uint64) * np.uint64(fmt.sign_mask or 0)
+    made = np.where(dice.random(shape) < 0.7, near & np.uint64((fmt.sign_mask or 1 << fmt.bits) - 1) | sign, made)
+    made = np.where(dice.random(shape) < 0.1, sign, made)
+    if not special:
+        finite = [scalar.value(fmt, int(code)) is not None for code in made.reshape(-1)]
+        made = np.where(np.reshape(finite, shape), made, 0)
+    return made.astype(fmt.storage_dtype)
+
+
+def compare(rule: Accumulator, op: TileOp, operands: list[Any]) -> None:
+    """Compare tiles with the specification, element by element."""
+    try:
+        rule.check((op.a, op.b), op.d, op.scale)
+    except ValueError:
+        return
+    got = models.multiply_accumulate(rule.text, op, *operands)
+    a, b, c, *scales = operands
+    for tile, m, n in np.ndindex(c.shape):
+        factors = (scales[0][tile, m].tolist(), scales[1][tile, :, n].tolist()) if scales else None
+        want = accumulate(rule, op, a[tile, m].tolist(), b[tile, :, n].tolist(), int(c[tile, m, n]), factors)
+        assert got[tile, m, n] == want, (rule.text, tile, m, n, hex(got[tile, m, n]), hex(want))
+
+
+TYPES = (
+    ("f16", "f16", "f32", 6), ("f8E4M3FN", "f8E5M2", "f16", 5), ("bf16", "bf16", "bf16", 4),
+    ("f8E4M3FNUZ", "f4E2M1FN", "f8E5M2", 7), ("f4E2M1FN", "f6E2M3FN", "f8E4M3", 3), ("f32", "f32", "f32", 4),
+    ("f16", "f16", "f64", 3), ("f32", "f32", "f64", 2), ("f64", "f64", "f64", 2), ("tf32", "tf32", "f32", 4),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "b", "d", "k"), TYPES)
+@pytest.mark.parametrize("count", [6, pytest.param(200, marks=pytest.mark.exhaustive)])
+def test_arrays_equal_the_specification(a: str, b: str, d: str, k: int, count: int) -> None:
+    dice, numbers = random.Random(f"{a} {b} {d} {count}"), np.random.default_rng(count + k)
+    for _ in range(count):
+        rule, op = random_rule(dice, FORMATS[d].mantissa_bits), operation(a, b, d, k)
+        special, whole = dice.random() < 0.3, k * dice.choice((1, 2))
+        shapes = ((a, (2, 3, whole)), (b, (2, whole, 2)), (d, (2, 3, 2)))
+        compare(rule, op, [codes(numbers, name, shape, special) for name, shape in shapes])
+
+
+@pytest.mark.parametrize("count", [6, pytest.param(200, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(("element", "scale", "block"), [("f8E4M3FN", "f8E8M0FNU", 4), ("f4E2M1FN", "f8E4M3FN", 2)])
+def test_scaled_arrays_equal_the_specification(element: str, scale: str, block: int, count: int) -> None:
+    dice, numbers = random.Random(f"{element} {scale} {count}"), np.random.default_rng(count)
+    for _ in range(count):
+        rule, op = random_rule(dice, 23), operation(element, element, "f32", 8, scale, block)
+        if element == "f4E2M1FN" and dice.random() < 0.5:
+            rule = replace(rule, dot=block, zero="positive", product_overflow=False, products="exact", group=4)
+        special = dice.random() < 0.3
+        shapes = (
+            (element, (1, 3, 8)), (element, (1, 8, 2)), ("f32", (1, 3, 2)), (scale, (1, 3, 8 // block)),
+            (scale, (1, 8 // block, 2)),
+        )  # fmt: skip
+        compare(rule, op, [codes(numbers, name, shape, special) for name, shape in shapes])
+
+
+def test_every_pair_of_small_floats() -> None:
+    """All pairs of factors of four bits by every cut and rounding, beside a few C."""
+    op = operation("f4E2M1FN", "f4E2M1FN", "f8E4M3", 1)
+    a, b = np.arange(16, dtype=np.uint8)[None, :, None], np.arange(16, dtype=np.uint8)[None, None, :]
+    for number, cut in enumerate((*MODES, "to_odd")):
+        rule = Accumulator(
+            bits=2, cut=cut, cut_sums=cut, rounding=MODES[number % 5], c="last" if number % 2 else "with"
+        )
+        for c in (0x31, 0x3A, 0xB4):
+            compare(rule, op, [a, b, np.full((1, 16, 16), c, np.uint8)])
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_the_specification_of_chips(chip: str) -> None:
+    """The rules of chips are rows of the same class: their tiles, too, are those of the specification."""
+    numbers = np.random.default_rng(7)
+    for row in CHIPS[chip]:
+        if row.results[0].startswith("i"):
+            continue
+        (a, b), (c, d) = row.types[-1].split(","), row.results[0].split(",")
+        m, n, k, *_ = row.shapes[0].replace("*", "8").replace("B", "").split("x")
+        scale, _, block = row.scales[0].partition(",")
+        op = TileOp("chip", a, b, c, d, (int(m), int(n), int(k)), 1, row.unit, scale, int(block or 0))
+        shapes = [(a, (1, 2, int(k))), (b, (1, int(k), 2)), (c, (1, 2, 2))]
+        if scale:
+            shapes += [(scale, (1, 2, int(k) // op.block)), (scale, (1, int(k) // op.block, 2))]
+        compare(row.rule, op, [codes(numbers, name, shape, row.rule.specials == "all") for name, shape in shapes])
+
+
+# Integers.
+
+
+@pytest.mark.parametrize(
+    ("d", "width"), [("i32", None), ("i32", 18), ("i16", 9), ("i20", 20), ("i64", 40), ("i64", 64)]
+)
+def test_integers_equal_the_specification(d: str, width: int | None) -> None:
+    dice, numbers = random.Random(f"{d} {width}"), np.random.default_rng(5)
+    for _ in range(40):
+        place = dice.choice(("with", "last"))
+        trees = ("flat", "neighbours", "halves", "sequential", *(("even_odd",) if place == "last" else ()))
+        overflow, group = dice.choice(("default", "saturate")), dice.choice((0, 1, 3))
+        rule = Accumulator(width=width, overflow=overflow, group=group, c=place, tree=dice.choice(trees))
+        op = operation("i8", "i8", d, 5)
+        c = numbers.integers(0, (1 << int(d[1:])) - 1, (2, 3, 2), np.uint64, endpoint=True)
+        holder = {"i16": np.uint16, "i64": np.uint64}.get(d, np.uint32)
+        operands = [
+            numbers.integers(0, 256, (2, 3, 10), np.uint8), numbers.integers(0, 256, (2, 10, 2), np.uint8), c.astype(holder),
+        ]  # fmt: skip
+        compare(rule, op, operands)
+
+
+def test_a_saturating_accumulator() -> None:
+    """127 * 127 * 3 = 48387 is above 32767: clamped at the end, or clamped before -127 * 127 is added."""
+    op = operation("i8", "i8", "i32", 4)
+    a = np.array([[127, 127, 127, 129]], np.uint8)  # the last is -127
+    b, c = np.full((4, 1), 127, np.uint8), np.zeros((1, 1), np.uint32)
+
+    def total(text: str) -> int:
+        return int(models.multiply_accumulate(text, op, a, b, c).astype(np.int32)[0, 0])
+
+    assert total("exact") == 2 * 127 * 127
+    assert total("custom:width=16,overflow=saturate") == 2 * 127 * 127  # all at once: 32258 is in range
+    assert total("custom:width=16,overflow=saturate,tree=sequential") == 32767 - 127 * 127
+    assert total("custom:width=15,overflow=saturate") == 16383
+    assert total("custom:width=15") == 2 * 127 * 127 - (1 << 15)
+
+
+# By hand.
+
+
+def dot(text: str, pairs: list[tuple[float, float]], c: float = 0.0, d: str = "f32", a: str = "f16") -> float:
+    op = operation(a, a, d, len(pairs))
+    fmt = FORMATS[d]
+    row, column = (
+        np.array(
+            [scalar.from_fraction(FORMATS[a], Fraction(pair[side])).code for pair in pairs], FORMATS[a].storage_dtype
+        )
+        for side in (0, 1)
+    )
+    code, _ = models.explain(text, op, row, column, scalar.from_fraction(fmt, Fraction(c)).code)
+    value = scalar.value(fmt, code)
+    assert value is not None
+    return float(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs", "c", "want"),
+    [
+        # E = 4 (of 16), a unit is 2**(4 - 4) = 1: each 0.75 is cut off, or rounded to 1, or sticks as 1.
+        ("custom:bits=4", [(4, 4), (0.75, 1), (0.75, 1)], 0, 16),
+        ("custom:bits=4,cut=to_nearest_even", [(4, 4), (0.75, 1), (0.75, 1)], 0, 18),
+        ("custom:bits=4,cut=to_odd", [(4, 4), (0.25, 1), (2.25, 1)], 0, 16 + 1 + 3),
+        ("custom:bits=4,cut=downward", [(4, 4), (-0.25, 1)], 0, 15),
+        # The running sum: 0.75 + 0.75 is 1.5 with E = 0 and a unit of 2**-4, of which 16 then keeps 1.
+        ("custom:bits=4,tree=sequential", [(0.75, 1), (0.75, 1), (4, 4)], 0, 17),
+        ("custom:bits=4,tree=flat", [(0.75, 1), (0.75, 1), (4, 4)], 0, 16),
+        # The register keeps its exponent: after 16 - 16 it is still 4, so that 0.75 is cut off.
+        ("custom:bits=4,tree=sequential", [(4, 4), (-4, 4), (0.75, 1)], 0, 0),
+        # A rounded partial sum is normalised: 0 has no exponent, and 0.75 stays.
+        ("custom:bits=4,tree=sequential,partial=to_nearest_even", [(4, 4), (-4, 4), (0.75, 1)], 0, 0.75),
+        # A shifter of 3 places: 1 is 4 binades below 16, and counts as 0.
+        ("custom:bits=8,shifter=3", [(4, 4), (1, 1), (2, 1)], 0, 18),
+        ("custom:bits=8,c_shifter=3", [(4, 4), (1, 1)], 1, 17),
+        # Two halves: (16 + 0.75) and (16 + 0.75), or neighbours: (16 + 16) and (0.75 + 0.75), with units of 1.
+        ("custom:bits=4,tree=halves,c=last", [(4, 4), (4, 4), (0.75, 1), (0.75, 1)], 0, 32),
+        ("custom:bits=4,tree=neighbours,c=last", [(4, 4), (4, 4), (0.75, 1), (0.75, 1)], 0, 33),
+        # Two groups: the second begins with the first one's sum of 0.
+        ("custom:bits=4,group=2", [(4, 4), (-4, 4), (0.75, 1), (0, 0)], 0, 0.75),
+        # Three fraction bits of a sum: 17 is between 16 and 18, a tie.
+        ("custom:bits=20,fraction=3", [(4, 4), (1, 1)], 0, 16),
+        ("custom:bits=20,fraction=3,rounding=upward", [(4, 4), (1, 1)], 0, 18),
+        # All exact, rounded once: 2**24 + 1 + 1.
+        ("custom:", [(4096, 4096), (1, 1), (1, 1)], 0, 2**24 + 2),
+        ("custom:tree=sequential,partial=to_nearest_even,nan=payload", [(4096, 4096), (1, 1), (1, 1)], 0, 2**24),
+        ("custom:overflow=saturate,bits=24", [(65504, 65504)] * 4, 3.4028234663852886e38, 3.4028234663852886e38),
+    ],
+)
+def test_by_hand(text: str, pairs: list[tuple[float, float]], c: float, want: float) -> None:
+    assert dot(text, pairs, c) == want
+
+
+def test_shapes() -> None:
+    assert shape_of("sequential", 4) == [(0, 1), (4, 2), (5, 3)]
+    assert shape_of("neighbours", 5) == [(0, 1), (2, 3), (5, 6), (7, 4)]
+    assert shape_of("halves", 5) == [(0, 2), (1, 3), (5, 6), (7, 4)]
+    assert shape_of("halves", 1) == []
+
+
+# Text.
+
+
+def test_the_text_form() -> None:
+    rule = Accumulator(group=8, bits=25, rounding="toward_zero", flush=True, zero_exponent=-126)
+    assert rule.text == str(rule) == "custom:group=8,bits=25,zero_exponent=-126,rounding=toward_zero,flush=true"
+    assert Accumulator.from_text("custom: bits = 25, group=8,rounding=RZ,zero_exponent=-126,flush=true") == rule
+    assert Accumulator.from_text("custom:bits=none") == Accumulator()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("custom:bit=25", "an accumulator has no field 'bit' (did you mean `bits`?)"),
+        ("custom:bits", "bits has no value; it must be an integer from 0 to 4096, or none"),
+        ("custom:bits=ten", "bits is 'ten', but must be an integer from 0 to 4096, or none"),
+        ("custom:bits=-1", "bits is -1, but must be an integer from 0 to 4096"),
+        ("custom:bits=99999", "bits is 99999, but must be an integer from 0 to 4096"),
+        ("custom:bits=1,bits=2", "bits is given twice"),
+        ("custom:flush=maybe", "flush is 'maybe', but must be true or false"),
+        ("custom:tree=binary", "tree is 'binary', but must be one of flat, even_odd"),
+        ("custom:rounding=half_up", "'half_up' is not clear"),
+        ("custom:partial=keep", "partial is 'keep', but must be one of kept, to_nearest_even"),
+        ("custom:cut=odd", "cut is 'odd', but must be one of to_nearest_even"),
+        ("custom:bits=4,rounding=stochastic", "accumulator: rounding is 'stochastic', but must be one of"),
+        ("custom:guard=3", "guard needs c=last and bits"),
+        ("custom:products=rounded", "products=rounded needs partial"),
+        ("custom:tree=even_odd,bits=4", "tree=even_odd needs c=last"),
+        ("custom:nan=payload,bits=4", "nan=payload needs a rule of IEEE operations"),
+        ("custom:shifter=4", "are about alignment, which needs bits"),
+    ],
+)
+def test_texts_that_are_none(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=r".*") as caught:
+        Accumulator.from_text(text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "d", "message"),
+    [
+        ("custom:bits=4", "i8", "i32", "bits is about floats, but i32 is an integer"),
+        ("custom:width=40", "i8", "i32", "width=40 does not fit into i32"),
+        ("custom:overflow=infinity", "i8", "i32", "i32 has no infinity"),
+        ("custom:width=24", "f16", "f32", "width is about integers, but f32 is a float"),
+        ("custom:bits=4", "f4E2M1FN", "f8E4M3FN", "sums in f8E4M3FN are not defined"),
+        ("custom:bits=4,fraction=24", "f16", "f32", "f32 has 1 to 23 fraction bits, not fraction=24"),
+        ("custom:bits=4,dot=2", "f16", "f32", "dot is about f4E2M1FN with scales"),
+    ],
+)
+def test_types_that_do_not_go_with_a_rule(text: str, a: str, d: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        models.rule_of(text, operation(a, a, d, 4))
+
+
+def test_sums_beside_infinities_keep_all_bits() -> None:
+    """Codes of f64 must not become floats on the way: 2**53 + 1 has a significand of 54 bits, and 2**53 - 1 of 53."""
+    op = operation("f32", "f32", "f64", 1)
+    one, infinity = 0x3F800000, 0x7F800000
+    a, b = np.array([[[one], [infinity]]], np.uint32), np.array([[[one]]], np.uint32)
+    c = np.array([[[0x433FFFFFFFFFFFFE], [0]]], np.uint64)  # 2**53 - 2
+    for text in ("custom:", "custom:bits=53", "custom:bits=200"):
+        assert models.multiply_accumulate(text, op, a, b, c).tolist() == [[[0x433FFFFFFFFFFFFF], [0x7FF0000000000000]]]
