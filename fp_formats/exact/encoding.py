@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -29,6 +30,7 @@ from halfulp.fp_formats.limbs import (
     Limbs,
     Wide,
     bit_length,
+    equal,
     jam_right,
     narrow,
     nonzero,
@@ -39,7 +41,20 @@ from halfulp.fp_formats.limbs import (
     widen,
 )
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
-from halfulp.fp_formats.scalar import INEXACT, INVALID, OVERFLOW, RD, RNA, RNE, RU, RZ, UNDERFLOW
+from halfulp.fp_formats.scalar import (
+    INEXACT,
+    INVALID,
+    KEPT,
+    ONES,
+    OVERFLOW,
+    RD,
+    RNA,
+    RNE,
+    RU,
+    RZ,
+    UNDERFLOW,
+    nan_rule,
+)
 
 
 def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions) -> Limbs:
@@ -76,6 +91,8 @@ def round_pack(
     top = 126 if isinstance(significand, Wide) else 62
     policy = options.policy
     flushing = policy.flushing(fmt)
+    if policy.negative_to_unsigned == "absolute" and not fmt.signed:
+        sign = np.zeros_like(sign)
     length = bit_length(significand)
     normal = shift_left(significand, (top + 1) - length)  # the leading bit moves to `top`
     leading = exponent + (length - 1)
@@ -128,7 +145,7 @@ def round_pack(
     over = magnitude > fmt.max_magnitude
     if over.any():
         beyond = next(code for code in (fmt.infinity_code, fmt.nan_code, fmt.max_code) if code is not None)
-        if options.saturate or options.rounding == RZ:
+        if options.saturation(fmt).numbers or options.rounding == RZ:
             codes = where(over, constant(codes, fmt.max_code), codes)
         elif options.rounding in (RU, RD):
             away = sign == (options.rounding == RD)
@@ -213,12 +230,21 @@ def flag_array(example: Limbs, options: RoundingOptions, value: int) -> FlagArra
     return np.full(narrow(example).shape, value, np.uint8) if options.want_flags else None
 
 
-def encode_infinity(fmt: FloatFormat, sign: U64, example: Limbs, nanless: str) -> Limbs:
-    """Return infinities; a format without them gives its NaN, and one with neither gives ``nanless``: max or zero."""
-    code = fmt.infinity_code if fmt.infinity_code is not None else fmt.nan_code
+def encode_infinity(fmt: FloatFormat, sign: U64, example: Limbs, nanless: str, saturate: bool = False) -> Limbs:
+    """Return infinities; a format without them gives its NaN, and one with neither gives ``nanless``: max or zero.
+    ``saturate``: always the largest finite value.
+    """
+    code = fmt.max_code if saturate else fmt.infinity_code if fmt.infinity_code is not None else fmt.nan_code
     if code is None:
         code = fmt.max_code if nanless == "max" else 0
     return marked(fmt, sign, example, code)
+
+
+def arithmetic_infinity(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOptions) -> Packed:
+    """Return the infinite results of operations with an infinite operand."""
+    saturate = options.saturation(fmt).infinities
+    flags = flag_array(example, options, OVERFLOW | INEXACT if saturate else 0)
+    return Packed(encode_infinity(fmt, sign, example, "max", saturate), flags)
 
 
 def encode_zero(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOptions) -> Packed:
@@ -233,29 +259,29 @@ def encode_zero(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOp
 
 def generated_nan(fmt: FloatFormat, example: Limbs, options: RoundingOptions) -> Packed:
     """Return the NaN of an invalid operation, with the invalid flag."""
-    signs = np.full_like(narrow(example), options.policy.nan_result in ("negative", "canonical_signed"))
-    return encode_nan(fmt, signs, None, flag_array(example, options, INVALID), example, fmt, options)
+    rule = nan_rule(fmt, fmt, options.policy)
+    signs, flags = np.full_like(narrow(example), rule.made), flag_array(example, options, INVALID)
+    return encode_nan(fmt, signs, None, flags, example, fmt, options, ones=rule.fraction == ONES)
 
 
 def operand_nan(
-    fmt: FloatFormat, src: FloatFormat, nan: Classified, flags: FlagArray | None, options: RoundingOptions
+    fmt: FloatFormat,
+    src: FloatFormat,
+    nan: Classified,
+    flags: FlagArray | None,
+    options: RoundingOptions,
+    converts: bool = False,
 ) -> Packed:
-    """Return the NaN results for NaN operands of the format ``src``."""
-    policy = options.policy
+    """Return the NaN results for NaN operands of the format ``src``; ``converts``: of a conversion."""
+    rule = nan_rule(fmt, src, options.policy, converts)
     example, sign, payload = nan.codes, nan.sign, nan.codes & src.fraction_mask
     valid: Any = np.uint64(src.nan_has_payload)
     if nan.invalid is not None:
         valid = valid & ~nan.invalid
         payload = times_bit(payload, valid + np.zeros_like(sign), payload)
-    sign = sign & valid
-    if policy.nan_result == "canonical":
-        sign = np.zeros_like(sign)
-    elif policy.nan_result == "canonical_signed" and src.nan is NanEncoding.NEGATIVE_ZERO:
-        sign = np.ones_like(sign)
-    keep = src.nan_has_payload and policy.nan_result in ("payload", "negative", "canonical_bf16")
-    if policy.nan_result == "canonical_bf16" and src != fmt == FORMATS["bf16"]:
-        sign, keep = np.zeros_like(sign), False
-    return encode_nan(fmt, sign, payload if keep else None, flags, example, src, options)
+    sign = sign & valid if rule.sign is None else np.full_like(sign, rule.sign)
+    keeps = src.nan_has_payload and rule.fraction == KEPT
+    return encode_nan(fmt, sign, payload if keeps else None, flags, example, src, options, rule.fraction == ONES)
 
 
 def encode_nan(
@@ -266,12 +292,16 @@ def encode_nan(
     example: Limbs,
     src: FloatFormat,
     options: RoundingOptions,
+    ones: bool = False,
 ) -> Packed:
-    """Encode NaNs with these signs and fraction bits (None: the default NaN), by the format and the policy."""
+    """Encode NaNs with these signs and fraction bits (None: the default NaN; ``ones``: all), by the format and the
+    policy.
+    """
     if fmt.nan_code is not None:
         if fmt.precision > ONE_LIMB_BITS:
             example = widen(example)
-        codes = marked(fmt, sign, example, fmt.nan_code)
+        every = fmt.fraction_mask if ones and fmt.nan is NanEncoding.IEEE else 0
+        codes = marked(fmt, sign, example, fmt.nan_code | every)
         if payload is not None and fmt.nan is NanEncoding.IEEE:
             payload = widen(payload) if isinstance(codes, Wide) else payload
             aligned = fmt.mantissa_bits - src.mantissa_bits
@@ -285,6 +315,8 @@ def encode_nan(
         return Packed(filled(example, 0), flags, np.ones_like(sign, np.bool_))
     if choice == "max":
         return Packed(filled(example, fmt.max_code), flags)
+    if choice == "negative_zero":
+        return Packed(marked(fmt, np.ones_like(sign), example, 0), flags)
     return Packed(marked(fmt, sign ^ np.uint64(choice == "zero_inverted"), example, 0), flags)
 
 
@@ -300,15 +332,45 @@ def signalling_flags(options: RoundingOptions, *operands: Classified) -> FlagArr
 def nans_into(
     packed: Packed, index: npt.NDArray[np.intp], fmt: FloatFormat, options: RoundingOptions, *operands: Classified
 ) -> Packed:
-    """Replace results with NaN operands by the first of these operands, quieted."""
+    """Replace results with NaN operands by one of these operands, quieted: the first, or as the policy says."""
     nan = np.logical_or.reduce([x.nan for x in operands])
     if not nan.any():
         return packed
     part = np.flatnonzero(nan)
     operands = tuple(x.at(part) for x in operands)
-    first = functools.reduce(lambda y, x: x.where(x.nan, y), reversed(operands))
-    result = operand_nan(fmt, fmt, first, signalling_flags(options, *operands), options)
+    chosen = chosen_nan(fmt, options.policy, *operands)
+    result = operand_nan(fmt, fmt, chosen, signalling_flags(options, *operands), options)
     return replace(packed, index[part], result)
+
+
+def chosen_nan(fmt: FloatFormat, policy: FloatPolicy, *operands: Classified) -> Classified:
+    """Do `scalar.chosen_nan` on arrays, where each element has a NaN operand."""
+    if policy.nan_result == "largest":
+        largest = functools.reduce(lambda x, y: y.where(_is_larger_nan(fmt, y, x), x), operands)
+        invalid = [x.invalid for x in operands if x.invalid is not None]
+        if not invalid or not np.any(invalid):
+            return largest
+        made = np.logical_or.reduce(invalid)
+        codes, sign = where(made, largest.codes & 0, largest.codes), np.where(made, np.uint64(1), largest.sign)
+        return dataclasses.replace(largest, codes=codes, sign=sign, invalid=np.zeros_like(made))
+    first = functools.reduce(lambda y, x: x.where(x.nan, y), reversed(operands))
+    if policy.nan_result == "signalling_first":
+        return functools.reduce(lambda y, x: x.where(x.signalling, y), reversed(operands), first)
+    return first
+
+
+def _is_larger_nan(fmt: FloatFormat, x: Classified, y: Classified) -> Mask:
+    """Tell where x is a NaN and y is none, or one that yields to it under ``nan_result=largest``."""
+    p, q = (_fraction(fmt, each) for each in (x, y))
+    same_kind, same = x.signalling == y.signalling, equal(p, q)
+    larger = same_kind & ((q < p) | (same & (x.sign < y.sign)))
+    found: Mask = x.nan & (~y.nan | (~x.signalling & y.signalling) | larger)
+    return found
+
+
+def _fraction(fmt: FloatFormat, x: Classified) -> Limbs:
+    fraction = x.codes & fmt.fraction_mask
+    return fraction if x.invalid is None else where(x.invalid, fraction & 0, fraction)
 
 
 def choose(invalid: Mask, fmt: FloatFormat, otherwise: Packed, options: RoundingOptions) -> Packed:

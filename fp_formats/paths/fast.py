@@ -110,12 +110,13 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
         return "table" if fmt.bits <= 16 else "native" if fmt in NATIVE and not flushing else None
     if operation == "fma":
         quick = fmt in (*THROUGH_F32, F32) and rounding != STOCHASTIC
+        quick = quick and not policy.arithmetic_saturation(fmt).numbers
         return "through_f64" if quick and not policy.flushing(fmt).any and cpu.keeps_subnormals() else None
     if fmt.bits <= 8 and rounding != STOCHASTIC:
         return "table"
     if policy.flushing(fmt).any or not cpu.keeps_subnormals():
         return None
-    if operation in _ARITHMETIC and rounding != STOCHASTIC:
+    if operation in _ARITHMETIC and rounding != STOCHASTIC and not policy.arithmetic_saturation(fmt).numbers:
         if fmt in NATIVE:
             return "native" if rounding == RNE else "error_free"
         return "through_f32" if fmt in THROUGH_F32 else None
