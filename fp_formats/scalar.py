@@ -19,7 +19,7 @@ from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding
 
 FINITE, INFINITE, QUIET_NAN, SIGNALLING_NAN = range(4)  # kinds, in the order that the tests below rely on
 INEXACT, UNDERFLOW, OVERFLOW, DIVIDE_BY_ZERO, INVALID = (int(flag) for flag in Flags)
-RNE, RD, RU, RZ, RNA, STOCHASTIC = Rounding
+RNE, RD, RU, RZ, RNA, STOCHASTIC, ODD = Rounding
 Random = tuple[int, int] | None
 
 
@@ -113,6 +113,8 @@ def round_to_integer(sign: int, significand: int, shift: int, rounding: int, ran
         away = bool(sign)
     elif rounding == RNA:
         away = bool(discarded >> (shift - 1))
+    elif rounding == ODD:
+        away = not kept & 1
     else:
         if random is None:
             raise ValueError("stochastic rounding needs random bits: (value, width)")
@@ -496,7 +498,13 @@ def multiply(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
     """Multiply two codes."""
-    x, y = operand(fmt, a, policy), operand(fmt, b, policy)
+    return product(fmt, operand(fmt, a, policy), operand(fmt, b, policy), rounding, policy, random)
+
+
+def product(
+    fmt: FloatFormat, x: Unpacked, y: Unpacked, rounding: int, policy: FloatPolicy, random: Random = None
+) -> Result:
+    """Multiply x by y."""
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         return first_nan(fmt, x, y, policy)
     sign = x.sign ^ y.sign
@@ -515,21 +523,42 @@ def fma(
     Infinity times zero plus a quiet NaN is not specified by IEEE 754 (7.2): ``fma_undefined`` says what it gives.
     """
     x, y, z = (operand(fmt, code, policy) for code in (a, b, c))
+    return fused(fmt, x, y, z, rounding, policy, random)
+
+
+def fused(
+    fmt: FloatFormat,
+    x: Unpacked,
+    y: Unpacked,
+    z: Unpacked,
+    rounding: int,
+    policy: FloatPolicy,
+    random: Random = None,
+    negates: tuple[int, int] = (0, 0),
+) -> Result:
+    """Return x * y + z, rounded once; ``negates``: 1 to change the sign of the product, and of z. NaNs keep theirs."""
     undefined = {x.kind, y.kind} == {FINITE, INFINITE} and not (x.significand or y.significand)
     nan = chosen_nan(policy, *((z, x, y) if policy.nan_result == "signalling_first" else (x, y, z)))
     if nan or undefined:
         if undefined and z.kind == QUIET_NAN and policy.fma_undefined != "invalid":
             nan, undefined = (z, False) if policy.fma_undefined == "quiet" else (None, True)
         return encode_nan(fmt, nan, policy, INVALID if undefined else invalid_if_signalling(x, y, z))
-    product = Unpacked(max(x.kind, y.kind), x.sign ^ y.sign, x.significand * y.significand, x.exponent + y.exponent)
-    return signed_sum(fmt, product, z, 0, rounding, policy, random)
+    sign = x.sign ^ y.sign ^ negates[0]
+    exact = Unpacked(max(x.kind, y.kind), sign, x.significand * y.significand, x.exponent + y.exponent)
+    return signed_sum(fmt, exact, z, negates[1], rounding, policy, random)
 
 
 def divide(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
     """Divide ``a`` by ``b``."""
-    x, y = operand(fmt, a, policy), operand(fmt, b, policy)
+    return ratio(fmt, operand(fmt, a, policy), operand(fmt, b, policy), rounding, policy, random)
+
+
+def ratio(
+    fmt: FloatFormat, x: Unpacked, y: Unpacked, rounding: int, policy: FloatPolicy, random: Random = None
+) -> Result:
+    """Divide x by y."""
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         return first_nan(fmt, x, y, policy)
     sign = x.sign ^ y.sign

@@ -85,7 +85,8 @@ class Profile(FloatChoices, _Named):
         "arith.scaling_extf and arith.scaling_truncf",
         document="step by step, as their document says: the scale is rounded to f8E8M0FNU, each operand to the type of "
         "the step, and the product or quotient to the result type",
-        exact="the exact product or quotient, rounded once (the intent of the OCP microscaling format)",
+        exact="the exact product or quotient, rounded once (the intent of the OCP microscaling format). The scale "
+        "counts with its own value, as those of NVFP4 in f8E4M3FN do",
     )
     narrow_floats: str = one_of(
         "arithmetic, functions, comparisons and conversions of floats narrower than f32",

@@ -16,6 +16,7 @@ from halfulp.fp_formats.exact.core import (
     Classified,
     FlagArray,
     Packed,
+    Random,
     RoundingOptions,
     is_wide,
     like,
@@ -45,6 +46,7 @@ from halfulp.fp_formats.scalar import (
     INEXACT,
     INVALID,
     KEPT,
+    ODD,
     ONES,
     OVERFLOW,
     RD,
@@ -71,6 +73,9 @@ def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions) -> 
         return shift_right(x + (half - one) + (shift_right(x, shift) & 1), shift)
     if options.rounding == RNA:
         return shift_right(x + half, shift)
+    if options.rounding == ODD:
+        kept = shift_right(x, shift)
+        return kept | like(x, nonzero(x ^ shift_left(kept, shift)).astype(np.uint64))
     all_below = (1 << shift) - 1 if isinstance(shift, int) else shift_left(one, shift) - one
     if options.rounding in (RU, RD):
         return shift_right(x + times_bit(all_below, sign ^ np.uint64(options.rounding == RU), x), shift)
@@ -145,7 +150,7 @@ def round_pack(
     over = magnitude > fmt.max_magnitude
     if over.any():
         beyond = next(code for code in (fmt.infinity_code, fmt.nan_code, fmt.max_code) if code is not None)
-        if options.saturation(fmt).numbers or options.rounding == RZ:
+        if options.saturation(fmt).numbers or options.rounding in (RZ, ODD):
             codes = where(over, constant(codes, fmt.max_code), codes)
         elif options.rounding in (RU, RD):
             away = sign == (options.rounding == RD)
@@ -174,7 +179,12 @@ def round_pack(
 
 
 def round_f64(
-    dst: FloatFormat, numbers: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
+    dst: FloatFormat,
+    numbers: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    want_flags: bool = False,
+    random: Random = None,
 ) -> ArrayResult:
     """Do `scalar.round_pack` on finite codes of f64: they round as results of arithmetic, not as conversions."""
     f64 = FORMATS["f64"]
@@ -182,7 +192,8 @@ def round_f64(
     def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
         return round_pack(dst, *unpack(f64, chunk.copy()), options)
 
-    return run(kernel, rounding_options(rounding, policy, None, want_flags), dst.bits, (numbers, f64.bits))
+    options = rounding_options(rounding, policy, random, want_flags)
+    return run(kernel, options, dst.bits, (numbers, f64.bits), random=random)
 
 
 def encode_magnitude(fmt: FloatFormat, magnitude: Limbs) -> Limbs:

@@ -39,6 +39,7 @@ ROUNDINGS = {
     Rounding.TOWARD_ZERO: "zero truncate trunc RZ rtz roundTowardZero",
     Rounding.TO_NEAREST_AWAY: "nearest_away half_away RNA rmm roundTiesToAway",
     Rounding.STOCHASTIC: "SR Stochastic",
+    Rounding.TO_ODD: "odd round_to_odd roundToOdd ROD",
 }
 
 

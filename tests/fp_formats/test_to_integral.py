@@ -24,6 +24,7 @@ INTEGER_OF: dict[Rounding, Callable[[Fraction], int]] = {
     Rounding.UPWARD: math.ceil,
     Rounding.TOWARD_ZERO: math.trunc,
     Rounding.TO_NEAREST_AWAY: lambda x: (-1 if x < 0 else 1) * math.floor(abs(x) + Fraction(1, 2)),
+    Rounding.TO_ODD: lambda x: int(x) if x == int(x) else math.floor(x) | 1,
 }
 POLICIES = (FloatPolicy(), FloatPolicy(denormals="flush_both", nan_result="canonical"))
 
