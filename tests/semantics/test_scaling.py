@@ -37,10 +37,6 @@ def number_of(fmt: FloatFormat, code: int) -> Number:
     return neighbours(fmt).read(code)
 
 
-def f16_of(number: float) -> int:
-    return int(np.float16(number).view(np.uint16))
-
-
 def test_scaling_examples_in_f16() -> None:
     """0.0 * 2**16, 0.5 * 2**16 and 6.0 * 2**-25: what the op's text says, and what the OCP format means."""
     rows = [[0x0, 0x1, 0x7], [127 + 16, 127 + 16, 127 - 25]]
