@@ -50,7 +50,7 @@ _EXPORTS: Mapping[str, str] = {
     "quantize_blocks": "halfulp.quantizing.blocks",
     # Float formats and profiles
     "float_format": "halfulp.fp_formats.aliases",
-    "float_formats": "halfulp.fp_formats.formats:FORMATS",
+    "float_formats": "halfulp.fp_formats.formats:ALL_FORMATS",
     "FloatFormat": "halfulp.fp_formats.formats",
     "NanEncoding": "halfulp.fp_formats.formats",
     "profile": "halfulp.semantics.profile",
@@ -86,6 +86,7 @@ _EXPORTS: Mapping[str, str] = {
     "register_dialect": "halfulp.extending",
     "register_external": "halfulp.extending",
     "register_op": "halfulp.extending",
+    "register_format": "halfulp.fp_formats.named_formats",
     "Dialect": "halfulp.interp.declare.declarations",
     "Trait": "halfulp.interp.declare.declarations",
     # Errors

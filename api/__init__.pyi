@@ -22,9 +22,10 @@ from halfulp.extending import register_dialect as register_dialect
 from halfulp.extending import register_external as register_external
 from halfulp.extending import register_op as register_op
 from halfulp.fp_formats.aliases import float_format as float_format
-from halfulp.fp_formats.formats import FORMATS as float_formats
+from halfulp.fp_formats.formats import ALL_FORMATS as float_formats
 from halfulp.fp_formats.formats import FloatFormat as FloatFormat
 from halfulp.fp_formats.formats import NanEncoding as NanEncoding
+from halfulp.fp_formats.named_formats import register_format as register_format
 from halfulp.fp_formats.reals.expressions import Real as Real
 from halfulp.importing.comparison import compare as compare
 from halfulp.importing.jax_functions import from_jax as from_jax
@@ -143,6 +144,7 @@ __all__ = [
     "register_cast",
     "register_dialect",
     "register_external",
+    "register_format",
     "register_op",
     "round",
     "round_rows",

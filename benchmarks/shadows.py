@@ -59,5 +59,7 @@ def exponentials(sizes: Sizes) -> Measured:
     count = sizes.chain
     x, _ = positive("f32", count)
     type_ = f"tensor<{count}xf32>"
-    module = hu.parse(f"func.func @main(%x: {type_}) -> {type_} {{\n %0 = math.exp %x : {type_}\n return %0 : {type_}\n}}")
+    module = hu.parse(
+        f"func.func @main(%x: {type_}) -> {type_} {{\n %0 = math.exp %x : {type_}\n return %0 : {type_}\n}}"
+    )
     return nanoseconds(best(lambda: _run(module, "", x), rounds=min(sizes.rounds, 3)), count)

@@ -51,6 +51,10 @@ print([name for name, fmt in hu.float_formats.items() if fmt.bits == 8])
 my6 = hu.FloatFormat("my6", exponent_bits=3, mantissa_bits=2, bias=3)
 print(hu.convert([0.1, 0.125, 20], my6))
 """,
+            "register_format": """
+hu.register_format(hu.FloatFormat("e3m4x", exponent_bits=3, mantissa_bits=4, bias=3))
+print(hu.convert([0.1, 20], "e3m4x"), hu.convert(0.1, "binary8p4se"))
+""",
             "NanEncoding": """
 print(hu.float_format("f8E4M3FN").nan is hu.NanEncoding.ALL_ONES)
 """,

@@ -15,7 +15,7 @@ from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 class Rounding(IntEnum):
     """The rounding modes, with MLIR's numbers and (`spelling`) its keywords. STOCHASTIC needs random bits of the
-    caller.
+    caller. MLIR has no TO_ODD: of the two values next to an inexact result, the one with the odd code.
     """
 
     TO_NEAREST_EVEN = 0
@@ -24,12 +24,16 @@ class Rounding(IntEnum):
     TOWARD_ZERO = 3
     TO_NEAREST_AWAY = 4
     STOCHASTIC = 5
+    TO_ODD = 6
 
     @property
     def spelling(self) -> str:
         """MLIR's keyword for the mode, as in ``to_nearest_even``."""
         return self.name.lower()
 
+
+MLIR_ROUNDINGS: tuple[Rounding, ...] = tuple(Rounding)[:5]
+"""The modes that MLIR's ops have keywords for."""
 
 ROUNDING_ALIASES: Mapping[Rounding, tuple[str, ...]] = MappingProxyType(
     {
@@ -58,6 +62,7 @@ ROUNDING_ALIASES: Mapping[Rounding, tuple[str, ...]] = MappingProxyType(
             "RMM",
         ),
         Rounding.STOCHASTIC: ("SR",),
+        Rounding.TO_ODD: ("odd", "round_to_odd", "RO", "ROD"),
     }
 )
 """The other names of each mode. Upper and lower case, ``_``, ``-`` and spaces make no difference."""
@@ -74,7 +79,6 @@ MISLEADING_ROUNDINGS: Mapping[str, str] = MappingProxyType(
         "away_from_zero": "ties away from zero, or every number away from zero",
         "round_05up": "halfulp has no such mode",
         "RTN": "to nearest in texts on quantisation, toward -infinity in OpenCL",
-        "odd": "halfulp has no rounding to odd",
     }
 )
 """Names that mean different things in different libraries, and modes that there are not; they are refused."""

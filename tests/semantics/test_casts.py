@@ -544,7 +544,7 @@ def test_conversion_times_a_power_of_two(source: str, target: str) -> None:
     rng = random.Random(4)
     exponents = [rng.choice([0, 1, -1, 127, -127, rng.randint(-40, 40)]) for _ in codes]
     array = value(codes, f"tensor<{len(codes)}x{source}>", (len(codes),)).bits
-    for mode in (m for m in Rounding if m is not Rounding.STOCHASTIC):
+    for mode in tuple(Rounding)[:5]:
         found = conversions.convert(src, dst, array, mode, exponent=np.array(exponents, np.int64), want_flags=True)
         got = codes_to_ints(found.codes, dst.bits)
         for k, (code, exponent) in enumerate(zip(codes, exponents, strict=True)):
