@@ -53,6 +53,8 @@ _EXPORTS: Mapping[str, str] = {
     "float_formats": "halfulp.fp_formats.formats:ALL_FORMATS",
     "FloatFormat": "halfulp.fp_formats.formats",
     "NanEncoding": "halfulp.fp_formats.formats",
+    "p3109": "halfulp.p3109_operations",
+    "kappa": "halfulp.p3109_operations",
     "profile": "halfulp.semantics.profile",
     "profiles": "halfulp.semantics.profile:PROFILES",
     "semantics_version": "halfulp.semantics.profile:SEMANTICS_VERSION",

@@ -61,6 +61,8 @@ from halfulp.measuring.spacing import neighbours as neighbours
 from halfulp.measuring.spacing import next_down as next_down
 from halfulp.measuring.spacing import next_up as next_up
 from halfulp.measuring.spacing import ulp as ulp
+from halfulp.p3109_operations import kappa as kappa
+from halfulp.p3109_operations import p3109 as p3109
 from halfulp.quantizing.blocks import quantize_blocks as quantize_blocks
 from halfulp.quantizing.casts import dequantize as dequantize
 from halfulp.quantizing.casts import quantize as quantize
@@ -126,11 +128,13 @@ __all__ = [
     "from_jax",
     "from_onnx",
     "from_stablehlo",
+    "kappa",
     "load",
     "matmul",
     "neighbours",
     "next_down",
     "next_up",
+    "p3109",
     "parse",
     "plot",
     "print_module",

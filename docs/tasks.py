@@ -55,6 +55,12 @@ print(hu.convert([0.1, 0.125, 20], my6))
 hu.register_format(hu.FloatFormat("e3m4x", exponent_bits=3, mantissa_bits=4, bias=3))
 print(hu.convert([0.1, 20], "e3m4x"), hu.convert(0.1, "binary8p4se"))
 """,
+            "p3109": """
+print(hu.p3109("Add", [200.0, 3.0], [100.0, 0.1], type="binary8p4se", rounding="ToOdd", saturation="SatFinite"))
+""",
+            "kappa": """
+print(hu.kappa(lambda x: hu.eval("math.exp", x), "Exp", "binary8p3se"))
+""",
             "NanEncoding": """
 print(hu.float_format("f8E4M3FN").nan is hu.NanEncoding.ALL_ONES)
 """,

@@ -60,6 +60,7 @@ def _field(parser: TypeParser, fields: dict[str, Any]) -> None:
     at = parser.pos
     word = parser.tokens[at]
     parser.pos += 1
+    value: Any
     if word in FLOAT_FLAGS:
         name, value = FLOAT_FLAGS[word]
     elif word in FLOAT_NUMBERS or word == "nan":

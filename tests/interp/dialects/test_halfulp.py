@@ -7,6 +7,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
+from halfulp.interp.ir.types import FloatType
 from halfulp.interp.values.spelling import spell_value
 
 OWN = FloatFormat("e3m2x", 3, 2, 3)
@@ -54,7 +55,7 @@ FIELDS = [
 
 @pytest.mark.parametrize(("fmt", "part"), FIELDS)
 def test_every_field_survives_the_text(fmt: FloatFormat, part: str) -> None:
-    value = hu.Value.from_bits(np.array([0, 1, 2], np.uint8) if fmt.limbs == 1 else [0, 1, 2], fmt)
+    value = hu.Value.from_bits(np.array([0, 1, 2], np.uint8) if fmt.limbs == 1 else [0, 1, 2], FloatType(fmt))
     spelled = str(value.type)
     assert part in spelled
     assert hu.parse(f"func.func private @f({spelled})").body is not None
