@@ -79,7 +79,19 @@ def run_with(module: Module | Source, arguments: Sequence[Any], options: RunOpti
     if lowered is not None:
         entered = lowered.enter(values)
         return entered.leave(program_for(module, options).run(function, entered.arguments))
-    return program_for(module, options).run(function, values)
+    return _only_values(function, program_for(module, options).run(function, values))
+
+
+def _only_values(function: Operation, results: tuple[Any, ...]) -> tuple[Value, ...]:
+    """Return the results. Raises Unsupported for pointers and aggregates of the llvm dialect."""
+    for value, type_ in zip(results, result_types(function), strict=True):
+        if not isinstance(value, Value):
+            raise Unsupported(
+                f"@{function.symbol_name} returns '{type_}', which is not a value outside of the program",
+                location=function.location,
+                hint='name the type that the function had before it was lowered: signature="…" (--signature=…)',
+            )
+    return results
 
 
 def given_arguments(function: Operation, arguments: Sequence[Any], options: RunOptions) -> list[Value | Buffer]:

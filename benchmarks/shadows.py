@@ -59,7 +59,6 @@ def exponentials(sizes: Sizes) -> Measured:
     count = sizes.chain
     x, _ = positive("f32", count)
     type_ = f"tensor<{count}xf32>"
-    module = hu.parse(
-        f"func.func @main(%x: {type_}) -> {type_} {{\n %0 = math.exp %x : {type_}\n return %0 : {type_}\n}}"
-    )
+    body = f" %0 = math.exp %x : {type_}\n return %0 : {type_}"
+    module = hu.parse(f"func.func @main(%x: {type_}) -> {type_} {{\n{body}\n}}")
     return nanoseconds(best(lambda: _run(module, "", x), rounds=min(sizes.rounds, 3)), count)

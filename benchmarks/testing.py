@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,17 @@ import halfulp as hu
 from benchmarks import mlir
 from benchmarks.backends import BACKENDS, backend, named
 from benchmarks.models import FOLDER
-from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, agree, best
+from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes, Target, agree, best, nanoseconds
 from benchmarks.samples import dtype_of
+from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.ops.workers import process_pool
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.vectors.computation import OpComputation
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.shards.plan import SweepPlan
+from halfulp.conformance.vectors.shards.sweep import sweep_shards
 from halfulp.conformance.whole_programs.generator.functions import NAME
 from halfulp.conformance.whole_programs.generator.kinds import KINDS
 from halfulp.conformance.whole_programs.outcomes import run_here
@@ -30,6 +38,7 @@ from halfulp.conformance.whole_programs.stages import pipeline
 from halfulp.fp_formats.formats import FORMATS
 
 GROUP = "differential testing"
+_BY_DASK = "sweep of addf of f32 with flags on 2^22 inputs, two workers of Dask"
 SWEEP = """func.func @main(%a: {0}, %b: {0}, %c: {0}) -> {0} {{
   %p = arith.mulf %a, %b : {0}
   %s = arith.addf %p, %c : {0}
@@ -47,6 +56,7 @@ def rows() -> Iterator[Row]:
         yield Row(named(GROUP, by), name, partial(bisected, by), target=Target(most=20), unit="s")
     yield Row(GROUP, "a random program on tensors", beside_runner, mlir.NATIVE, unit="ms")
     yield Row(GROUP, "sweep of mulf and addf of f8E4M3FN on 2^24 inputs", sweep, "ml_dtypes")
+    yield Row(GROUP, _BY_DASK, by_dask, "local workers", Target(speed=1 / 1.1))
 
 
 def through(passes: str, sizes: Sizes) -> Measured:
@@ -155,3 +165,30 @@ def sweep(sizes: Sizes) -> Measured:
             agree("a sweep", np.where(nan, 0, found), np.where(nan, 0, expected))
         mine, peer = best(ours, theirs, rounds=min(sizes.rounds, 2))
     return Measured(mine / a.size * 1e9, peer / a.size * 1e9)
+
+
+def by_dask(sizes: Sizes) -> Measured:
+    """Measure the same shards by workers of Dask with their nannies, and by processes of a pool, all warm."""
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise Absent("distributed is not installed") from None
+    count = 1 << 22 if sizes.elements >= 1 << 20 else 1 << 12
+    recipe = Recipe(OpComputation(op_case("arith.addf", "f32")), "random", count=count)
+    plan = SweepPlan(recipe, "bin", shard_rows=count // 8, leaf_rows=count // 8)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        process_pool(2) as pool,
+    ):
+        numbers = itertools.count()
+
+        def swept(executor: Any) -> str | None:
+            return sweep_shards(plan, Path(folder, str(next(numbers))), executor=executor, in_flight=4).digest
+
+        dask = client.get_executor(pure=False)
+        if swept(dask) != swept(pool):
+            raise Disagreement("the digests of the sweeps differ")
+        times = best(lambda: swept(dask), lambda: swept(pool), rounds=min(sizes.rounds, 5))
+    return nanoseconds(times, count)

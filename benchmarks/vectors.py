@@ -1,18 +1,24 @@
-"""The time of ``halfulp vectors`` per vector, with its start and the computation of the results, beside np.savetxt."""
+"""The time of ``halfulp vectors`` per vector, with its start and the computation of the results, beside np.savetxt.
+
+And the time of the processor that simulators take for a package of vectors, beside a package of one vector.
+"""
 
 from __future__ import annotations
 
 import io
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.rows import Measured, Row, Sizes, Target, agree, best
+from benchmarks.rows import Absent, Measured, Row, Sizes, Target, agree, best
 
 OP = ("arith.addf", "--type", "f8E4M3FN")
 PEER = "np.savetxt"
@@ -24,9 +30,38 @@ MOST = 1e9 / 15e6
 """Nanoseconds of a vector, at 15 million a second."""
 
 
+PACKAGE = 65_536
+"""Vectors of a SystemVerilog package: all pairs of operands of 8 bits."""
+
+BENCH = """\
+module bench;
+  import golden::*;
+  vector_t v;
+  int unsigned sum = 0;
+  initial begin
+    for (int i = 0; i < COUNT; i++) begin
+      v = vector(i);
+      sum += 32'(v.a) + 32'(v.b) * 3 + 32'(v.result) * 5 + 32'(v.flags) * 7;
+    end
+    $display("%0d", sum);
+  end
+endmodule
+"""
+"""A bench that reads every vector of a package: a sum of its columns, each with a factor of its own."""
+
+SIMULATORS = {
+    "compiled and run by Icarus Verilog": "iverilog -g2012 -o bench golden.sv bench.sv && vvp -n bench",
+    "translated by Verilator": "verilator --cc --no-skip-identical --top bench golden.sv bench.sv",
+}
+"""By name of a row, the commands that take a package and the bench."""
+
+
 def rows() -> Iterator[Row]:
     for format in FORMS:
         yield Row("vectors", f"f8E4M3FN addf to {format}", partial(writing, format), PEER, Target(most=round(MOST, 1)))
+    for name, commands in SIMULATORS.items():
+        simulation = partial(simulating, commands)
+        yield Row("vectors", f"65,536 as sv, {name}", simulation, "one vector", Target(beside=(1, 5)), unit="s")
 
 
 def _command(format: str, count: int) -> list[str]:
@@ -64,3 +99,33 @@ def writing(format: str, sizes: Sizes) -> Measured:
     return Measured(
         mine / (4 * sizes.elements) * 1e9, theirs / count * 1e9, note="the peer does not compute, it only writes"
     )
+
+
+def simulating(commands: str, sizes: Sizes) -> Measured:
+    """Return the seconds of the processor for the commands of a simulator."""
+    tool = commands.split()[0]
+    if shutil.which(tool) is None:
+        raise Absent(f"{tool} is not on PATH")
+    count = min(PACKAGE, sizes.elements)
+
+    def side(folder: Path, rows: int) -> Callable[[], str]:
+        folder.mkdir()
+        (folder / "bench.sv").write_text(BENCH)
+        with (folder / "golden.sv").open("wb") as file:
+            subprocess.run([*_command("sv", rows), "--name=golden"], check=True, stdout=file)
+        run = partial(subprocess.run, commands, shell=True, check=True, capture_output=True, text=True, cwd=folder)
+        return lambda: str(run().stdout)
+
+    def seconds(run: Callable[[], str]) -> float:
+        before = os.times()
+        run()
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    with tempfile.TemporaryDirectory() as temporary:
+        ours = side(Path(temporary, "ours"), count)
+        if printed := ours().split():
+            sums = _columns(count).astype(np.uint64) @ np.array([1, 3, 5, 7], np.uint64)
+            agree("a package of vectors", np.array([int(printed[0])]), np.array([int(sums.sum())]))
+        one, rounds = side(Path(temporary, "one"), 1), range(min(sizes.rounds, 3))
+        return Measured(min(seconds(ours) for _ in rounds), min(seconds(one) for _ in rounds))

@@ -96,11 +96,11 @@ print(found.wrong, found.wrong_special, found.max_ulp)
 print(found.example_text(found.tally.worst))
 """,
             "program_accuracy": """
-text = '''func.func @f(%x: f16) -> f16 {
+text = \"\"\"func.func @f(%x: f16) -> f16 {
   %0 = math.exp %x : f16
   %1 = arith.divf %x, %0 : f16
   return %1 : f16
-}'''
+}\"\"\"
 found = hu.program_accuracy(text, 3.0)
 print(found.runs[0].max_ulp)
 """,

@@ -96,7 +96,8 @@ def as_f64(fmt: FloatFormat, codes: Codes) -> Floats:
     if fmt is F64:
         return codes.view(np.float64)
     if fmt is F32:
-        return codes.view(np.float32).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            return codes.view(np.float32).astype(np.float64)
     if fmt.bits <= _TABLE_BITS:
         return np.asarray(_table(fmt)[codes])
     return np.asarray(fast.convert(fmt, F64, codes).codes).view(np.float64)
@@ -184,7 +185,7 @@ def _shadowed(numbers: Numbers, codes: Codes, shadow: Shadow | None, narrow: boo
     return exact(value, narrow) if shadow is None else Shadowed(value, *shadow, narrow)
 
 
-def _is_narrow(numbers: Numbers) -> bool:
+def is_narrow(numbers: Numbers) -> bool:
     """Tell whether an f64 holds the products of numbers."""
     return isinstance(numbers, FloatFormat) and 2 * numbers.precision <= F64.precision and numbers.emax < 500
 
@@ -195,7 +196,7 @@ def _computes(
     formats = [each for each in (*meaning.operands, meaning.result) if isinstance(each, FloatFormat)]
     if meaning.rule not in _ALL_RULES or not all(map(has_shadows, formats)):
         return None
-    narrow = all(map(_is_narrow, (*meaning.operands, meaning.result)))
+    narrow = all(map(is_narrow, (*meaning.operands, meaning.result)))
     operands = [_shadowed(*each, narrow) for each in zip(meaning.operands, codes, shadows, strict=True)]
     if meaning.rule in IDENTITIES:
         operands = [_without_nans(each, IDENTITIES[meaning.rule]) for each in operands]

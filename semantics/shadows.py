@@ -40,12 +40,12 @@ UNIT = 2.0**-53
 """The relative error of one operation in f64."""
 LEAST = 2.0**-1074
 """The least positive f64: what an operation that underflows loses."""
-_WIDER = 1 + 2.0**-44
+WIDER = 1 + 2.0**-44
 """More than the relative error of a radius: a sum of at most a hundred terms, each of a few operations."""
-_SPLIT = 2.0**27 + 1
-_LARGEST_FACTOR = 2.0**995
+SPLIT = 2.0**27 + 1
+LARGEST_FACTOR = 2.0**995
 """From here on the halves of a factor may overflow."""
-_LEAST_PRODUCT = 2.0**-960
+LEAST_PRODUCT = 2.0**-960
 """From here on the error of a product is a normal f64."""
 
 
@@ -105,16 +105,16 @@ def two_product(a: Floats, b: Floats, narrow: bool = False) -> tuple[Floats, Flo
     high_a, high_b = _upper_half(a), _upper_half(b)
     low_a, low_b = a - high_a, b - high_b
     rest = ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
-    small = np.abs(product) < _LEAST_PRODUCT
+    small = np.abs(product) < LEAST_PRODUCT
     # Each of the four products above may lose the least f64; the rounded product too.
     lost = np.where(small & (a != 0) & (b != 0), 8 * LEAST, 0.0)
-    large = (np.abs(a) > _LARGEST_FACTOR) | (np.abs(b) > _LARGEST_FACTOR)
+    large = (np.abs(a) > LARGEST_FACTOR) | (np.abs(b) > LARGEST_FACTOR)
     # Without the halves: the product is right within half an ulp.
     return product, np.where(large, 0.0, rest), np.where(large, UNIT * np.abs(product) + LEAST, lost)
 
 
 def _upper_half(a: Floats) -> Floats:
-    scaled = a * _SPLIT
+    scaled = a * SPLIT
     return scaled - (scaled - a)
 
 
@@ -168,7 +168,7 @@ def _both(a: Floats, b: Floats) -> Floats:
 
 def _shadow(error: Floats, radius: Floats) -> Shadow:
     """Return a shadow with a radius that holds its own rounding errors. `errors` looks at what is not finite."""
-    return Shadow(error, radius * _WIDER)
+    return Shadow(error, radius * WIDER)
 
 
 def _magnitude(x: Shadowed) -> Floats:
@@ -309,16 +309,13 @@ def _largest(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
     than the wider radius.
     """
     own = _convert(result, exact(np.maximum(x.value, y.value))).own
+    first, second = (_convert(result, each).total for each in (x, y))
     side, known = order(x, y)
-    value, error, radius = (np.where(side >= 0, first, second) for first, second in zip(x[:3], y[:3], strict=True))
-    taken = Shadowed(value, error, radius)
-    found = _convert(result, taken).total
+    error, radius = (np.where(side >= 0, one, other) for one, other in zip(first, second, strict=True))
     if known.all():
-        return Errors(own, found)
-    either = [_convert(result, each).total for each in (x, y)]
-    error = np.maximum(either[0].error, either[1].error)
-    radius = np.maximum(either[0].radius, either[1].radius)
-    return Errors(own, Shadow(np.where(known, found.error, error), np.where(known, found.radius, radius)))
+        return Errors(own, Shadow(error, radius))
+    error = np.where(known, error, np.maximum(first.error, second.error))
+    return Errors(own, Shadow(error, np.where(known, radius, np.maximum(first.radius, second.radius))))
 
 
 def _least(result: Floats, x: Shadowed, y: Shadowed) -> Errors:

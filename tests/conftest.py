@@ -75,6 +75,12 @@ def missing_iverilog() -> str | None:
     return f"{' and '.join(absent)} not found (Debian packages iverilog, gcc)" if absent else None
 
 
+def missing_verilator() -> str | None:
+    """Say what this machine lacks to compile SystemVerilog to C++; return None when everything is there."""
+    absent = [name for name in ("verilator", "make", "c++") if shutil.which(name) is None]
+    return f"{' and '.join(absent)} not found (Debian packages verilator, make, g++)" if absent else None
+
+
 def missing_torch() -> str | None:
     """Say what this machine lacks to compare with PyTorch; return None when it is there."""
     return None if find_spec("torch") else "torch is not installed (the extra torch has it)"
@@ -136,6 +142,7 @@ class Outside(NamedTuple):
 OUTSIDE = {
     "mlir": Outside("real MLIR", "HALFULP_REQUIRE_MLIR", missing_mlir, ("mark.mlir", "mlir_opt")),
     "iverilog": Outside("iverilog", "HALFULP_REQUIRE_IVERILOG", missing_iverilog, ("mark.iverilog",)),
+    "verilator": Outside("Verilator", "HALFULP_REQUIRE_VERILATOR", missing_verilator, ("mark.verilator",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
     "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", missing_torch, ("mark.torch",)),
     "iree": Outside("IREE's compiler", "HALFULP_REQUIRE_MLIR", missing_iree, ("mark.iree",)),

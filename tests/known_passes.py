@@ -20,6 +20,7 @@ PIPELINES: Mapping[str, Sequence[str]] = {
     "arith-expand": (f"func.func({EXPAND})", "func.func(arith-expand)"),
     "lower-quant-ops": ("func.func(lower-quant-ops)",),
     "canonicalize": ("canonicalize",),
+    "*canonicalize": ("canonicalize",),
     "inline": ("inline",),
     "buffer-deallocation-pipeline": ("buffer-deallocation-pipeline",),
     "math-expand-ops": ("func.func(math-expand-ops)",),

@@ -19,7 +19,7 @@ def op(name: str, types: str | list[str], to: str | None = None, flags: bool = F
 
 def add_f8(**changed: Any) -> SweepPlan:
     """Return all pairs of f8E4M3FN in 16 shards."""
-    options = {"format": "npz", "shard_rows": 1 << 12, **changed}
+    options = {"format": "npz", "shard_rows": 1 << 12, "leaf_rows": 1 << 12, **changed}
     return SweepPlan(Recipe(op("addf", "f8E4M3FN"), "exhaustive"), **options)
 
 

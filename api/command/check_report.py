@@ -10,9 +10,10 @@ from halfulp.command.options.check_vectors import CheckVectorsArguments
 from halfulp.conformance.comparing.compare import ulp_distance
 from halfulp.conformance.comparing.truth import Truth, record_of
 from halfulp.conformance.vectors.columns import Column, Role
+from halfulp.conformance.vectors.comparison import format_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats.text import digits
-from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch, format_of, type_of
+from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch
 from halfulp.explanations.explaining import explain
 from halfulp.explanations.given import MODES
 from halfulp.explanations.texts import flags_text, table_lines
@@ -55,7 +56,7 @@ def report_lines(found: Check, computation: Computation, golden: bool, arguments
     if found.rows:
         lines.append(f"{_what(computation)}: {'; '.join([', '.join(counts[:2]), *counts[2:]])}")
     if golden:
-        lines.append("this is the golden file, unchanged")
+        lines.append("all rows equal those of the golden set, in its order")
     return lines
 
 
@@ -235,6 +236,7 @@ def report_record(
         "equal": not found.differing and found.problem is None,
         "golden": golden,
         "strayed": found.strayed,
+        "slipped": found.slipped,
         "reordered": found.reordered,
         "problem": None if found.problem is None else str(found.problem),
         "mismatches": [

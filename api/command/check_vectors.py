@@ -56,6 +56,7 @@ def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
             notes=notes,
             foreseen=_foreseen(asked),
             most=arguments.max,
+            leaves=() if document is None else metadata.leaves_of(document),
         )
         if checker.period > 1 and document is not None and document.get("dropped"):
             raise Unsupported("rows were left out of the set, so the parameters of a row are not known")
@@ -74,6 +75,9 @@ def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
         say(f"note: {arguments.file}: from row {found.strayed} on, {order}")
     elif found.strayed is not None and found.problem is None:
         say(f"note: {arguments.file}: {_strayed(found, asked)}")
+    elif found.problem is None and asked.document is not None and found.rows < asked.document["count"]:
+        count = asked.document["count"]
+        say(f"note: {arguments.file}: only the first {found.rows:,} of the {count:,} rows of {asked.metadata}")
     if found.problem is not None:
         if " words for " in found.problem.message:
             names = ", ".join(column.name for column in vectors.columns)
@@ -156,6 +160,8 @@ def _judge_count(found: Check, period: int, asked: CheckedAgainst, arguments: Ch
         problem = "nothing was compared: every row has undefined behaviour" if found.rows else "the file has no rows"
     elif count is not None and (found.rows > count or (found.rows < count and not arguments.partial)):
         problem = f"the file has {found.rows:,} rows, but {asked.metadata} tells of {count:,}"
+        if found.strayed is not None:
+            problem += f"; {_strayed(found, asked)}"
         hint = "--partial accepts fewer rows" if found.rows < count else None
     elif found.rows % period and not arguments.partial:
         problem = (
@@ -169,7 +175,10 @@ def _judge_count(found: Check, period: int, asked: CheckedAgainst, arguments: Ch
 
 
 def _strayed(found: Check, asked: CheckedAgainst) -> str:
-    return f"from row {found.strayed} on, the operands are not those of {asked.metadata}"
+    told = f"from row {found.strayed} on, the operands are not those of {asked.metadata}"
+    count = abs(found.slipped)
+    rows = "a row" if count == 1 else f"{count} rows"
+    return f"{told}: {rows} {'missing' if found.slipped > 0 else 'too many'} there" if count else told
 
 
 def _total(file: BinaryIO, rows: int, count: int | None) -> int:

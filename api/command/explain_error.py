@@ -18,6 +18,7 @@ from halfulp.traces.error_text import story_lines
 
 def execute(arguments: ExplainErrorArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
+    running.refuse_outputs(arguments)
     module = read(arguments.file, sources).program()
     given = running.given(module, arguments, sources)
     options = run_options("trace", TraceKeywords, {**run_keywords(arguments), "entry": arguments.function})

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfulp.command.console import DIFFERENT, SUCCESS, UNDEFINED, say, write
+from halfulp.command.option import first_given
 from halfulp.command.options.calls import CallOptions, FunctionOptions, ResultOptions
 from halfulp.command.options.workgroups import WorkgroupsArguments
 from halfulp.command.semantics import profile_named
@@ -123,6 +124,13 @@ def _lanes_type(text: str, type_: Type) -> Type:
     if shape is None or not each or count <= each or count % each:
         return type_
     return kind((count // each, *shape), element)
+
+
+def refuse_outputs(arguments: ResultOptions) -> None:
+    """Raise InputError for an option about results, for a command that shows none."""
+    given = first_given(arguments, ("output", "expected_output", "forbid_poison"))
+    if given is not None:
+        raise InputError(f"{given}: this command shows errors, and no results", hint=f"halfulp run has {given}")
 
 
 def check_outputs(arguments: ResultOptions) -> None:

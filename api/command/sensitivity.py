@@ -21,6 +21,7 @@ def execute(arguments: SensitivityArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.plot is not None:
         ending_of(arguments.plot)
+    running.refuse_outputs(arguments)
     module = read(arguments.file, sources).program()
     given = running.given(module, arguments, sources)
     options = run_options("sensitivity", TraceKeywords, {**run_keywords(arguments), "entry": arguments.function})

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from halfulp.command.console import SUCCESS, say, write
+from halfulp.command.job_array import part_of_array
 from halfulp.command.option import first_given
 from halfulp.command.options.recipe import FIELDS
 from halfulp.command.options.sweep import SweepArguments
@@ -21,8 +23,9 @@ from halfulp.conformance.ops.workers import default_workers, process_pool
 from halfulp.conformance.vectors.metadata import METADATA
 from halfulp.conformance.vectors.packing import CONTAINERS, Packing
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.shards.directory import tidy
+from halfulp.conformance.vectors.shards.directory import sized_as_in, tidy
 from halfulp.conformance.vectors.shards.plan import SweepPlan
+from halfulp.conformance.vectors.shards.sizing import rows_by_time
 from halfulp.conformance.vectors.shards.sweep import sweep_shards
 from halfulp.conformance.vectors.spec import recipe_of_spec
 from halfulp.fp_formats.suggestions import how_to_install
@@ -30,6 +33,9 @@ from halfulp.interp.ir.errors import InputError
 
 DASK_SECONDS = 10
 """The longest wait for a scheduler."""
+
+LISTED = 8
+"""The most missing shards that are named."""
 _RECIPE = (
     "type", "source", "attr", "rounding", "random_bits", "function", "level", "models", "n", "flags", *FIELDS,
     "seed", "profile", "keep_ub",
@@ -41,16 +47,33 @@ def execute(arguments: SweepArguments, sources: Sources) -> int:
     if arguments.pack != "containers" and arguments.format != "bin":
         raise InputError("--pack goes with the format 'bin', whose files do not describe the layout of elements")
     packings = {"containers": CONTAINERS, "dense": Packing(True), "dense-high": Packing(True, "high")}
-    plan = SweepPlan(_recipe(arguments, sources), arguments.format, arguments.poison, packings[arguments.pack])
-    out, place = Path(arguments.out), arguments.shard or (0, 1)
+    plan = SweepPlan(
+        _recipe(arguments, sources), arguments.format, arguments.poison, packings[arguments.pack], arguments.shard_rows
+    )
+    out, part = Path(arguments.out), _part(arguments)
     try:
-        with _executor(arguments, plan.shards) as (executor, in_flight), progress_bar("rows") as progress:
-            found = sweep_shards(plan, out, place, executor, in_flight, progress, lambda text: say(f"note: {text}"))
-    except KeyboardInterrupt:
+        with _workers(arguments, plan, out) as workers, progress_bar("rows") as progress:
+            found = sweep_shards(
+                plan,
+                out,
+                part,
+                workers.executor,
+                workers.in_flight,
+                progress,
+                lambda text: say(f"note: {text}"),
+                workers.shard_rows,
+            )
+    except BaseException:
         # Processes that were stopped leave their temporary files; where nothing was made, the directory does not exist.
         if out.exists():
-            tidy(out)
+            with suppress(InputError):
+                tidy(out)
         raise
+    if part is None and found.missing:
+        raise InputError(
+            f"{len(found.missing)} of {_shards(found.of)} are missing in '{out}': {_listed(found.missing)}",
+            hint="run the tasks that failed again, or the same command without --join",
+        )
     if found.kept:
         say(f"{found.kept} of {_shards(found.of)} existed already")
     if found.digest is None:
@@ -65,6 +88,19 @@ def _shards(count: int) -> str:
     return f"{count} shard{'s'[: count != 1]}"
 
 
+def _listed(indices: Sequence[int]) -> str:
+    return ", ".join(map(str, indices[:LISTED])) + (" ..." if len(indices) > LISTED else "")
+
+
+def _part(arguments: SweepArguments) -> tuple[int, int] | None:
+    """Return the part of this process; None if it makes no shard. Raise InputError."""
+    if arguments.join:
+        return None
+    if isinstance(arguments.shard, str):
+        return part_of_array(os.environ)
+    return arguments.shard or (0, 1)
+
+
 def _recipe(arguments: SweepArguments, sources: Sources) -> Recipe:
     """Return the recipe of SPEC and the options. Raise HalfulpError."""
     if not arguments.subject.endswith(".json"):
@@ -76,19 +112,34 @@ def _recipe(arguments: SweepArguments, sources: Sources) -> Recipe:
     return recipe_of_spec(read_bytes(arguments.subject), arguments.subject)
 
 
+class _Workers(NamedTuple):
+    """What computes (None: this process), the number of shards it gets at once, and the rows of a shard if they are
+    known already.
+    """
+
+    executor: Executor | None = None
+    in_flight: int = 1
+    shard_rows: int | None = None
+
+
 @contextmanager
-def _executor(arguments: SweepArguments, shards: int) -> Iterator[tuple[Executor | None, int]]:
-    """Yield what computes, and the number of shards it gets at once. Raise InputError."""
+def _workers(arguments: SweepArguments, plan: SweepPlan, out: Path) -> Iterator[_Workers]:
+    """Yield what computes. Raise InputError."""
     if arguments.dask is not None:
         with _dask(arguments.dask) as (executor, threads):
-            yield executor, 2 * threads
+            yield _Workers(executor, 2 * threads)
         return
-    workers = min(1 if arguments.shard else arguments.workers or default_workers(), shards)
+    wanted = 1 if arguments.shard or arguments.join else arguments.workers or default_workers()
+    if wanted == 1:
+        yield _Workers()
+        return
+    sized = sized_as_in(out, plan) or (plan if plan.shard_rows else plan.sized(rows_by_time(plan, wanted)))
+    workers = min(wanted, sized.shards)
     if workers <= 1:
-        yield None, 1
+        yield _Workers(shard_rows=sized.size)
         return
     with process_pool(workers) as pool:
-        yield pool, workers + 2
+        yield _Workers(pool, workers + 2, sized.size)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from halfulp.conformance.vectors.metadata import to_text
 from halfulp.conformance.vectors.models.table import coverage_table
 from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
 from halfulp.conformance.vectors.produce import Order, ProducedSet, carried_by, document, write_folder, write_stream
-from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.recipe import Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
 from halfulp.files import write_file
 from halfulp.interp.ir.errors import InputError
@@ -195,6 +195,7 @@ def _changed(metadata_file: str, arguments: VectorsArguments) -> int:
         raise InputError(f"{path}: '{given}' is not one of the sweep's shards", hint="without a file, all are compared")
     compared, changed, missing, equal = 0, 0, 0, True
     for part in parts:
+        rows_of(part, recipe)
         beside = _data_file(path, part, given)
         if beside is None:
             missing += 1

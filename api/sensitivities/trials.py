@@ -163,8 +163,9 @@ def deciding(program: Program) -> Iterator[str]:
     """Say which ops decide by floats, if there are any."""
     found = [f"{op.name} ({_at(op)})" for op in program.ops if decides(op)]
     if found:
+        verb = "decides" if len(found) == 1 else "decide"
         yield (
-            f"{', '.join(found)} decides by floats: a change may take other branches, and its errors count from the "
+            f"{', '.join(found)} {verb} by floats: a change may take other branches, and its errors count from the "
             "exact run on the branches of the program as it is"
         )
 

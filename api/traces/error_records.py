@@ -16,7 +16,7 @@ class OpError:
     ``own_ulp``: the largest distance of its results from the exact function of its operands, ``total_ulp``: that of its
     results from the exact run, in ulp of the result, the latter also relative to it (``relative``). ``effect_ulp``:
     what its own errors bring to the result that `ErrorReport.worst` is about, in ulp of that, with its sign; ``share``:
-    the same as a share of the error of that result. Both are NaN where that cannot be known.
+    the same as a share of the error of that result. Errors are NaN where nothing is known of any.
 
     ``cancelled``: the most leading bits that a sum lost, of its terms as they were computed. Numbers of elements:
     ``absorbed``: a sum equals one of its terms, though the other is not 0; ``overflowed``: infinite, of finite
@@ -73,7 +73,8 @@ class StoryStep:
     """One step from a result back to where its error came from. All errors are in ulp of the result.
 
     ``value``: the number that the op gave, ``exact``: the exact one; ``brings``: what its error brings to the result,
-    ``own``: its own part; ``operands``: the name of each operand, and what comes through it.
+    ``own``: its own part; ``operands``: the name of each operand, and what comes through it. Of an infinity or a NaN
+    these are NaN, and ``operands`` are those that are infinite or NaN themselves.
     """
 
     op: str

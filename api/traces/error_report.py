@@ -6,10 +6,11 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, isfinite, nan
+from math import inf, isfinite, isnan, nan
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.reals.enclosing import bits_of_precision
@@ -19,6 +20,7 @@ from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.attribution import Attribution, value_of
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.lineage import Lineage
+from halfulp.interp.run.recording import Ran, same_ran
 from halfulp.interp.run.shadow_figures import Figures
 from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
 from halfulp.interp.values.buffers import Buffer
@@ -27,15 +29,12 @@ from halfulp.run_options import RunOptions
 from halfulp.running import find_entry, given_arguments, run_with
 from halfulp.semantics.judging import as_f64, has_shadows, ulp_at
 from halfulp.traces.error_records import Element, OpError, ResultError, StoryStep, json_record
-from halfulp.traces.error_text import report_lines
+from halfulp.traces.error_text import element_text, report_lines
 from halfulp.traces.site import Site, SiteNames
 
 _CLOSE = 2.0**-45
 """The radius, relative to the exact number, up to which that is known closely: nearly all digits that are shown."""
 
-
-Ran = tuple[Operation, Operation]
-"""An op, and the one on whose behalf it ran: itself, or one with a body or with a loop of its own."""
 Ends = Sequence[tuple[str, Value]]
 """The float results of a run, and the memory of floats among its arguments, by name."""
 
@@ -49,10 +48,9 @@ class ErrorReport:
     """
 
     _ends: Mapping[str, Value]
-    _figures: Mapping[Ran, Figures]
+    _shadows: Shadows
     _site: Callable[[Operation], Site]
     _replay: Callable[[], tuple[Lineage, Ends]]
-    _form: Form
     _history: tuple[Lineage, Mapping[str, Value]] | None = None
 
     def __str__(self) -> str:
@@ -61,7 +59,7 @@ class ErrorReport:
     @property
     def wider(self) -> str:
         """The format whose numbers stand for the exact ones: "f64" or "f128"; "" if these are enclosed."""
-        return self._form.wider
+        return self._shadows.form.wider
 
     def lines(self) -> Iterator[str]:
         """Yield the report as text: results, the ops that cost most, and what else ops did."""
@@ -69,12 +67,13 @@ class ErrorReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the errors of the results and of the ops, those that cost most first, for a JSON file. Numbers that
-        are not finite are None.
+        are not finite are None. Of a run that is too long for `worst` the effects of ops are None.
         """
-        return {
-            "results": [json_record(each) for each in self.results],
-            "ops": [json_record(each) for each in self.worst()],
-        }
+        try:
+            ops = self.worst()
+        except LimitExceeded:
+            ops = sorted(self.ops, key=_own)
+        return {"results": [json_record(each) for each in self.results], "ops": [json_record(each) for each in ops]}
 
     @cached_property
     def results(self) -> tuple[ResultError, ...]:
@@ -84,7 +83,7 @@ class ErrorReport:
     @property
     def ops(self) -> tuple[OpError, ...]:
         """The errors of each op; their effect on a result is what `worst` finds."""
-        return tuple([self._op_error(ran, nan, nan) for ran in self._figures])
+        return tuple([self._op_error(ran, nan, nan) for ran in self._shadows.figures])
 
     @property
     def largest(self) -> ResultError | None:
@@ -100,17 +99,21 @@ class ErrorReport:
         """
         chosen = self.largest
         if chosen is None or not chosen.ulp:
-            return sorted(self.ops, key=lambda one: -one.own_ulp)[:count]
+            return sorted(self.ops, key=_own)[:count]
         attribution, unit = self._attribution(chosen.name, chosen.element or ())
         effects: dict[Ran, float] = {}
+        owns: dict[Ran, float] = {}
         for share in attribution.shares.values():
             if isfinite(share.own):
-                ran = share.node.op, share.node.around
+                ran = same_ran(self._shadows.made, share.node.op, share.node.around)
                 effects[ran] = effects.get(ran, 0.0) + share.own * share.weight / unit
-        found = [
-            self._op_error(ran, effects.get(ran, 0.0), effects.get(ran, 0.0) / chosen.ulp) for ran in self._figures
-        ]
-        return sorted(found, key=lambda one: (-abs(one.effect_ulp), -one.own_ulp))[:count]
+                owns[ran] = max(owns.get(ran, 0.0), share.own_ulp)
+        found = []
+        for ran in self._shadows.figures:
+            effect = effects.get(ran, 0.0)
+            one = self._op_error(ran, effect, effect / chosen.ulp)
+            found.append(replace(one, own_ulp=owns.get(ran, nan)) if isnan(one.own_ulp) else one)
+        return sorted(found, key=lambda one: (-abs(one.effect_ulp), _own(one)))[:count]
 
     def error_of(self, result: int | str = 0, element: Element | None = None) -> ResultError:
         """Return the error of an element of a result: by default of that with the largest error.
@@ -123,19 +126,20 @@ class ErrorReport:
         value = self._ends[name]
         if element is not None and not _within(element, value.shape):
             raise InputError(f"{name} has the shape {list(value.shape)}: it has no element {list(element)}")
-        found = _error_of(name, value, element, self._form)
+        found = _error_of(name, value, element, self._shadows.form)
         return found if self.wider else self._closely(found)
 
     def explain(self, result: int | str = 0, element: Element | None = None) -> list[StoryStep]:
         """Walk back from an element of a result to where its error came from, always to the operand that brings most.
+        From an infinity or a NaN the way leads to the op that gave one of finite operands.
 
         ``result``, ``element``: as for `error_of`. Raises InputError, Unsupported where nothing is known of the exact
-        number, LimitExceeded for a run of more numbers than its history can keep.
+        number of a finite one, LimitExceeded for a run of more numbers than its history can keep.
         """
         chosen = self.error_of(result, element)
-        if not isfinite(chosen.ulp):
+        if not isfinite(chosen.ulp) and isfinite(chosen.value):
             raise Unsupported(
-                f"nothing is known of the exact number of {chosen.name} {list(chosen.element or ())}",
+                f"nothing is known of the exact number of {chosen.name}{element_text(chosen.element or ())}",
                 hint="the errors of the ops say where that began: count their unknown results",
             )
         return list(self._story(*self._attribution(chosen.name, chosen.element or ())))
@@ -181,14 +185,20 @@ class ErrorReport:
         while share is not None:
             node, weight = share.node, share.weight / unit
             site = self._named(node.op, node.around)
+            special = [_is_special(each.type, each.code) for each in node.operands]
             parts = [(name, growth * weight) for name, growth in zip(site.operands, share.growth, strict=False)]
+            if not share.value.is_finite():
+                parts = [(name, nan) for name, one in zip(site.operands, special, strict=False) if one]
+            sources = zip(share.growth, node.operands, strict=False)
+            _, following = max(((abs(growth), each.id) for growth, each in sources if growth), default=(0.0, 0))
+            if any(special):
+                following = node.operands[special.index(True)].id
             yield StoryStep(
-                node.op.name, site.line, site.place, site.source, float(share.value), float(share.exact.mid()),
+                node.op.name, site.line, site.place, site.source, float(share.value), _exactly(share.exact),
                 share.error * weight, share.own * weight, tuple(parts),
             )  # fmt: skip
-            sources = zip(share.growth, node.operands, strict=False)
-            largest, following = max(((abs(growth), each.id) for growth, each in sources), default=(0.0, 0))
-            share = attribution.shares.get(following) if largest else None
+            began = not share.value.is_finite() and not any(special)
+            share = None if began else attribution.shares.get(following)
 
     def _named(self, op: Operation, around: Operation) -> Site:
         """Return the op as it is shown: one that is not in the text with the op on whose behalf it ran."""
@@ -199,10 +209,15 @@ class ErrorReport:
         return replace(site, line=shown.line, place=shown.place, source=f"{op.name} of {shown.source}")
 
     def _op_error(self, ran: Ran, effect: float, share: float) -> OpError:
-        site, found = self._named(*ran), self._figures[ran]
+        site, found = self._named(*ran), self._shadows.figures[ran]
+        # No number of which something is known: an error of 0 would be a claim.
+        own, total, relative = (
+            nan if 0 < found.elements == found.unknown and not each.size else each.size
+            for each in (found.own, found.total, found.relative)
+        )
         return OpError(
             site.op, site.line, site.place, site.source, site.function, found.elements,
-            found.own.size, found.own.place, found.total.size, found.total.place, found.relative.size, effect, share,
+            own, found.own.place, total, found.total.place, relative, effect, share,
             found.cancelled, found.absorbed, found.overflowed, found.flushed, found.unknown, found.otherwise,
             found.undecided,
         )  # fmt: skip
@@ -246,7 +261,7 @@ class BesideReals:
 
     def report(self, site: Callable[[Operation], Site]) -> ErrorReport:
         """Return the errors of the run, as far as it came. ``site``: names an op."""
-        return ErrorReport(dict(self._ends), self._shadows.figures, site, self._replay, self._shadows.form)
+        return ErrorReport(dict(self._ends), self._shadows, site, self._replay)
 
     def _replay(self) -> tuple[Lineage, Ends]:
         lineage, given = Lineage(), self._copies(self._before)
@@ -275,6 +290,21 @@ def _ends_of(results: Sequence[Value], arguments: Sequence[Any]) -> Ends:
 
 def _unmarked(value: Value) -> Value:
     return Value(value.type, value.bits, value.poison, None, value.origins, value.unsigned)
+
+
+def _exactly(ball: arb) -> float:
+    """Return an exact number; NaN where nothing is known of it."""
+    return float(ball.mid()) if ball.rad().is_finite() else nan
+
+
+def _own(one: OpError) -> float:
+    """Order ops by their own errors, the largest first."""
+    return -one.own_ulp if isfinite(one.own_ulp) else 0.0
+
+
+def _is_special(type_: ty.Type, code: int) -> bool:
+    """Tell whether a code is an infinity or a NaN."""
+    return isinstance(type_, ty.FloatType) and not value_of(type_.format, code).is_finite()
 
 
 def _format_of(value: Value) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isfinite
+from math import isfinite, isnan
 from typing import Protocol
 
 from halfulp.interp.ir.counts import plural
+from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.traces.error_records import OpError, ResultError, StoryStep
 from halfulp.traces.figure_text import events, ulps
 
@@ -82,7 +83,11 @@ def ranking_lines(report: Report, count: int) -> Iterator[str]:
     largest = report.largest
     if largest is None or not largest.ulp:
         return
-    found = [one for one in report.worst(count) if one.effect_ulp]
+    try:
+        found = [one for one in report.worst(count) if one.effect_ulp]
+    except LimitExceeded as error:
+        yield f"no ranking of ops: {error.message}"
+        return
     if not found:
         return
     yield f"ops whose own errors make that of {largest.name}{element_text(largest.element or ())}:"
@@ -115,6 +120,11 @@ def story_lines(end: ResultError, story: Sequence[StoryStep]) -> Iterator[str]:
     for step in story:
         place = "" if step.line is None else f"line {step.line}: "
         yield f"{place}{step.source}"
-        yield f"    {step.value:.9g}, exactly {step.exact:.17g}: {ulps(step.brings)} ulp of the result"
+        exact = "unknown" if isnan(step.exact) else f"{step.exact:.17g}"
+        if not isfinite(step.value):
+            names = " and ".join(dict.fromkeys(name for name, _ in step.operands))
+            yield f"    {step.value:.9g}, exactly {exact}: {f'through {names}' if names else 'of finite operands'}"
+            continue
+        yield f"    {step.value:.9g}, exactly {exact}: {ulps(step.brings)} ulp of the result"
         through = [f"{ulps(brings)} through {name}" for name, brings in step.operands if brings]
         yield f"    of these {', '.join([f'{ulps(step.own)} by the op itself', *through])}"

@@ -5,15 +5,18 @@ Describe also how a wrong result looks beside the right one, in a few words that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from halfulp.conformance.comparing.compare import ulp_distance
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
-from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation
+from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
+from halfulp.conformance.vectors.device import Cause, Stage, computing, reading
+from halfulp.conformance.vectors.encodings import flag_name
 from halfulp.conformance.vectors.intermediate import exact, model_case_of, operand
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -21,28 +24,7 @@ from halfulp.fp_formats.policy import Flags
 from halfulp.interp.declare.build import property_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
-from halfulp.interp.ir.errors import HalfulpError
 from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, Profile
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """Another meaning of the same rows.
-
-    ``name``: for the report. ``computation``: computes this meaning from what ``inputs`` makes of the rows' own inputs.
-    """
-
-    name: str
-    computation: Computation
-    inputs: Callable[[Chunk], Chunk]
-
-    def compute(self, inputs: Chunk) -> Computed | None:
-        """Return the outputs for some rows; None where the op does not have this meaning."""
-        try:
-            return self.computation.compute(self.inputs(inputs))
-        except (HalfulpError, ValueError):
-            return None
-
 
 RELATED: tuple[tuple[str, ...], ...] = (
     ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.remf"),
@@ -71,62 +53,54 @@ RELATED: tuple[tuple[str, ...], ...] = (
 """Ops of the same operands that are easily confused."""
 
 
-def alternatives(computation: Computation) -> Iterator[Alternative]:
-    """Yield everything that is tried, the likeliest first."""
-
-    def same(inputs: Chunk) -> Chunk:
-        return inputs
-
-    if isinstance(computation, OpComputation):
-        operands = len(computation.case.operands)
-
-        def without_random(inputs: Chunk) -> Chunk:
-            return inputs[:operands]
-
-        for name, asked in _other_cases(computation.case, stochastic=computation.random_bits is not None):
-            made = _op_computation(asked, computation)
-            if made is not None:
-                yield Alternative(name, made, without_random)
-        if operands == 2 and len(set(computation.case.operands)) == 1:
-            yield Alternative(
-                f"{computation.case.op}(b, a)", computation, lambda inputs: (inputs[1], inputs[0], *inputs[operands:])
-            )
-    for name, profile in _other_profiles(computation.profile, _has_f32_beside_others(computation)):
-        yield Alternative(name, replace(computation, profile=profile), same)  # type: ignore[type-var]
-
-
-def _op_computation(asked: OpCase, computation: OpComputation) -> OpComputation | None:
-    try:
-        made = OpComputation(asked, computation.profile, computation.keep_ub, computation.flags)
-        _ = made.outputs
-    except (HalfulpError, ValueError):
-        return None
-    return made
-
-
-def _other_cases(own: OpCase, stochastic: bool) -> Iterator[tuple[str, OpCase]]:
-    """Yield the op with other values of its enumerated properties, and related ops."""
+def other_ops(computation: Computation) -> Iterator[Cause]:
+    """Yield the op with other values of its enumerated properties, related ops, and swapped operands."""
+    if not isinstance(computation, OpComputation):
+        return
+    own, operands = computation.case, len(computation.case.operands)
     given = dict(own.properties)
     for declared in (*own.definition.properties, *own.definition.choices):
         if not isinstance(declared.kind, EnumDefinition) or declared.kind.flags:
             continue
         keyword = next((key for key in (*given, "rounding") if property_of(own.definition, key) is declared), None)
         keyword = keyword or declared.name
-        usual = None if stochastic else declared.kind.names.get(declared.default or 0)
+        usual = None if computation.random_bits is not None else declared.kind.names.get(declared.default or 0)
         for choice in declared.kind.cases:
             if choice != given.get(keyword, usual):
-                yield from _case(f"{keyword}={choice}", own.op, own, {**given, keyword: choice})
-    for family in RELATED:
-        for op in family:
-            if own.op in family and op != own.op:
-                yield from _case(op, op, own, given)
+                yield computing(f"{keyword}={choice}", partial(_as_case, None, {keyword: choice}))
+    for op in (op for family in RELATED if own.op in family for op in family if op != own.op):
+        yield computing(op, partial(_as_case, op, {}))
+    if operands == 2 and len(set(own.operands)) == 1:
+
+        def swapped(inputs: Chunk) -> Chunk:
+            return (inputs[1], inputs[0], *inputs[2:])
+
+        yield reading(f"{own.op}(b, a)", Stage.COMPUTATION, swapped)
 
 
-def _case(name: str, op: str, own: OpCase, properties: Mapping[str, Any]) -> Iterator[tuple[str, OpCase]]:
-    try:
-        yield name, op_case(op, own.operands, own.results[0], **properties)
-    except (HalfulpError, ValueError):
-        return
+def _as_case(op: str | None, properties: Mapping[str, Any], computation: Computation) -> Computation | None:
+    """Return another op, with other properties; it ignores the bits of stochastic rounding."""
+    if not isinstance(computation, OpComputation):
+        return None
+    own = computation.case
+    case = op_case(op or own.op, own.operands, own.results[0], **{**dict(own.properties), **properties})
+    return OpComputation(case, computation.profile, computation.keep_ub, computation.flags)
+
+
+def other_profiles(computation: Computation) -> Iterator[Cause]:
+    """Yield each other value of each field of the profile, and the named profiles."""
+    for name, fields in _other_fields(computation.profile, _has_f32_beside_others(computation)):
+        yield computing(name, partial(_under, fields))
+
+
+def _under(fields: Mapping[str, str], computation: Computation) -> Computation:
+    """Return a computation with other fields of its profile; a field ``name`` stands for a named profile."""
+    assert isinstance(computation, OpComputation | ProgramComputation)
+    # Profiles are hashed by their names.
+    name = ",".join(f"{field}={value}" for field, value in fields.items())
+    own = computation.profile
+    profile = PROFILES[fields["name"]] if "name" in fields else replace(own, name=f"{own.name},{name}", **fields)
+    return replace(computation, profile=profile)
 
 
 def _has_f32_beside_others(computation: Computation) -> bool:
@@ -137,15 +111,13 @@ def _has_f32_beside_others(computation: Computation) -> bool:
     return "f32" in types and len(types & FORMATS.keys()) > 1
 
 
-def _other_profiles(own: Profile, f32_apart: bool) -> Iterator[tuple[str, Profile]]:
-    """Yield each other value of each field, flushing with a positive zero, and the named profiles. ``f32_apart``:
-    include the fields of f32 alone.
+def _other_fields(own: Profile, f32_apart: bool) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield each other value of each field, flushing with a positive zero, and the named profiles, with the fields that
+    they set. ``f32_apart``: include the fields of f32 alone.
     """
 
-    def changed(**fields: str) -> tuple[str, Profile]:
-        name = ",".join(f"{field}={value}" for field, value in fields.items())
-        # Profiles are hashed by their names.
-        return name, replace(own, name=f"{own.name},{name}", **fields)
+    def changed(**fields: str) -> tuple[str, Mapping[str, str]]:
+        return ",".join(f"{field}={value}" for field, value in fields.items()), fields
 
     for field, choice in PROFILE_FIELDS.items():
         for value in choice.values if f32_apart or not field.endswith("_f32") else ():
@@ -156,9 +128,9 @@ def _other_profiles(own: Profile, f32_apart: bool) -> Iterator[tuple[str, Profil
             yield changed(denormals=value, denormal_zero="positive")
         if f32_apart and value not in ("ieee", own.denormals_f32):
             yield changed(denormals_f32=value, denormal_zero_f32="positive")
-    for name, profile in PROFILES.items():
+    for name in PROFILES:
         if name != own.name:
-            yield f"profile={name}", profile
+            yield f"profile={name}", {"name": name}
 
 
 # --- one result -------------------------------------------------------------------------------------------------------
@@ -188,7 +160,7 @@ def remarks(column: Column, type_: ty.Type | None, expected: int, got: int) -> l
     """Describe what a code is instead of the expected one, in words that are the same for many rows."""
     if column.role is Role.FLAGS:
         wrong = [flag for flag in Flags if (expected ^ got) & flag]
-        return [f"{_name(flag)} {'not raised' if expected & flag else 'raised'}" for flag in wrong]
+        return [f"{flag_name(flag)} {'not raised' if expected & flag else 'raised'}" for flag in wrong]
     if column.role is Role.POISON:
         return ["a value called poison" if got else "poison called a value"]
     if column.role is Role.OPEN:
@@ -197,10 +169,6 @@ def remarks(column: Column, type_: ty.Type | None, expected: int, got: int) -> l
     if found is None and not isinstance(type_, ty.FloatType):
         found = "off by one" if (got - expected) % (1 << column.width) in (1, (1 << column.width) - 1) else None
     return [found or "another value"]
-
-
-def _name(flag: Flags) -> str:
-    return str(flag.name).lower().replace("_", " ")
 
 
 def _float_remark(fmt: FloatFormat, expected: int, got: int) -> str | None:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.vectors import metadata
-from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, VectorSet, joined, settled
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, VectorSet, joined, settled
 from halfulp.conformance.vectors.formats.format import UNMARKED, Carried, Format, Unmarked, Unsayable
 from halfulp.conformance.vectors.formats.text import spelled
-from halfulp.conformance.vectors.metadata import Document, value_text
+from halfulp.conformance.vectors.metadata import Document, leaves_of, value_text
 from halfulp.conformance.vectors.recipe import Recipe, rows_of
 from halfulp.conformance.vectors.rows import CHUNK, empty
 from halfulp.fp_formats.codes import Codes, Mask, code_shape, storage_dtype
@@ -87,7 +87,9 @@ def digest_now(data: Document, recipe: Recipe) -> str:
     columns = old_columns(data, recipe)
     roles = frozenset(column.role for column in columns)
     as_then = Format("old", "", lambda *_: None, lambda *_: VectorSet(columns, ()), roles)
-    carried = Carried(recipe.vectors(*rows_of(data, recipe)), as_then, unmarked_of(data))
+    size = data.get("leaf_rows")
+    vectors = recipe.vectors(*rows_of(data, recipe), **({} if size is None else {"size": size}))
+    carried = Carried(vectors, as_then, unmarked_of(data), leaves=size is not None)
     try:
         for _ in carried.set():
             pass
@@ -98,7 +100,7 @@ def digest_now(data: Document, recipe: Recipe) -> str:
 
 def check_unaltered(data: Document, old: VectorSet, name: str) -> None:
     """Read an old set to its end. Raises InputError where its digest is not the one in the metadata."""
-    digest = Digest(old.columns)
+    digest = TreeDigest(old.columns, leaves_of(data))
     for chunk in old:
         digest.update(chunk)
     if (digest.count, digest.hexdigest()) != (data["count"], data["sha256"]):

@@ -236,3 +236,63 @@ class Digest:
         """Return the digest of all rows so far."""
         lines = [columns_to_text(self.columns), str(self.count), *(hashed.hexdigest() for hashed in self._hashes)]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+class TreeDigest:
+    """The digest of a set that is divided into leaves: the root of the hash tree (`root_of`) over their `Digest`s.
+
+    ``leaves``: the rows of each leaf. Without them, `end_leaf` says where each ends; with one leaf it is a `Digest`.
+    ``counts``: the rows of the leaves that have ended.
+    """
+
+    def __init__(self, columns: Sequence[Column], leaves: Iterable[int] = ()) -> None:
+        self.columns = tuple(columns)
+        self.count = 0
+        self.counts: list[int] = []
+        self._sizes = iter(leaves)
+        self._digests: list[str] = []
+        self._leaf = Digest(self.columns)
+        self._size = next(self._sizes, None)
+
+    def update(self, chunk: Chunk) -> None:
+        """Add the next rows."""
+        start, rows = 0, len(chunk[0])
+        self.count += rows
+        while start < rows:
+            stop = rows if self._size is None else min(rows, start + self._size - self._leaf.count)
+            self._leaf.update(tuple(codes[start:stop] for codes in chunk))
+            start = stop
+            self._end_full_leaves()
+
+    def end_leaf(self) -> None:
+        """End the leaf that has the last rows; the next rows belong to another one."""
+        self._digests.append(self._leaf.hexdigest())
+        self.counts.append(self._leaf.count)
+        self._leaf = Digest(self.columns)
+
+    def _end_full_leaves(self) -> None:
+        while self._size is not None and self._leaf.count == self._size:
+            self.end_leaf()
+            self._size = next(self._sizes, None)
+
+    def hexdigest(self) -> str:
+        """Return the digest of all rows so far."""
+        self._end_full_leaves()
+        begun = [self._leaf.hexdigest()] if self._leaf.count or not self._digests else []
+        return root_of([*self._digests, *begun])
+
+
+def root_of(digests: Iterable[str]) -> str:
+    """Return the root of the hash tree over some digests in hexadecimal.
+
+    Each two neighbours become one: the SHA-256 of both, separated by a line feed. One that is left over at the end goes
+    on as it is. This repeats until one is left. So the root over the nodes of any level is the root over the leaves.
+    Without digests it is the SHA-256 of nothing.
+    """
+    level = list(digests)
+    if not level:
+        return hashlib.sha256().hexdigest()
+    while len(level) > 1:
+        pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
+        level = [hashlib.sha256("\n".join(pair).encode()).hexdigest() if len(pair) > 1 else pair[0] for pair in pairs]
+    return level[0]

@@ -51,11 +51,25 @@ MOST_ELEMENTS = 1024
 """Most elements of the arguments and the results of a function together: each is a column."""
 
 
+ELEMENTS_AT_ONCE = 1 << 20
+"""Most elements of the arguments, or of the results, of all rows that a function takes at once."""
+
+
 class Computed(NamedTuple):
     """The output columns of some rows, and the mask of rows with undefined behaviour (None: none)."""
 
     outputs: Chunk
     undefined: Mask | None = None
+
+
+def joined_parts(parts: Sequence[Computed]) -> Computed:
+    """Return the output columns of consecutive parts as one."""
+    outputs = tuple(np.concatenate(columns) for columns in zip(*(part.outputs for part in parts), strict=True))
+    if all(part.undefined is None for part in parts):
+        return Computed(outputs)
+    sizes = [len(part.outputs[0]) for part in parts]
+    masks = [np.zeros(n, np.bool_) if p.undefined is None else p.undefined for p, n in zip(parts, sizes, strict=True)]
+    return Computed(outputs, np.concatenate(masks))
 
 
 class Computation(Protocol):
@@ -206,10 +220,9 @@ class OpComputation:
         if not quantised.has_blocks(self.case):
             return self._of_case(inputs)
         rows, step = len(inputs[0]), quantised.period(self.case)
-        parts = [self._of_case(tuple(c[start : start + step] for c in inputs)) for start in range(0, rows, step)]
-        outputs = tuple(np.concatenate(columns) for columns in zip(*(part.outputs for part in parts), strict=True))
-        masks = [part.undefined if part.undefined is not None else np.zeros(step, np.bool_) for part in parts]
-        return Computed(outputs, np.concatenate(masks) if any(part.undefined is not None for part in parts) else None)
+        return joined_parts(
+            [self._of_case(tuple(c[start : start + step] for c in inputs)) for start in range(0, rows, step)]
+        )
 
     def _of_kernel(self, kernel: Kernel, operands: Chunk) -> Computed:
         outcome = kernel.array(*operands)
@@ -447,12 +460,17 @@ class ProgramComputation:
                         functions.append(found)
 
     def compute(self, inputs: Chunk) -> Computed:
-        """Return the outputs of some rows: for scalars all at once, else row by row."""
-        return self._in_lanes(inputs) if self.scalars else self._one_by_one(inputs)
+        """Return the outputs of some rows: many at once, and those that cannot be lanes of a batch row by row."""
+        rows = len(inputs[0])
+        step = max(ELEMENTS_AT_ONCE // max(len(self.inputs), len(self.outputs)), 1)
+        if self.scalars or rows <= step:
+            return self._in_lanes(inputs)
+        parts = [self._in_lanes(tuple(c[start : start + step] for c in inputs)) for start in range(0, rows, step)]
+        return joined_parts(parts)
 
     def _in_lanes(self, inputs: Chunk) -> Computed:
         rows = len(inputs[0])
-        values = [Value(type_, codes) for type_, codes in zip(self.operand_types, inputs, strict=True)]
+        values = self._given(inputs)
         active = np.ones(rows, np.bool_)
         # Each time some lanes reach undefined behaviour, the others start again without them.
         while active.any():
@@ -464,22 +482,46 @@ class ProgramComputation:
                     active[:] = False
                 else:
                     active[error.lanes] = False
+            except HalfulpError:
+                # Lanes cannot hold tensors of different shapes, and together they take more memory and more steps.
+                if self.scalars:
+                    raise
+                return self._one_by_one(inputs)
         undefined = None if active.all() else ~active
         if not active.any():
             return self._spread([None] * rows, undefined)
         columns: list[Codes] = []
+        poison: list[Codes] = []
+        opened: list[Codes] = []
         for value, type_ in zip(results, self._result_types, strict=True):
-            bits = np.broadcast_to(value.bits, code_shape((rows,), width_of(type_)))
-            columns.append(np.where(_rowwise(active, bits), bits, np.zeros_like(bits)))
-        columns += [
-            (np.broadcast_to(value.poisoned, (rows,)) & active | (~active if self.keep_ub else False)).view(np.uint8)
-            for value in results
-        ]
-        if self._may_be_open:
-            for value, type_ in zip(results, self._result_types, strict=True):
-                opened = np.zeros(rows, np.uint8) if value.open is None else np.broadcast_to(value.open, (rows,))
-                columns.append(open_bits(type_, np.where(active, opened, np.uint8(0))))
-        return Computed(tuple(columns), undefined)
+            size, width = self._size(type_, "result"), width_of(ty.element_type(type_))
+
+            def of_elements(array: Any, inner: tuple[int, ...] = (), of: ty.Type = type_, size: int = size) -> Any:
+                shape = tuple(extent or 0 for extent in ty.shape_of(of) or ())
+                whole = np.broadcast_to(array, (rows, *shape, *inner)).reshape(rows, size, *inner)
+                return [whole[:, place] for place in range(size)]
+
+            for bits in of_elements(value.bits, code_shape((), width)):
+                columns.append(np.where(_rowwise(active, bits), bits, np.zeros_like(bits)))
+            for mask in of_elements(value.poisoned):
+                poison.append((mask & active | (~active if self.keep_ub else False)).view(np.uint8))
+            if self._may_be_open:
+                for marks in of_elements(np.uint8(0) if value.open is None else value.open):
+                    opened.append(open_bits(ty.element_type(type_), np.where(active, marks, np.uint8(0))))
+        return Computed((*columns, *poison, *opened), undefined)
+
+    def _given(self, inputs: Chunk) -> list[Value]:
+        """Return the arguments, with a leading axis over the rows."""
+        values, position = [], 0
+        for type_ in argument_types(self._function):
+            size, shape = self._size(type_, "argument"), tuple(extent or 0 for extent in ty.shape_of(type_) or ())
+            width = width_of(ty.element_type(type_))
+            bits = np.empty(code_shape((len(inputs[0]), size), width), storage_dtype(width))
+            for place in range(size):
+                bits[:, place] = inputs[position + place]
+            values.append(Value(type_, bits.reshape(len(inputs[0]), *shape, *bits.shape[2:])))
+            position += size
+        return values
 
     def _one_by_one(self, inputs: Chunk) -> Computed:
         rows = len(inputs[0])

@@ -6,7 +6,6 @@ time stamp unless one is given.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,13 +14,14 @@ from fractions import Fraction
 from functools import cache
 from importlib import resources
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, columns_from_text
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, columns_from_text, root_of
 from halfulp.conformance.vectors.formats.format import Options, Unmarked, Written
 from halfulp.conformance.vectors.formats.text import spelled
 from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
@@ -235,15 +235,36 @@ def of_file(data: Document, name: str) -> Document:
         "files": described,
         "count": shard["count"],
         "sha256": shard["sha256"],
-        "shard": {"index": shard["index"], "of": len(shards), "rows": shard["rows"]},
+        "shard": {
+            "index": shard["index"],
+            "of": len(shards),
+            **{k: shard[k] for k in ("rows", "leaves") if k in shard},
+        },
         **({"dropped": shard["dropped"]} if shard["dropped"] else {}),
         "anchors": [],
     }
 
 
-def whole_digest(digests: Iterable[str]) -> str:
-    """Return the digest of a sweep from those of its shards, in the order of their index."""
-    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+def leaves_of(data: Document) -> Iterator[int]:
+    """Return the rows of the leaves of the digest of a document, one after the other; none for a digest without leaves.
+
+    Raises InputError for a malformed description.
+    """
+    size = data.get("leaf_rows")
+    if size is None:
+        return iter(())
+    counts: list[Iterable[int]] = []
+    try:
+        for shard in data.get("shards") or [data["shard"]]:
+            start, stop = shard["rows"]
+            counts.append(shard.get("leaves") or _leaves(range(start, stop, size)))
+        return chain.from_iterable(counts)
+    except (TypeError, ValueError, LookupError, AttributeError):
+        raise InputError("the metadata does not say which rows its shard has") from None
+
+
+def _leaves(starts: range) -> Iterator[int]:
+    return (min(starts.step, starts.stop - start) for start in starts)
 
 
 def parts_of(data: Document) -> list[Document]:
@@ -255,7 +276,7 @@ def parts_of(data: Document) -> list[Document]:
     if not isinstance(shards, list):
         return [data]
     parts = [of_file(data, shard["file"]) for shard in shards if isinstance(shard, dict) and "file" in shard]
-    if whole_digest(part["sha256"] for part in parts) != data["sha256"]:
+    if root_of(part["sha256"] for part in parts) != data["sha256"]:
         raise InputError("the digest of the metadata is not that of its shards")
     return parts
 

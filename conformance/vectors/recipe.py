@@ -25,6 +25,9 @@ LEVELS: tuple[LevelName, ...] = get_args(LevelName)
 SCALED = ("arith.scaling_extf", "arith.scaling_truncf")
 """The ops on an element and the scale of its block."""
 
+LEAF_ELEMENTS = 1 << 20
+"""Most elements of all columns of a leaf of the hash tree over a set."""
+
 RANDOM: tuple[LevelName, ...] = ("random", "weighted")
 """Levels with operands from Philox streams: row k has the words at position k of each stream."""
 
@@ -85,6 +88,16 @@ class Recipe:
     def step(self) -> int:
         """Return the step: parts of the set begin and end at multiples of it."""
         return self.rows.period
+
+    @cached_property
+    def leaf_rows(self) -> int:
+        """Return the rows of a leaf of the hash tree over the set: whole steps, and not more than fit into memory. It
+        depends on the recipe alone, so that the digest does, too.
+        """
+        rows = CHUNK
+        while rows > 1 and rows * len(self.columns) > LEAF_ELEMENTS:
+            rows //= 2
+        return max(rows // self.step, 1) * self.step
 
     def given(self, start: int, stop: int) -> Chunk:
         """Return the input columns of rows ``start`` to ``stop``."""

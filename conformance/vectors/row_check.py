@@ -9,113 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache, cached_property
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
 from halfulp.conformance.vectors import quantised
-from halfulp.conformance.vectors.alternatives import Alternative, alternatives, exact_result, remarks
-from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, joined, rechunked, results_of
+from halfulp.conformance.vectors.alternatives import exact_result, remarks
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, rechunked, results_of
+from halfulp.conformance.vectors.comparison import (
+    all_poison,
+    by_row,
+    differing,
+    differing_columns,
+    poison_of,
+    type_of,
+)
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
+from halfulp.conformance.vectors.device import Stage
+from halfulp.conformance.vectors.diagnosis import Examination, Explanation
 from halfulp.conformance.vectors.formats.format import Notes
-from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
-from halfulp.fp_formats.formats import FloatFormat
-from halfulp.interp.ir import types as ty
+from halfulp.conformance.vectors.sampling import CONTROLS, SHIFTS, Sampler
+from halfulp.fp_formats.codes import Mask, codes_to_ints
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.interp.text.parser import parse_type
-from halfulp.semantics import floats
-
-
-@cache
-def type_of(column: Column) -> ty.Type | None:
-    """Return the type of a column; None where its spelling is not an MLIR type."""
-    try:
-        return parse_type(column.type)
-    except (HalfulpError, ValueError):
-        return None
-
-
-def format_of(column: Column) -> FloatFormat | None:
-    """Return the float format of a column; None for other types."""
-    type_ = type_of(column)
-    return type_.format if isinstance(type_, ty.FloatType) else None
-
-
-def differing_columns(
-    columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan: bool = False
-) -> dict[int, Mask]:
-    """Return by column position the rows in which a column of ``actual`` is wrong; only columns with such rows.
-
-    Both chunks have all the columns. The masks of ``expected`` say what counts: not a poison result, not its
-    unspecified bits, and not the flags of a row in which every result is poison. ``any_nan``: any NaN matches a NaN.
-    Columns of operands are not compared.
-    """
-    found: dict[int, Mask] = {}
-    for k, column in enumerate(columns):
-        if column.role in (Role.OPERAND, Role.RANDOM):
-            continue
-        differs = _rows(expected[k] != actual[k])
-        if not differs.any():
-            continue
-        if column.role is Role.RESULT:
-            differs = _result_differs(columns, expected, k, actual[k], differs, any_nan)
-        elif column.role is Role.FLAGS:
-            differs = differs & ~all_poison(columns, expected)
-        if differs.any():
-            found[k] = differs
-    return found
-
-
-def differing(columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan: bool = False) -> Mask:
-    """Return the rows in which any column is wrong: see `differing_columns`."""
-    mask: Mask = np.zeros(len(expected[0]), np.bool_)
-    for own in differing_columns(columns, expected, actual, any_nan).values():
-        mask |= own
-    return mask
-
-
-def poison_of(columns: Sequence[Column], chunk: Chunk, result: int) -> Mask:
-    """Return the rows in which the result at this position is poison."""
-    mask: Mask = np.zeros(len(chunk[0]), np.bool_)
-    for column, codes in zip(columns, chunk, strict=True):
-        if column.role is Role.POISON and result in results_of(columns, column):
-            mask |= codes != 0
-    return mask
-
-
-def all_poison(columns: Sequence[Column], chunk: Chunk) -> Mask:
-    """Return the rows in which every result is poison; no rows in a set without results."""
-    results = [k for k, column in enumerate(columns) if column.role is Role.RESULT]
-    mask: Mask = np.full(len(chunk[0]), bool(results), np.bool_)
-    for k in results:
-        mask &= poison_of(columns, chunk, k)
-    return mask
-
-
-def _rows(differs: Mask) -> Mask:
-    return np.asarray(differs.any(axis=1)) if differs.ndim > 1 else differs
-
-
-def _result_differs(
-    columns: Sequence[Column], expected: Chunk, position: int, actual: Codes, differs: Mask, any_nan: bool
-) -> Mask:
-    """Return of the rows with other bits in a result those in which the difference counts."""
-    rows = np.flatnonzero(differs)
-    wanted, found = expected[position][rows], actual[rows]
-    different = wanted ^ found
-    counts = ~poison_of(columns, expected, position)[rows]
-    for column, codes in zip(columns, expected, strict=True):
-        if column.role is Role.OPEN and position in results_of(columns, column):
-            different = different & ~codes[rows]
-    counts &= _rows(different != 0)
-    fmt = format_of(columns[position])
-    if any_nan and fmt is not None and counts.any():
-        counts &= ~(floats.is_nan(fmt, wanted) & floats.is_nan(fmt, found))
-    mask: Mask = np.zeros(len(differs), np.bool_)
-    mask[rows] = counts
-    return mask
-
 
 # --- a stream of rows -------------------------------------------------------------------------------------------------
 
@@ -128,9 +43,6 @@ programs on tensors, which run row by row.
 """
 
 SLOW_EXAMINED = 64
-
-CONTROLS = 4_096
-"""Most equal rows that another semantics must also give to be likely."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +85,8 @@ class Check:
     ``mismatches``: the first ones. ``examined``: the number of differing rows for which alternatives were tried,
     ``controls`` of equal ones, ``explanations`` the alternatives that fit, the likeliest first. ``kinds``: the number
     of examined rows for each remark. ``digest``: of the file's columns. ``strayed``: the first row whose operands are
-    not those of the recipe; ``reordered``: all rows together have them. ``problem``: why reading ended before the end.
+    not those of the recipe; ``slipped``: so many rows of the recipe are missing there (below 0: that many are too many;
+    0: neither is seen); ``reordered``: all rows together have them. ``problem``: why reading ended before the end.
     """
 
     rows: int = 0
@@ -188,6 +101,7 @@ class Check:
     kinds: dict[str, int] = field(default_factory=dict)
     digest: str | None = None
     strayed: int | None = None
+    slipped: int = 0
     reordered: bool = False
     problem: HalfulpError | None = None
 
@@ -230,18 +144,6 @@ def columns_in_order(
 
 
 @dataclass
-class _Sample:
-    """Rows kept for `alternatives`, in whole periods: those that differ, and the controls."""
-
-    inputs: list[Chunk] = field(default_factory=list)
-    expected: list[Chunk] = field(default_factory=list)
-    actual: list[Chunk] = field(default_factory=list)
-    numbers: list[Any] = field(default_factory=list)
-    differs: list[Mask] = field(default_factory=list)
-    control: list[Mask] = field(default_factory=list)
-
-
-@dataclass
 class _Surplus:
     """The rows that a file has in addition to a recipe's, in any order: their number, and the sum of a hash of each."""
 
@@ -269,7 +171,8 @@ class VectorChecker:
     ``columns``: those of the file, which may lack some outputs. ``any_nan``: as in `differing_columns`. ``ignored``:
     roles that are not compared. ``notes``: the notes of the reader. ``foreseen``: the whole rows of the set as a recipe
     makes them; their outputs are used as long as the file has the same operands, or no operands. ``most``: the number
-    of mismatches kept in full. Raises what `columns_in_order` raises.
+    of mismatches kept in full. ``leaves``: the rows of the leaves of the set's digest. Raises what `columns_in_order`
+    raises.
     """
 
     def __init__(
@@ -282,6 +185,7 @@ class VectorChecker:
         notes: Notes | None = None,
         foreseen: Iterable[Chunk] | None = None,
         most: int = 1,
+        leaves: Iterable[int] = (),
     ) -> None:
         self.computation, self.columns, self.any_nan = computation, tuple(columns), any_nan
         self._inputs, places = columns_in_order(computation, columns, foreseen is not None)
@@ -293,8 +197,11 @@ class VectorChecker:
         self._surplus = _Surplus()
         self._strayed_from: Iterator[Chunk] | None = None
         self._most = most
-        self._sample = _Sample()
-        self._digest = Digest(self.columns)
+        slow = isinstance(computation, ProgramComputation) and not computation.scalars
+        limit = SLOW_EXAMINED if slow else MOST_EXAMINED
+        self._fast = not slow
+        self._sampler = Sampler(computation.inputs, computation.outputs, self.period, limit, min(CONTROLS, limit))
+        self._digest = TreeDigest(self.columns, leaves)
         self.found = Check()
 
     @cached_property
@@ -356,8 +263,7 @@ class VectorChecker:
             found.undefined += int(undefined.sum())
         found.poison += int(all_poison(self.computation.outputs, expected).sum())
         found.unknown += sum(bool(differs[k]) for k in unknown)
-        if differs.any():
-            self._keep(inputs, expected, actual, differs, undefined, unknown)
+        self._keep(inputs, expected, actual, differs, undefined, unknown)
         found.differing += int(differs.sum())
         found.rows += rows
         self._notes.forget(found.rows)
@@ -368,7 +274,7 @@ class VectorChecker:
             made = self._next_foreseen(self._foreseen)
             width = len(inputs)
             short = made is None or len(made[0]) < rows
-            same = [] if made is None else [_rows(x[:rows] != y[: len(x)]) for x, y in zip(made, inputs, strict=False)]
+            same = [] if made is None else [by_row(x[:rows] != y[: len(x)]) for x, y in zip(made, inputs, strict=False)]
             if made is not None and not short and not any(differs.any() for differs in same):
                 return Computed(tuple(codes[:rows] for codes in made[width:]))
             first = [int(differs.argmax()) for differs in same if differs.any()]
@@ -378,6 +284,7 @@ class VectorChecker:
             self._strayed_from, self._foreseen = self._foreseen, None
             if made is not None:
                 self._surplus.take(made[:width], -1)
+                self.found.slipped = _slip(inputs, made[:width], self.found.strayed - self.found.rows)
         if self._strayed_from is not None:
             self._surplus.take(inputs, 1)
         missing = -rows % self.period
@@ -437,36 +344,16 @@ class VectorChecker:
         unknown: Mapping[int, dict[str, str]],
     ) -> None:
         """Keep the first rows that differ, and some that do not, for `_examine`."""
-        sample, found, begin = self._sample, self.found, self.found.rows
-        slow = isinstance(self.computation, ProgramComputation) and not self.computation.scalars
-        limit = SLOW_EXAMINED if slow else MOST_EXAMINED
-        rows = np.flatnonzero(differs)
-        for k in rows[: max(self._most - len(found.mismatches), 0)]:
+        found, begin = self.found, self.found.rows
+        for k in np.flatnonzero(differs)[: max(self._most - len(found.mismatches), 0)]:
             found.mismatches.append(self._mismatch(inputs, expected, actual, int(k), unknown.get(int(k), {})))
-        chosen = rows[: limit - found.examined]
         counted = ~differs & ~all_poison(self.computation.outputs, expected)
         if undefined is not None:
             counted &= ~undefined
-        controls = np.flatnonzero(counted)[: min(CONTROLS, limit) - found.controls]
-        if not len(chosen):
-            return
-        for k in chosen:
+        for k in self._sampler.add(begin, inputs, expected, actual, differs, counted):
             self._count_kinds(expected, actual, int(k), unknown.get(int(k), {}))
-        whole = len(differs) - len(differs) % self.period
-        groups = np.unique(np.concatenate([chosen, controls]) // self.period)
-        kept = (groups[:, np.newaxis] * self.period + np.arange(self.period)).reshape(-1)
-        kept = kept[kept < whole]
-        tried, control = np.zeros(len(differs), np.bool_), np.zeros(len(differs), np.bool_)
-        tried[chosen], control[controls] = True, True
-        found.examined += int(tried[kept].sum())
-        found.controls += int(control[kept].sum())
         # No semantics gives an X.
-        tried[list(unknown)] = False
-        for kept_of, chunk in ((sample.inputs, inputs), (sample.expected, expected), (sample.actual, actual)):
-            kept_of.append(tuple(codes[kept] for codes in chunk))
-        sample.numbers.append(kept + begin)
-        sample.differs.append(tried[kept])
-        sample.control.append(control[kept])
+        self._sampler.forget([begin + k for k in unknown])
 
     def _codes(self, chunk: Chunk, columns: Sequence[Column], row: int) -> tuple[int, ...]:
         return tuple(
@@ -510,55 +397,48 @@ class VectorChecker:
             self.found.kinds[told] = self.found.kinds.get(told, 0) + 1
 
     def _examine(self) -> None:
-        """Try every alternative on the rows that were kept."""
-        sample, found, outputs = self._sample, self.found, self.computation.outputs
-        if not any(mask.any() for mask in sample.differs):
+        """Look for what gives the rows that were kept."""
+        found, sample = self.found, self._sampler.sample
+        found.examined = self._sampler.examined
+        if sample is None:
             return
-        inputs = joined(self.computation.inputs, sample.inputs)
-        expected, actual = joined(outputs, sample.expected), joined(outputs, sample.actual)
-        differs, control = np.concatenate(sample.differs), np.concatenate(sample.control)
-        numbers = np.concatenate(sample.numbers)
+        found.controls = int(sample.control.sum())
+        compared = [at is not None for at in self._outputs]
+        pairs = self._fast and self.period == 1
+        examination = Examination(self.computation, sample, compared, self.any_nan, pairs)
+        explained = examination.explanations()
+        found.explanations = [
+            LikelyCause(one.name, int((one.gives & sample.differs).sum()), int((one.gives & sample.control).sum()))
+            for one in explained
+        ]
         listed = {mismatch.row: k for k, mismatch in enumerate(found.mismatches)}
-        places = [(int(k), listed[int(numbers[k])]) for k in np.flatnonzero(differs) if int(numbers[k]) in listed]
-        by_row: dict[int, list[LikelyCause]] = {}
-        for alternative in alternatives(self.computation):
-            gives = self._gives(alternative, inputs, expected, actual)
-            if gives is None or not (gives & differs).any():
-                continue
-            told = LikelyCause(alternative.name, int((gives & differs).sum()), int((gives & control).sum()))
-            found.explanations.append(told)
-            for k, place in places:
-                if gives[k]:
-                    by_row.setdefault(place, []).append(told)
-        found.explanations.sort(key=_unlikeliness)
-        for place, told_of in by_row.items():
-            names = tuple(told.name for told in sorted(told_of, key=_unlikeliness))
-            found.mismatches[place] = replace(found.mismatches[place], as_if=names)
+        for k in np.flatnonzero(sample.differs).tolist():
+            place = listed.get(int(sample.numbers[k]))
+            if place is not None:
+                names = tuple(one.name for one in explained if one.gives[k] and self._tells_of_a_row(one, explained))
+                found.mismatches[place] = replace(found.mismatches[place], as_if=names)
 
-    def _gives(self, alternative: Alternative, inputs: Chunk, expected: Chunk, actual: Chunk) -> Mask | None:
-        """Return the rows in which an alternative gives the file's results and flags; None where it has no results."""
-        made = alternative.compute(inputs)
-        if made is None:
-            return None
-        own = alternative.computation.outputs
-        places = {column.name: k for k, column in enumerate(own)}
-        columns = self.computation.outputs
-        given = []
-        for k, column in enumerate(columns):
-            place = places.get(column.name)
-            if column.role in (Role.POISON, Role.OPEN) or self._outputs[k] is None:
-                given.append(expected[k])
-            elif place is None or own[place].width != column.width:
-                return None
-            else:
-                given.append(made.outputs[place])
-        mask = ~differing(columns, tuple(given), actual, self.any_nan)
-        mask &= ~all_poison(own, made.outputs)
-        return mask if made.undefined is None else mask & ~made.undefined
+    def _tells_of_a_row(self, one: Explanation, explained: Sequence[Explanation]) -> bool:
+        """Tell whether to name an explanation for a single row: one encoding or slip fits many a row by chance."""
+        return one.rank[0] == Stage.COMPUTATION or (self.found.differing > 1 and one is explained[0])
 
 
-def _unlikeliness(told: LikelyCause) -> tuple[int, int]:
-    return -told.rows, -told.equal
+BEHIND = 64
+"""Rows behind a place that tell whether others were left out there."""
+
+
+def _slip(inputs: Chunk, made: Chunk, row: int) -> int:
+    """Return how many rows of ``made`` are missing among the inputs at this row; below 0: how many are too many there;
+    0: the rows behind tell neither.
+    """
+    for shift in SHIFTS:
+        mine, theirs = row + max(-shift, 0), row + max(shift, 0)
+        rows = min(len(inputs[0]) - mine, len(made[0]) - theirs, BEHIND)
+        if rows > 0 and all(
+            np.array_equal(x[mine : mine + rows], y[theirs : theirs + rows]) for x, y in zip(inputs, made, strict=True)
+        ):
+            return shift
+    return 0
 
 
 _X_BITS = str.maketrans({**dict.fromkeys("0123456789abcdefABCDEF_", "0"), **dict.fromkeys("xXzZ", "f")})

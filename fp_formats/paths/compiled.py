@@ -71,7 +71,9 @@ _instructions: list[tuple[Function, Function]] = []
 
 
 def part(function: Function) -> Function:
-    """Let loops call a function."""
+    """Let loops call a function. It becomes a part of the loop: so this may turn into vector instructions. Dividing by
+    zero is no error.
+    """
     _parts.append(function)
     return function
 
@@ -98,7 +100,7 @@ def _register(numba: Any) -> None:
         lower = extending.lower_builtin(function, *[numba.uint64] * len(wanted.parameters))
         lower(partial(_write, write))
     while _parts:
-        extending.register_jitable(_parts.pop())
+        extending.register_jitable(error_model="numpy", forceinline=True)(_parts.pop())
 
 
 def _type_of_word(word: Any, wanted: Signature, context: Any) -> Function:

@@ -1,4 +1,4 @@
-"""Combinations of values by ops of arith, on behalf of ops of other dialects."""
+"""Elementwise ops that run on behalf of ops of other dialects, such as the combinations of reductions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 
 
-def arith_op(
+def elementwise_op(
     name: str, operands: Sequence[ty.Type], result: ty.Type, properties: Mapping[str, Attribute] | None = None
 ) -> Operation:
-    """Return an elementwise op of arith that stands in no block."""
+    """Return an elementwise op, such as one of arith, that stands in no block."""
     definition = default_registry().find(name)
     assert definition is not None
     assert isinstance(definition.evaluate, Elementwise)
@@ -30,7 +30,7 @@ def arith_op(
     return op
 
 
-def arith_step(
+def elementwise_step(
     op: Operation,
     name: str,
     operands: Sequence[ty.Type],
@@ -38,8 +38,8 @@ def arith_step(
     settings: Settings,
     properties: Mapping[str, Attribute] | None = None,
 ) -> PointwiseStep:
-    """Return the step of an op of arith. Poison and errors name the place of ``op``."""
-    inner = arith_op(name, operands, result, properties)
+    """Return the step of an elementwise op. Poison and errors name the place of ``op``."""
+    inner = elementwise_op(name, operands, result, properties)
     evaluator = evaluator_of(inner)
     return PointwiseStep(inner, evaluator, evaluator.build(inner, settings), settings, op)
 

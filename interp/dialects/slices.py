@@ -74,6 +74,15 @@ def out_of_bounds(axis: int, size: int, start: int, count: int, step: int) -> st
     return f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}" if last >= size else None
 
 
+def offsets(op: Operation) -> dict[int, int]:
+    """Return the axis of each offset that an operand gives, by the number of the operand. The operands for offsets are
+    the first ones of the lists.
+    """
+    axes = [axis for axis, number in enumerate(static_numbers(op, "offsets")) if number is None]
+    first = len(op.operands) - sum(static_numbers(op, name).count(None) for name in LISTS)
+    return {first + place: axis for place, axis in enumerate(axes)}
+
+
 def written(op: Operation) -> Written:
     """Return the lists of an op."""
     return Written(*(static_numbers(op, name) for name in LISTS))

@@ -53,6 +53,12 @@ class Share:
     growth: tuple[float, ...] = ()
     weight: float = 0.0
 
+    @property
+    def own_ulp(self) -> float:
+        """The size of its own error in ulp of the number; 0 for what is no float."""
+        numbers = number_of(self.node.type)
+        return abs(self.own) / ulp_at(numbers, _number(self.value)) if isinstance(numbers, FloatFormat) else 0.0
+
 
 @dataclass(eq=False, slots=True)
 class Attribution:
@@ -167,7 +173,8 @@ class Attribution:
         if id in self._unknown:
             return arb.nan()
         made = self.shares.get(id)
-        return value if made is None else made.exact
+        integer = made is not None and isinstance(made.node.type, ty.IntegerType | ty.IndexType)
+        return value if made is None or integer else made.exact  # of integers the exact run has the same
 
     def _settled(self) -> bool:
         """Tell whether more bits would not help: the error is known closely, or not at all."""

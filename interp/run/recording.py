@@ -18,6 +18,8 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import PoisonIds
 
+Ran = tuple[Operation, Operation]
+"""An op, and the one on whose behalf it ran: itself, or one with a body or with a loop of its own."""
 Function = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
 
 
@@ -64,6 +66,20 @@ def recording_outside(recorder: Recorder, function: Callable[..., Sequence[Any]]
 def recording_function(op: Operation, recorder: Recorder, function: Function) -> Function:
     """Return the function of an op on whole values that also says where it computes what cannot be recorded."""
     return lambda run, operands: recorder.computed(op, operands, function(run, operands))
+
+
+def same_ran(made: dict[tuple[str, Operation], Ran], op: Operation, around: Operation) -> Ran:
+    """Return what stands for an op in all runs of a program. An op that another one made to compute with, outside of
+    the program, may be made anew in each run: the first one of its name in ``made`` stands for it.
+    """
+    outside = _top(op) is not _top(around)
+    return made.setdefault((op.name, around), (op, around)) if outside else (op, around)
+
+
+def _top(op: Operation) -> Operation:
+    while op.parent_op is not None:
+        op = op.parent_op
+    return op
 
 
 def holds_floats(value: Value) -> bool:

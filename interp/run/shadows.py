@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import inf, isfinite, log2, nan, prod
+from math import frexp, inf, isfinite, nan, prod
 from struct import Struct
 from typing import Any
 
@@ -30,7 +30,8 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.recording import holds_floats
+from halfulp.interp.run import shadow_loops
+from halfulp.interp.run.recording import Ran, holds_floats, same_ran
 from halfulp.interp.run.shadow_figures import Figures
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
@@ -87,11 +88,12 @@ class Form:
 @dataclass(eq=False, slots=True)
 class Shadows:
     """The shadows of one run, in a form. ``figures``: of each op that computed floats, or decided by them, and of the
-    op on whose behalf it ran, mostly itself.
+    op on whose behalf it ran, mostly itself. ``made``: as `same_ran` knows ops.
     """
 
     form: Form = field(default_factory=lambda: ENCLOSED)
-    figures: dict[tuple[Operation, Operation], Figures] = field(default_factory=dict)
+    figures: dict[Ran, Figures] = field(default_factory=dict)
+    made: dict[tuple[str, Operation], Ran] = field(default_factory=dict)
     _latest: dict[Operation, Figures] = field(default_factory=dict)
     _memories: list[Allocation] = field(default_factory=list)
 
@@ -175,7 +177,8 @@ class Shadows:
         return tuple([None if _decides(each) and not isinstance(each, ty.IndexType) else marks for each in types])
 
     def _note(self, op: Operation, around: Operation, found: Figures) -> None:
-        self.figures.setdefault((op, around), Figures()).join(found)
+        ran = (op, around) if (op, around) in self.figures else same_ran(self.made, op, around)
+        self.figures.setdefault(ran, Figures()).join(found)
         self._latest.setdefault(around, Figures()).join(found)
 
     def argument(self, number: int, given: Any) -> Any:
@@ -384,10 +387,29 @@ class _Judging:
         """Judge all elements, and return the marks of the result; None for integers."""
         count = prod(self._shape)
         made = np.empty(count, self._form.dtype) if _is_float(type_) else None
-        blocks = [slice(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
-        for each in [self._block(here, type_, made) for here in blocks]:
-            self._found.join(each)
+        by_loop = None if made is None else self._loop(type_)
+        first = 0
+        while first < count:
+            if by_loop is not None and made is not None:
+                first = by_loop.take(first, self._found, self._shape, made)
+            here = slice(first, min(first + BLOCK, count))
+            if first < count:
+                self._found.join(self._block(here, type_, made))
+            first = here.stop
         return None if made is None else made.reshape(self._shape)
+
+    def _loop(self, type_: ty.Type) -> shadow_loops.Judging | None:
+        """Return what judges by a compiled loop, as far as it can."""
+        meaning, wider = self._meaning, self._form.wider
+        if not isinstance(meaning, Computes) or self._clean is not None or wider not in ("", "f64"):
+            return None
+        formats = [kind for kind in (*meaning.operands, meaning.result) if isinstance(kind, FloatFormat)]
+        if len(formats) <= len(meaning.operands):
+            return None
+        tags = [int(_tag_of(each)) for each in (*self._types, type_)]
+        arrays = zip(formats, (*self._codes, self._result), (*self._marks, None), tags, strict=True)
+        *operands, results = [shadow_loops.Marked(*each) for each in arrays]
+        return shadow_loops.judging(meaning, operands, results, plain=wider != "", low=_LOW)
 
     def _block(self, here: slice, type_: ty.Type, made: Marks | None) -> Figures:
         """Judge a block of elements, write their marks, and return their figures."""
@@ -460,8 +482,8 @@ class _Judging:
             counted = np.isfinite(lost) if clean is None else np.isfinite(lost) & clean
             lost = np.where(counted, lost, 0.0)
         most = float(lost.max(initial=0.0))
-        found.cancelled = max(found.cancelled, int(log2(most)) if most > 1 else 0)
-        same = ((value == x) & (y != 0)) | ((value == y) & (x != 0)) | ((value == -y) & (x != 0))
+        found.cancelled = max(found.cancelled, _leading(most))
+        same = ((value == x) & (y != 0)) | ((value == y) & (x != 0))
         found.absorbed += _number_of(same & np.isfinite(value), clean)
         assert isinstance(self._meaning.result, FloatFormat)
         if zeros is not None and (zeros & (larger != 0) & np.isfinite(larger)).any():
@@ -515,8 +537,8 @@ def _judged_alone(
         if value == 0:
             found.cancelled = fmt.precision if larger else 0
         else:
-            found.cancelled = max(0, int(log2(larger / abs(value)))) if larger / abs(value) > 1 else 0
-        found.absorbed += (value == x and y != 0) or (value == y and x != 0) or (value == -y and x != 0)
+            found.cancelled = _leading(larger / abs(value))
+        found.absorbed += (value == x and y != 0) or (value == y and x != 0)
     return np.full(shape, _encoded_one(total, radius, _TAGS.get(fmt, _OTHER_TAG)))
 
 
@@ -545,6 +567,11 @@ _TERMS: dict[str, Any] = {
     "fma": lambda x, y, z: (x * y, z),
 }
 """The two terms of which an op makes a sum."""
+
+
+def _leading(quotient: float) -> int:
+    """Return the leading bits that a sum lost, from the quotient of the larger term and the sum."""
+    return max(frexp(quotient)[1] - 1, 0)
 
 
 def _number_of(mask: Any, clean: Any) -> int:

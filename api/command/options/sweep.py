@@ -12,25 +12,32 @@ FORMATS = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv"
 """All formats except those in `halfulp.conformance.vectors.shards.plan.NO_SHARDS`. Help must not import that module."""
 
 _ABOUT = f"""\
-Compute a large set of vectors in shards of 2**24 rows. Each shard is a file, named by its content:
+Compute a large set of vectors in shards that take some seconds. Each shard is a file, named by its content:
 
   halfulp sweep arith.truncf --from f32 --type f8E4M3FN --level exhaustive --format runs --out sweep
-  halfulp sweep arith.addf --type bf16 --level random -n 10000000000 --out sweep --shard 3/64
+  halfulp sweep spec.json --out sweep --shard array    # a task of a job array: Slurm, LSF, Grid Engine
+  halfulp sweep spec.json --out sweep --join           # after the last task
   halfulp sweep spec.json --out sweep --dask tcp://scheduler:8786
 
 SPEC is an op or a program, with the options below. Or it is a JSON file: the metadata of a set, or a file written by
 hand (docs/sweeps.md). You can stop a sweep at any moment; the same command then continues, and makes damaged shards
-again. The digest of the sweep does not depend on the workers or on their order.
+again. The digest of the sweep does not depend on the shards, on the workers or on their order.
 
 Formats: {", ".join(FORMATS)}.
 """
 
 
-def _part(text: str) -> tuple[int, int]:
-    """Read ``i/N``. Raise argparse.ArgumentTypeError for anything else."""
+ARRAY = "array"
+"""The part of a task of a job array, which the environment tells."""
+
+
+def _part(text: str) -> tuple[int, int] | str:
+    """Read ``i/N`` or ``array``. Raise argparse.ArgumentTypeError for anything else."""
+    if text == ARRAY:
+        return text
     words = text.split("/")
     if len(words) != 2 or not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
-        raise argparse.ArgumentTypeError(f"{text!r} is not I/N, as in 0/8")
+        raise argparse.ArgumentTypeError(f"{text!r} is not I/N, as in 0/8, or '{ARRAY}'")
     place, of = map(int, words)
     if place >= of:
         raise argparse.ArgumentTypeError(f"{text!r}: parts are counted from 0, so that the last of {of} is {of - 1}")
@@ -72,18 +79,31 @@ class SweepArguments(RecipeOptions):
         metavar="N",
         help="the number of processes (default: the number of cores)",
     )
-    shard: tuple[int, int] | None = option(
+    shard: tuple[int, int] | str | None = option(
         "--shard",
         exclusive=True,
         type=_part,
         metavar="I/N",
-        help="in one process: make every Nth shard, from shard I on",
+        help="in one process: make every Nth shard, from shard I on; 'array': I and N are those of this task of a job "
+        "array of Slurm, LSF or Grid Engine",
+    )
+    join: bool = option(
+        "--join",
+        exclusive=True,
+        action="store_true",
+        help="make no shards: check that all of them exist, and write metadata.json",
     )
     dask: str | None = option(
         "--dask",
         exclusive=True,
         metavar="ADDRESS",
         help="use the cluster of this Dask scheduler, such as tcp://HOST:8786",
+    )
+    shard_rows: int | None = option(
+        "--shard-rows",
+        type=positive,
+        metavar="ROWS",
+        help="the least number of rows in a shard (default: as many as take 1 to 10 seconds)",
     )
 
 

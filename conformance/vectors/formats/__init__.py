@@ -37,15 +37,17 @@ def write_vectors(
     format: str,
     unmarked: Unmarked = "refuse",
     options: Options | None = None,
+    leaves: bool = False,
 ) -> Written:
     """Write a set to a file in a format, in constant memory, and return what was written.
 
+    ``leaves``: each chunk of the set is a leaf of its digest (`halfulp.conformance.vectors.columns.TreeDigest`).
     ``unmarked``: the treatment of rows with poison or unspecified bits, in a format without a place for these: refuse
     the whole set, drop the rows, or write the canonical result (0 for poison). Raises InputError for a refused row,
     naming it, and for a set that the format cannot hold.
     """
     chosen = format_named(format)
-    carried = Carried(vectors, chosen, unmarked)
+    carried = Carried(vectors, chosen, unmarked, leaves)
     chosen.write(carried.set(), file, options or Options())
     return carried.written
 

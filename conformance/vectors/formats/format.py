@@ -13,7 +13,7 @@ from typing import IO, Any, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, VectorSet, results_of, settled
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, VectorSet, results_of, settled
 from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, limb_count
 from halfulp.interp.ir.errors import InputError
@@ -107,12 +107,15 @@ class Format:
 
 @dataclass
 class Written:
-    """The content of a written file: its columns, its rows, the rows left out, the digest of the columns."""
+    """The content of a written file: its columns, its rows, the rows left out, the digest of the columns, and the rows
+    of the leaves of that digest if it has leaves.
+    """
 
     columns: tuple[Column, ...]
     count: int = 0
     dropped: int = 0
     digest: str = ""
+    leaves: tuple[int, ...] = ()
 
 
 class Unsayable(InputError):
@@ -123,12 +126,13 @@ class Unsayable(InputError):
 class Carried:
     """A set as a format carries it: without columns it has no place for.
 
-    Each chunk is counted and hashed as it passes.
+    Each chunk is counted and hashed as it passes. ``leaves``: each chunk is a leaf of the digest (`TreeDigest`).
     """
 
     vectors: VectorSet
     format: Format
     unmarked: Unmarked
+    leaves: bool = False
     written: Written = field(init=False)
 
     def __post_init__(self) -> None:
@@ -150,14 +154,17 @@ class Carried:
         )
 
     def _chunks(self) -> Iterator[Chunk]:
-        digest = Digest(self.written.columns)
+        digest = TreeDigest(self.written.columns)
         for chunk in self.vectors:
             kept = tuple(chunk[k] for k in self._kept)
             if self._marks:
                 kept = self._without_marks(chunk, kept, digest.count)
             digest.update(kept)
+            if self.leaves:
+                digest.end_leaf()
             yield kept
         self.written.count, self.written.digest = digest.count, digest.hexdigest()
+        self.written.leaves = tuple(digest.counts)
 
     def _without_marks(self, chunk: Chunk, kept: Chunk, before: int) -> Chunk:
         columns = self.vectors.columns

@@ -1,15 +1,17 @@
 """A SystemVerilog package: a packed structure, a function that gives the vector of an index, and their number.
 
-It is a function, since some simulators do not support a constant array of structures. X digits are as in ``readmemh``.
+The function reads a constant array, or, in Icarus Verilog, which has none, a memory that its first call fills. Either
+takes time linear in the rows; a case over the rows takes simulators quadratic time. X digits are as in ``readmemh``.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
-from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
+from halfulp.conformance.vectors.formats.format import Format, Options, same_columns, spool
 from halfulp.conformance.vectors.formats.numbering import INDEX, numbered, without_numbers
 from halfulp.conformance.vectors.formats.reserved import SYSTEMVERILOG, check_names
 from halfulp.conformance.vectors.formats.text import (
@@ -25,44 +27,67 @@ from halfulp.conformance.vectors.formats.text import (
 )
 
 _COUNT = re.compile(r"localparam int COUNT = (\d+);")
-_ROW = re.compile(r"32'h([0-9A-Fa-f]+): vector = \{(.*)\};")
+_ROW = re.compile(r"`HALFULP_ROW\(32'h([0-9A-Fa-f]+), \{(.*)\}\)")
 _WORD = re.compile(r"\d+'h([0-9A-Fa-fXx]+)")
+
+_HEAD = """\
+// {columns}
+package {name};
+  typedef struct packed {{
+{members}
+  }} vector_t;
+  localparam int COUNT = {count};
+`ifdef __ICARUS__
+  `define HALFULP_ROW(INDEX, VECTOR) memory[INDEX] = VECTOR;
+  logic [{top}:0] memory [0:COUNT];
+  bit filled;
+  function automatic vector_t vector(input int unsigned index);
+    if (!filled) begin
+      filled = 1;
+`else
+  `define HALFULP_ROW(INDEX, VECTOR) VECTOR,
+  localparam logic [{top}:0] memory [0:COUNT] = '{{
+`endif
+"""
+
+_TAIL = """\
+`ifdef __ICARUS__
+    end
+`else
+    {bits}'bx}};
+  function automatic vector_t vector(input int unsigned index);
+`endif
+    vector = index < COUNT ? memory[index] : 'x;
+  endfunction
+  `undef HALFULP_ROW
+endpackage
+"""
 
 
 def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
-    row: list[bytes | Hex] = [b"      32'h", whole(columns, 0), b": vector = {"]
+    row: list[bytes | Hex] = [b"    `HALFULP_ROW(32'h", whole(columns, 0), b", {"]
     for position, column in enumerate(columns[1:], 1):
         row += [f"{', ' if position > 1 else ''}{max(1, column.width)}'h".encode(), whole(columns, position)]
-    return [*row, b"};\n"]
+    return [*row, b"})\n"]
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     """Write the structure ``vector_t``, the function ``vector`` and the number ``COUNT``."""
     check_names("SystemVerilog", SYSTEMVERILOG, (options.name, *(column.name for column in vectors.columns)))
-    head = [
-        f"// {described(vectors.columns)}",
-        f"package {options.name};",
-        "  typedef struct packed {",
-        *(
-            f"    logic [{max(1, column.width) - 1}:0] {column.name}; // {column.type}, {column.role.value}"
-            f"{f' of {column.of}' if column.of else ''}"
-            for column in vectors.columns
-        ),
-        "  } vector_t;",
-        "  function automatic vector_t vector(input int unsigned index);",
-        "    case (index)",
-    ]
-    file.write(("\n".join(head) + "\n").encode())
+    members = (
+        f"    logic [{max(1, column.width) - 1}:0] {column.name}; // {column.type}, {column.role.value}"
+        f"{f' of {column.of}' if column.of else ''}"
+        for column in vectors.columns
+    )
+    bits = sum(max(1, column.width) for column in vectors.columns)
     columns = (INDEX, *vectors.columns)
-    count = write_rows(VectorSet(columns, numbered(vectors)), file, _row(columns), dont_care=True)
-    tail = [
-        "      default: vector = 'x;",
-        "    endcase",
-        "  endfunction",
-        f"  localparam int COUNT = {count};",
-        "endpackage",
-    ]
-    file.write(("\n".join(tail) + "\n").encode())
+    with spool() as rows:
+        count = write_rows(VectorSet(columns, numbered(vectors)), rows, _row(columns), dont_care=True)
+        told = {"columns": described(vectors.columns), "name": options.name, "members": "\n".join(members)}
+        file.write(_HEAD.format(**told, count=count, top=bits - 1).encode())
+        rows.seek(0)
+        shutil.copyfileobj(rows, file)
+    file.write(_TAIL.format(bits=bits).encode())
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
@@ -71,13 +96,15 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "sv", options)
     count: int | None = None
+    ended = False
 
     def line(text: str, done: int) -> list[list[str]]:
-        nonlocal count
+        nonlocal count, ended
         number = _COUNT.fullmatch(text)
         if number:
             count = int(number[1])
-        if not text.startswith("32'h"):
+        ended |= text == "endpackage"
+        if not text.startswith("`HALFULP_ROW("):
             return []
         row = _ROW.fullmatch(text)
         words = [_WORD.fullmatch(part) for part in row[2].split(", ")] if row else []
@@ -88,7 +115,8 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
 
     indexed = (INDEX, *known)
     rows = read_rows(source, indexed, _row(indexed), line, options, dont_care=True)
-    return VectorSet(known, without_numbers(complete(rows, lambda: count, source, options), options))
+    checked = complete(rows, lambda: count if ended else None, source, options)
+    return VectorSet(known, without_numbers(checked, options))
 
 
 FORMAT = Format("sv", ".sv", write, read, describes=True)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -276,7 +276,7 @@ def find_columns(head: bytes) -> tuple[Column, ...] | None:
     return columns_from_text(found[1]) if found else None
 
 
-def write_rows(vectors: VectorSet, file: BinaryIO, row: Row, dont_care: bool = False, skip: int = 0) -> int:
+def write_rows(vectors: VectorSet, file: IO[bytes], row: Row, dont_care: bool = False, skip: int = 0) -> int:
     """Write every row, without the first ``skip`` bytes of all. Return the number of rows."""
     text, count = RowText(vectors.columns, row, dont_care), 0
     for chunk in vectors:

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from halfulp.conformance.vectors.metadata import (
     to_text,
 )
 from halfulp.conformance.vectors.shards.files import flush_and_close, lock, temporary_path, writing
-from halfulp.conformance.vectors.shards.plan import SweepPlan
+from halfulp.conformance.vectors.shards.plan import MOST_ROWS, SweepPlan
 from halfulp.interp.ir.errors import HalfulpError, InputError
 
 LAYOUT = "sweep.json"
@@ -38,7 +38,8 @@ _TEMPORARY = re.compile(r"\.(?P<owner>[0-9]+-of-[0-9]+)\.(?P<name>[^/]+)\.[0-9a-
 class ShardEntry:
     """A line of the manifest: a shard that was made. ``rows``: the first row, and the one after the last; ``count``:
     the rows in the file, without those ``dropped`` since the format cannot hold them, and without those with undefined
-    behaviour. ``sha256``: the digest of its columns; ``file_sha256``: that of the file's ``size`` bytes.
+    behaviour. ``sha256``: the root of the hash tree over the leaves of the shard; ``file_sha256``: the digest of the
+    file's ``size`` bytes. ``leaves``: the rows of each leaf, if rows were left out.
     """
 
     index: int
@@ -49,10 +50,12 @@ class ShardEntry:
     file: str
     size: int
     file_sha256: str
+    leaves: tuple[int, ...] = ()
 
     def to_json(self) -> Document:
         """Return the entry as the metadata holds it."""
-        return {**asdict(self), "rows": list(self.rows)}
+        data = {**asdict(self), "rows": list(self.rows), "leaves": list(self.leaves)}
+        return data if self.leaves else {key: value for key, value in data.items() if key != "leaves"}
 
     def to_line(self) -> bytes:
         """Return the entry as a line of a manifest, with a checksum: nothing else would show a wrong ``sha256``."""
@@ -71,11 +74,13 @@ class ShardEntry:
             raise ValueError("not an entry of a shard")
         check = data.pop("check", None)
         try:
-            entry = cls(**{**data, "rows": tuple(data["rows"])})
+            entry = cls(**{**data, "rows": tuple(data["rows"]), "leaves": tuple(data.get("leaves", ()))})
         except (KeyError, TypeError):
             raise ValueError("not an entry of a shard") from None
         if not 0 <= entry.index < plan.shards or entry.rows != plan.rows(entry.index):
             raise ValueError(f"the sweep has no shard {entry.index} of these rows")
+        if entry.leaves and sum(entry.leaves) != entry.count:
+            raise ValueError(f"its leaves do not have {entry.count} rows")
         for digest in (entry.sha256, entry.file_sha256):
             if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
                 raise ValueError(f"{digest!r} is not a digest")
@@ -116,7 +121,7 @@ class Manifest:
 
     def _wait(self) -> None:
         for _ in range(_PATIENCE):
-            if lock(self._file):
+            if lock(self._file) is not False:
                 return
             time.sleep(0.1)
         raise InputError(f"another process works on this part of the sweep in '{self._directory}'")
@@ -176,22 +181,27 @@ def recorded(directory: Path, plan: SweepPlan) -> dict[int, ShardEntry]:
     return known
 
 
-def tidy(directory: Path) -> None:
+def tidy(directory: Path, own: str | None = None) -> None:
     """Remove the temporary files of processes that have ended.
 
-    Such a process left a manifest that nobody holds, or none, if an interrupt came before its first shard: only the
-    layout is written before the manifest.
+    Such a process left a manifest that nobody holds, or none, if it ended before its first shard: only the layout is
+    written before the manifest. ``own``: the part whose manifest this process holds, and of which nothing runs now. On
+    a file system without locks, nobody knows whether another process has ended, and its files stay.
     """
     with writing(directory):
         left = [(found, path) for path in directory.iterdir() if (found := _TEMPORARY.fullmatch(path.name))]
+        begun = (directory / LAYOUT).exists()
         for owner in {found["owner"] for found, _ in left}:
             mine = [(found["name"], path) for found, path in left if found["owner"] == owner]
+            if owner == own:
+                _remove(path for _, path in mine)
+                continue
             try:
                 with (directory / manifest_name(owner)).open("rb") as file:
-                    if lock(file):
+                    if lock(file, shared=True):
                         _remove(path for _, path in mine)
             except FileNotFoundError:
-                _remove(path for name, path in mine if name != LAYOUT)
+                _remove(path for name, path in mine if name != LAYOUT or begun)
 
 
 def _remove(paths: Iterable[Path]) -> None:
@@ -199,22 +209,28 @@ def _remove(paths: Iterable[Path]) -> None:
         path.unlink(missing_ok=True)
 
 
-def _take(directory: Path, plan: SweepPlan) -> None:
-    """Raise InputError where a directory holds another sweep."""
+def sized_as_in(directory: Path, plan: SweepPlan) -> SweepPlan | None:
+    """Return a plan with the shards of the sweep in a directory; None if there is no sweep.
+
+    Raises InputError where the directory holds another sweep.
+    """
     path = directory / LAYOUT
-    wanted = plan.to_json()
     try:
         data = json.loads(path.read_bytes())
     except FileNotFoundError:
-        if any(_MANIFEST.fullmatch(other.name) for other in directory.iterdir()):
+        if directory.exists() and any(_MANIFEST.fullmatch(other.name) for other in directory.iterdir()):
             raise InputError(f"'{directory}' has manifests, but no {LAYOUT} that describes them") from None
-        return
+        return None
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror}") from None
     except (ValueError, RecursionError):
         raise InputError(f"{path} is not JSON") from None
     if not isinstance(data, dict):
         raise InputError(f"{path} is not the layout of a sweep")
+    if plan.shard_rows is None:
+        rows = data.get("shard_rows")
+        plan = plan.sized(rows if isinstance(rows, int) else 0)
+    wanted = plan.to_json()
     # The written layout went through JSON.
     for key, value in json.loads(json.dumps(wanted)).items():
         other = data.get(key)
@@ -227,6 +243,7 @@ def _take(directory: Path, plan: SweepPlan) -> None:
             f"'{directory}' holds another sweep: its '{key}' is {_brief(other)}, not {_brief(value)}",
             hint="give another directory with --out",
         )
+    return plan
 
 
 def _brief(value: Any) -> str:
@@ -234,24 +251,35 @@ def _brief(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def begin_layout(directory: Path, owner: str, plan: SweepPlan) -> None:
-    """Write the layout unless there is one or another process is quicker, and check that it is this one.
+def begin_layout(directory: Path, owner: str, plan: SweepPlan, shard_rows: Callable[[], int]) -> SweepPlan:
+    """Write the layout unless there is one or another process is quicker, and return the plan with its shards.
 
-    The layout exists before any manifest: a directory never has a manifest of unknown meaning.
+    ``shard_rows``: gives the size of shards if the plan does not, and the directory has no sweep. The layout exists
+    before any manifest: a directory never has a manifest of unknown meaning. Raises InputError where it is that of
+    another sweep.
     """
-    _take(directory, plan)
-    if not (directory / LAYOUT).exists():
-        with writing(directory), temporary_path(directory, owner, LAYOUT) as path:
-            with path.open("wb") as file:
-                file.write(to_text(plan.to_json()).encode())
-                flush_and_close(file)
-            try:
-                os.link(path, directory / LAYOUT)
-            except FileExistsError:
-                pass
-            except OSError:  # a file system without links
+    found = sized_as_in(directory, plan)
+    if found is not None:
+        return found
+    mine = plan if plan.shard_rows is not None else plan.sized(shard_rows())
+    with writing(directory), temporary_path(directory, owner, LAYOUT) as path:
+        _write_layout(path, mine)
+        try:
+            os.link(path, directory / LAYOUT)
+        except OSError:
+            if not (directory / LAYOUT).exists():
+                # A file system without links: of several processes the last one wins, so all of them write the same.
+                _write_layout(path, plan if plan.shard_rows is not None else plan.sized(MOST_ROWS))
                 path.replace(directory / LAYOUT)
-    _take(directory, plan)
+    found = sized_as_in(directory, plan)
+    assert found is not None
+    return found
+
+
+def _write_layout(path: Path, plan: SweepPlan) -> None:
+    with path.open("wb") as file:
+        file.write(to_text(plan.to_json()).encode())
+        flush_and_close(file)
 
 
 def free_directory(directory: Path, owner: str, plan: SweepPlan, fresh: bool) -> None:

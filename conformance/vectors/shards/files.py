@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import sys
@@ -52,14 +53,25 @@ def put_file(directory: Path, owner: str, name: str, write: Callable[[BinaryIO],
         path.replace(directory / name)
 
 
-def lock(file: IO[bytes]) -> bool:
-    """Lock a file until it is closed; return False where another process has the lock. The kernel releases the locks of
-    a killed process.
+_NO_LOCKS = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL})
+"""What file systems without locks say: Lustre without the option ``flock``, and NFS without a server for locks."""
+
+
+def lock(file: IO[bytes], shared: bool = False) -> bool | None:
+    """Lock a file until it is closed; return False where another process has the lock, and None where the file system
+    has no locks. The kernel releases the locks of a killed process.
+
+    ``shared``: only ask whether another process has it. Such a lock is for files that are open for reading: by NFS,
+    they cannot be locked otherwise.
     """
     if sys.platform == "win32":
-        return True
+        return None
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return None
+        raise
     return True

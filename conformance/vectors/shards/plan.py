@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
@@ -19,10 +19,11 @@ from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.interp.ir.errors import InputError
 from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION
 
-SHARD_ROWS = 1 << 24
+MOST_ROWS = 1 << 24
+"""Most rows of a shard whose size nobody chose: its file stays small enough to be copied and checked."""
 
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Version of the layout of a directory; a sweep cannot continue in a directory of another version."""
 
 
@@ -32,17 +33,20 @@ NO_SHARDS = ("mlir",)
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """The vectors of a sweep, cut into shards of about ``shard_rows`` rows, and their format.
+    """The vectors of a sweep, their format, and how they are cut into shards.
 
-    ``unmarked``, ``packing``: as in `formats.write_vectors`. A plan can be pickled. Raises InputError for a format
-    without shards, and what the recipe's rows raise.
+    ``unmarked``, ``packing``: as in `formats.write_vectors`. ``shard_rows``: the least number of rows in a shard, which
+    has 1, 2, 4, 8 ... whole leaves of the hash tree over the set; None until it is decided (`sized`). ``leaf_rows``:
+    the rows of a leaf, those of the recipe unless given; another number gives another digest. A plan can be pickled.
+    Raises InputError for a format without shards, and what the recipe's rows raise.
     """
 
     recipe: Recipe
     format: str = "npz"
     unmarked: Unmarked = "refuse"
     packing: Packing = CONTAINERS
-    shard_rows: int = SHARD_ROWS
+    shard_rows: int | None = None
+    leaf_rows: int | None = None
 
     def __post_init__(self) -> None:
         if self.format in NO_SHARDS:
@@ -50,10 +54,12 @@ class SweepPlan:
         # Refuse columns that the format has no place for before computing anything.
         if self.format == "runs":
             check_unary(self.columns)
-        _ = self.columns, self.shards
+        _ = self.columns, self.recipe.rows
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SweepPlan, (self.recipe, self.format, self.unmarked, self.packing, self.shard_rows)
+        return SweepPlan, (
+            self.recipe, self.format, self.unmarked, self.packing, self.shard_rows, self.leaf_rows,
+        )  # fmt: skip
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -65,24 +71,39 @@ class SweepPlan:
         return Carried(vectors, format_named(self.format), self.unmarked)
 
     @property
-    def _size(self) -> int:
-        """Return the number of rows of a shard, in whole periods."""
-        return max(self.shard_rows // self.recipe.step, 1) * self.recipe.step
+    def leaf(self) -> int:
+        """Return the number of rows of a leaf of the hash tree, in whole periods."""
+        step = self.recipe.step
+        return self.recipe.leaf_rows if self.leaf_rows is None else max(self.leaf_rows // step, 1) * step
+
+    @property
+    def size(self) -> int:
+        """Return the number of rows of a shard; the last one may have fewer. Raises ValueError if it is not decided."""
+        if self.shard_rows is None:
+            raise ValueError("it is not decided how many rows a shard of this plan has")
+        size, most = self.leaf, max(self.recipe.rows.count, 1)
+        while size < min(self.shard_rows, most):
+            size *= 2
+        return size
+
+    def sized(self, shard_rows: int) -> SweepPlan:
+        """Return the plan with shards of at least this many rows."""
+        return replace(self, shard_rows=shard_rows)
 
     @cached_property
     def shards(self) -> int:
         """Return the number of shards."""
-        return -(-self.recipe.rows.count // self._size)
+        return -(-self.recipe.rows.count // self.size)
 
     def rows(self, index: int) -> tuple[int, int]:
         """Return the rows of a shard: the first, and the one after the last."""
-        return index * self._size, min((index + 1) * self._size, self.recipe.rows.count)
+        return index * self.size, min((index + 1) * self.size, self.recipe.rows.count)
 
     def rows_of_part(self, place: int, of: int) -> int:
         """Return the number of rows in all shards of a part: shard ``place`` of every ``of``."""
         indices = range(place, self.shards, of)
-        missing = self.shards * self._size - self.recipe.rows.count
-        return len(indices) * self._size - (missing if self.shards - 1 in indices else 0)
+        missing = self.shards * self.size - self.recipe.rows.count
+        return len(indices) * self.size - (missing if self.shards - 1 in indices else 0)
 
     def file_name(self, index: int, sha256: str) -> str:
         """Return the name of the file of a shard whose bytes have this digest."""
@@ -101,7 +122,8 @@ class SweepPlan:
             "poison": self.unmarked,
             "packing": self.packing.to_json(),
             "rows": self.recipe.rows.count,
-            "shard_rows": self._size,
+            "leaf_rows": self.leaf,
+            "shard_rows": self.size,
             "shards": self.shards,
         }
 

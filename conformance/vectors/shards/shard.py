@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from halfulp.conformance.ops.memory import memory_kept
 from halfulp.conformance.vectors.columns import Chunk, VectorSet
 from halfulp.conformance.vectors.formats import write_vectors
 from halfulp.conformance.vectors.formats.format import Options
@@ -61,13 +62,26 @@ def make_shard(
         fault = _fault(directory, known)
         if fault is None:
             return MadeShard(known, kept=True)
+    with memory_kept():
+        return _made_anew(plan, directory, owner, index, known, tick, fault)
+
+
+def _made_anew(
+    plan: SweepPlan,
+    directory: Path,
+    owner: str,
+    index: int,
+    known: ShardEntry | None,
+    tick: Callable[[int], object],
+    fault: str | None,
+) -> MadeShard:
     start, stop = plan.rows(index)
-    vectors = VectorSet(plan.recipe.columns, _ticking(plan.recipe.chunks(start, stop), tick))
+    vectors = VectorSet(plan.recipe.columns, _ticking(plan.recipe.chunks(start, stop, plan.leaf), tick))
     options = Options(name=f"vectors_{index}", packing=plan.packing)
     try:
         with writing(directory), temporary_path(directory, owner, str(index)) as path:
             with path.open("w+b") as file:
-                written = write_vectors(vectors, file, plan.format, plan.unmarked, options)
+                written = write_vectors(vectors, file, plan.format, plan.unmarked, options, leaves=True)
                 file.seek(0)
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 size = os.fstat(file.fileno()).st_size
@@ -77,6 +91,7 @@ def make_shard(
                 rows=(start, stop),
                 count=written.count,
                 dropped=written.dropped,
+                leaves=written.leaves if written.count < stop - start else (),
                 sha256=written.digest,
                 file=plan.file_name(index, digest),
                 size=size,

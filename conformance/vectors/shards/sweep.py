@@ -6,7 +6,7 @@ import os
 import pickle
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from halfulp.conformance.vectors.shards.directory import (
@@ -15,11 +15,13 @@ from halfulp.conformance.vectors.shards.directory import (
     begin_layout,
     free_directory,
     recorded,
+    sized_as_in,
     tidy,
 )
 from halfulp.conformance.vectors.shards.files import writing
 from halfulp.conformance.vectors.shards.plan import SweepPlan, generator
 from halfulp.conformance.vectors.shards.shard import MadeShard, make_elsewhere, make_shard, require_visible
+from halfulp.conformance.vectors.shards.sizing import rows_by_time
 from halfulp.conformance.vectors.shards.whole import Swept, finish
 from halfulp.interp.ir.errors import InputError
 
@@ -32,35 +34,42 @@ Tell = Callable[[str], object]
 def sweep_shards(
     plan: SweepPlan,
     directory: str | os.PathLike[str],
-    part: tuple[int, int] = (0, 1),
+    part: tuple[int, int] | None = (0, 1),
     executor: Executor | None = None,
     in_flight: int = 4,
     progress: Progress = lambda done, total: None,
     tell: Tell = lambda text: None,
+    shard_rows: int | None = None,
 ) -> Swept:
     """Make the missing shards of a plan in a directory, and complete the sweep if all shards exist.
 
-    ``part``: (i, n): shard i of every n shards, so that n processes share a directory. ``executor``: computes the
-    shards, else this thread does; at most ``in_flight`` shards are submitted at once. ``progress`` is told the number
-    of rows, ``tell`` gets notes for people. All workers must see the directory under the same path.
+    ``part``: (i, n): shard i of every n shards, so that n processes share a directory; None: no shard is made, the
+    sweep is only completed. ``executor``: computes the shards, else this thread does; at most ``in_flight`` shards are
+    submitted at once. ``progress`` is told the number of rows, ``tell`` gets notes for people. All workers must see the
+    directory under the same path. ``shard_rows``: the rows of a shard if neither the plan nor the sweep in the
+    directory has them; without it, they are chosen by the time that some rows take. The digest does not depend on them.
 
     Raises InputError for a directory that holds another sweep, is in use or cannot be written, a corrupt manifest, a
     worker that died, and what the vectors raise. After any error, finished shards are kept.
     """
-    place, of = part
+    place, of = part or (0, 1)
     if not 0 <= place < of:
         raise InputError(f"there is no part {place} of {of}: parts are counted from 0")
     where, owner = Path(directory).absolute(), f"{place}-of-{of}"
+    if part is None and sized_as_in(where, plan) is None:
+        raise InputError(f"'{directory}' holds no sweep", hint="its shards are made without --join")
     fresh = not where.exists()
     with writing(where):
         where.mkdir(parents=True, exist_ok=True)
-    begin_layout(where, owner, plan)
-    tidy(where)
+    processes = max(of, 1 if executor is None else in_flight)
+    plan = begin_layout(where, owner, plan, lambda: shard_rows or rows_by_time(plan, processes))
     manifest = Manifest(where, owner, plan)
     try:
+        tidy(where, owner)
         known = recorded(where, plan)
         found = Swept(plan.shards)
-        todo = ((index, known.get(index)) for index in range(place, plan.shards, of))
+        mine = range(place, plan.shards, of) if part is not None else ()
+        todo = ((index, known.get(index)) for index in mine)
         total, rows = plan.rows_of_part(place, of), 0
 
         def ticked(more: int) -> None:
@@ -84,6 +93,9 @@ def sweep_shards(
             free_directory(where, owner, plan, fresh)
         raise
     finally:
+        # A worker that was killed leaves its file, also where another one made its shard.
+        with suppress(InputError):
+            tidy(where, owner)
         manifest.close()
 
 

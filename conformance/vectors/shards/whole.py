@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from halfulp.conformance.vectors.columns import Chunk
+from halfulp.conformance.vectors.columns import Chunk, root_of
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats.format import Options, Written
 from halfulp.conformance.vectors.formats.runs import RunTable, merge
@@ -21,7 +21,6 @@ from halfulp.conformance.vectors.metadata import (
     divergences_of_case,
     document,
     to_text,
-    whole_digest,
 )
 from halfulp.conformance.vectors.shards.directory import ShardEntry, recorded
 from halfulp.conformance.vectors.shards.files import put_file
@@ -33,7 +32,7 @@ from halfulp.conformance.vectors.shards.shard import require_visible
 class Swept:
     """The progress of a sweep. ``of``: the number of shards; ``done``: those that exist; ``kept``: those of this
     process's part that existed before. Once all exist: ``rows`` and the ``digest`` of the sweep, and for tables of runs
-    the number of ``runs``.
+    the number of ``runs``; until then the indices of the ``missing`` shards.
     """
 
     of: int
@@ -42,6 +41,7 @@ class Swept:
     rows: int = 0
     digest: str | None = None
     runs: int | None = None
+    missing: tuple[int, ...] = ()
 
 
 def finish(plan: SweepPlan, directory: Path, owner: str, found: Swept) -> None:
@@ -49,12 +49,13 @@ def finish(plan: SweepPlan, directory: Path, owner: str, found: Swept) -> None:
     entries = recorded(directory, plan)
     found.done = len(entries)
     if found.done < plan.shards:
+        found.missing = tuple(index for index in range(plan.shards) if index not in entries)
         return
     ordered = [entries[index] for index in range(plan.shards)]
     for entry in ordered:
         require_visible(directory, entry)
     found.rows = sum(entry.count for entry in ordered)
-    found.digest = whole_digest(entry.sha256 for entry in ordered)
+    found.digest = root_of(entry.sha256 for entry in ordered)
     if plan.format == "runs":
         put_file(directory, owner, MERGED, lambda file: setattr(found, "runs", _merged(plan, directory, ordered, file)))
     text = to_text(_document(plan, ordered, found))
@@ -87,7 +88,7 @@ def _document(plan: SweepPlan, ordered: list[ShardEntry], found: Swept) -> Docum
         anchors=_anchors(plan, ordered),
         diverging=divergences_of_case(computation.case) if isinstance(computation, OpComputation) else (),
         undefined=plan.recipe.rows.count - found.rows - dropped,
-    ) | {"shards": [entry.to_json() for entry in ordered]}
+    ) | {"leaf_rows": plan.leaf, "shards": [entry.to_json() for entry in ordered]}
 
 
 _QUARTERS = 4

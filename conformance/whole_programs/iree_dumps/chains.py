@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -26,6 +27,7 @@ from halfulp.interp.text.printer import print_module
 
 _IREE = ("util.func", "flow.executable", "stream.executable", "hal.executable", "hal.interface.", "iree_tensor_ext.")
 _FUNCTIONS = ("func.func", "util.func", "llvm.func")
+_SYMBOL = re.compile(r"@([\w$.]+)")
 _EXPORTS = ("flow.executable.export", "stream.executable.export", "hal.executable.export")
 
 
@@ -95,6 +97,7 @@ class _Sorted:
         self._exports = exports
         self._programs: dict[str, dict[tuple[str, str], Operation]] = {}
         self._program = ""
+        self._last = "", False
         self._counts: dict[str, Counts] = {}
         self._names: dict[Module, str] = {}
         self._made: dict[object, tuple[str, Module | HalfulpError]] = {}
@@ -103,7 +106,7 @@ class _Sorted:
         """Add a dump to the chain that it belongs to."""
         if isinstance(module, HalfulpError) or not module.body:
             error = module if isinstance(module, HalfulpError) else InputError("the dump is empty")
-            self._stage(self._program, False, dump, (dump.text, error))
+            self._stage(*self._named_in(dump.text), dump, (dump.text, error))
             return
         if module not in self._names:
             self._names[module] = self._dispatch(module.body)
@@ -114,7 +117,15 @@ class _Sorted:
         else:
             self._stage(*self._of_program(dump, module))
 
+    def _named_in(self, text: str) -> tuple[str, bool]:
+        """Return the chain of a dump that cannot be read: of the only dispatch that it names, else the last one."""
+        names = self._exports.intersection(_SYMBOL.findall(text))
+        if len(names) == 1 and "util.func" not in text:
+            return min(names), True
+        return self._last if not names else (self._program, False)
+
     def _stage(self, name: str, dispatch: bool, dump: Dump, program: tuple[str, Module | HalfulpError]) -> None:
+        self._last = name, dispatch
         chain = self.chains.setdefault(name, Chain(name, dispatch))
         chain.stages.append(Stage(dump.name, dump.argument, *program, dump.op))
 

@@ -22,7 +22,7 @@ from halfulp.conformance.whole_programs.iree_dumps.tensors import loaded, memory
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Block, Operation, OpResult, SSAValue
+from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, SSAValue
 
 MOST_WORKGROUPS = 4096
 """The most workgroups of a dispatch that run."""
@@ -42,8 +42,9 @@ _OFFSETS = frozenset({_CONSTANT, "util.assume.int", "arith.index_castui", "arith
 def plain_dispatch(op: Operation, counts: Counts | None) -> list[Operation]:
     """Make plain functions of the function of a dispatch, which is changed: the first one runs all workgroups.
 
-    It takes the memory of each tensor that the dispatch reads or writes, in the order in which the dispatch names them.
-    Each has memory of its own. ``counts``: the workgroups, None if they are not known. Raises Unsupported where that is
+    It takes the memory of each tensor that the dispatch reads or writes, in the order of the bindings, and of the
+    places in a binding. Where a place is not a constant, it is the order in which the dispatch names them. Each has
+    memory of its own. ``counts``: the workgroups, None if they are not known. Raises Unsupported where that is
     not possible.
     """
     _bind(op)
@@ -107,7 +108,8 @@ def _bind(op: Operation) -> None:
             instead[argument] = entry.add_argument(memory, argument.name)
         elif str(argument.type) != "!stream.binding":
             others.append(argument)
-    taken: dict[tuple[object, ...], SSAValue] = {}
+    taken: dict[tuple[object, ...], BlockArgument] = {}
+    before = len(entry.arguments)
     for block in blocks_of(op):
         kept = []
         for each in block.operations:
@@ -128,6 +130,7 @@ def _bind(op: Operation) -> None:
             instead[view] = taken[key]
         put(block, kept)
     _refuse_overlaps(taken, op)
+    entry.arguments[before:] = _in_order(taken)
     for argument in others:
         instead[argument] = entry.add_argument(argument.type, argument.name)
     instead |= _constants(op, entry)
@@ -159,7 +162,16 @@ def _place(view: Operation, arguments: Sequence[SSAValue]) -> tuple[object, ...]
     return binding, offset if known is None else known
 
 
-def _refuse_overlaps(taken: Mapping[tuple[object, ...], SSAValue], op: Operation) -> None:
+def _in_order(taken: Mapping[tuple[object, ...], BlockArgument]) -> list[BlockArgument]:
+    """Return the memory in an order that passes do not change: a pass may name the bindings in another order."""
+    keys = list(taken)
+    if all(isinstance(binding, int) for binding, _ in keys):
+        moving = {binding for binding, offset in keys if not isinstance(offset, int)}
+        keys.sort(key=lambda key: (key[0], 0 if key[0] in moving else key[1]))
+    return [taken[key] for key in keys]
+
+
+def _refuse_overlaps(taken: Mapping[tuple[object, ...], BlockArgument], op: Operation) -> None:
     """Raise Unsupported if two views of one binding have bytes in common."""
     spans = []
     for (binding, offset), value in taken.items():

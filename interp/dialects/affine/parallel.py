@@ -16,7 +16,7 @@ from halfulp.interp.dialects.affine.loops import results_of
 from halfulp.interp.dialects.affine.symbols import misused
 from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND, COMBINING
 from halfulp.interp.dialects.boxes import Bounds, checked_ranges, over_box
-from halfulp.interp.dialects.combining import arith_step, neutral
+from halfulp.interp.dialects.combining import elementwise_step, neutral
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr, IntegerAttr
 from halfulp.interp.ir.base import Attribute
@@ -251,7 +251,7 @@ def evaluate(op: Operation, compiler: Compiler) -> Action:
     def combine(sources: Sequence[int]) -> tuple[Step, ...]:
         steps = []
         for name, value, slot, source in zip(names, op.results, results, sources, strict=True):
-            step = arith_step(op, name, (value.type, value.type), value.type, compiler.settings)
+            step = elementwise_step(op, name, (value.type, value.type), value.type, compiler.settings)
             steps.append(general_step(step.run, op, (slot, source), (slot,), [value, value]))
         return tuple(steps)
 

@@ -11,6 +11,7 @@ from halfulp.interp.declare.declarations import Arity, Dialect, Property, Region
 from halfulp.interp.declare.type_rules import TypeRule
 from halfulp.interp.dialects.func import rules, words
 from halfulp.interp.dialects.func.forms import FUNCTION
+from halfulp.interp.dialects.func.libm import libm_step
 from halfulp.interp.dialects.func.runner import runner_function
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -171,15 +172,16 @@ def _external_call(
     after: Segment,
 ) -> Action:
     """Return the action that calls what a declaration names: a Python function that the user gave, or a function of
-    mlir-runner's libraries.
+    mlir-runner's libraries or of C's mathematical library.
     """
     name = target.symbol_name or ""
     function = settings.externals.get(name) or runner_function(op, target, settings)
+    step = None if function is not None else libm_step(op, target, settings)
     types, declared = argument_types(target), result_types(target)
 
     def call(frame: Frame) -> Segment:
         run: Run = frame.slots[0]
-        if function is None and run.outside is None:
+        if function is None and step is None and run.outside is None:
             raise Unsupported(
                 f"'@{name}' is a declaration without a body",
                 location=op.location,
@@ -187,8 +189,11 @@ def _external_call(
                 hint="bind a Python function to it: externals={name: function}",
             )
         values = [lift(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
+        produced: tuple[Any, ...]
         if function is not None:
             produced = run.host(function, values, declared, f"the function bound to @{name}")
+        elif step is not None:
+            produced = step.run(run, tuple(values))
         else:
             assert run.outside is not None
             produced = tuple(run.outside(op, tuple(values), declared))

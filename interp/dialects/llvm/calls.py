@@ -34,7 +34,20 @@ def _call(op: Operation, compiler: Compiler) -> Action:
     return _direct(op, target, slots, compiler, compiler.after())
 
 
+_COPIED = ("llvm.byval", "llvm.inalloca", "llvm.preallocated")
+"""Attributes of arguments whose memory the callee gets a copy of."""
+
+
+def _refuse_copies(op: Operation, target: Operation) -> None:
+    given = target.properties.get("arg_attrs")
+    for attributes in given.elements if isinstance(given, at.ArrayAttr) else ():
+        for name, _ in attributes.entries if isinstance(attributes, at.DictionaryAttr) else ():
+            if name in _COPIED:
+                raise Unsupported(f"{op.name}: arguments with '{name}' do not run", location=op.location, op=op.name)
+
+
 def _direct(op: Operation, target: Operation, operands: tuple[int, ...], compiler: Compiler, after: Segment) -> Action:
+    _refuse_copies(op, target)
     results = compiler.slots(op.results)
     name = target.symbol_name or ""
     found = library.FUNCTIONS.get(name)

@@ -1,13 +1,14 @@
 """The bytes of values: how a value of each type is read from memory, and written to it.
 
-An integer whose width is no multiple of 8 is written with zeros above it; read from other bytes it is poison. The
-elements of a vector lie bit after bit, those of an aggregate where `halfulp.interp.dialects.llvm.layout` says. Bytes
-keep poison bit by bit, and a stored pointer keeps the allocation that it points into.
+A number or a vector whose width is no multiple of 8 is written with zeros above it; read from other bytes it is
+poison. The elements of a vector lie bit after bit, those of an aggregate where `halfulp.interp.dialects.llvm.layout`
+says; a store makes the padding between them poison. Bytes keep poison bit by bit, and a stored pointer keeps the
+allocation that it points into.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -31,7 +32,8 @@ Read = Callable[[Run, AnyMemory, int], Any]
 Write = Callable[[Run, AnyMemory, int, Any], None]
 """Writes a value, as a slot holds it, to a place of memory."""
 
-PADDING = Origin("memory", "", "the bits above an integer in memory are not those that a store of its type writes")
+SPARE = Origin("memory", "", "the bits above a number in memory are not those that a store of its type writes")
+PADDING = Origin("memory", "", "padding of an aggregate that was stored")
 
 
 def _number(data: Any, at: int, size: int) -> int:
@@ -65,14 +67,15 @@ def put(run: Run, memory: AnyMemory, at: int, size: int, bits: int, lost: int = 
 
 def _scalar(type_: ty.Type) -> tuple[Read, Write]:
     width, size = layout.bits_of(type_), layout.stored_bytes(type_)
-    mask, spare = (1 << width) - 1, ((1 << 8 * size) - 1) >> width << width
+    whole = (1 << 8 * size) - 1
+    spare = whole >> width << width
 
     def read(run: Run, memory: AnyMemory, at: int) -> Any:
         bits, lost = _number(memory.data, at, size), _number(memory.lost, at, size)
         if lost:
             return poison_of(type_, first_lost(run, memory, at, lost), run)
         if bits & spare:
-            return poison_of(type_, run.origins.id_of(PADDING), run)
+            return poison_of(type_, run.origins.id_of(SPARE), run)
         marks = None if memory.open is None else _marks_at(memory.open, ((at, size),))
         return bits if marks is None else Value(type_, ints_to_codes([bits], width, ()), None, marks.reshape(()))
 
@@ -82,7 +85,7 @@ def _scalar(type_: ty.Type) -> tuple[Read, Write]:
             return
         value = lift(slot, type_)
         if value.poison is not None:
-            put(run, memory, at, size, 0, mask, int(_ids(run, value)))
+            put(run, memory, at, size, 0, whole, int(_ids(run, value)))
         else:
             put(run, memory, at, size, codes_to_ints(value.bits, width)[0])
         if value.open is not None and value.open.any():
@@ -100,13 +103,15 @@ def _ids(run: Run, value: Value) -> Any:
 
 def _vector(type_: ty.VectorType) -> tuple[Read, Write]:
     (count,), width, size = type_.shape, layout.bits_of(type_.element), layout.stored_bytes(type_)
-    mask = (1 << width) - 1
+    mask, end = (1 << width) - 1, width * count
     firsts = [width * index // 8 for index in range(count)]
     whole = width % 8 == 0
 
     def read(run: Run, memory: AnyMemory, at: int) -> Value:
         bits, lost = _number(memory.data, at, size), _number(memory.lost, at, size)
-        steps = range(0, width * count, width)
+        if (bits | lost) >> end:
+            return poison_of(type_, run.origins.id_of(SPARE), run)
+        steps = range(0, end, width)
         codes = ints_to_codes([bits >> step & mask for step in steps], width, (count,))
         poison = open_ = None
         if lost:
@@ -167,8 +172,16 @@ def _pointer(type_: ty.Type) -> tuple[Read, Write]:
     return read, write
 
 
-def _aggregate(parts: tuple[tuple[int, ty.Type], ...]) -> tuple[Read, Write]:
+def _gaps(parts: Sequence[tuple[int, ty.Type]], size: int) -> list[tuple[int, int]]:
+    """Return the place and the size of each padding of an aggregate, except for that in its parts."""
+    ends = [0, *(offset + layout.stored_bytes(part) for offset, part in parts)]
+    starts = [*(offset for offset, _ in parts), size]
+    return [(end, start - end) for end, start in zip(ends, starts, strict=True) if start > end]
+
+
+def _aggregate(parts: tuple[tuple[int, ty.Type], ...], size: int) -> tuple[Read, Write]:
     each = [(offset, *contents_of(part)) for offset, part in parts]
+    gaps = [(start, length, (1 << 8 * length) - 1) for start, length in _gaps(parts, size)]
 
     def read(run: Run, memory: AnyMemory, at: int) -> Any:
         return tuple([read_part(run, memory, at + offset) for offset, read_part, _ in each])
@@ -176,6 +189,8 @@ def _aggregate(parts: tuple[tuple[int, ty.Type], ...]) -> tuple[Read, Write]:
     def write(run: Run, memory: AnyMemory, at: int, slot: Any) -> None:
         for (offset, _, write_part), part in zip(each, slot, strict=True):
             write_part(run, memory, at + offset, part)
+        for start, length, lost in gaps:
+            put(run, memory, at + start, length, 0, lost, run.origins.id_of(PADDING))
 
     return read, write
 
@@ -183,10 +198,10 @@ def _aggregate(parts: tuple[tuple[int, ty.Type], ...]) -> tuple[Read, Write]:
 @lru_cache(maxsize=1024)
 def contents_of(type_: ty.Type) -> tuple[Read, Write]:
     """Return how values of a type are read and written. Raises Unsupported for a type without a size."""
-    layout.size_of(type_)
+    size = layout.size_of(type_)
     parts = layout.parts_of(type_)
     if parts is not None:
-        return _aggregate(parts)
+        return _aggregate(parts, size)
     if isinstance(type_, llvm.PointerType):
         return _pointer(type_)
     if isinstance(type_, ty.VectorType):

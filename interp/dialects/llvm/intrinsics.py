@@ -138,7 +138,8 @@ def _memory(llvm: Dialect, aliases: tuple[Property, ...], signature: tuple[Prope
 def _masked(llvm: Dialect) -> None:
     """Declare the access of the elements of vectors that a mask names."""
     aligned = Property("alignment", k.INTEGER_32_ATTR)
-    for loads, stores, place, plain in (
+    # In MLIR 22 the load alone has this property.
+    for loads, stores, place, of_load in (
         ("load", "store", k.POINTER, (Property("nontemporal", c.UNIT_ATTR, optional=True),)),
         ("gather", "scatter", k.POINTER_VECTOR, ()),
     ):
@@ -151,13 +152,13 @@ def _masked(llvm: Dialect) -> None:
                 Slot("pass_thru", k.VECTOR, Arity.VARIADIC),
             ),
             results={"res": k.VECTOR},
-            properties=(aligned, *plain),
+            properties=(aligned, *of_load),
             evaluate=Pure(vectors.load, raw=True, alone=True),
         )
         llvm.op(
             f"intr.masked.{stores}",
             "$value `,` $data `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($data)",
             operands={"value": k.VECTOR, "data": place, "mask": k.BOOL_VECTOR},
-            properties=(aligned, *plain),
+            properties=(aligned,),
             evaluate=Pure(vectors.store, raw=True, alone=True),
         )

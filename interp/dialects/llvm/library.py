@@ -78,6 +78,7 @@ def release(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
         raise undefined(op, f"the memory is from {memory.source}, not from malloc")
     if offset:
         raise undefined(op, f"the pointer is {offset} bytes after the start of what {memory.source} returned")
+    _heap(run).remove(memory)
     memory.release(made_by(op, "free"))
     return ()
 

@@ -93,8 +93,8 @@ class Memory:
     """
 
     __slots__ = (
-        "alignment", "constant", "data", "end", "freed", "function", "ids", "lost", "open", "origins", "pointers",
-        "size", "source", "start", "unwritten",
+        "__weakref__", "alignment", "constant", "data", "end", "freed", "function", "ids", "lost", "open", "origins",
+        "pointers", "size", "source", "start", "unwritten",
     )  # fmt: skip
 
     def __init__(self, source: str, size: int, alignment: int, origins: Origins | None, written: bool = False) -> None:
@@ -137,12 +137,16 @@ class Memory:
 
     def forget(self) -> None:
         """Make all of it as if it was never written."""
-        self.lost[:] = b"\xff" * self.size
+        self.lost[:] = b"\xff" * len(self.lost)
         self.ids = self.open = None
 
     def release(self, by: str) -> None:
         """Free the memory: no access is allowed from now on."""
         self.freed, self.end = by, -1
+        # Pointers to it may stay for the whole run; its bytes need not.
+        self.data = self.lost = bytearray()
+        self.ids = self.open = None
+        self.pointers = {}
 
 
 class Pointer(NamedTuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from halfulp.interp.dialects.func.ops import RETURN
 from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.llvm import layout
 from halfulp.interp.dialects.llvm.access import alignment_of
-from halfulp.interp.dialects.llvm.memory import Memory, Pointer
+from halfulp.interp.dialects.llvm.memory import AnyMemory, Memory, Pointer
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.errors import LimitExceeded, spell_place
 from halfulp.interp.ir.operations import Operation
@@ -19,10 +20,14 @@ from halfulp.interp.run.slots import number
 
 
 class _Stack(NamedTuple):
-    """The memory of all frames, oldest first, and by the depth of a frame how many there were before its own."""
+    """The memory of all frames, oldest first, and the frames that have some, each with how much there was before.
+
+    ``saved``: by what stacksave returned, its frame and how much memory there was.
+    """
 
     memories: list[Memory]
-    heights: dict[int, int]
+    frames: list[tuple[Frame, int]]
+    saved: WeakKeyDictionary[AnyMemory, tuple[Frame, int]]
 
     def cut(self, height: int, by: str) -> None:
         """Free what lies above a height."""
@@ -30,11 +35,18 @@ class _Stack(NamedTuple):
             memory.release(by)
         del self.memories[height:]
 
+    def drop(self, frame: Frame) -> None:
+        """Free the memory of the calls that are over: an op that returns from a function of another dialect does not
+        free it. ``frame``: the one that runs.
+        """
+        while self.frames and self.frames[-1][0] is not frame and self.frames[-1][0].depth >= frame.depth:
+            self.cut(self.frames.pop()[1], "the return of its function")
+
 
 def _stack(run: Run) -> _Stack:
     found: Any = run.kept.get("llvm stack")
     if found is None:
-        found = run.kept["llvm stack"] = _Stack([], {})
+        found = run.kept["llvm stack"] = _Stack([], [], WeakKeyDictionary())
     return found  # type: ignore[no-any-return]
 
 
@@ -69,7 +81,9 @@ def allocate(op: Operation, compiler: Compiler) -> Action:
         size = step * number(frame.slots[count], given, op, "number of elements", settings, signed=False)
         check_size(op, size, settings)
         stack = _stack(run)
-        stack.heights.setdefault(frame.depth, len(stack.memories))
+        stack.drop(frame)
+        if not stack.frames or stack.frames[-1][0] is not frame:
+            stack.frames.append((frame, len(stack.memories)))
         memory = Memory(source, size, alignment, run.origins)
         stack.memories.append(memory)
         frame.slots[result] = Pointer(memory, 0)
@@ -87,9 +101,9 @@ def leave(op: Operation, compiler: Compiler) -> Action:
 
     def free(frame: Frame) -> Segment | None:
         stack = _stack(frame.slots[0])
-        height = stack.heights.pop(frame.depth, None)
-        if height is not None:
-            stack.cut(height, by)
+        stack.drop(frame)
+        if stack.frames and stack.frames[-1][0] is frame:
+            stack.cut(stack.frames.pop()[1], by)
         return plain(frame)
 
     return free
@@ -103,7 +117,9 @@ def save(op: Operation, compiler: Compiler) -> Action:
     def mark(frame: Frame) -> Segment:
         run: Run = frame.slots[0]
         memory = Memory(source, 0, 1, run.origins)
-        run.kept[memory] = frame.depth, len(_stack(run).memories)
+        stack = _stack(run)
+        stack.drop(frame)
+        stack.saved[memory] = frame, len(stack.memories)
         frame.slots[result] = Pointer(memory, 0)
         return after
 
@@ -118,10 +134,11 @@ def restore(op: Operation, compiler: Compiler) -> Action:
     def free(frame: Frame) -> Segment:
         run: Run = frame.slots[0]
         pointer = frame.slots[saved]
-        depth, height = run.kept.get(getattr(pointer, "memory", None), (None, 0))
-        if depth != frame.depth:
+        stack = _stack(run)
+        owner, height = stack.saved.get(pointer.memory, (None, 0)) if pointer.__class__ is Pointer else (None, 0)
+        if owner is not frame:
             raise undefined(op, "the pointer is not from llvm.intr.stacksave of this call")
-        _stack(run).cut(height, by)
+        stack.cut(height, by)
         return after
 
     return free

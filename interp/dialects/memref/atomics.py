@@ -14,9 +14,9 @@ from halfulp.interp.dialects.memref.evaluate import element_place, moves_element
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.operations import Block, Operation
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.frames import Action, Frame, Function, Run, Segment
+from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.values.buffers import load_at, store_at
@@ -45,7 +45,7 @@ def combine(op: Operation, settings: Settings) -> Function:
     return update
 
 
-def _combination(op: Operation, kind: str, settings: Settings) -> ElementwiseStep | None:
+def _combination(op: Operation, kind: str, settings: Settings) -> PointwiseStep | None:
     """Return the step of arith that a kind stands for; None for ``assign``."""
     if kind not in COMBINING:
         return None
@@ -57,7 +57,7 @@ def _combination(op: Operation, kind: str, settings: Settings) -> ElementwiseSte
     made.location = op.location
     evaluator = definition.evaluate
     assert isinstance(evaluator, Elementwise)
-    return ElementwiseStep(made, evaluator, evaluator.build(made, settings), settings)
+    return PointwiseStep(made, evaluator, evaluator.build(made, settings), settings, op)
 
 
 def apply(op: Operation, compiler: Compiler) -> Action:

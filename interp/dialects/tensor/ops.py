@@ -22,6 +22,7 @@ from halfulp.interp.declare.type_rules import Repeated, TypeRule, derived_type
 from halfulp.interp.dialects import slices
 from halfulp.interp.dialects.elements import Function, Operands, picked, repeated, replaced, stacked
 from halfulp.interp.dialects.indices import element_at, numbers, undefined
+from halfulp.interp.dialects.moving import moving, of_shape
 from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
 from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.dialects.tensor import gathering, generating, joining, making, padding, reshaping, slicing
@@ -105,6 +106,12 @@ def _rank(op: Operation, settings: Settings) -> Function:
     return lambda run, operands: (Value(type_, np.array(len(operands[0].shape), np.uint64)),)
 
 
+def _places(op: Operation) -> dict[int, int]:
+    """Return the axis of each index of tensor.extract and tensor.insert, by the number of its operand."""
+    first = 2 if op.name == "tensor.insert" else 1
+    return {place: place - first for place in range(first, len(op.operands))}
+
+
 # --- declarations -----------------------------------------------------------------------------------------------------
 
 
@@ -182,7 +189,7 @@ tensor.op(
     ),
     verify=_dynamic_sizes_fit,
     named_results=("splat",),
-    evaluate=Pure(_splat),
+    evaluate=moving(_splat, 1),
 )
 tensor.op(
     "from_elements",
@@ -192,7 +199,7 @@ tensor.op(
     type_rules=(_all_of_element_type(),),
     verify=_as_many_elements,
     named_results=("from_elements",),
-    evaluate=Pure(_from_elements),
+    evaluate=moving(_from_elements),
 )
 tensor.op(
     "extract",
@@ -204,7 +211,7 @@ tensor.op(
     ),
     verify=_indices_fit,
     named_results=("extracted",),
-    evaluate=Pure(_extract),
+    evaluate=moving(_extract, 1, _places),
 )
 tensor.op(
     "insert",
@@ -217,7 +224,7 @@ tensor.op(
     ),
     verify=_indices_fit,
     named_results=("inserted",),
-    evaluate=Pure(_insert),
+    evaluate=moving(_insert, 2, _places),
 )
 tensor.op(
     "dim",
@@ -225,7 +232,7 @@ tensor.op(
     operands=(Slot("source", c.NON_ZERO_RANK_TENSOR), Slot("index", c.INDEX)),
     results={"result": c.INDEX},
     named_results=("dim",),
-    evaluate=Pure(_dim),
+    evaluate=of_shape(_dim),
 )
 tensor.op(
     "cast",
@@ -234,7 +241,7 @@ tensor.op(
     results={"dest": c.TENSOR},
     verify=joining.verify_cast,
     named_results=("cast",),
-    evaluate=Pure(joining.cast),
+    evaluate=moving(joining.cast),
 )
 tensor.op(
     "expand_shape",
@@ -248,7 +255,7 @@ tensor.op(
     ),
     verify=reshaping.verify_expand,
     named_results=("expanded",),
-    evaluate=Pure(reshaping.expand),
+    evaluate=moving(reshaping.expand, 1),
 )
 tensor.op(
     "collapse_shape",
@@ -258,7 +265,7 @@ tensor.op(
     properties=(Property("reassociation", REASSOCIATION_ATTR),),
     verify=reshaping.verify_collapse,
     named_results=("collapsed",),
-    evaluate=Pure(reshaping.collapse),
+    evaluate=moving(reshaping.collapse),
 )
 tensor.op(
     "extract_slice",
@@ -269,7 +276,7 @@ tensor.op(
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=slicing.verify_extract,
     named_results=("extracted_slice",),
-    evaluate=Pure(slicing.extract),
+    evaluate=moving(slicing.extract, 1, slices.offsets),
 )
 tensor.op(
     "insert_slice",
@@ -285,7 +292,7 @@ tensor.op(
     ),
     verify=slicing.verify_insert,
     named_results=("inserted_slice",),
-    evaluate=Pure(slicing.insert),
+    evaluate=moving(slicing.insert, 2, slices.offsets),
 )
 tensor.op(
     "pad",
@@ -337,7 +344,7 @@ tensor.op(
     operands={"source": _BITS},
     results={"dest": _BITS},
     verify=joining.verify_bitcast,
-    evaluate=Pure(joining.cast),
+    evaluate=moving(joining.cast),
 )
 tensor.op(
     "concat",
@@ -347,7 +354,7 @@ tensor.op(
     properties=(Property("dim", c.INTEGER_64_ATTR),),
     verify=joining.verify_concat,
     named_results=("concat",),
-    evaluate=Pure(joining.concat),
+    evaluate=moving(joining.concat),
 )
 tensor.op(
     "gather",
@@ -361,7 +368,7 @@ tensor.op(
     ),
     verify=gathering.verify_gather,
     named_results=("gather",),
-    evaluate=Pure(gathering.gather),
+    evaluate=moving(gathering.gather, 1),
 )
 tensor.op(
     "scatter",
@@ -375,7 +382,7 @@ tensor.op(
     ),
     verify=gathering.verify_scatter,
     named_results=("scatter",),
-    evaluate=Pure(gathering.scatter),
+    evaluate=moving(gathering.scatter, 2),
 )
 tensor.op(
     "rank",
@@ -383,7 +390,7 @@ tensor.op(
     operands={"tensor": c.TENSOR},
     results={"result": c.INDEX},
     named_results=("rank",),
-    evaluate=Pure(_rank),
+    evaluate=of_shape(_rank),
 )
 tensor.op(
     "reshape",
@@ -392,7 +399,7 @@ tensor.op(
     results={"result": c.TENSOR},
     verify=joining.verify_reshape,
     named_results=("reshape",),
-    evaluate=Pure(joining.reshape),
+    evaluate=moving(joining.reshape, 1),
 )
 # It has no result of its own: scf.forall runs it (`slicing.insert`).
 tensor.op(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from halfulp.interp.dialects.combining import arith_step
+from halfulp.interp.dialects.combining import elementwise_step
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.errors import Unsupported
@@ -64,7 +64,7 @@ class Combination:
                 location=op.location,
                 op=op.name,
             )
-        self._step = arith_step(op, name, (type_, type_), type_, settings, properties)
+        self._step = elementwise_step(op, name, (type_, type_), type_, settings, properties)
         self._fold = Fold(self._step, False, order)
 
     @property

@@ -13,6 +13,7 @@ from halfulp.interp.dialects.elements import Operands
 from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
 from halfulp.interp.dialects.memref.ops import MEMREF
 from halfulp.interp.dialects.memref.views import type_cast
+from halfulp.interp.dialects.moving import moving
 from halfulp.interp.dialects.vector import (
     access,
     attributes,
@@ -134,7 +135,7 @@ vector.op(
     type_rules=(positions.part_of("result", "source", "source", "operand and result"),),
     verify=positions.verify_position,
     verify_regions=positions.verify_extracted,
-    evaluate=Pure(positions.extract, words=words.moved),
+    evaluate=moving(positions.extract, 1, positions.axes, words=words.moved),
 )
 vector.op(
     "insert",
@@ -148,7 +149,7 @@ vector.op(
         same_type("dest", "result"),
     ),
     verify=positions.verify_position,
-    evaluate=Pure(positions.insert, words=words.moved),
+    evaluate=moving(positions.insert, 2, positions.axes, words=words.moved),
 )
 vector.op(
     "from_elements",
@@ -156,7 +157,7 @@ vector.op(
     operands=(Slot("elements", c.ANY, Arity.VARIADIC),),
     results={"dest": attributes.FIXED},
     type_rules=(_elements_of("dest"),),
-    evaluate=Pure(moves.from_elements, words=words.moved),
+    evaluate=moving(moves.from_elements, words=words.moved),
 )
 vector.op(
     "to_elements",
@@ -164,7 +165,7 @@ vector.op(
     operands={"source": c.VECTOR},
     results=(Slot("elements", c.ANY, Arity.VARIADIC),),
     type_rules=(_elements_of("source", limited=True),),
-    evaluate=Pure(moves.to_elements, words=words.moved),
+    evaluate=moving(moves.to_elements, words=words.moved),
 )
 vector.op(
     "broadcast",
@@ -172,7 +173,7 @@ vector.op(
     operands={"source": c.ANY},
     results={"vector": c.VECTOR},
     verify=shapes.verify_broadcast,
-    evaluate=Pure(moves.broadcast, words=words.moved),
+    evaluate=moving(moves.broadcast, words=words.moved),
 )
 vector.op(
     "shape_cast",
@@ -180,7 +181,7 @@ vector.op(
     operands={"source": c.VECTOR},
     results={"result": c.VECTOR},
     verify=shapes.verify_shape_cast,
-    evaluate=Pure(moves.shape_cast, words=words.moved),
+    evaluate=moving(moves.shape_cast, words=words.moved),
 )
 vector.op(
     "bitcast",
@@ -199,7 +200,7 @@ vector.op(
     properties=(Property("permutation", c.INTEGER_64_ARRAY_ATTR),),
     type_rules=(same_element("vector", "result", "operand and result"),),
     verify=shapes.verify_transpose,
-    evaluate=Pure(moves.transpose, words=words.moved),
+    evaluate=moving(moves.transpose, words=words.moved),
 )
 vector.op(
     "shuffle",
@@ -209,7 +210,7 @@ vector.op(
     properties=(Property("mask", c.INTEGER_64_ARRAY_ATTR),),
     type_rules=(shapes.SHUFFLED, same_element("v2", "vector", "second operand v2 and result")),
     verify=shapes.verify_shuffle,
-    evaluate=Pure(moves.shuffle, words=words.moved),
+    evaluate=moving(moves.shuffle, words=words.moved),
 )
 vector.op(
     "interleave",
@@ -217,7 +218,7 @@ vector.op(
     operands={"lhs": c.VECTOR, "rhs": c.VECTOR},
     results={"result": RANKED},
     type_rules=(same_type("lhs", "rhs"), shapes.DOUBLED),
-    evaluate=Pure(moves.interleave, words=words.moved),
+    evaluate=moving(moves.interleave, words=words.moved),
 )
 vector.op(
     "deinterleave",
@@ -226,7 +227,7 @@ vector.op(
     results={"res1": RANKED, "res2": RANKED},
     type_rules=(shapes.EVEN, shapes.HALVED, same_type("res1", "res2")),
     named_results=("res1", "res2"),
-    evaluate=Pure(moves.deinterleave, words=words.moved),
+    evaluate=moving(moves.deinterleave, words=words.moved),
 )
 vector.op(
     "extract_strided_slice",
@@ -236,7 +237,7 @@ vector.op(
     properties=tuple(Property(name, attributes.INTEGERS) for name in ("offsets", "sizes", "strides")),
     type_rules=(same_element("source", "result", "operand and result"),),
     verify=shapes.verify_extract_slice,
-    evaluate=Pure(moves.extract_slice, words=words.moved),
+    evaluate=moving(moves.extract_slice, words=words.moved),
 )
 vector.op(
     "insert_strided_slice",
@@ -246,7 +247,7 @@ vector.op(
     properties=tuple(Property(name, attributes.INTEGERS) for name in ("offsets", "strides")),
     type_rules=(same_element("valueToStore", "result", "operand #0 and result"), same_type("dest", "result")),
     verify=shapes.verify_insert_slice,
-    evaluate=Pure(moves.insert_slice, words=words.moved),
+    evaluate=moving(moves.insert_slice, words=words.moved),
 )
 vector.op(
     "scalable.extract",
@@ -258,7 +259,7 @@ vector.op(
         same_element("source", "result", "all of {source, result}"),
         shapes.multiple_of("result", "result length"),
     ),
-    evaluate=Pure(moves.scalable_extract),
+    evaluate=moving(moves.scalable_extract),
 )
 vector.op(
     "scalable.insert",
@@ -271,7 +272,7 @@ vector.op(
         shapes.multiple_of("valueToStore", "source length"),
         same_type("dest", "result"),
     ),
-    evaluate=Pure(moves.scalable_insert),
+    evaluate=moving(moves.scalable_insert),
 )
 vector.op("step", "attr-dict `:` type($result)", results={"result": attributes.STEPS}, evaluate=Pure(moves.step))
 vector.op("vscale", "attr-dict", results={"res": c.INDEX}, named_results=("vscale",), evaluate=Pure(moves.vscale))

@@ -113,6 +113,13 @@ def _position(op: Operation, dynamic: Operands, settings: Settings) -> tuple[int
     return tuple(next(given) if number == DYNAMIC else number for number in integers(op.properties["static_position"]))
 
 
+def axes(op: Operation) -> dict[int, int]:
+    """Return the axis of each index that an operand gives, by the number of the operand."""
+    dynamic = [axis for axis, number in enumerate(integers(op.properties["static_position"])) if number == DYNAMIC]
+    first = len(op.operands) - len(dynamic)
+    return {first + place: axis for place, axis in enumerate(dynamic)}
+
+
 def _is_poison(op: Operation) -> bool:
     return _POISON in integers(op.properties["static_position"])
 

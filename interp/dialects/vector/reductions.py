@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.dialects.combining import arith_step, neutral
+from halfulp.interp.dialects.combining import elementwise_step, neutral
 from halfulp.interp.dialects.elements import (
     Function,
     combined,
@@ -36,10 +36,10 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.folding import part
 from halfulp.interp.run.frames import Run
+from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 from halfulp.semantics import floats
@@ -248,7 +248,7 @@ def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings:
         )
     name = "arith.extf" if isinstance(element, ty.FloatType) else "arith.extsi"
     target = ty.with_element(value.type, element)
-    return arith_step(op, name, (value.type,), target, settings).run(run, (value,))[0]
+    return elementwise_step(op, name, (value.type,), target, settings).run(run, (value,))[0]
 
 
 # --- products ---------------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def outer_product(op: Operation, settings: Settings, masked: bool = False) -> Fu
     combine = Combination(op, kind, type_, settings)
     inner = Operation(op.name, None, [op.results[0]] * 3, [type_])
     inner.location = op.location
-    together = ElementwiseStep(inner, FMA, _fma(op, settings), settings) if fused else None
+    together = PointwiseStep(inner, FMA, _fma(op, settings), settings, op) if fused else None
 
     def product(run: Run, operands: Operands) -> tuple[Any, ...]:
         shape = static_shape(type_, settings)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfulp.fp_formats.paths.words import Word
-from halfulp.interp.dialects.combining import arith_op
+from halfulp.interp.dialects.combining import elementwise_op
 from halfulp.interp.dialects.elementwise import fastmath_of
 from halfulp.interp.dialects.memref.evaluate import moves_elements
 from halfulp.interp.dialects.vector.attributes import integers, kind_of
@@ -159,7 +159,7 @@ def _fold(op: Operation, low: FunctionLowering, order: str, columns: Sequence[Se
         low.by_executor(op)
         return
     element = ty.element_type(type_)
-    inner = arith_op(name, (element, element), element, flags_of(op, element))
+    inner = elementwise_op(name, (element, element), element, flags_of(op, element))
     kernel = low.compiler.kernel(inner, evaluator_of(inner))
     if kernel.words is None or (low.settings.track_open and kernel.opens):
         low.by_executor(op)

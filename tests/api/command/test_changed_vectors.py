@@ -120,9 +120,9 @@ def test_metadata_that_says_nothing_of_poison(poison: object, tmp_path: Path) ->
 
 @pytest.fixture(params=["npz", "testfloat", "runs"])
 def swept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Return a sweep in four shards."""
+    """Return a sweep in four shards of four leaves."""
     recipe = Recipe(OpComputation(op_case("arith.truncf", "bf16", "f8E4M3FN"), flags=False), "exhaustive")
-    sweep_shards(SweepPlan(recipe, request.param, shard_rows=1 << 14), tmp_path)
+    sweep_shards(SweepPlan(recipe, request.param, shard_rows=1 << 14, leaf_rows=1 << 12), tmp_path)
     return tmp_path / "metadata.json"
 
 

@@ -90,7 +90,7 @@ def test_a_golden_file_of_every_format_is_right(format: str, tmp_path: Path, run
     path = golden(tmp_path, format=format)
     assert run(path) == (
         0,
-        "arith.addf f8E4M3FN: 500 rows, none differs\nthis is the golden file, unchanged\n",
+        "arith.addf f8E4M3FN: 500 rows, none differs\nall rows equal those of the golden set, in its order\n",
         "",
     )
     # Its content tells the format, but for bare bytes; and it may come through a pipe.
@@ -247,6 +247,41 @@ def test_rows_that_are_not_those_of_the_set(tmp_path: Path, run: Run) -> None:
         code, _, err = run(path, "--partial")
         assert code == 0
         assert f"note: {path}: from row {place} on, the operands are not those of" in err
+
+
+@pytest.mark.parametrize(
+    ("lost", "told"),
+    [
+        (slice(12, 13), "from row 12 on, the operands are not those of {}: a row missing there"),
+        (slice(300, 304), "from row 300 on, the operands are not those of {}: 4 rows missing there"),
+        (slice(499, 500), "only the first 499 of the 500 rows of {}"),
+    ],
+)
+def test_dropped_rows_are_told_though_partial(lost: slice, told: str, tmp_path: Path, run: Run) -> None:
+    path = golden(tmp_path)
+    lines = path.read_text().splitlines(keepends=True)
+    del lines[lost]
+    path.write_text("".join(lines))
+    code, _, err = run(path, "--partial")
+    assert (code, err) == (0, f"note: {path}: {told.format(tmp_path / 'set.json')}\n")
+    code, out, err = run(path)
+    assert (code, "none differs" in out) == (2, True)
+    assert lost.start == 499 or told.format(tmp_path / "set.json") in err
+
+
+def test_a_row_too_many_and_a_row_missing_from_results_alone(tmp_path: Path, run: Run) -> None:
+    path = golden(tmp_path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:40], *lines[39:]]))
+    code, _, err = run(path)
+    assert code == 2
+    assert "a row too many there" in err
+    results = [" ".join(line.split()[2:]) + "\n" for line in lines]
+    path.write_text("".join(results[:40] + results[41:]))
+    for partial in ((), ("--partial",)):
+        code, out, _ = run(path, "--columns", "result,flags", *partial)
+        assert code == 1
+        assert re.search(r"are what results 1 row early from row 4\d on \(1 row missing\) gives", out)
 
 
 def test_testfloats_own_text(run: Run) -> None:

@@ -31,8 +31,8 @@ from halfulp.conformance.vectors.shards import plan as plan_module
 from halfulp.conformance.vectors.shards import shard as shard_module
 
 ADD = ("sweep", "arith.addf", "--type", "f8E4M3FN", "--level", "exhaustive")
-ADDED = "5546a554dea3483d477f5832732db467134bffff525ec21a821324f2785e90af"
-"""The digest of that sweep: of its one shard of 65,536 rows."""
+ADDED = "0989686205e48e37b0ab23c02cbb4e2e6f0ab85783fc88bb6f2c1e4a6646b952"
+"""The digest of that sweep: of its one leaf of 65,536 rows."""
 
 HALFULP = (sys.executable, "-I", "-m", "halfulp")
 
@@ -44,8 +44,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> int:
     """Shards of 2**12 rows in this process."""
     plan = plan_module.SweepPlan
 
-    def smaller(recipe: Recipe, format: str, unmarked: Unmarked, packing: Packing) -> plan_module.SweepPlan:
-        return plan(recipe, format, unmarked, packing, 1 << 12)
+    def smaller(
+        recipe: Recipe, format: str, unmarked: Unmarked, packing: Packing, shard_rows: int | None
+    ) -> plan_module.SweepPlan:
+        return plan(recipe, format, unmarked, packing, shard_rows or 1 << 12, 1 << 12)
 
     monkeypatch.setattr("halfulp.command.sweep.SweepPlan", smaller)
     return 16
@@ -90,19 +92,68 @@ def test_parts_one_after_another(tmp_path: Path, capsys: Captured, small: int) -
 
 
 def test_a_job_array(tmp_path: Path) -> None:
-    """Three processes at once in one directory, of three shards of 2**24 integers each of one bit."""
-    given = ["sweep", "arith.xori", "--type", "i1", "--level", "random", "-n", str(3 << 24), "--format", "bin"]
-    given += ["--pack", "dense", "--out", str(tmp_path)]
-    processes = [subprocess.Popen([*HALFULP, *given, "--shard", f"{k}/3"], stdout=subprocess.PIPE) for k in range(3)]
+    """Three processes at once in one directory, of three shards of 2**22 integers each of one bit."""
+    given = ["sweep", "arith.xori", "--type", "i1", "--level", "random", "-n", str(3 << 22), "--format", "bin"]
+    given += ["--pack", "dense", "--shard-rows", str(1 << 22), "--out", str(tmp_path)]
+    array = {"SGE_TASK_FIRST": "1", "SGE_TASK_LAST": "3", "SGE_TASK_STEPSIZE": "1"}
+    processes = [
+        subprocess.Popen(
+            [*HALFULP, *given, "--shard", "array"],
+            stdout=subprocess.PIPE,
+            env={**os.environ, **array, "SGE_TASK_ID": str(k)},
+        )
+        for k in (1, 2, 3)
+    ]
     outputs = [process.communicate()[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     finished = {output for output in outputs if output}
     assert len(finished) == 1
     data = json.loads((tmp_path / "metadata.json").read_text())
     assert data["sha256"] in finished.pop().decode()
-    assert [shard["size"] for shard in data["shards"]] == [3 << 21] * 3
+    assert [shard["size"] for shard in data["shards"]] == [3 << 19] * 3
+    assert {path.name for path in tmp_path.glob("manifest*")} == {f"manifest-{k}-of-3.jsonl" for k in range(3)}
     again = halfulp(*given)
     assert (again.code, again.err) == (0, "3 of 3 shards existed already\n")
+
+
+def test_joining(tmp_path: Path, capsys: Captured, small: int) -> None:
+    """The last task joins the shards by itself; a join alone makes none, and says which are missing."""
+    joined = [*ADD, "--out", str(tmp_path), "--join"]
+    assert main(joined) == 2
+    assert f"error: '{tmp_path}' holds no sweep" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert main([*ADD, "--out", str(tmp_path), "--shard", "1/4"]) == 0
+    capsys.readouterr()
+    assert main(joined) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.splitlines()[0]) == (
+        "",
+        f"error: 12 of 16 shards are missing in '{tmp_path}': 0, 2, 3, 4, 6, 7, 8, 10 ...",
+    )
+    for place in (0, 2, 3):
+        assert main([*ADD, "--out", str(tmp_path), "--shard", f"{place}/4"]) == 0
+    (tmp_path / "metadata.json").unlink()
+    capsys.readouterr()
+    assert main(joined) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"65536 rows in 16 shards: {tmp_path / 'metadata.json'}"
+    next(tmp_path.glob("*.npz")).unlink()
+    assert main(joined) == 2
+
+
+def test_the_size_of_shards(tmp_path: Path, capsys: Captured) -> None:
+    assert main([*ADD, "--out", str(tmp_path), "--shard-rows", "1000"]) == 0
+    assert capsys.readouterr().out.endswith(f"sha256 {ADDED}\n")
+    given = ["sweep", "arith.xori", "--type", "i1", "--level", "random", "-n", str(1 << 20), "--format", "bin"]
+    digests = set()
+    for rows, shards in (("1", "4 shards"), ("300000", "2 shards"), ("99999999", "1 shard")):
+        for workers in ("1", "2"):
+            assert (
+                main([*given, "--out", str(tmp_path / rows / workers), "--shard-rows", rows, "--workers", workers]) == 0
+            )
+            first, digest = capsys.readouterr().out.splitlines()
+            assert first.startswith(f"{1 << 20} rows in {shards}: ")
+            digests.add(digest)
+    assert len(digests) == 1
 
 
 @pytest.mark.parametrize("moment", [".0-of-1.*.tmp", ".0-of-1.[0-7].*.tmp"], ids=["any file", "a shard"])
@@ -130,7 +181,7 @@ def test_a_pool_and_an_interrupt(tmp_path: Path, moment: str) -> None:
 def test_an_interrupt_before_anything_was_made(tmp_path: Path, capsys: Captured, monkeypatch: Any) -> None:
     """The directory that was made for the sweep has gone again."""
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **more: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(shard_module, "write_vectors", interrupted)
@@ -296,7 +347,7 @@ def test_a_corrupt_shard(tmp_path: Path, capsys: Captured) -> None:
 
 
 def test_a_full_disk(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> None:
+    def full(*_: Any, **more: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(shard_module, "write_vectors", full)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.interp.run import attribution
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.semantics.kernel import Outcome
 from halfulp.traces.timeline import timeline
@@ -382,13 +383,32 @@ def test_wide_formats_by_their_history() -> None:
     trace = hu.trace(text, hu.convert(1.0, "f128"), hu.convert(3.0, "f128"), shadow=True)
     assert trace.errors is not None
     (found,) = trace.errors.results
-    assert 0 < abs(found.ulp) <= 0.5
+    assert found.ulp == pytest.approx(-1 / 3)  # 1/3 is 0.0101...01 01 in binary: what is cut is a third of an ulp
     assert found.unknown == 0
+    (op,) = trace.worst()
+    assert (op.own_ulp, op.share) == (pytest.approx(1 / 3), 1)
+    assert np.isnan(op.total_ulp)  # beside the number itself there is no shadow
+
+
+def test_what_is_unknown_is_not_zero() -> None:
+    text = "func.func @f(%x: f32, %y: f32) -> f32 { %0 = arith.divf %x, %y : f32 return %0 : f32 }"
+    trace = hu.trace(text, np.float32(1), np.float32(0), shadow=True)
+    (op,) = trace.worst()
+    assert all(map(np.isnan, (op.own_ulp, op.total_ulp, op.relative)))
+    assert op.unknown == 1
 
 
 def test_what_cannot_be_asked() -> None:
-    text = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> { %0 = arith.divf %x, %x : tensor<2xf32> return %0 : tensor<2xf32> }"
-    x = np.zeros(2, np.float32)
+    text = """func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %c = arith.constant dense<1> : tensor<2xi32>
+      %0 = arith.divf %x, %x : tensor<2xf32>
+      %1 = arith.mulf %0, %x : tensor<2xf32>
+      %2 = arith.bitcast %1 : tensor<2xf32> to tensor<2xi32>
+      %3 = arith.addi %2, %c : tensor<2xi32>
+      %4 = arith.bitcast %3 : tensor<2xi32> to tensor<2xf32>
+      return %4 : tensor<2xf32>
+    }"""
+    x = np.full(2, 0.1, np.float32)
     with pytest.raises(ValueError, match="shadow=True"):
         hu.trace(text, x).worst()
     trace = hu.trace(text, x, shadow=True)
@@ -469,3 +489,126 @@ def test_the_picture_shows_text_of_the_program_as_text() -> None:
     trace = hu.trace(text, 3, shadow=True)
     assert "<script>" not in timeline(trace.steps)
     ElementTree.fromstring(timeline(trace.steps))
+
+
+# --- ops that compute with ops of their own ---------------------------------------------------------------------------
+
+CONTRACT = """func.func @f(%a: vector<4x4xf16>, %b: vector<4x4xf16>, %c: vector<4x4xf32>) -> vector<4x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%x = %c) -> (vector<4x4xf32>) {
+    %0 = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+      affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"],
+      kind = #vector.kind<add>} %a, %b, %x : vector<4x4xf16>, vector<4x4xf16> into vector<4x4xf32>
+    scf.yield %0 : vector<4x4xf32>
+  }
+  return %r : vector<4x4xf32>
+}"""
+OUTER_PRODUCT = """func.func @f(%a: vector<4xf16>, %b: vector<4xf16>, %c: vector<4x4xf16>) -> vector<4x4xf16> {
+  %s = vector.reduction <add>, %a : vector<4xf16> into f16
+  %v = vector.broadcast %s : f16 to vector<4xf16>
+  %r = vector.outerproduct %v, %b, %c {kind = #vector.kind<add>} : vector<4xf16>, vector<4xf16>
+  return %r : vector<4x4xf16>
+}"""
+SOFTMAX_OP = """func.func @f(%x: tensor<2x4xf16>) -> tensor<2x4xf16> {
+  %e = tensor.empty() : tensor<2x4xf16>
+  %0 = linalg.softmax dimension(1) ins(%x : tensor<2x4xf16>) outs(%e : tensor<2x4xf16>) -> tensor<2x4xf16>
+  return %0 : tensor<2x4xf16>
+}"""
+ATOMIC = """func.func @f(%a: memref<8xf16>, %m: memref<1xf16>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %x = memref.load %a[%i] : memref<8xf16>
+    %0 = memref.atomic_rmw addf %x, %m[%c0] : (f16, memref<1xf16>) -> f16
+  }
+  return
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "line"),
+    [
+        (CONTRACT, [(4, 4), (4, 4), (4, 4, "f32")], 6),
+        (OUTER_PRODUCT, [(4,), (4,), (4, 4)], 2),
+        (SOFTMAX_OP, [(2, 4)], 3),
+        (ATOMIC, [(8,), (1,)], 7),
+    ],
+)
+def test_shares_of_ops_that_others_compute_with_add_up(text: str, shapes: list[Any], line: int) -> None:
+    draw = np.random.default_rng(1)
+    given = [hu.convert(draw.normal(size=each[:2] if each[-1] == "f32" else each), "f32" if each[-1] == "f32" else "f16")
+             for each in shapes]  # fmt: skip
+    trace = hu.trace(text, *given, shadow=True, limit=10)
+    report = trace.errors
+    assert report is not None
+    assert report.largest is not None
+    ops = report.worst()
+    assert report.largest.ulp != 0
+    assert sum(one.effect_ulp for one in ops) == pytest.approx(report.largest.ulp, rel=1e-12)
+    assert ops[0].line == line
+    assert len({(one.op, one.line) for one in ops}) == len(ops)
+
+
+def test_integers_bring_no_error() -> None:
+    """6 * 6 / 7 is cut to 5, as in this run; then 5 * 1.1 is rounded."""
+    text = """func.func @f(%x: f32, %i: i32) -> f32 {
+      %c = arith.constant 7.0 : f32
+      %0 = arith.muli %i, %i : i32
+      %1 = arith.sitofp %0 : i32 to f32
+      %2 = arith.divf %1, %c : f32
+      %3 = arith.fptosi %2 : f32 to i32
+      %4 = arith.sitofp %3 : i32 to f32
+      %5 = arith.mulf %4, %x : f32
+      return %5 : f32
+    }"""
+    x = np.float32(1.1)
+    trace = hu.trace(text, x, np.int32(6), shadow=True)
+    (worst, *others) = trace.worst(5)
+    error = Fraction(float(np.float32(5) * x)) - 5 * Fraction(float(x))
+    assert (worst.op, worst.effect_ulp, worst.share) == ("arith.mulf", float(error * 2**21), 1)
+    assert not any(one.effect_ulp for one in others)
+    assert [(step.op, step.brings, step.own) for step in trace.explain_error()] == [
+        ("arith.mulf", worst.effect_ulp, worst.effect_ulp)
+    ]
+
+
+def test_the_way_back_of_a_nan_ends_where_finite_numbers_overflowed() -> None:
+    """exp(12) is 162754.79, more than f16 holds; inf / inf is NaN, and the exact quotient 1 / (1 + e^-3 + e^-4)."""
+    text = """func.func @f(%x: f16, %y: f16, %z: f16) -> f16 {
+      %0 = math.exp %x : f16
+      %1 = math.exp %y : f16
+      %2 = math.exp %z : f16
+      %3 = arith.addf %1, %2 : f16
+      %4 = arith.addf %3, %0 : f16
+      %5 = arith.divf %0, %4 : f16
+      return %5 : f16
+    }"""
+    trace = hu.trace(text, np.float16(12), np.float16(9), np.float16(8), shadow=True)
+    steps = trace.explain_error()
+    assert [(step.op, step.line) for step in steps] == [("arith.divf", 7), ("math.exp", 2)]
+    assert [step.exact for step in steps] == pytest.approx([1 / (1 + exp(-3) + exp(-4)), exp(12)], rel=1e-14)
+    assert [[name for name, _ in step.operands] for step in steps] == [["%0", "%4"], []]
+    # A finite number that an infinity made wrong: 1 / inf.
+    text = text.replace("%5 = arith.divf %0, %4", "%5 = arith.divf %1, %4")
+    steps = hu.trace(text, np.float16(12), np.float16(9), np.float16(8), shadow=True).explain_error()
+    assert [(step.op, step.line) for step in steps] == [("arith.divf", 7), ("arith.addf", 6), ("math.exp", 2)]
+
+
+def test_the_way_back_of_what_is_infinite_from_the_start() -> None:
+    text = "func.func @f(%x: f32) -> f32 { %0 = arith.addf %x, %x : f32 return %0 : f32 }"
+    (step,) = hu.trace(text, np.float32(np.inf), shadow=True).explain_error()
+    assert (step.value, step.exact, [name for name, _ in step.operands]) == (np.inf, np.inf, ["%x", "%x"])
+
+
+def test_a_run_too_long_for_a_ranking_keeps_its_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attribution, "MOST_NUMBERS", 5)
+    _, report = beside(SUM, 10)
+    assert f"no ranking of ops: the history of this number has more than {5} numbers" in str(report)
+    assert str(report).startswith("error of result[0]: f32: error ")
+    found = report.as_json()
+    assert (found["results"][0]["ulp"], found["ops"][0]["effect_ulp"]) == (report.results[0].ulp, None)
+    with pytest.raises(hu.LimitExceeded):
+        report.worst()

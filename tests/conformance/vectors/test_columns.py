@@ -14,10 +14,12 @@ from halfulp.conformance.vectors.columns import (
     Chunk,
     Column,
     Role,
+    TreeDigest,
     VectorSet,
     columns_from_text,
     columns_to_text,
     rechunked,
+    root_of,
     settled,
 )
 from halfulp.fp_formats.codes import codes_to_ints
@@ -43,6 +45,58 @@ def test_the_digest_is_that_of_the_rows_however_they_are_cut(columns: tuple[Colu
     other = tuple(codes.copy() for codes in chunk)
     other[0][7] ^= 1
     assert VectorSet(columns, [other]).digest() != expected
+
+
+def root_by_hand(leaves: list[str]) -> str:
+    """Return the root's definition: the tree is cut at the greatest power of two below the number of leaves."""
+    if len(leaves) == 1:
+        return leaves[0]
+    cut = 1 << (len(leaves) - 1).bit_length() - 1
+    return hashlib.sha256("\n".join([root_by_hand(leaves[:cut]), root_by_hand(leaves[cut:])]).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 8, 11, 16, 29])
+def test_the_root_of_a_tree_is_that_of_the_nodes_of_any_level(count: int) -> None:
+    leaves = [hashlib.sha256(bytes([k])).hexdigest() for k in range(count)]
+    root = root_of(leaves)
+    assert root == root_by_hand(leaves)
+    for size in (2, 4, 8, 16, 32):
+        assert root_of(root_of(leaves[k : k + size]) for k in range(0, count, size)) == root
+    if count > 1:
+        assert root_of(reversed(leaves)) != root
+
+
+def test_the_root_of_nothing() -> None:
+    assert root_of([]) == hashlib.sha256(b"").hexdigest()
+
+
+@pytest.mark.parametrize("sizes", [[100], [30, 30, 30, 10], [0, 40, 0, 0, 60, 0], [1] * 100])
+def test_a_digest_with_leaves(sizes: list[int]) -> None:
+    """The leaves are known before, or each chunk ends one; then chunks may be of any size, or none."""
+    chunk = random_chunk(ADDF, 100)
+    ends = np.cumsum(sizes)
+    parts = split(chunk, ends[:-1].tolist())
+    expected = root_of(digest_by_hand(ADDF, part) for part in parts)
+    told = TreeDigest(ADDF)
+    for part in parts:
+        told.update(part)
+        told.end_leaf()
+    assert (told.hexdigest(), told.counts, told.count) == (expected, sizes, 100)
+    for cuts in ([], [1, 1, 50], list(range(1, 100))):
+        known = TreeDigest(ADDF, iter(sizes))
+        for part in split(chunk, cuts):
+            known.update(part)
+        assert known.hexdigest() == expected
+    known.update(chunk_of(ADDF, [(0, 0, 0, 0)]))
+    assert known.hexdigest() != expected
+
+
+def test_a_digest_without_leaves_is_that_of_the_columns() -> None:
+    chunk = random_chunk(ADDF, 9)
+    digest = TreeDigest(ADDF)
+    assert digest.hexdigest() == digest_by_hand(ADDF, tuple(codes[:0] for codes in chunk))
+    digest.update(chunk)
+    assert digest.hexdigest() == digest_by_hand(ADDF, chunk)
 
 
 def test_the_digest_is_pinned() -> None:

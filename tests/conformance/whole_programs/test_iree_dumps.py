@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from halfulp.conformance.oracles.iree import compiler
+from halfulp.conformance.oracles.oracle import OracleError
+from halfulp.conformance.oracles.tool import Finished
 from halfulp.conformance.whole_programs.bisection.bisect import bisect
 from halfulp.conformance.whole_programs.bisection.dumps import Dumps, read_dumps
 from halfulp.conformance.whole_programs.bisection.inputs import made_inputs
 from halfulp.conformance.whole_programs.bisection.results import Bisection, Judgement
 from halfulp.conformance.whole_programs.bisection.runs import StageRunner
+from halfulp.conformance.whole_programs.iree_dumps import reading
 from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree
 from halfulp.conformance.whole_programs.iree_dumps.reading import read_all
 from halfulp.conformance.whole_programs.validation import Inputs
@@ -104,3 +108,74 @@ def test_a_pass_that_changes_a_dispatch_is_named(small: str) -> None:
     (found,) = bisected(read_dumps(planted), "dispatch_0", count=2)
     assert found.guilty is not None
     assert found.results[found.guilty].stage.name == "EmptyTensorToAllocTensorPass"
+
+
+LAYOUT = f"layout(<bindings = [{', '.join(['#hal.pipeline.binding<storage_buffer>'] * 3)}]>)"
+VIEWS = [
+    f"      %{name} = hal.interface.binding.subspan {LAYOUT} binding({number}) offset(%c0) : memref<4xf32>"
+    for number, name in enumerate("abc")
+]
+DISPATCH = f"""module {{
+hal.executable.variant public @cpu target(<"llvm-cpu", "embedded-elf-x86_64">) {{
+  hal.executable.export public @difference ordinal(0) {LAYOUT.replace("(<", "(#hal.pipeline.layout<")}
+  builtin.module {{
+    func.func @difference() {{
+      %c0 = arith.constant 0 : index
+VIEWS
+      %x = memref.load %a[%c0] : memref<4xf32>
+      %y = memref.load %b[%c0] : memref<4xf32>
+      %z = arith.subf %x, %y : f32
+      memref.store %z, %c[%c0] : memref<4xf32>
+      return
+    }}
+  }}
+}}
+}}
+"""
+
+
+def dump_of(name: str, text: str) -> str:
+    return f"// -----// IR Dump After {name} ({name.lower()}) //----- //\n{text}\n"
+
+
+def test_bindings_may_be_named_in_another_order() -> None:
+    texts = [DISPATCH.replace("VIEWS", "\n".join(views)) for views in (VIEWS, VIEWS[::-1])]
+    texts[1] = texts[1].replace("arith.subf %x, %y", "arith.addf %x, %y")
+    for second, verdict in ((texts[1], Judgement.DIFFERENT), (texts[1].replace("addf", "subf"), Judgement.UNCHANGED)):
+        (found,) = bisected(read_dumps(dump_of("First", texts[0]) + dump_of("Second", second)))
+        assert [one.judgement for one in found.results[1:]] == [verdict]
+
+
+def test_a_damaged_dump_is_of_the_dispatch_that_it_names() -> None:
+    """So the pass that printed it may be named as guilty."""
+    whole = DISPATCH.replace("VIEWS", "\n".join(VIEWS))
+    parts = [whole, whole.replace("%y : f32", "%nothing : f32"), "", whole.replace("subf", "addf")]
+    text = "".join(dump_of(name, part) for name, part in zip(("A", "B", "C", "D"), parts, strict=True))
+    (found,) = bisected(read_dumps(text))
+    assert [one.judgement for one in found.results[1:]] == [Judgement.NOT_RUN, Judgement.NOT_RUN, Judgement.DIFFERENT]
+
+
+@pytest.mark.parametrize("end", ["// -----", "// -----// IR Du", "// -----// IR Dump After E"])
+def test_a_cut_header_spoils_no_other_dump(end: str) -> None:
+    """MLIR's own marker between texts is the beginning of a header."""
+    whole = DISPATCH.replace("VIEWS", "\n".join(VIEWS))
+    text = dump_of("A", whole) + dump_of("B", whole.replace("subf", "addf")) + end
+    (found,) = bisected(read_dumps(text))
+    assert [one.judgement for one in found.results[1:]] == [Judgement.DIFFERENT]
+
+
+class Echo:
+    """Prints what it reads, and ends with a crash where it reads the word."""
+
+    def finished(self, arguments: Sequence[str], text: str) -> Finished:
+        if "crash" in text:
+            raise OracleError("crash", "the tool crashed")
+        return Finished(0, text, "")
+
+
+def test_a_text_that_stops_the_tool_spoils_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "converter", Echo)
+    texts = [f"// {number}\nmodule {{}}" for number in range(5)]
+    found = read_all([*texts[:3], "// crash", *texts[3:]])
+    assert "iree-opt: crash: the tool crashed" in str(found["// crash"])
+    assert [isinstance(found[text], Module) for text in texts] == [True] * len(texts)

@@ -185,6 +185,16 @@ def test_overflow_and_flush_are_counted() -> None:
     assert (found.overflowed, found.flushed, found.unknown, found.elements) == (1, 1, 2, 4)
 
 
+@pytest.mark.parametrize("form", [True, "f64"])
+def test_a_signalling_nan_is_no_warning(form: bool | str) -> None:
+    type_ = "tensor<2xf32>"
+    given = hu.Value.from_bits(np.array([0x7F800001, 0x3F800000], np.uint32), type_)
+    text = f"func.func @f(%x: {type_}) -> {type_} {{ %0 = arith.addf %x, %x : {type_} return %0 : {type_} }}"
+    trace = hu.trace(text, given, shadow=form)
+    assert trace.errors is not None
+    assert trace.errors.ops[0].unknown == 1
+
+
 def test_poison_is_not_counted() -> None:
     text = """func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
       %0 = arith.mulf %x, %x fastmath<nnan> : tensor<2xf32>
@@ -229,6 +239,21 @@ def test_cancellation_and_absorption() -> None:
     assert figures_of(text, scalar(1.0), scalar(1.0))["arith.subf"].cancelled == 24
     assert figures_of(text, scalar(1e10), scalar(1e-10))["arith.subf"].absorbed == 1
     assert figures_of(text, scalar(3.0), scalar(1.0))["arith.subf"].cancelled == 0
+
+
+@pytest.mark.parametrize("type_", ["f64", "tensor<1xf64>"])
+def test_what_only_looks_like_cancellation_or_absorption(type_: str) -> None:
+    """The quotient of 2**10 - 2**-43 and 1 is below 2**10, though its logarithm is rounded to 10; and of 2 - 1 both
+    terms matter, though it is one of the operands.
+    """
+    text = (
+        f"func.func @f(%a: {type_}, %b: {type_}) -> {type_} {{ %0 = arith.subf %a, %b : {type_} return %0 : {type_} }}"
+    )
+    shape = () if type_ == "f64" else (1,)
+    large, two, one = (hu.convert(np.full(shape, each), "f64") for each in (2.0**10 - 2.0**-43, 2.0, 1.0))
+    less = hu.convert(np.full(shape, 2.0**10 - 1 - 2.0**-43), "f64")
+    assert figures_of(text, large, less)["arith.subf"].cancelled == 9
+    assert figures_of(text, two, one)["arith.subf"].absorbed == 0
 
 
 def test_bits_of_other_numbers_are_unknown() -> None:

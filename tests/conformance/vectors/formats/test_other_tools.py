@@ -14,6 +14,7 @@ from vector_files import ADDF, FPTOSI, MARKED_ROWS, WIDE, chunk_of, ints_of, ran
 import halfulp as hu
 from halfulp.conformance.comparing.op_case import op_case, reference
 from halfulp.conformance.vectors.columns import (
+    Chunk,
     Column,
     Role,
     VectorSet,
@@ -71,22 +72,67 @@ def simulated(tmp_path: Path, *sources: str) -> list[str]:
     return run.stdout.splitlines()
 
 
+def package_bench(columns: tuple[Column, ...]) -> str:
+    """Return a test bench that prints every vector of a package, and the one behind the last."""
+    shown = ", ".join(f"v.{column.name}" for column in columns)
+    return (
+        "module bench;\n  import golden::*;\n  vector_t v;\n  initial begin\n"
+        "    for (int i = 0; i <= COUNT; i++) begin\n      v = vector(i);\n"
+        f'      $display("{" ".join(["%h"] * len(columns))}", {shown});\n    end\n    $finish(0);\n  end\nendmodule\n'
+    )
+
+
+def check_known_bits(columns: tuple[Column, ...], chunk: Chunk, lines: list[str]) -> None:
+    """Compare printed rows with a chunk in the bits that count."""
+    found = [tuple(int(word.replace("x", "0"), 16) for word in line.split()) for line in lines]
+    assert ints_of(columns, settled(columns, chunk_of(columns, found))) == ints_of(columns, settled(columns, chunk))
+
+
 @pytest.mark.iverilog
 @pytest.mark.parametrize("columns", [ADDF, FPTOSI, WIDE])
 def test_the_systemverilog_package_compiles_and_simulates(columns: tuple[Column, ...], tmp_path: Path) -> None:
     chunk = chunk_of(FPTOSI, MARKED_ROWS) if columns is FPTOSI else random_chunk(columns, 40)
-    bench = (
-        "module bench;\n  import golden::*;\n  vector_t v;\n  initial begin\n    for (int i = 0; i < COUNT; i++) begin\n"
-        "      v = vector(i);\n      $display(\"" + " ".join(["%h"] * len(columns)) + "\", "
-        + ", ".join(f"v.{column.name}" for column in columns) + ");\n    end\n  end\nendmodule\n"
-    )  # fmt: skip
-    lines = simulated(tmp_path, written(columns, [chunk], "sv", name="golden").decode(), bench)
+    package = written(columns, [chunk], "sv", name="golden").decode()
+    *lines, beyond = simulated(tmp_path, package, package_bench(columns))
+    assert set(beyond) == {"x", " "}
     if columns is FPTOSI:
         assert lines == ["3c00 0f5 0 000", "7c00 xxx 1 000", "4000 5x3 0 0f1"]
     else:
-        held = settled(columns, chunk)
-        found = [tuple(int(word.replace("x", "0"), 16) for word in line.split()) for line in lines]
-        assert ints_of(columns, settled(columns, chunk_of(columns, found))) == ints_of(columns, held)
+        check_known_bits(columns, chunk, lines)
+
+
+@pytest.mark.iverilog
+def test_packages_of_any_size_and_two_in_one_bench(tmp_path: Path) -> None:
+    """A memory of 20,000 rows, an empty one, and one function for each package."""
+    chunk, rows = random_chunk(ADDF, 20_000), 20_000
+    packages = [
+        written(ADDF, [chunk], "sv", name="golden").decode(),
+        written(ADDF, [chunk_of(ADDF, [])], "sv", name="none").decode(),
+    ]
+    bench = (
+        'module bench;\n  initial begin\n    for (int i = 0; i < golden::COUNT; i++) $display("%h", golden::vector(i));'
+        '\n    $display("%0d %h", none::COUNT, none::vector(0));\n  end\nendmodule\n'
+    )
+    *lines, last = simulated(tmp_path, *packages, bench)
+    assert last.lower() == "0 " + "x" * 8
+    assert [int(line, 16) for line in lines] == [
+        ((a << 8 | b) << 8 | result) << 5 | flags for a, b, result, flags in ints_of(ADDF, chunk)
+    ]
+    assert len(lines) == rows
+
+
+@pytest.mark.verilator
+def test_verilator_compiles_the_systemverilog_package(tmp_path: Path) -> None:
+    """Verilator has two values only: where we write X, it may print anything."""
+    chunk = random_chunk(WIDE, 40)
+    (tmp_path / "golden.sv").write_bytes(written(WIDE, [chunk], "sv", name="golden"))
+    (tmp_path / "bench.sv").write_text(package_bench(WIDE))
+    warnings = ["-Wall", "-Wno-WIDTH", "-Wno-UNUSED"]
+    command = ["verilator", "--binary", *warnings, "-CFLAGS", "-O0", "--top", "bench", "golden.sv", "bench.sv"]
+    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=PATIENCE)
+    run = [tmp_path / "obj_dir" / "Vbench"]
+    said = subprocess.run(run, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+    check_known_bits(WIDE, chunk, [line for line in said.splitlines() if not line.startswith("-")][:-1])
 
 
 @pytest.mark.iverilog

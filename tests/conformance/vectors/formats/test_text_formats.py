@@ -142,7 +142,7 @@ def test_csv_and_jsonl_are_for_people() -> None:
             read(text, name, ADDF)
 
 
-@pytest.mark.parametrize(("name", "row"), [("c", "    {0x7E"), ("sv", "      32'h00000001")])
+@pytest.mark.parametrize(("name", "row"), [("c", "    {0x7E"), ("sv", "    `HALFULP_ROW(32'h00000001")])
 def test_a_source_file_that_is_cut_or_changed_is_noticed(name: str, row: str) -> None:
     text = text_of(ADDF, SUMS, name)
     assert read(text, name, None) == SUMS

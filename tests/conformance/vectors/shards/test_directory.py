@@ -44,7 +44,7 @@ KILLED = textwrap.dedent("""\
 
     directory, shards, workers, most = sys.argv[1], *map(int, sys.argv[2:])
     recipe = Recipe(OpComputation(op_case("arith.mulf", "f64")), "random", seed=1, count=shards << 13)
-    plan = SweepPlan(recipe, "npz", shard_rows=1 << 13)
+    plan = SweepPlan(recipe, "npz", shard_rows=1 << 13, leaf_rows=1 << 13)
 
     def progress(done, total):
         if done >= most << 13:
@@ -232,8 +232,16 @@ def test_manifests_that_contradict_each_other(made: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (lambda: SweepPlan(Recipe(op("subf", "f8E4M3FN"), "exhaustive"), shard_rows=1 << 12), "'source.op' is"),
-        (lambda: SweepPlan(Recipe(op("addf", "f8E4M3FN"), "random", count=1 << 16), shard_rows=1 << 12), "'inputs"),
+        (
+            lambda: SweepPlan(Recipe(op("subf", "f8E4M3FN"), "exhaustive"), shard_rows=1 << 12, leaf_rows=1 << 12),
+            "'source.op' is",
+        ),
+        (
+            lambda: SweepPlan(
+                Recipe(op("addf", "f8E4M3FN"), "random", count=1 << 16), shard_rows=1 << 12, leaf_rows=1 << 12
+            ),
+            "'inputs",
+        ),
         (lambda: add_f8(format="bin"), """'format' is "npz", not "bin\""""),
         (lambda: add_f8(shard_rows=1 << 13), "'shard_rows' is 4096, not 8192"),
         (lambda: add_f8(unmarked="drop"), "'poison' is"),
@@ -298,13 +306,13 @@ def test_a_sweep_that_made_nothing_leaves_nothing(tmp_path: Path) -> None:
 def test_a_full_disk_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: tuple[str, Path]) -> None:
     calls = 0
 
-    def full(vectors: VectorSet, file: Any, *rest: Any) -> Any:
+    def full(vectors: VectorSet, file: Any, *rest: Any, **more: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == 6:
             file.write(b"half of it")
             raise OSError(errno.ENOSPC, "No space left on device")
-        return write_vectors(vectors, file, *rest)
+        return write_vectors(vectors, file, *rest, **more)
 
     monkeypatch.setattr(shard_module, "write_vectors", full)
     message = rf"shard 5 \(rows 20480 to 24575\): cannot write in '{tmp_path}': No space left on device"

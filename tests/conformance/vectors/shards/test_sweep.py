@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from importlib import import_module
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 from amounts import amounts
 from clusters import local_cluster
+from command import PATIENCE
 from sweeps import PINNED, RECIPES, add_f8, files_of, op
 
 from halfulp.conformance.ops.workers import process_pool
@@ -37,7 +39,7 @@ from halfulp.interp.ir.errors import InputError
 @pytest.mark.parametrize("name", PINNED)
 def test_a_shard_is_the_same_on_any_machine(name: str, tmp_path: Path) -> None:
     index, digest = PINNED[name]
-    entry = make_shard(SweepPlan(RECIPES[name], "npy", shard_rows=10_000), tmp_path, "0-of-1", index).entry
+    entry = make_shard(SweepPlan(RECIPES[name], "npy", shard_rows=1, leaf_rows=10_000), tmp_path, "0-of-1", index).entry
     assert entry.sha256 == digest
     assert files_of(tmp_path) == [entry.file]
 
@@ -59,13 +61,16 @@ def test_the_digest_of_a_sweep_is_that_of_its_shards(whole: tuple[str, Path]) ->
     digest, directory = whole
     lines = (directory / "manifest-0-of-1.jsonl").read_text().splitlines()
     entries = sorted(map(json.loads, lines), key=lambda entry: entry["index"])
-    assert digest == hashlib.sha256("\n".join(entry["sha256"] for entry in entries).encode()).hexdigest()
-    assert metadata.whole_digest(entry["sha256"] for entry in entries) == digest
+    level = [entry["sha256"] for entry in entries]
+    assert len(level) == 16
+    while len(level) > 1:
+        level = [hashlib.sha256(f"{level[k]}\n{level[k + 1]}".encode()).hexdigest() for k in range(0, len(level), 2)]
+    assert level == [digest]
 
 
 @pytest.mark.parametrize("format", ["testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl"])
 def test_every_format_holds_the_shards(format: str, tmp_path: Path, whole: tuple[str, Path]) -> None:
-    plan = SweepPlan(add_f8().recipe, format, shard_rows=1 << 14)
+    plan = SweepPlan(add_f8().recipe, format, shard_rows=1 << 14, leaf_rows=1 << 14)
     sweep_shards(plan, tmp_path)
     digest = Digest(plan.columns)
     data = metadata.from_text((tmp_path / METADATA).read_bytes())
@@ -155,7 +160,7 @@ def test_parts_that_are_none(part: tuple[int, int], tmp_path: Path) -> None:
 
 def test_progress_within_a_shard(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    plan = SweepPlan(Recipe(op("addi", "i16"), "random", count=1 << 20), "bin", shard_rows=1 << 19)
+    plan = SweepPlan(Recipe(op("addi", "i16"), "random", count=1 << 20), "bin", shard_rows=1 << 19, leaf_rows=1 << 18)
     sweep_shards(plan, tmp_path, progress=lambda done, total: told.append((done, total)))
     assert {total for _, total in told} == {1 << 20}
     assert [done for done, _ in told] == sorted(done for done, _ in told)
@@ -173,6 +178,28 @@ def test_a_worker_that_is_killed(tmp_path: Path, whole: tuple[str, Path]) -> Non
     found = sweep_shards(add_f8(), tmp_path)
     assert found.digest == whole[0]
     assert found.kept >= 1
+
+
+def test_a_finished_sweep_leaves_no_file_of_a_worker_that_was_killed(tmp_path: Path) -> None:
+    """Dask makes the shard of a killed worker by another one, so nothing fails."""
+    plan = SweepPlan(Recipe(op("remf", "f64"), "random", seed=1, count=1 << 19), "bin", shard_rows=1, leaf_rows=1 << 17)
+    with (
+        local_cluster(workers=1, threads=1) as cluster,
+        import_module("distributed").Client(cluster.scheduler_address, set_as_default=False) as client,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        executor = client.get_executor(pure=False)
+        (worker,) = client.run(os.getpid).values()
+        sweeping = thread.submit(sweep_shards, plan, tmp_path, executor=executor, in_flight=1)
+        deadline = time.monotonic() + PATIENCE
+        while not (left := list(tmp_path.glob(".0-of-1.[0-3].*.tmp"))):
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        os.kill(worker, signal.SIGKILL)
+        found = sweeping.result()
+    assert left
+    assert (found.done, found.rows) == (4, 1 << 19)
+    assert list(tmp_path.glob(".*")) == []
 
 
 def test_interrupts_do_not_reach_workers_that_just_begin() -> None:
@@ -206,7 +233,7 @@ def test_an_interrupt_waits_until_a_process_is_started(monkeypatch: pytest.Monke
 def test_an_error_of_a_worker_keeps_what_others_have_made(tmp_path: Path) -> None:
     """Poison rows come from the middle on. Running shards are kept, and no further one is started."""
     recipe = Recipe(op("fptosi", "bf16", "i8"), "exhaustive")
-    plan = SweepPlan(recipe, "testfloat", shard_rows=1 << 10)
+    plan = SweepPlan(recipe, "testfloat", shard_rows=1 << 10, leaf_rows=1 << 10)
     with (
         ThreadPoolExecutor(2) as executor,
         pytest.raises(InputError, match=r"shard 16 \(rows 16384 to 17407\): row 768"),

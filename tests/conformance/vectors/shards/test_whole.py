@@ -24,7 +24,7 @@ from halfulp.interp.ir.errors import InputError
 @pytest.mark.parametrize("shard_rows", [1000, 1 << 12, 1 << 20])
 def test_runs_are_merged_across_shards(shard_rows: int, tmp_path: Path) -> None:
     recipe = Recipe(op("truncf", "bf16", "f8E4M3FN"), "exhaustive")
-    found = sweep_shards(SweepPlan(recipe, "runs", shard_rows=shard_rows), tmp_path)
+    found = sweep_shards(SweepPlan(recipe, "runs", shard_rows=shard_rows, leaf_rows=shard_rows), tmp_path)
     at_once = BytesIO()
     write_vectors(recipe.vectors(), at_once, "runs")
     assert (tmp_path / MERGED).read_bytes() == at_once.getvalue()
@@ -41,7 +41,7 @@ def test_a_row_left_out_between_shards_is_no_table(tmp_path: Path) -> None:
       %r = arith.divui %a, %d : i8
       return %r : i8
     }"""
-    plan = SweepPlan(Recipe(ProgramComputation(text, "f"), "exhaustive"), "runs", shard_rows=16)
+    plan = SweepPlan(Recipe(ProgramComputation(text, "f"), "exhaustive"), "runs", shard_rows=16, leaf_rows=16)
     with pytest.raises(InputError, match="but 11 comes after F"):
         sweep_shards(plan, tmp_path)
 
@@ -50,7 +50,7 @@ def test_a_row_left_out_between_shards_is_no_table(tmp_path: Path) -> None:
 def test_all_of_f32_to_f8_are_256_runs(tmp_path: Path) -> None:
     found = sweep_shards(SweepPlan(Recipe(op("truncf", "f32", "f8E4M3FN"), "exhaustive"), "runs"), tmp_path)
     assert (found.rows, found.runs) == (1 << 32, 256)
-    assert found.digest == "0f5085ddddc012a0607b123189dfe39e12c709d534a6689b2b6b9f2784f2ac89"
+    assert found.digest == "6ede88e507b8d6ae26add6e52e49597ab07df10b90ab3407485110856c812733"
 
 
 def test_the_metadata_fits_its_schema_and_makes_the_sweep_again(whole: tuple[str, Path], tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_the_metadata_fits_its_schema_and_makes_the_sweep_again(whole: tuple[str
     check(data)
     assert (data["sha256"], data["count"], len(data["shards"])) == (digest, 1 << 16, 16)
     assert [file["name"] for file in data["files"]] == [shard["file"] for shard in data["shards"]]
-    plan = SweepPlan(recipe_of(data), shard_rows=1 << 12)
+    plan = SweepPlan(recipe_of(data), shard_rows=1 << 12, leaf_rows=1 << 12)
     assert sweep_shards(plan, tmp_path).digest == digest
 
 
@@ -80,7 +80,7 @@ def test_the_metadata_of_one_shard(whole: tuple[str, Path]) -> None:
 @pytest.mark.parametrize("shard_rows", [100, 1000, 1 << 20])
 def test_anchors_are_rows_of_the_whole(shard_rows: int, tmp_path: Path) -> None:
     """Rows are left out here, so that a row's place is not its operands."""
-    plan = SweepPlan(Recipe(op("divsi", "i8"), "exhaustive"), "csv", shard_rows=shard_rows)
+    plan = SweepPlan(Recipe(op("divsi", "i8"), "exhaustive"), "csv", shard_rows=shard_rows, leaf_rows=shard_rows)
     sweep_shards(plan, tmp_path)
     data = metadata.from_text((tmp_path / METADATA).read_bytes())
     jsonschema.Draft202012Validator(metadata.schema()).validate(data)
@@ -94,7 +94,9 @@ def test_anchors_are_rows_of_the_whole(shard_rows: int, tmp_path: Path) -> None:
 
 
 def test_rows_that_are_dropped_are_counted(tmp_path: Path) -> None:
-    plan = SweepPlan(Recipe(op("fptosi", "f16", "i8"), "exhaustive"), "testfloat", "drop", shard_rows=1 << 14)
+    plan = SweepPlan(
+        Recipe(op("fptosi", "f16", "i8"), "exhaustive"), "testfloat", "drop", shard_rows=1 << 14, leaf_rows=1 << 14
+    )
     found = sweep_shards(plan, tmp_path)
     data = metadata.from_text((tmp_path / METADATA).read_bytes())
     poison = plan.recipe.vectors().gather()[-1]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.interp.dialects.llvm.memory import Memory
 
 HEAD = """
 llvm.func @malloc(i64) -> !llvm.ptr
@@ -97,6 +99,48 @@ def test_numbers_of_all_widths(type_: str, constant: str, code: int) -> None:
 def test_an_integer_from_other_bytes_is_poison() -> None:
     body = f"{STORED}  %r = llvm.load %q : !llvm.ptr -> i20"
     assert run(body, 0, result="i20").poisoned.all()
+
+
+@pytest.mark.parametrize(("byte", "poison"), [(0b10101, False), (0b110101, True)])
+def test_a_vector_from_other_bytes_is_poison(byte: int, poison: bool) -> None:
+    """LLVM: a load of a type whose bits fill no bytes is undefined, if no store of that type wrote them. mlir-runner
+    makes an i1 of 3 here.
+    """
+    body = f"""{SIXTEEN}  %c = llvm.mlir.constant({byte} : i8) : i8
+  llvm.store %c, %p : i8, !llvm.ptr
+  %r = llvm.load %p : !llvm.ptr -> vector<5xi1>"""
+    found = run(body, result="vector<5xi1>")
+    assert found.poisoned.tolist() == [poison] * 5
+    assert poison or found.bits.tolist() == [1, 0, 1, 0, 1]
+
+
+def test_a_poison_number_spoils_all_of_its_bytes() -> None:
+    body = f"""{SIXTEEN}  %x = llvm.mlir.poison : i3
+  llvm.store %x, %p : i3, !llvm.ptr
+  %r = llvm.load %p : !llvm.ptr -> vector<8xi1>"""
+    assert run(body, result="vector<8xi1>").poisoned.all()
+
+
+@pytest.mark.parametrize(
+    ("type_", "lost"),
+    [
+        ("struct<(i8, i32)>", [1, 2, 3]),
+        ("struct<packed (i8, i32)>", []),
+        ("struct<(i32, i8)>", [5, 6, 7]),
+        ("struct<(struct<(i16, i8)>, i32)>", [3]),
+        ("array<2 x i24>", [3, 7]),
+    ],
+)
+def test_a_stored_aggregate_has_undefined_padding(type_: str, lost: list[int]) -> None:
+    """LLVM, store: if the value is an aggregate, "padding is filled with undef"."""
+    body = f"""{SIXTEEN}  %zero = llvm.mlir.constant(0 : i64) : i64
+  llvm.store %zero, %p : i64, !llvm.ptr
+  %s = llvm.mlir.zero : !llvm.{type_}
+  llvm.store %s, %p : !llvm.{type_}, !llvm.ptr
+  %r = llvm.load %p : !llvm.ptr -> vector<8xi8>"""
+    found = run(body, result="vector<8xi8>")
+    assert np.flatnonzero(found.poisoned).tolist() == lost
+    assert not lost or "padding of an aggregate" in str(found.origin(lost[0]))
 
 
 PAIR = "!llvm.struct<(i8, ptr, array<2 x i16>)>"
@@ -292,6 +336,59 @@ def test_memory_of_a_frame_ends_with_it() -> None:
     """
     with pytest.raises(hu.UndefinedBehavior, match="freed by llvm.return"):
         run("  %p = llvm.call @leaks() : () -> !llvm.ptr\n  %r = llvm.load %p : !llvm.ptr -> i32", head=head)
+
+
+def test_a_call_of_another_dialect_does_not_free_memory_of_later_calls() -> None:
+    """func.return knows no llvm.alloca. What such a call left is freed when its caller goes on, and nothing else."""
+    text = """func.func private @first() -> i64 {
+      %one = llvm.mlir.constant(1 : i64) : i64
+      %p = llvm.alloca %one x i32 : (i64) -> !llvm.ptr
+      %r = llvm.ptrtoint %p : !llvm.ptr to i64
+      return %r : i64
+    }
+    llvm.func @second() {
+      %one = llvm.mlir.constant(1 : i64) : i64
+      %p = llvm.alloca %one x i32 : (i64) -> !llvm.ptr
+      llvm.return
+    }
+    func.func @main() -> i32 {
+      %left = func.call @first() : () -> i64
+      %one = llvm.mlir.constant(1 : i32) : i32
+      %p = llvm.alloca %one x i32 : (i32) -> !llvm.ptr
+      llvm.store %one, %p : i32, !llvm.ptr
+      llvm.call @second() : () -> ()
+      %q = llvm.inttoptr %left : i64 to !llvm.ptr
+      %r = llvm.load %WHICH : !llvm.ptr -> i32
+      return %r : i32
+    }"""
+    assert hu.run(text.replace("WHICH", "p"), entry="main")[0].item() == 1
+    with pytest.raises(hu.UndefinedBehavior, match="freed by the return of its function"):
+        hu.run(text.replace("WHICH", "q"), entry="main")
+
+
+def test_freed_memory_takes_no_place() -> None:
+    memory = Memory("malloc", 1 << 20, 16, None)
+    memory.release("free")
+    assert not memory.data
+    assert not memory.lost
+    assert memory.size == 1 << 20
+
+
+def test_a_copy_of_an_argument_is_refused() -> None:
+    head = """llvm.func @changes(%p: !llvm.ptr {llvm.byval = i32}) {
+      %v = llvm.mlir.constant(9 : i32) : i32
+      llvm.store %v, %p : i32, !llvm.ptr
+      llvm.return
+    }
+    """
+    with pytest.raises(hu.Unsupported, match=r"llvm\.byval"):
+        run(f"{STORED}  llvm.call @changes(%p) : (!llvm.ptr) -> ()\n  %r = llvm.load %p : !llvm.ptr -> i32", head=head)
+
+
+@pytest.mark.parametrize("type_", ["!llvm.ptr", "!llvm.struct<(i32, i32)>"])
+def test_results_that_are_no_values_are_refused(type_: str) -> None:
+    with pytest.raises(hu.Unsupported, match=f"@main returns '{re.escape(type_)}'"):
+        run(f"  %r = llvm.mlir.zero : {type_}", result=type_)
 
 
 def test_a_stack_is_restored() -> None:

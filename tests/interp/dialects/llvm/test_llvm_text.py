@@ -187,3 +187,20 @@ def test_models_lowered_whole_are_read_and_written_byte_for_byte(model: Path) ->
     assert hu.print_module(read).strip() == text.strip()
     assert hu.write_bytecode(read, producer="MLIR22.1.8") == code
     assert _opt(hu.write_bytecode(module)) == lowered
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  llvm.intr.masked.store %v, %p, %m {alignment = 16 : i32} : vector<4xf32>, vector<4xi1> into !llvm.ptr",
+        "  %r = llvm.intr.masked.load %p, %m, %v {alignment = 16 : i32, nontemporal} : "
+        "(!llvm.ptr, vector<4xi1>, vector<4xf32>) -> vector<4xf32>",
+    ],
+    ids=["store", "load"],
+)
+def test_bytecode_of_mlir_opt_has_the_properties_that_are_declared(line: str, mlir_opt: Any, tmp_path: Path) -> None:
+    """In MLIR 22 a masked load may be nontemporal; a masked store has no such property."""
+    text = f"llvm.func @f(%v: vector<4xf32>, %m: vector<4xi1>, %p: !llvm.ptr) {{\n{line}\n  llvm.return\n}}"
+    written = tmp_path / "written.mlirbc"
+    mlir_opt(text, "--emit-bytecode", "-o", str(written))
+    assert hu.print_module(hu.read_bytecode(written.read_bytes())) == hu.print_module(hu.parse(text))

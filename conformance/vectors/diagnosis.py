@@ -1,0 +1,249 @@
+"""Find what gives the results of a device: the table of diagnoses, and their trial on sampled rows.
+
+First come rows that slipped, then other encodings, then one other meaning of the rows, then two causes together.
+A cause is likely as far as it explains the rows that differ, and is not refuted by rows that are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from halfulp.conformance.vectors.alternatives import other_ops, other_profiles
+from halfulp.conformance.vectors.columns import Chunk, Column, Role
+from halfulp.conformance.vectors.comparison import differing
+from halfulp.conformance.vectors.computation import Computation
+from halfulp.conformance.vectors.datapaths import accumulators, roundings_on_the_way, saturations
+from halfulp.conformance.vectors.device import Cause, Device, Diagnosis, Stage
+from halfulp.conformance.vectors.encodings import byte_orders, flag_orders, other_formats, stuck_bits
+from halfulp.conformance.vectors.sampling import Sample
+from halfulp.fp_formats.codes import Mask
+
+DIAGNOSES: tuple[Diagnosis, ...] = (
+    Diagnosis("the order of the bytes or bits in a word", byte_orders),
+    Diagnosis("the order of the flags", flag_orders),
+    Diagnosis("a bit or a flag that never changes", stuck_bits),
+    Diagnosis("codes of another format of the same width", other_formats),
+    Diagnosis("another rounding mode, predicate or op, or swapped operands", other_ops),
+    Diagnosis("another field of the profile", other_profiles),
+    Diagnosis("saturation where the op overflows", saturations),
+    Diagnosis("rounding twice", roundings_on_the_way),
+    Diagnosis("an accumulator of fewer bits", accumulators),
+)
+"""Everything that is tried beside rows that slipped; of what fits alike, the first is named first."""
+
+TRIAL = 128
+"""Rows that differ, and as many equal ones, on which what is slow is tried first."""
+
+LEADING = 12
+"""Causes of which each is tried together with every other."""
+
+FINALISTS = 8
+"""Pairs that are tried on all rows."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What gives results of the device. ``gives``: the rows of the sample in which it gives results and flags alike.
+
+    ``rank``: of what fits alike, the lowest is named first: the stage (pairs come behind), and whether it is about
+    results and flags, about results or about flags. ``causes``: those of which it consists; none for rows that slipped.
+    """
+
+    name: str
+    rank: tuple[int, int]
+    gives: Mask
+    causes: tuple[Cause, ...] = ()
+
+    def score(self, sample: Sample) -> float:
+        """Return the share of the rows that differ which is not explained, and that of the controls which is refuted,
+        added: 0 is perfect, and 1 is as good as no explanation.
+        """
+        differ, equal = sample.differs, sample.control
+        return _share(differ & ~self.gives, differ) + _share(equal & ~self.gives, equal)
+
+
+PAIR = max(Stage) + 1
+"""The stage of two causes together."""
+
+
+def _share(found: Mask, of: Mask) -> float:
+    return int(found.sum()) / max(int(of.sum()), 1)
+
+
+_FORMS: tuple[tuple[str, Role | None], ...] = (
+    ("", None),
+    (" with the expected flags", Role.FLAGS),
+    (" in the flags alone", Role.RESULT),
+)
+"""How much of what a device gives counts: the words for it, and the columns that are as expected."""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A sample of rows, and what is compared in them. ``compared``: the output columns that are compared. ``pairs``:
+    whether the computation is fast enough to try pairs of causes.
+    """
+
+    computation: Computation
+    sample: Sample
+    compared: Sequence[bool]
+    any_nan: bool
+    pairs: bool = True
+
+    def explanations(self) -> list[Explanation]:
+        """Return what gives at least one row that differs, the likeliest first."""
+        found = [*self._slips(), *self._singles()]
+        best = min(found, key=lambda one: one.score(self.sample), default=None)
+        if self.pairs and best is not None and best.score(self.sample) > 0:
+            found += self._pairs(found, best)
+        # Python's sort keeps the order of the table where scores and ranks are the same.
+        return sorted(found, key=lambda one: (round(one.score(self.sample), 9), one.rank))
+
+    @cached_property
+    def _columns(self) -> tuple[Column, ...]:
+        return self.computation.outputs
+
+    @cached_property
+    def _causes(self) -> list[tuple[Cause, Device]]:
+        """The causes in the order of the table, each with the device that has it alone."""
+        found = (
+            (cause, cause.change(Device(self.computation)))
+            for row in DIAGNOSES
+            for cause in row.causes(self.computation)
+        )
+        return [(cause, device) for cause, device in found if device is not None]
+
+    def _trial(self, foremost: Mask) -> Sample:
+        """Return some rows of the sample, spread over it; of the rows in ``foremost``, more than of others. Return all
+        of it where rows come in groups.
+        """
+        sample = self.sample
+        if len(sample.numbers) <= 2 * TRIAL or not self.pairs:
+            return sample
+        chosen = [
+            rows[np.linspace(0, len(rows) - 1, min(len(rows), TRIAL // 2)).astype(np.intp)]
+            for kind in (sample.differs, sample.control)
+            for rows in (np.flatnonzero(kind & foremost), np.flatnonzero(kind & ~foremost))
+            if len(rows)
+        ]
+        return sample.part(np.unique(np.concatenate(chosen)))
+
+    def _matches(self, given: Chunk, sample: Sample) -> Mask:
+        only = tuple(
+            own if counts else right for own, right, counts in zip(given, sample.expected, self.compared, strict=True)
+        )
+        return ~self._differs(only, sample.actual, sample)
+
+    def _differs(self, given: Chunk, actual: Chunk, sample: Sample) -> Mask:
+        """Compare with the marks of the expected rows, which tell what counts."""
+        return differing(self._columns, self._as_expected(given, sample, Role.POISON, Role.OPEN), actual, self.any_nan)
+
+    def _as_expected(self, given: Chunk, sample: Sample, *roles: Role | None) -> Chunk:
+        return tuple(
+            right if column.role in roles else own
+            for column, own, right in zip(self._columns, given, sample.expected, strict=True)
+        )
+
+    def _slips(self) -> Iterator[Explanation]:
+        """Yield results that are those of another row: everywhere, or from the first row that differs on."""
+        sample = self.sample
+        first = int(sample.numbers[sample.differs].min())
+        here = self._matches(sample.expected, sample)
+        for shift, given, known in sample.shifted():
+            there = self._matches(given, sample) | ~known
+            if not (there & known & sample.differs).any():
+                continue
+            count = f"{abs(shift)} row{'s'[: abs(shift) > 1]}"
+            way, reason = ("late", f"{count} too many") if shift < 0 else ("early", f"{count} missing")
+            yield Explanation(f"results {count} {way}", (Stage.ALIGNMENT, 0), there)
+            later = np.where(sample.numbers >= first, there, here)
+            name = f"results {count} {way} from row {first} on ({reason})"
+            yield Explanation(name, (Stage.ALIGNMENT, 1), later)
+
+    def _singles(self) -> Iterator[Explanation]:
+        trial = self._trial(self.sample.differs)
+        for cause, device in self._causes:
+            if cause.slow and not any(True for _ in self._explained(cause.name, (cause,), device, trial)):
+                continue
+            yield from self._explained(cause.name, (cause,), device, self.sample)
+
+    def _explained(self, name: str, causes: tuple[Cause, ...], device: Device, sample: Sample) -> Iterator[Explanation]:
+        """Yield a device in the forms of `_FORMS` that differ and give a row that differs."""
+        made = device.outputs(self._columns, sample.inputs, sample.expected)
+        if made is not None:
+            yield from self._in_forms(name, causes, made, sample)
+
+    def _in_forms(
+        self, name: str, causes: tuple[Cause, ...], made: tuple[Chunk, Mask], sample: Sample
+    ) -> Iterator[Explanation]:
+        given, counts = made
+        changed = {
+            column.role
+            for column, own, right in zip(self._columns, given, sample.expected, strict=True)
+            if not np.array_equal(own, right)
+        }
+        stage = causes[0].stage if len(causes) == 1 else PAIR
+        for form, (told, role) in enumerate(_FORMS):
+            if role is not None and not {Role.RESULT, Role.FLAGS} <= changed:
+                continue
+            gives = self._matches(self._as_expected(given, sample, role), sample) & counts
+            if (gives & sample.differs).any():
+                yield Explanation(name + told, (stage, form), gives, causes)
+
+    def _pairs(self, singles: Sequence[Explanation], best: Explanation) -> list[Explanation]:
+        """Return pairs of causes that are likelier than the best cause by itself."""
+        # What the best cause does not tell decides between the pairs that hold it.
+        trial, bound = self._trial(~best.gives), best.score(self.sample)
+        place = {cause: k for k, (cause, _) in enumerate(self._causes)}
+        own = sorted(
+            (one for one in singles if one.causes), key=lambda one: -int((one.gives & self.sample.differs).sum())
+        )
+        leading = list(dict.fromkeys(one.causes[0] for one in own))[:LEADING]
+        acting = list(self._acting(trial))
+        computed: dict[tuple[object, ...], tuple[Chunk, Mask] | None] = {}
+        found: dict[tuple[Cause, ...], float] = {}
+        for causes in dict.fromkeys(
+            tuple(sorted(pair, key=lambda cause: (-cause.stage, place[cause])))
+            for pair in product(leading, acting)
+            if pair[0] is not pair[1]
+        ):
+            device = self._together(causes)
+            if device is None:
+                continue
+            key = device.computation, device.datapath, device.reads
+            if key not in computed:
+                computed[key] = device.computed(self._columns, trial.inputs, trial.expected)
+            made = computed[key]
+            if made is None:
+                continue
+            written = device.written(self._columns, made[0]), made[1]
+            scores = [one.score(trial) for one in self._in_forms("", causes, written, trial)]
+            if scores:
+                found[causes] = min(scores)
+        likely: list[Explanation] = []
+        for causes in sorted(found, key=lambda causes: found[causes])[:FINALISTS]:
+            device = self._together(causes)
+            if device is not None:
+                name = " and ".join(cause.name for cause in causes)
+                likely += self._explained(name, causes, device, self.sample)
+        return [one for one in likely if one.score(self.sample) < bound]
+
+    def _acting(self, trial: Sample) -> Iterator[Cause]:
+        """Yield the causes that change an output of a row of the trial, without slow ones."""
+        for cause, device in self._causes:
+            if cause.slow:
+                continue
+            made = device.outputs(self._columns, trial.inputs, trial.expected)
+            if made is not None and self._differs(made[0], trial.expected, trial).any():
+                yield cause
+
+    def _together(self, causes: Sequence[Cause]) -> Device | None:
+        device: Device | None = Device(self.computation)
+        for cause in causes:
+            device = None if device is None else cause.change(device)
+        return device

@@ -1,0 +1,143 @@
+"""Diagnoses of faulty devices: what was planted is named first. And the rows that are kept to find it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count, islice
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from amounts import amounts
+from planted_devices import PLANTS, Dice, Plant, split
+from tree import ROOT
+
+from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.vectors.columns import Chunk
+from halfulp.conformance.vectors.computation import OpComputation
+from halfulp.conformance.vectors.diagnosis import DIAGNOSES
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.row_check import Check, VectorChecker
+from halfulp.conformance.vectors.sampling import CONTROLS, Sampler
+from halfulp.semantics.profile import Profile
+
+FEWEST = 5
+"""Fewer rows that differ do not tell one fault from another."""
+
+WRONG = 1
+"""Of twenty plants of a kind, so many may be named second."""
+
+
+def check(plant: Plant) -> Check:
+    computation = plant.computation
+    inputs, _ = split(computation, plant.rows)
+    columns = computation.outputs if plant.alone else computation.inputs + computation.outputs
+    foreseen = [plant.rows] if plant.alone else None
+    return VectorChecker(computation, columns, foreseen=foreseen).read(
+        [(() if plant.alone else inputs) + plant.outputs]
+    )
+
+
+@pytest.mark.parametrize("planted", PLANTS, ids=lambda planted: planted.__name__)
+@pytest.mark.parametrize("seeds", amounts(1, 20))
+def test_what_is_planted_is_named_first(planted: Callable[[Dice], Plant], seeds: int) -> None:
+    plants = (planted(np.random.default_rng(seed)) for seed in count())
+    checked = ((plant, check(plant)) for plant in plants)
+    telling = islice(((plant, found) for plant, found in checked if found.differing >= FEWEST), seeds)
+    wrong = [
+        (str(plant.computation.case), plant.name, found.explanations[:3])
+        for plant, found in telling
+        if not (found.explanations and found.explanations[0].name.startswith(plant.name))
+    ]
+    assert len(wrong) <= (WRONG if seeds == 20 else 0), wrong
+
+
+def rows_of(computation: OpComputation, rows: int, level: Literal["1", "random"] = "1") -> tuple[Chunk, Chunk]:
+    return split(computation, Recipe(computation, level, count=rows).vectors().gather())
+
+
+def test_an_early_mode_does_not_come_before_the_planted_tininess() -> None:
+    """Controls from all of the file refute a mode that agrees with the first equal rows."""
+    computation = OpComputation(op_case("arith.mulf", "f16"))
+    inputs, _ = rows_of(computation, 30_000)
+    device = OpComputation(computation.case, Profile(tininess="before"))
+    columns = computation.inputs + computation.outputs
+    found = VectorChecker(computation, columns).read([inputs + device.compute(inputs).outputs])
+    assert (found.explanations[0].name, found.explanations[0].rows) == ("tininess=before", found.differing)
+    assert CONTROLS // 2 < found.controls <= CONTROLS
+    assert found.explanations[0].equal == found.controls
+
+
+def test_results_and_flags_have_one_explanation_together() -> None:
+    computation = OpComputation(op_case("arith.addf", "f8E4M3FN"))
+    inputs, right = rows_of(computation, 4000)
+    device = OpComputation(computation.case, Profile(denormals="flush_operands"))
+    flushed, flags = device.compute(inputs).outputs
+    assert (flags != right[1]).any()
+    columns = computation.inputs + computation.outputs
+    found = VectorChecker(computation, columns).read([(*inputs, flushed, right[1])])
+    (first, *_) = found.explanations
+    assert first.name == "denormals=flush_operands with the expected flags"
+    assert (first.rows, first.equal) == (found.differing, found.controls)
+
+
+def test_nothing_is_named_for_noise_as_if_it_were_sure() -> None:
+    """Random results: whatever is named leaves most rows unexplained."""
+    computation = OpComputation(op_case("arith.addf", "f16"))
+    inputs, right = rows_of(computation, 2000)
+    noise = np.random.default_rng(3).integers(0, 1 << 16, 2000, dtype=np.uint16)
+    columns = computation.inputs + computation.outputs
+    found = VectorChecker(computation, columns).read([(*inputs, noise, right[1])])
+    assert all(told.rows < found.differing / 2 for told in found.explanations)
+
+
+def test_rows_of_diagnoses_are_told_apart_and_documented() -> None:
+    computation = OpComputation(op_case("arith.mulf", "f16"))
+    names = [cause.name for row in DIAGNOSES for cause in row.causes(computation)]
+    assert len(set(names)) == len(names)
+    page = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
+    listed = page.split("<!-- diagnoses -->")[1].split("\n\n")[1].replace("\n  ", " ").splitlines()
+    assert listed[1:] == [f"- {row.about}" for row in DIAGNOSES]
+
+
+def sampler_of(computation: OpComputation, period: int = 1, controls: int = 100) -> Sampler:
+    return Sampler(computation.inputs, computation.outputs, period, 50, controls)
+
+
+@pytest.mark.parametrize("period", [1, 3])
+def test_controls_are_spread_over_the_stream_and_over_the_flags(period: int) -> None:
+    computation = OpComputation(op_case("arith.mulf", "f16"))
+    inputs, outputs = rows_of(computation, 12_000, "random")
+    rare = np.zeros(12_000, np.uint8)
+    rare[11_000:11_005] = 0x10
+    outputs = (outputs[0], rare)
+    differs = np.zeros(12_000, np.bool_)
+    differs[7_000:7_100] = True
+    sampler = sampler_of(computation, period)
+    for begin in range(0, 12_000, 3000):
+        part: Any = slice(begin, begin + 3000)
+        given, made = (tuple(codes[part] for codes in chunk) for chunk in (inputs, outputs))
+        sampler.add(begin, given, made, made, differs[part], ~differs[part])
+    sample = sampler.sample
+    assert sample is not None
+    assert sample.numbers[sample.differs].tolist() == list(range(7000, 7050))
+    controls = sample.numbers[sample.control]
+    assert 50 < len(controls) <= 100
+    assert set(range(11_000, 11_005)) <= set(controls.tolist())
+    assert (np.diff(controls) <= 12_000 // 40 + 100).all()
+    assert controls.min() < 300
+    for place, codes in enumerate(inputs):
+        assert np.array_equal(sample.inputs[place], codes[sample.numbers])
+    for shift, chunk, known in sample.shifted():
+        assert np.array_equal(chunk[0][known], outputs[0][(sample.numbers + shift)[known]])
+    if period > 1:
+        assert (sample.numbers.reshape(-1, 3) - sample.numbers[::3, np.newaxis] == [0, 1, 2]).all()
+
+
+def test_a_sample_without_differences_is_none() -> None:
+    computation = OpComputation(op_case("arith.mulf", "f16"))
+    inputs, outputs = rows_of(computation, 300)
+    sampler = sampler_of(computation)
+    same = np.zeros(300, np.bool_)
+    sampler.add(0, inputs, outputs, outputs, same, ~same)
+    assert sampler.sample is None

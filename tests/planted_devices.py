@@ -1,0 +1,287 @@
+"""Devices with a planted fault, made without the code that looks for faults: NumPy, fractions, and whole computations.
+
+Each plant takes dice and gives a computation, the outputs that the faulty device has for some inputs, and the words with
+which `check-vectors` must name it first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.vectors.columns import Chunk, Role
+from halfulp.conformance.vectors.computation import OpComputation
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.semantics.profile import Profile
+
+Dice = np.random.Generator
+
+
+@dataclass(frozen=True)
+class Plant:
+    """``rows``: the true rows. ``outputs``: what the device prints in place of the outputs. ``name``: the diagnosis.
+
+    ``alone``: the device prints its results and flags only.
+    """
+
+    computation: OpComputation
+    rows: Chunk
+    outputs: Chunk
+    name: str
+    alone: bool = False
+
+
+ARITHMETIC = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf")
+NARROW = ("f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4", "f6E3M2FN")
+WIDE = ("f16", "bf16", "f32", "f64")
+
+
+def pick(dice: Dice, things: tuple[Any, ...]) -> Any:
+    return things[int(dice.integers(len(things)))]
+
+
+def some_op(dice: Dice, types: tuple[str, ...] = NARROW + WIDE, ops: tuple[str, ...] = ARITHMETIC) -> OpComputation:
+    return OpComputation(op_case(pick(dice, ops), pick(dice, types)))
+
+
+def some_rows(dice: Dice, computation: OpComputation) -> Chunk:
+    level = pick(dice, ("1", "random", "2"))
+    recipe = Recipe(computation, level, seed=int(dice.integers(1 << 30)), count=int(dice.integers(600, 4000)))
+    return recipe.vectors().gather()
+
+
+def split(computation: OpComputation, rows: Chunk) -> tuple[Chunk, Chunk]:
+    return rows[: len(computation.inputs)], rows[len(computation.inputs) :]
+
+
+def place(computation: OpComputation, role: Role) -> int:
+    return next(k for k, column in enumerate(computation.outputs) if column.role is role)
+
+
+def put(outputs: Chunk, at: int, codes: Any) -> Chunk:
+    return tuple(codes.astype(own.dtype) if k == at else own for k, own in enumerate(outputs))
+
+
+# --- alignment --------------------------------------------------------------------------------------------------------
+
+
+def late(dice: Dice) -> Plant:
+    computation = some_op(dice)
+    rows = some_rows(dice, computation)
+    _, outputs = split(computation, rows)
+    by = int(dice.integers(1, 5))
+    rolled = tuple(np.concatenate([np.zeros_like(codes[:by]), codes[:-by]]) for codes in outputs)
+    name = f"results {by} row{'s' if by > 1 else ''} late"
+    return Plant(computation, rows, rolled, name, alone=True)
+
+
+def dropped(dice: Dice) -> Plant:
+    computation = some_op(dice)
+    rows = some_rows(dice, computation)
+    _, outputs = split(computation, rows)
+    at = int(dice.integers(1, len(rows[0]) - 100))
+    return Plant(
+        computation, rows, tuple(np.delete(c, at, axis=0) for c in outputs), "results 1 row early from row", True
+    )
+
+
+def doubled(dice: Dice) -> Plant:
+    computation = some_op(dice)
+    rows = some_rows(dice, computation)
+    _, outputs = split(computation, rows)
+    at = int(dice.integers(1, len(rows[0]) - 100))
+    twice = tuple(np.insert(c, at, c[at], axis=0)[:-1] for c in outputs)
+    return Plant(computation, rows, twice, "results 1 row late from row", True)
+
+
+# --- encodings --------------------------------------------------------------------------------------------------------
+
+
+def byte_swapped(dice: Dice) -> Plant:
+    computation = some_op(dice, WIDE)
+    rows = some_rows(dice, computation)
+    _, outputs = split(computation, rows)
+    return Plant(
+        computation, rows, put(outputs, 0, outputs[0].byteswap()), "results with their bytes in the other order"
+    )
+
+
+def flags_reversed(dice: Dice) -> Plant:
+    computation = some_op(dice)
+    rows = some_rows(dice, computation)
+    _, outputs = split(computation, rows)
+    at = place(computation, Role.FLAGS)
+    table = np.array([int(f"{code:05b}"[::-1], 2) for code in range(32)], np.uint8)
+    return Plant(computation, rows, put(outputs, at, table[outputs[at]]), "flags with their bits in the other order")
+
+
+def stuck(dice: Dice) -> Plant:
+    computation = some_op(dice)
+    rows = some_rows(dice, computation)
+    _, outputs = split(computation, rows)
+    bit, value = int(dice.integers(computation.outputs[0].width)), int(dice.integers(2))
+    mask = outputs[0].dtype.type(1 << bit)
+    made = outputs[0] | mask if value else outputs[0] & ~mask
+    return Plant(computation, rows, put(outputs, 0, made), f"bit {bit} of the result stuck at {value}")
+
+
+def flag_stuck(dice: Dice) -> Plant:
+    computation = some_op(dice)
+    rows = some_rows(dice, computation)
+    _, outputs = split(computation, rows)
+    at, (bit, name) = place(computation, Role.FLAGS), pick(dice, ((0, "inexact"), (1, "underflow"), (2, "overflow")))
+    return Plant(
+        computation, rows, put(outputs, at, outputs[at] & ~np.uint8(1 << bit)), f"the flag {name} never raised"
+    )
+
+
+def other_format(dice: Dice) -> Plant:
+    """An op on codes of another format of 8 or 16 bits."""
+    pairs = (
+        ("f8E4M3FN", "f8E4M3FNUZ"), ("f8E4M3FN", "f8E5M2"), ("f8E4M3FN", "f8E4M3"), ("f8E5M2", "f8E5M2FNUZ"),
+        ("f8E5M2", "f8E4M3FN"), ("f16", "bf16"), ("bf16", "f16"),
+    )  # fmt: skip
+    own, other = pick(dice, pairs)
+    if dice.integers(2):
+        computation = OpComputation(op_case("arith.truncf", "f32", own))
+        device = OpComputation(op_case("arith.truncf", "f32", other))
+    else:
+        op = pick(dice, ARITHMETIC)
+        computation, device = OpComputation(op_case(op, own)), OpComputation(op_case(op, other))
+    rows = some_rows(dice, computation)
+    return Plant(computation, rows, device.compute(split(computation, rows)[0]).outputs, f"{other} in place of {own}")
+
+
+# --- computations -----------------------------------------------------------------------------------------------------
+
+
+def rounding(dice: Dice) -> Plant:
+    computation = some_op(dice)
+    mode = pick(dice, ("toward_zero", "upward", "downward", "to_nearest_away"))
+    device = OpComputation(op_case(computation.case.op, computation.case.operands[0], rounding=mode))
+    return of_device(dice, computation, device, f"rounding={mode}")
+
+
+def of_device(dice: Dice, computation: OpComputation, device: OpComputation, name: str) -> Plant:
+    rows = some_rows(dice, computation)
+    return Plant(computation, rows, device.compute(split(computation, rows)[0]).outputs, name)
+
+
+def tininess(dice: Dice) -> Plant:
+    computation = some_op(dice, ops=("arith.mulf", "arith.divf"))
+    return of_device(dice, computation, replace(computation, profile=Profile(tininess="before")), "tininess=before")
+
+
+def flushed(dice: Dice) -> Plant:
+    """Flushed results, half of the time with the flags of unflushed ones."""
+    computation = some_op(dice)
+    what = pick(dice, ("flush_results", "flush_operands", "flush_both"))
+    plant = of_device(dice, computation, replace(computation, profile=Profile(denormals=what)), f"denormals={what}")
+    if dice.integers(2):
+        return plant
+    at = place(computation, Role.FLAGS)
+    right = split(computation, plant.rows)[1][at]
+    if np.array_equal(plant.outputs[at], right):
+        return plant
+    return replace(plant, outputs=put(plant.outputs, at, right), name=f"{plant.name} with the expected flags")
+
+
+def saturated(dice: Dice) -> Plant:
+    computation = some_op(dice, ("f8E5M2", "f8E4M3", "f16", "bf16", "f32"), ("arith.addf", "arith.mulf"))
+    rows = some_rows(dice, computation)
+    _, outputs = split(computation, rows)
+    over = outputs[place(computation, Role.FLAGS)] & 4 != 0
+    # The largest finite code stands before infinity, in either sign.
+    name = "saturation: the largest finite value on overflow"
+    return Plant(computation, rows, put(outputs, 0, outputs[0] - over), name)
+
+
+def saturated_integers(dice: Dice) -> Plant:
+    width = pick(dice, (8, 16, 32))
+    op, exact = pick(dice, (("arith.addi", np.add), ("arith.subi", np.subtract)))
+    computation = OpComputation(op_case(op, f"i{width}"))
+    rows = some_rows(dice, computation)
+    a, b = (codes.view(f"i{width // 8}").astype(np.int64) for codes in rows[:2])
+    made = np.clip(exact(a, b), -(1 << width - 1), (1 << width - 1) - 1).astype(f"i{width // 8}")
+    return Plant(computation, rows, (made.view(f"u{width // 8}"), *rows[3:]), "saturation of signed integers")
+
+
+def twice_rounded(dice: Dice) -> Plant:
+    """A conversion through a format between, with the flags of both steps, or with the expected ones."""
+    via, target = pick(dice, ("f16", "bf16")), pick(dice, ("f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4"))
+    source = pick(dice, ("f32", "f64"))
+    computation = OpComputation(op_case("arith.truncf", source, target))
+    rows = some_rows(dice, computation)
+    first = OpComputation(op_case("arith.truncf", source, via)).compute(rows[:1]).outputs
+    second = OpComputation(op_case("arith.truncf", via, target)).compute(first[:1]).outputs
+    name = f"double rounding through {via}"
+    outputs = (second[0], first[1] | second[1])
+    if dice.integers(2) and not np.array_equal(outputs[1], split(computation, rows)[1][1]):
+        outputs, name = (second[0], split(computation, rows)[1][1]), f"{name} with the expected flags"
+    return Plant(computation, rows, outputs, name)
+
+
+def narrow_accumulator(dice: Dice) -> Plant:
+    """A multiplier that drops the low bits of its product, or an adder that drops those of what it shifts."""
+    computation = some_op(dice, ("f8E4M3", "f16", "bf16", "f32"), ("arith.addf", "arith.mulf"))
+    fmt = FORMATS[computation.case.results[0]]
+    rows = some_rows(dice, computation)
+    inputs, outputs = split(computation, rows)
+    bits = fmt.precision + int(dice.integers(-3, 3))
+    result, flags = outputs[0].copy(), outputs[1].copy()
+    wide = OpComputation(op_case("arith.truncf", "f64", computation.case.results[0]))
+    for row, (a, b) in enumerate(zip(*(codes.tolist() for codes in inputs), strict=True)):
+        x, y = scalar.value(fmt, a), scalar.value(fmt, b)
+        if x is None or y is None:
+            continue
+        parts = [x * y] if computation.case.op == "arith.mulf" else [x, y]
+        lead = max((exponent_of(part) for part in parts if part), default=None)
+        if lead is None:
+            continue
+        unit = Fraction(2) ** (lead - bits + 1)
+        cut = [(part / unit).__trunc__() * unit for part in parts]
+        if cut != parts:
+            # 53 bits hold the sum: a double is exact.
+            total = sum(cut, Fraction(0))
+            assert Fraction(float(total)) == total
+            made = wide.compute((np.array([float(total)]).view(np.uint64),)).outputs
+            result[row], flags[row] = made[0][0], made[1][0] | 1
+    return Plant(computation, rows, (result, flags), f"an accumulator of {bits} bits")
+
+
+def exponent_of(number: Fraction) -> int:
+    exponent = abs(number.numerator).bit_length() - number.denominator.bit_length()
+    return exponent if Fraction(2) ** exponent <= abs(number) else exponent - 1
+
+
+# --- two causes -------------------------------------------------------------------------------------------------------
+
+
+def two(dice: Dice) -> Plant:
+    """Another rounding and flushed subnormals."""
+    computation = some_op(dice, ops=("arith.addf", "arith.mulf"))
+    mode, what = pick(dice, ("toward_zero", "upward")), pick(dice, ("flush_results", "flush_both"))
+    case = op_case(computation.case.op, computation.case.operands[0], rounding=mode)
+    device = OpComputation(case, Profile(denormals=what))
+    return of_device(dice, computation, device, f"rounding={mode} and denormals={what}")
+
+
+def two_with_bytes(dice: Dice) -> Plant:
+    """Another rounding, and bytes in the other order."""
+    computation = some_op(dice, WIDE)
+    device = OpComputation(op_case(computation.case.op, computation.case.operands[0], rounding="toward_zero"))
+    plant = of_device(dice, computation, device, "rounding=toward_zero and results with their bytes in the other order")
+    return replace(plant, outputs=put(plant.outputs, 0, plant.outputs[0].byteswap()))
+
+
+PLANTS: tuple[Callable[[Dice], Plant], ...] = (
+    late, dropped, doubled, byte_swapped, flags_reversed, stuck, flag_stuck, other_format, rounding, tininess, flushed,
+    saturated, saturated_integers, twice_rounded, narrow_accumulator, two, two_with_bytes,
+)  # fmt: skip
