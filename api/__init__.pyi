@@ -21,6 +21,8 @@ from halfulp.extending import register_cast as register_cast
 from halfulp.extending import register_dialect as register_dialect
 from halfulp.extending import register_external as register_external
 from halfulp.extending import register_op as register_op
+from halfulp.fixed_points import FixedArray as FixedArray
+from halfulp.fixed_points import fixed as fixed
 from halfulp.fp_formats.aliases import float_format as float_format
 from halfulp.fp_formats.formats import ALL_FORMATS as float_formats
 from halfulp.fp_formats.formats import FloatFormat as FloatFormat
@@ -67,7 +69,10 @@ from halfulp.quantizing.blocks import quantize_blocks as quantize_blocks
 from halfulp.quantizing.casts import dequantize as dequantize
 from halfulp.quantizing.casts import quantize as quantize
 from halfulp.quantizing.types import quantized as quantized
+from halfulp.requantizing import quantize_multiplier as quantize_multiplier
+from halfulp.requantizing import requantize as requantize
 from halfulp.running import run as run
+from halfulp.semantics.fixed_point import FixedFormat as FixedFormat
 from halfulp.semantics.profile import PROFILES as profiles
 from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
 from halfulp.semantics.profile import Profile as Profile
@@ -90,6 +95,8 @@ __all__ = [
     "BytecodeError",
     "Dialect",
     "DocumentWarning",
+    "FixedArray",
+    "FixedFormat",
     "FloatFormat",
     "HalfulpError",
     "InputError",
@@ -123,6 +130,7 @@ __all__ = [
     "explain_dot",
     "explain_op",
     "explore",
+    "fixed",
     "float_format",
     "float_formats",
     "from_jax",
@@ -143,6 +151,7 @@ __all__ = [
     "program_accuracy",
     "quantize",
     "quantize_blocks",
+    "quantize_multiplier",
     "quantized",
     "read_bytecode",
     "register_cast",
@@ -150,6 +159,7 @@ __all__ = [
     "register_external",
     "register_format",
     "register_op",
+    "requantize",
     "round",
     "round_rows",
     "run",
