@@ -14,10 +14,8 @@ from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 
 class Rounding(IntEnum):
-    """The rounding modes, the first five with MLIR's numbers and (`spelling`) its keywords.
-
-    STOCHASTIC needs random bits of the caller. TO_ODD takes the neighbour with an odd significand; a number beyond the
-    largest one becomes that one.
+    """The rounding modes, the first five with MLIR's numbers and (`spelling`) its keywords. STOCHASTIC needs random bits of
+    the caller. TO_ODD: of the two values next to an inexact result, the one with the odd code.
     """
 
     TO_NEAREST_EVEN = 0
@@ -34,8 +32,8 @@ class Rounding(IntEnum):
         return self.name.lower()
 
 
-MLIR_ROUNDINGS = tuple(Rounding)[:5]
-"""The modes that MLIR has: their results need no random bits, and no format of more bits."""
+MLIR_ROUNDINGS: tuple[Rounding, ...] = tuple(Rounding)[:5]
+"""The modes that MLIR's ops have keywords for."""
 
 ROUNDING_ALIASES: Mapping[Rounding, tuple[str, ...]] = MappingProxyType(
     {
@@ -64,7 +62,7 @@ ROUNDING_ALIASES: Mapping[Rounding, tuple[str, ...]] = MappingProxyType(
             "RMM",
         ),
         Rounding.STOCHASTIC: ("SR",),
-        Rounding.TO_ODD: ("odd", "round_to_odd", "near_odd", "ROD"),
+        Rounding.TO_ODD: ("odd", "round_to_odd", "near_odd", "RO", "ROD"),
     }
 )
 """The other names of each mode. Upper and lower case, ``_``, ``-`` and spaces make no difference."""

@@ -19,7 +19,7 @@ from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding
 
 FINITE, INFINITE, QUIET_NAN, SIGNALLING_NAN = range(4)  # kinds, in the order that the tests below rely on
 INEXACT, UNDERFLOW, OVERFLOW, DIVIDE_BY_ZERO, INVALID = (int(flag) for flag in Flags)
-RNE, RD, RU, RZ, RNA, STOCHASTIC, ODD = Rounding
+RNE, RD, RU, RZ, RNA, STOCHASTIC, TO_ODD = Rounding
 Random = tuple[int, int] | None
 
 
@@ -92,9 +92,12 @@ def number(x: Unpacked) -> Fraction:
 # Rounding and encoding.
 
 
-def round_to_integer(sign: int, significand: int, shift: int, rounding: int, random: Random) -> tuple[int, bool]:
+def round_to_integer(
+    sign: int, significand: int, shift: int, rounding: int, random: Random, odd: int = 0
+) -> tuple[int, bool]:
     """Round significand / 2**shift to an integer, and tell whether that was inexact. All rounding happens here.
 
+    ``odd``: 1 where an even integer stands for an odd code; see `code_parity`.
     Stochastic rounding goes away from zero if and only if value / 2**width is less than the discarded fraction.
     """
     if shift <= 0:
@@ -104,7 +107,7 @@ def round_to_integer(sign: int, significand: int, shift: int, rounding: int, ran
     if not discarded:
         return kept, False
     if rounding == RNE:
-        away = discarded << 1 > (1 << shift) - (kept & 1)
+        away = discarded << 1 > (1 << shift) - (kept & 1 ^ odd)
     elif rounding == RZ:
         away = False
     elif rounding == RU:
@@ -113,13 +116,18 @@ def round_to_integer(sign: int, significand: int, shift: int, rounding: int, ran
         away = bool(sign)
     elif rounding == RNA:
         away = bool(discarded >> (shift - 1))
-    elif rounding == ODD:
-        away = not kept & 1
+    elif rounding == TO_ODD:
+        away = not kept & 1 ^ odd
     else:
         if random is None:
             raise ValueError("stochastic rounding needs random bits: (value, width)")
         away = random[0] << shift < discarded << random[1]
     return kept + away, True
+
+
+def code_parity(fmt: FloatFormat, lowest: int) -> int:
+    """Return the last bit of the code of 0 * 2**``lowest``: 1 only where codes, not significands, are even or odd."""
+    return lowest - fmt.emin & 1 if fmt.even_code else 0
 
 
 def round_pack(
@@ -146,14 +154,15 @@ def round_pack(
     sign_bit = sign << (fmt.bits - 1)  # of an unsigned format: ``negative_to_unsigned=sign_bit``
     leading = significand.bit_length() - 1 + exponent
     lowest = (leading if leading > fmt.emin else fmt.emin) - fmt.mantissa_bits
-    kept, inexact = round_to_integer(sign, significand, lowest - exponent, rounding, random)
+    kept, inexact = round_to_integer(sign, significand, lowest - exponent, rounding, random, code_parity(fmt, lowest))
     flags = INEXACT if inexact else 0
     if leading < fmt.emin:
         if not fmt.zero:
             return Result(sign_bit if kept else 0, UNDERFLOW | INEXACT)
         tiny = policy.tininess == "before" or leading < fmt.emin - 1
         if not tiny:  # with an unlimited exponent the value may round up to the smallest normal one
-            unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, random)
+            parity = code_parity(fmt, lowest - 1)
+            unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, random, parity)
             tiny = not unbounded >> fmt.precision
         if tiny and policy.flushing(fmt).results:
             zero = encode_zero(fmt, flushed_sign(fmt, sign, policy), policy)
@@ -165,12 +174,19 @@ def round_pack(
     if not fmt.zero:
         magnitude -= 1 << fmt.mantissa_bits
     if magnitude > fmt.max_magnitude:
-        if saturate or not (rounding in (RNE, RNA, STOCHASTIC) or rounding == (RD if sign else RU)):
+        if saturate or not overflows(fmt, sign, rounding):
             return Result(sign_bit | fmt.max_code, OVERFLOW | INEXACT)
         return encode_infinity(fmt, sign, OVERFLOW | INEXACT, "max")
     if fmt.zero and not (magnitude or fmt.has_negative_zero):
         sign_bit = 0
     return Result(sign_bit | fmt.from_magnitude(magnitude), flags)
+
+
+def overflows(fmt: FloatFormat, sign: int, rounding: int) -> bool:
+    """Tell whether a rounded value beyond the largest one becomes infinity, or what a format has in its place."""
+    if rounding == TO_ODD:  # the largest value and infinity are the two neighbours, and one of their codes is odd
+        return fmt.infinities and not fmt.max_magnitude & 1
+    return rounding in (RNE, RNA, STOCHASTIC) or rounding == (RD if sign else RU)
 
 
 def with_sign(fmt: FloatFormat, sign: int, code: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.exact.core import (
     ONE_LIMB_BITS,
@@ -46,7 +47,6 @@ from halfulp.fp_formats.scalar import (
     INEXACT,
     INVALID,
     KEPT,
-    ODD,
     ONES,
     OVERFLOW,
     RD,
@@ -54,14 +54,16 @@ from halfulp.fp_formats.scalar import (
     RNE,
     RU,
     RZ,
+    TO_ODD,
     UNDERFLOW,
     nan_rule,
 )
 
 
-def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions) -> Limbs:
+def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions, odd: U64 | None = None) -> Limbs:
     """Round x / 2**shift to an integer. All rounding happens here, as an increment and a right shift.
 
+    ``odd``: 1 where an even integer stands for an odd code; None without such codes (see `scalar.code_parity`).
     ``shift``: an integer, or an int64 array, from 1 up to one less than the width of x in bits, and at least
         `random_width`.
     """
@@ -70,18 +72,29 @@ def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions) -> 
     one = 1 if isinstance(shift, int) else like(x, np.ones_like(shift).view(np.uint64))
     half = 1 << (shift - 1) if isinstance(shift, int) else shift_left(one, shift - 1)
     if options.rounding == RNE:
-        return shift_right(x + (half - one) + (shift_right(x, shift) & 1), shift)
+        return shift_right(x + (half - one) + _parity(shift_right(x, shift), odd), shift)
     if options.rounding == RNA:
         return shift_right(x + half, shift)
-    if options.rounding == ODD:
-        kept = shift_right(x, shift)
-        return kept | like(x, nonzero(x ^ shift_left(kept, shift)).astype(np.uint64))
     all_below = (1 << shift) - 1 if isinstance(shift, int) else shift_left(one, shift) - one
+    if options.rounding == TO_ODD:
+        even = 1 - narrow(_parity(shift_right(x, shift), odd))
+        return shift_right(x + times_bit(all_below, even, x), shift)
     if options.rounding in (RU, RD):
         return shift_right(x + times_bit(all_below, sign ^ np.uint64(options.rounding == RU), x), shift)
     assert options.random is not None
     threshold = shift_left(like(x, options.random), shift - options.random_width)
     return shift_right(x + (like(x, np.zeros_like(sign)) + all_below - threshold), shift)
+
+
+def _parity(kept: Limbs, odd: U64 | None) -> Limbs:
+    """Return the last bits of the codes of some integers."""
+    last = kept & 1
+    return last if odd is None else like(last, narrow(last) ^ odd)
+
+
+def _code_parity(fmt: FloatFormat, lowest: npt.NDArray[np.int64]) -> U64 | None:
+    """Return `scalar.code_parity` of arrays; None where it is 0."""
+    return (lowest - fmt.emin & 1).astype(np.uint64) if fmt.even_code else None
 
 
 def round_pack(
@@ -115,7 +128,7 @@ def round_pack(
             rounded = jam_right(normal, np.maximum(deep, 0))
             shift = np.minimum(shift, top + 1)
         base = np.maximum(leading, fmt.emin)
-    kept = round_shift(sign, rounded, shift, options)
+    kept = round_shift(sign, rounded, shift, options, _code_parity(fmt, base))
     signs_given = sign
     # A carry out of the fraction moves into the exponent field by itself, and so does a normal value's integer bit.
     magnitude = shift_left(like(kept, (base - fmt.emin).view(np.uint64)), fmt.mantissa_bits) + kept
@@ -128,7 +141,7 @@ def round_pack(
     if any_subnormal and (options.want_flags or flushing.results):
         tiny = subnormal
         if policy.tininess == "after" and fmt.zero:
-            unbounded = round_shift(sign, normal, top - fmt.mantissa_bits, options)
+            unbounded = round_shift(sign, normal, top - fmt.mantissa_bits, options, _code_parity(fmt, leading))
             tiny = subnormal & ((below > 1) | (unbounded < 1 << fmt.precision))
     flags = None
     if options.want_flags:
@@ -150,7 +163,8 @@ def round_pack(
     over = magnitude > fmt.max_magnitude
     if over.any():
         beyond = next(code for code in (fmt.infinity_code, fmt.nan_code, fmt.max_code) if code is not None)
-        if options.saturation(fmt).numbers or options.rounding in (RZ, ODD):
+        stays = options.rounding == TO_ODD and not scalar.overflows(fmt, 0, TO_ODD)
+        if options.saturation(fmt).numbers or options.rounding == RZ or stays:
             codes = where(over, constant(codes, fmt.max_code), codes)
         elif options.rounding in (RU, RD):
             away = sign == (options.rounding == RD)

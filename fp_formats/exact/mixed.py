@@ -15,7 +15,7 @@ from halfulp.fp_formats.exact.core import ArrayResult, Random, by_scalar, flatte
 from halfulp.fp_formats.exact.encoding import round_f64
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
-from halfulp.fp_formats.scalar import ODD, RD, RNE
+from halfulp.fp_formats.scalar import RD, RNE, TO_ODD
 
 F64 = FORMATS["f64"]
 
@@ -102,7 +102,7 @@ def _in_f64(
         if negated:
             wide[number] = wide[number] ^ np.uint64(F64.sign_mask or 0)
     wide = [np.where(special, np.uint64(_ONE), each) for each in wide]
-    odd = getattr(arithmetic, operation.name)(F64, *wide, ODD, SPEC).codes
+    odd = getattr(arithmetic, operation.name)(F64, *wide, TO_ODD, SPEC).codes
     if rounding == RD and operation.name != "multiply":
         special |= odd << np.uint64(1) == 0  # the sign of x - x is another one
     return odd, special

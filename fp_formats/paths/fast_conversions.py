@@ -372,7 +372,7 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Fl
     if not (src.zero or src.signed or src.mantissa_bits) and src.nan is NanEncoding.ALL_ONES:
         same = (dst.exponent_bits, dst.bias, dst.nan, dst.zero) == (src.exponent_bits, src.bias, NanEncoding.IEEE, True)
         return "exponents" if same and dst.limbs == 1 and rounding != STOCHASTIC else None
-    if rounding != RNE or _flushes(src, dst, policy) or not cpu.keeps_subnormals():
+    if rounding != RNE or dst.even_code or _flushes(src, dst, policy) or not cpu.keeps_subnormals():
         return None
     if (src, dst) == (FORMATS["bf16"], F32):
         return "widen"

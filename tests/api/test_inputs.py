@@ -24,7 +24,7 @@ from halfulp.inputs import as_value
 from halfulp.interp.ir.types import FloatType
 from halfulp.semantics.profile import as_profile
 
-MODES = tuple(Rounding)[:5]
+MODES = list(Rounding)[:5]
 THIRD = Fraction(1, 3)
 
 
