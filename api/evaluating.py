@@ -53,10 +53,10 @@ def eval(
 
     ``op``: the full name, as in "arith.addf", or the bare name of a function: "exp" for "math.exp", and those that MLIR
     has no op for: "sigmoid", "silu", "gelu", "gelu_tanh", "softplus", "mish", "logit", "reciprocal", "exp10", "sinpi",
-    "cospi", "hypot", "pown", "rootn", "tgamma", "lgamma". The operations of a float unit have types of
-    their own for each operand and the result, and RISC-V's names: "fadd", "fsub", "fmul", "fdiv", "fmadd" (a*b + c), "fmsub" (a*b - c),
-    "fnmsub" (-(a*b) + c), "fnmadd" (-(a*b) - c), "fcvt", "fcvt_to_si", "fcvt_to_ui", "fcvt_from_si", "fcvt_from_ui",
-    "fround", "froundnx" (with the flag inexact), "fcmps" (a comparison that any NaN makes invalid) and "fclass".
+    "cospi", "hypot", "pown", "rootn", "tgamma", "lgamma". The operations of a float unit have a type for each operand
+    and the result, and RISC-V's names: "fadd", "fsub", "fmul", "fdiv", "fmadd" (a*b + c), "fmsub" (a*b - c), "fnmsub"
+    (-(a*b) + c), "fnmadd" (-(a*b) - c), "fcvt", "fcvt_to_si", "fcvt_to_ui", "fcvt_from_si", "fcvt_from_ui", "fround",
+    "froundnx" (with the flag inexact), "fcmps" (a comparison that any NaN makes invalid) and "fclass".
     ``operands``: arrays, numbers, `Value`s, or anything else that `convert` takes if the type is given.
     ``type``: the element type (or whole type) of the operands, one for all or one for each; None where the dtype is
     enough.

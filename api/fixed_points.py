@@ -24,8 +24,8 @@ class FixedArray:
     """Numbers in fixed point: `integers` times ``format.unit``.
 
     ``integers``: an array of int64, or of Python integers for wider formats; they are the values of the codes in two's
-    complement. ``+``, ``-`` and ``*`` of two `FixedArray`s are exact: the result has the format that ac_fixed's operators
-    give. ``to`` assigns to a format, with its rounding and overflow.
+    complement. ``+``, ``-`` and ``*`` of two `FixedArray`s are exact: the result has the format that ac_fixed gives.
+    ``to`` assigns to a format, with its rounding and overflow.
     """
 
     format: FixedFormat

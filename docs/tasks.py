@@ -479,6 +479,7 @@ SPELLED = {
     "Example": "an argument with its results, such as `hu.accuracy(…).tally.worst`",
     "External": "a Python function",
     "Flushing": "which subnormals become zero",
+    "Saturation": "whether numbers beyond the largest value, and infinities, become that value",
     "IndexWidth": "64 or 32",
     "Location": "a place in a program; its text is `file:line:col`",
     "Masked": '`"poison"` or None',

@@ -14,8 +14,8 @@ from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 
 class Rounding(IntEnum):
-    """The rounding modes, the first five with MLIR's numbers and (`spelling`) its keywords. STOCHASTIC needs random bits of
-    the caller. TO_ODD: of the two values next to an inexact result, the one with the odd code.
+    """The rounding modes, the first five with MLIR's numbers and (`spelling`) its keywords. STOCHASTIC needs random
+    bits of the caller. TO_ODD: of the two values next to an inexact result, the one with the odd code.
     """
 
     TO_NEAREST_EVEN = 0

@@ -140,11 +140,10 @@ def from_integer(
     quick = scalar_face if nneg else native_scalar.from_integer(target, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
     words = None if nneg else word_floats.from_integer(target, width, signed, rounding, policy)
-    of_one = lambda a: (
-        scalar.from_integer(  # noqa: E731
-            target, a - (half << 1) if signed and a & half else a, rounding, policy
-        ).flags
-    )
+
+    def of_one(a: int) -> int:
+        return scalar.from_integer(target, a - (half << 1) if signed and a & half else a, rounding, policy).flags
+
     return Kernel(quick, array_face, faults=faults, flags=flags, flags_of_one=of_one, words=words, real=real)
 
 
@@ -190,7 +189,10 @@ def to_integer(
         return Kernel(scalar_face, array_face, faults=faults, real=real)
     quick = native_scalar.to_integer(source, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.to_integer(source, a, width, signed, rounding, policy, want_flags=True))
-    of_one = lambda a: scalar.to_integer(source, a, width, signed, rounding, policy).flags  # noqa: E731
+
+    def of_one(a: int) -> int:
+        return scalar.to_integer(source, a, width, signed, rounding, policy).flags
+
     words = word_floats.to_integer(source, width, signed, rounding)
     return Kernel(quick, array_face, faults=faults, flags=flags, flags_of_one=of_one, words=words, real=real)
 

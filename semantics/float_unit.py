@@ -67,7 +67,9 @@ def arithmetic(
     operation, policy = MIXED[name], profile.arithmetic
 
     def array(*codes: Codes) -> ArrayResult:
-        return exact_mixed.operate(operation, sources, target, codes, rounding, policy)
+        return exact_mixed.operate(
+            operation, sources, target, codes, rounding, policy, operations=fast, convert=fast.convert
+        )
 
     def flagged(*codes: Codes) -> ArrayResult:
         return exact_mixed.operate(operation, sources, target, codes, rounding, policy, want_flags=True)
@@ -145,7 +147,7 @@ def compare_signalling(predicate: int, fmt: FloatFormat, profile: Profile) -> Ke
 
 @lru_cache(maxsize=256)
 def classify(fmt: FloatFormat) -> Kernel:
-    """Return the kernel of a class: one of ten bits is set, in the order of `CLASSES`. Nothing is flushed or flagged."""
+    """Return the kernel of a class: one of ten bits is set, in the order of `CLASSES`. It flushes and flags nothing."""
 
     def array(a: Codes) -> Outcome:
         nan, infinite, zero, normal = (

@@ -16,7 +16,6 @@ from halfulp.conformance.vectors.rows import Rows
 from halfulp.fp_formats.codes import LIMB_BITS, Codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.coerce import as_type
 
 DIVIDES = {"arith.scaling_extf": False, "arith.scaling_truncf": True}
 """The ops; True: the element is divided by its scale."""
@@ -29,7 +28,7 @@ def drawn_together(case: OpCase, rows: Rows) -> Rows:
     """Return the rows of a case of `DIVIDES` with suitable exponents. Those of scales depend on the scale alone, so
     blocks still share theirs. Scales of other formats than f8E8M0FNU stay, and so do elements of more than 64 bits.
     """
-    element, scale, result = (_format(name) for name in (*case.operand_types, case.result_types[0]))
+    element, scale, result = (_format(type_) for type_ in (*case.operand_types, case.result_types[0]))
     if element.bits > LIMB_BITS:
         return rows
     low, high = _range(result)
@@ -49,8 +48,7 @@ def drawn_together(case: OpCase, rows: Rows) -> Rows:
     return replace(rows, make=make)
 
 
-def _format(name: str) -> FloatFormat:
-    type_ = as_type(name)
+def _format(type_: ty.Type) -> FloatFormat:
     assert isinstance(type_, ty.FloatType)
     return type_.format
 

@@ -15,7 +15,7 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import OpDefinition, Property, Trait
 from halfulp.interp.declare.type_rules import same_type
-from halfulp.interp.dialects.arith.ops import FASTMATH, ROUNDING
+from halfulp.interp.dialects.arith.ops import FASTMATH
 from halfulp.interp.dialects.elementwise import element_of, elementwise, fastmath_of, format_of, rounding_of, same_shape
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
@@ -28,8 +28,7 @@ Declaration = dict[str, Any]
 Build = Callable[[Operation, Settings], Kernel]
 
 FASTMATH_PROPERTY = Property("fastmath", FASTMATH, default=0)
-ROUNDING_CHOICE = Property("roundingmode", ROUNDING, optional=True)
-ANY_ROUNDING = Property(
+ROUNDING_CHOICE = Property(
     "roundingmode",
     EnumDefinition(
         "Floating point rounding mode, also to odd",
@@ -38,7 +37,7 @@ ANY_ROUNDING = Property(
     ),
     optional=True,
 )
-"""The modes of what no program can name."""
+"""The rounding mode that programs cannot ask for."""
 
 
 def of_one_type(operands: Sequence[str], build: Build, choices: tuple[Property, ...] = ()) -> Declaration:

@@ -22,7 +22,7 @@ from halfulp.interp.dialects.elementwise import (
     rounding_of,
     same_shape,
 )
-from halfulp.interp.dialects.math.families import ANY_ROUNDING, Declaration
+from halfulp.interp.dialects.math.families import ROUNDING_CHOICE, Declaration
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.operations import Operation
@@ -42,7 +42,7 @@ def _declaration(
     rules: tuple[TypeRule, ...] = (),
     accepts: Any = c.FLOAT_LIKE,
     result: Any = c.FLOAT_LIKE,
-    choices: tuple[Property, ...] = (ANY_ROUNDING,),
+    choices: tuple[Property, ...] = (ROUNDING_CHOICE,),
 ) -> Declaration:
     shapes = tuple(same_shape(operands[0], each) for each in operands[1:])
     return {
