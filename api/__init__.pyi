@@ -21,10 +21,13 @@ from halfulp.extending import register_cast as register_cast
 from halfulp.extending import register_dialect as register_dialect
 from halfulp.extending import register_external as register_external
 from halfulp.extending import register_op as register_op
+from halfulp.fixed_points import FixedArray as FixedArray
+from halfulp.fixed_points import fixed as fixed
 from halfulp.fp_formats.aliases import float_format as float_format
-from halfulp.fp_formats.formats import FORMATS as float_formats
+from halfulp.fp_formats.formats import ALL_FORMATS as float_formats
 from halfulp.fp_formats.formats import FloatFormat as FloatFormat
 from halfulp.fp_formats.formats import NanEncoding as NanEncoding
+from halfulp.fp_formats.named_formats import register_format as register_format
 from halfulp.fp_formats.reals.expressions import Real as Real
 from halfulp.importing.comparison import compare as compare
 from halfulp.importing.jax_functions import from_jax as from_jax
@@ -60,11 +63,16 @@ from halfulp.measuring.spacing import neighbours as neighbours
 from halfulp.measuring.spacing import next_down as next_down
 from halfulp.measuring.spacing import next_up as next_up
 from halfulp.measuring.spacing import ulp as ulp
+from halfulp.p3109_operations import kappa as kappa
+from halfulp.p3109_operations import p3109 as p3109
 from halfulp.quantizing.blocks import quantize_blocks as quantize_blocks
 from halfulp.quantizing.casts import dequantize as dequantize
 from halfulp.quantizing.casts import quantize as quantize
 from halfulp.quantizing.types import quantized as quantized
+from halfulp.requantizing import quantize_multiplier as quantize_multiplier
+from halfulp.requantizing import requantize as requantize
 from halfulp.running import run as run
+from halfulp.semantics.fixed_point import FixedFormat as FixedFormat
 from halfulp.semantics.matrix_units.accumulator import Accumulator as Accumulator
 from halfulp.semantics.profile import PROFILES as profiles
 from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
@@ -89,6 +97,8 @@ __all__ = [
     "BytecodeError",
     "Dialect",
     "DocumentWarning",
+    "FixedArray",
+    "FixedFormat",
     "FloatFormat",
     "HalfulpError",
     "InputError",
@@ -122,16 +132,19 @@ __all__ = [
     "explain_dot",
     "explain_op",
     "explore",
+    "fixed",
     "float_format",
     "float_formats",
     "from_jax",
     "from_onnx",
     "from_stablehlo",
+    "kappa",
     "load",
     "matmul",
     "neighbours",
     "next_down",
     "next_up",
+    "p3109",
     "parse",
     "plot",
     "print_module",
@@ -140,12 +153,15 @@ __all__ = [
     "program_accuracy",
     "quantize",
     "quantize_blocks",
+    "quantize_multiplier",
     "quantized",
     "read_bytecode",
     "register_cast",
     "register_dialect",
     "register_external",
+    "register_format",
     "register_op",
+    "requantize",
     "round",
     "round_rows",
     "run",

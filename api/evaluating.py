@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,21 +11,25 @@ import numpy.typing as npt
 
 from halfulp.converting import apply_kernel
 from halfulp.extending import user_functions
+from halfulp.fp_formats.exact.core import FlagArray
 from halfulp.inputs import as_value
 from halfulp.interp.declare.build import completed, single_op_module, with_rounding
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported, VerifyError
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Control
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.evaluators import Control, Elementwise
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import IndexWidth, OnUb, Settings
 from halfulp.interp.run.stochastic import RandomBits, stochastic_kernel
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 from halfulp.random_bits import drawn_bits
+from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
 
@@ -42,13 +47,17 @@ def eval(
     rng: np.random.Generator | None = None,
     seed: int | None = None,
     mma: str | Accumulator = "exact",
+    flags: bool = False,
     **properties: Any,
 ) -> Any:
     """Evaluate one op without writing MLIR. Return its result as a `Value`, or a tuple of them where it has several.
 
     ``op``: the full name, as in "arith.addf", or the bare name of a function: "exp" for "math.exp", and those that MLIR
     has no op for: "sigmoid", "silu", "gelu", "gelu_tanh", "softplus", "mish", "logit", "reciprocal", "exp10", "sinpi",
-    "cospi", "hypot", "pown", "rootn", "tgamma", "lgamma".
+    "cospi", "hypot", "pown", "rootn", "tgamma", "lgamma". The operations of a float unit have a type for each operand
+    and the result, and RISC-V's names: "fadd", "fsub", "fmul", "fdiv", "fmadd" (a*b + c), "fmsub" (a*b - c), "fnmsub"
+    (-(a*b) + c), "fnmadd" (-(a*b) - c), "fcvt", "fcvt_to_si", "fcvt_to_ui", "fcvt_from_si", "fcvt_from_ui", "fround",
+    "froundnx" (with the flag inexact), "fcmps" (a comparison that any NaN makes invalid) and "fclass".
     ``operands``: arrays, numbers, `Value`s, or anything else that `convert` takes if the type is given.
     ``type``: the element type (or whole type) of the operands, one for all or one for each; None where the dtype is
     enough.
@@ -58,6 +67,8 @@ def eval(
     rounding mode may have any of its names; functions that round once take one, although MLIR's ops have no attribute
     for it. "stochastic" needs ``seed``, ``rng`` or ``random``, as for `convert`.
     ``profile``, ``on_ub``, ``index_width``, ``track_open``, ``mma``: as for `run`.
+    ``flags``: True to return the result and its exception flags, a uint8 array of the element shape: the sum of 1
+    inexact, 2 underflow, 4 overflow, 8 division by zero, 16 invalid. Elements with a poison operand have none.
 
     Several operands of an op may each stand for any number of values. Where the op accepts only one way to divide the
     given values among them, that one is used; otherwise give ``operandSegmentSizes=[2, 1]``. `iree_codegen.inner_tiled`
@@ -65,7 +76,8 @@ def eval(
     tile), without ``iterator_types`` the loops of the last map are parallel and the others reductions, without
     ``semantics`` it is neither distributed nor opaque. Its element types are those of the kind.
 
-    Raises the errors of `run`, and VerifyError where the op does not accept these types.
+    Raises the errors of `run`, VerifyError where the op does not accept these types, and Unsupported for ``flags`` of
+    an op without exception flags.
     """
     definition = default_registry().require(op)
     if isinstance(definition.evaluate, Control) or definition.regions or not definition.results:
@@ -86,8 +98,8 @@ def eval(
         for index, (operand, spelling) in enumerate(zip(operands, wanted, strict=True))
     ]
     try:
-        module = single_op_module(
-            definition, [value.type for value in values], attributes, None if to is None else as_type(to)
+        module = _module(
+            definition, tuple([value.type for value in values]), attributes, None if to is None else as_type(to)
         )
     except VerifyError as error:
         error.hint = error.hint or _hint_at_numbers(operands, values)
@@ -95,8 +107,13 @@ def eval(
     function = module.body[0]
     if stochastic:
         bits = drawn_bits(random, rng, seed, values[0].shape, stochastic)
-        return _stochastically(function, values, as_profile(profile), bits)
+        kernel = _stochastic_kernel(function, as_profile(profile), bits)
+        applied = function.regions[0].blocks[0].operations[0]
+        made = apply_kernel(kernel, applied.name, values, applied.results[0].type)
+        return (made, _flags_of(kernel, values)) if flags else made
     drawn_bits(random, rng, seed, (), stochastic)
+    if flags:
+        return _with_flags(module, values, Settings(as_profile(profile), on_ub=on_ub, index_width=index_width))
     _, casts = user_functions()
     settings = Settings(
         as_profile(profile), on_ub=on_ub, index_width=index_width, track_open=track_open, casts=casts, mma=mma
@@ -137,8 +154,63 @@ def _operand(definition: OpDefinition, index: int, operand: Any, spelling: str |
     return as_value(operand, given, what=what)
 
 
-def _stochastically(function: Operation, values: Sequence[Value], profile: Profile, random: RandomBits | None) -> Value:
-    op = function.regions[0].blocks[0].operations[0]
+def _stochastic_kernel(function: Operation, profile: Profile, random: RandomBits | None) -> Kernel:
     assert random is not None
-    kernel = stochastic_kernel(op, random, profile)
-    return apply_kernel(kernel, op.name, values, op.results[0].type)
+    return stochastic_kernel(function.regions[0].blocks[0].operations[0], random, profile)
+
+
+_MOST_MODULES = 1 << 10
+_modules: dict[Any, tuple[OpDefinition, Module]] = {}
+
+
+def _module(
+    definition: OpDefinition, types: tuple[ty.Type, ...], attributes: Mapping[str, Attribute], result: ty.Type | None
+) -> Module:
+    """Return the module of an op; it is kept, and so is what runs it."""
+    # A declaration is known by its identity: it is kept with the module.
+    key = (id(definition), types, tuple(attributes.items()), result)
+    found = _modules.get(key)
+    if found is None:
+        made = single_op_module(definition, types, attributes, result)
+        if len(_modules) >= _MOST_MODULES:
+            _modules.clear()
+        found = _modules[key] = definition, made
+    return found[1]
+
+
+@lru_cache(maxsize=1 << 10)
+def _flagged_kernel(op: Operation, profile: Profile, index_width: IndexWidth) -> Kernel:
+    """Return the kernel of an op with exception flags. Raises Unsupported for one without."""
+    evaluate = op.definition.evaluate if op.definition else None
+    kernel = None
+    if isinstance(evaluate, Elementwise):
+        kernel = evaluate.build(op, Settings(profile, index_width=index_width))
+    if kernel is None or kernel.flags is None:
+        raise Unsupported(f"'{op.name}' has no exception flags on these types under profile {profile.name}")
+    return kernel
+
+
+def _with_flags(module: Module, values: Sequence[Value], settings: Settings) -> tuple[Value, FlagArray]:
+    """Return the result of an op and its exception flags."""
+    function = module.body[0]
+    op = function.regions[0].blocks[0].operations[0]
+    kernel = _flagged_kernel(op, settings.profile, settings.index_width)
+    result = op.results[0].type
+    if kernel.flags_of_one is not None and all(value.bits.ndim == 0 and value.poison is None for value in values):
+        # One element of each, as Python integers: an array of one takes longer.
+        codes = [int(value.bits) for value in values]
+        made = kernel.scalar(*codes)
+        dtype, limbs = code_layout(ty.element_type(result))
+        if isinstance(made, int) and not limbs:
+            return Value(result, np.array(made, dtype)), np.array(kernel.flags_of_one(*codes), np.uint8)
+    return program_for(module, settings).run(function, values)[0], _flags_of(kernel, values)
+
+
+def _flags_of(kernel: Kernel, values: Sequence[Value]) -> FlagArray:
+    """Return the exception flags of a kernel that has them; none for elements with a poison operand."""
+    assert kernel.flags is not None
+    found = np.array(kernel.flags(*(value.bits for value in values)))
+    for value in values:
+        if value.poison is not None:
+            found[np.broadcast_to(value.poisoned, found.shape)] = 0
+    return found

@@ -40,10 +40,12 @@ from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, ROUNDING_ALIASES
 from halfulp.interp.declare.declarations import Trait
 from halfulp.interp.declare.registry import default_registry
 from halfulp.semantics.block_scaling import RECIPES
+from halfulp.semantics.fixed_point import OVERFLOWS, QUANTIZATIONS
 from halfulp.semantics.matrix_units.chips import CHIPS, Row
 from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
 from halfulp.semantics.matrix_units.models import supports
 from halfulp.semantics.profile import PROFILE_FIELDS
+from halfulp.semantics.requantization import RULES
 
 FOLDER = Path(__file__).parent
 
@@ -87,6 +89,18 @@ def names_of_types() -> str:
     """Return the names that people type for each type."""
     rows = ([name, ", ".join(f"`{alias}`" for alias in aliases)] for name, aliases in TYPE_ALIASES.items())
     return table(["type", "other names"], rows)
+
+
+def requantisation_rules() -> str:
+    """Return the rules of requantisation, and the shifts that they take."""
+    rows = ([f"`{name}`", rule.meaning, f"{rule.shifts[0]} to {rule.shifts[1]}"] for name, rule in RULES.items())
+    return table(["rule", "what it computes", "shift"], rows)
+
+
+def fixed_point_modes() -> str:
+    """Return the modes of fixed-point formats."""
+    rows = [[f"`{name}`", "rounding", rule.meaning] for name, rule in QUANTIZATIONS.items()]
+    return table(["mode", "of", "meaning"], [*rows, *([f"`{k}`", "overflow", text] for k, text in OVERFLOWS.items())])
 
 
 def ambiguous_names() -> str:
@@ -627,6 +641,8 @@ BLOCKS = {
         profiles,
         profile_fields,
         block_recipes,
+        requantisation_rules,
+        fixed_point_modes,
         widths_of_balls,
         matrix_units,
         accumulator_fields,

@@ -51,6 +51,33 @@ print([name for name, fmt in hu.float_formats.items() if fmt.bits == 8])
 my6 = hu.FloatFormat("my6", exponent_bits=3, mantissa_bits=2, bias=3)
 print(hu.convert([0.1, 0.125, 20], my6))
 """,
+            "register_format": """
+hu.register_format(hu.FloatFormat("e3m4x", exponent_bits=3, mantissa_bits=4, bias=3))
+print(hu.convert([0.1, 20], "e3m4x"), hu.convert(0.1, "binary8p4se"))
+""",
+            "FixedFormat": """
+print(hu.FixedFormat(8, 4, rounding="AC_RND_CONV", overflow="AC_SAT"))
+""",
+            "fixed": """
+x = hu.fixed([0.3, -1.7, 100.0], hu.FixedFormat(8, 4, rounding="AC_RND_CONV", overflow="AC_SAT"))
+print(x, x.codes)
+""",
+            "FixedArray": """
+x = hu.fixed([0.5, -1.25], hu.FixedFormat(6, 3))
+print(x * x, (x + x).to(hu.FixedFormat(4, 3)).numpy())
+""",
+            "requantize": """
+print(hu.requantize([1000, -1000, 10**6], *hu.quantize_multiplier(0.0625), "cmsis-nn"))
+""",
+            "quantize_multiplier": """
+print(hu.quantize_multiplier(0.0625))
+""",
+            "p3109": """
+print(hu.p3109("Add", [200.0, 3.0], [100.0, 0.1], type="binary8p4se", rounding="ToOdd", saturation="SatFinite"))
+""",
+            "kappa": """
+print(hu.kappa(lambda x: hu.eval("math.exp", x), "Exp", "binary8p3se"))
+""",
             "NanEncoding": """
 print(hu.float_format("f8E4M3FN").nan is hu.NanEncoding.ALL_ONES)
 """,
@@ -456,6 +483,7 @@ SPELLED = {
     "Example": "an argument with its results, such as `hu.accuracy(…).tally.worst`",
     "External": "a Python function",
     "Flushing": "which subnormals become zero",
+    "Saturation": "whether numbers beyond the largest value, and infinities, become that value",
     "IndexWidth": "64 or 32",
     "Location": "a place in a program; its text is `file:line:col`",
     "Masked": '`"poison"` or None',

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import ALL_FORMATS, FloatFormat
+from halfulp.fp_formats.named_formats import format_named
 from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 DTYPE_NAMES: Mapping[str, str] = MappingProxyType(
@@ -48,6 +49,8 @@ TYPE_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "f8E4M3B11FNUZ": ("float8_e4m3b11fnuz", "e4m3b11fnuz", "fp8_e4m3b11fnuz"),
         "f8E5M2": ("float8_e5m2", "e5m2", "fp8_e5m2", "fp8e5", "float8e5"),
         "f8E5M2FNUZ": ("float8_e5m2fnuz", "e5m2fnuz", "fp8_e5m2fnuz", "fp8e5b16", "float8e5b16"),
+        "f8E5M3FNU": ("float8_e5m3fnu", "e5m3fnu", "e5m3", "fp8_e5m3fnu", "ue5m3", "nv8e5m3fnu", "floatnv8e5m3fnu"),
+        "f4E1M2": ("float4_e1m2", "float4_e1m2fn_x2", "e1m2", "fp4_e1m2"),
         "f8E8M0FNU": ("float8_e8m0fnu", "e8m0fnu", "e8m0", "float8_e8m0", "fp8_e8m0fnu", "fp8_e8m0", "ue8m0"),
         "bf16": ("bfloat16", "bfloat", "brain_float"),
         "f16": ("float16", "fp16", "half", "binary16"),
@@ -95,6 +98,7 @@ AMBIGUOUS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 _PREFIX = re.compile(r"(?:torch|np|numpy|jnp|jax\.numpy|ml_dtypes|tl)\.")
 _INTEGER = re.compile(r"(u?)int(\d{1,4})|(u)(\d{1,4})")
+_NO_FLOAT = re.compile(r"[su]?i\d+|index|none")
 _LONGEST = 60
 _PYTHON = {float: "f64", int: "i64", bool: "i1"}
 
@@ -104,19 +108,19 @@ def _key(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name.casefold())
 
 
-_BY_KEY = {_key(name): name for name in FORMATS} | {
+_BY_KEY = {_key(name): name for name in ALL_FORMATS} | {
     _key(alias): name for name, aliases in TYPE_ALIASES.items() for alias in aliases
 }
 _AMBIGUOUS_KEYS = {_key(name): types for name, types in AMBIGUOUS.items()}
 
 
 def known_as(name: str) -> str | None:
-    """Return MLIR's spelling of the type that a name names: a format, or an integer such as ``i8``; None if the name
-    is not known.
+    """Return the spelling of the type that a name names: the name of a format (see `format_named`), or an integer such
+    as ``i8``; None if the name is not known.
 
     Raises ValueError for a name that may mean several types, and lists them.
     """
-    if name in FORMATS:
+    if name in ALL_FORMATS:
         return name
     if len(name) > _LONGEST:
         return None
@@ -126,7 +130,10 @@ def known_as(name: str) -> str | None:
         raise ValueError(f"{name!r} does not say which type is meant; write {choices}")
     if integer := _INTEGER.fullmatch(key):
         return f"{'ui' if integer[1] or integer[3] else 'i'}{int(integer[2] or integer[4])}"
-    return _BY_KEY.get(key)
+    if key in _BY_KEY:
+        return _BY_KEY[key]
+    known = None if _NO_FLOAT.fullmatch(key) else format_named(name.strip())
+    return None if known is None else known.name
 
 
 def name_of(given: object) -> str | None:
@@ -170,22 +177,23 @@ _LONGDOUBLE = _longdouble()
 def unknown_type(given: object, what: str = "type", integers: bool = True) -> str:
     """Return the message for what is not the name of a type: the float formats, and the nearest names."""
     shown = repr(given) if len(repr(given)) <= _LONGEST else f"{repr(given)[:_LONGEST]}..."
-    message = f"unknown {what} {shown}; the float types are {', '.join(FORMATS)}"
+    message = f"unknown {what} {shown}; the float types are {', '.join(ALL_FORMATS)}"
     if integers:
         message += '; integers are spelled "i8", "ui8", "si8", "index"'
     if not isinstance(given, str):
         return message
-    known = [*FORMATS, *(alias for aliases in TYPE_ALIASES.values() for alias in aliases), *AMBIGUOUS]
+    known = [*ALL_FORMATS, *(alias for aliases in TYPE_ALIASES.values() for alias in aliases), *AMBIGUOUS]
     near = did_you_mean(given, known) or did_you_mean(given.casefold(), known)
     return with_hint(message, near)
 
 
 def float_format(name: Any) -> FloatFormat:
-    """Return the builtin float format that a name names.
+    """Return the float format that a name names.
 
     ``name``: MLIR's name, ``"f8E4M3FN"``; a name that people type, ``"bfloat16"``, ``"fp16"``, ``"e5m2"`` (see the
     table in docs/formats.md); a float dtype of NumPy, ml_dtypes, JAX or torch, or the class of its scalars; Python's
-    ``float``, which is f64; or a format, which is returned.
+    ``float``, which is f64; a name of P3109, ``"binary8p3se"``; the name of a registered format or of one of a plugin;
+    or a format, which is returned.
 
         >>> hu.float_format("bfloat16").name, hu.float_format(np.float16).precision
         ('bf16', 11)
@@ -196,7 +204,8 @@ def float_format(name: Any) -> FloatFormat:
         return name
     spelled = name_of(name)
     found = None if spelled is None else known_as(spelled)
-    if found is None or found not in FORMATS:
+    fmt = None if found is None else format_named(found)
+    if fmt is None:
         message = unknown_type(name, "float format", integers=False)
         raise ValueError(message if found is None else f"{spelled!r} is an integer type, not a float format")
-    return FORMATS[found]
+    return fmt

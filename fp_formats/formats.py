@@ -43,6 +43,8 @@ class FloatFormat:
     ``zero``: False if exponent field 0 is an ordinary binade: the format has no zero and no subnormals (f8E8M0FNU).
     ``explicit_integer_bit``: True if the leading bit of the significand is stored, in a format of more than 64 bits
     (x87).
+    ``even_code``: True if a tie between two powers of two goes to the even code, as in P3109, in a format without
+    mantissa bits. Otherwise it goes to the larger magnitude, since each significand is odd (IEEE 754-2019, 4.3.1).
 
     Raises ValueError for a combination that is not a format.
     """
@@ -56,6 +58,7 @@ class FloatFormat:
     nan: NanEncoding = NanEncoding.IEEE
     zero: bool = True
     explicit_integer_bit: bool = False
+    even_code: bool = False
 
     def __post_init__(self) -> None:
         ieee = self.nan is NanEncoding.IEEE
@@ -74,6 +77,10 @@ class FloatFormat:
                 "an explicit integer bit needs IEEE NaNs and a zero",
             ),
             (not self.explicit_integer_bit or self.limbs > 1, "an explicit integer bit needs more than 64 bits"),
+            (
+                not self.even_code or (not self.mantissa_bits and self.zero),
+                "even codes need a zero and no mantissa bit",
+            ),
         )
         for holds, rule in rules:
             if not holds:
@@ -343,3 +350,24 @@ def _rows() -> Mapping[str, FloatFormat]:
 
 FORMATS: Mapping[str, FloatFormat] = _rows()
 """The builtin float types of MLIR 22, by their MLIR names."""
+
+NEWER_FORMATS: Mapping[str, FloatFormat] = MappingProxyType(
+    {
+        row.name: row
+        for row in (FloatFormat("f8E5M3FNU", 5, 3, 15, signed=False, infinities=False, nan=NanEncoding.ALL_ONES),)
+    }
+)
+"""The builtin float types that MLIR has since LLVM 24: the scales of newer NVIDIA formats (PTX: ue5m3)."""
+
+OTHER_FORMATS: Mapping[str, FloatFormat] = MappingProxyType(
+    {row.name: row for row in (FloatFormat("f4E1M2", 1, 2, 1, infinities=False, nan=NanEncoding.NONE),)}
+)
+"""Formats of hardware that MLIR has no type for: f4E1M2 of Huawei's Ascend (CANN: float4_e1m2)."""
+
+BUILTIN_FORMATS: Mapping[str, FloatFormat] = MappingProxyType({**FORMATS, **NEWER_FORMATS})
+"""The formats that MLIR text names by a word."""
+
+ALL_FORMATS: Mapping[str, FloatFormat] = MappingProxyType(
+    {row.name: row for row in sorted((*BUILTIN_FORMATS.values(), *OTHER_FORMATS.values()), key=lambda row: row.bits)}
+)
+"""The formats that halfulp has a row for, by width."""

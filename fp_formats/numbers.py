@@ -170,7 +170,7 @@ def round_to_format(
     if isinstance(number, int):
         return scalar.from_integer(fmt, number, rounding, policy, random)
     sign, numerator, denominator = _bounded(number)
-    saturate = policy.conversion_overflow == "saturate"
+    saturate = policy.conversion_saturation(fmt).numbers
     return scalar.quotient(fmt, sign, numerator, denominator, 0, rounding, policy, random, saturate)
 
 

@@ -9,13 +9,13 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 
 class Rounding(IntEnum):
-    """The rounding modes, with MLIR's numbers and (`spelling`) its keywords. STOCHASTIC needs random bits of the
-    caller.
+    """The rounding modes, the first five with MLIR's numbers and (`spelling`) its keywords. STOCHASTIC needs random
+    bits of the caller. TO_ODD: of the two values next to an inexact result, the one with the odd code.
     """
 
     TO_NEAREST_EVEN = 0
@@ -24,12 +24,16 @@ class Rounding(IntEnum):
     TOWARD_ZERO = 3
     TO_NEAREST_AWAY = 4
     STOCHASTIC = 5
+    TO_ODD = 6
 
     @property
     def spelling(self) -> str:
         """MLIR's keyword for the mode, as in ``to_nearest_even``."""
         return self.name.lower()
 
+
+MLIR_ROUNDINGS: tuple[Rounding, ...] = tuple(Rounding)[:5]
+"""The modes that MLIR's ops have keywords for."""
 
 ROUNDING_ALIASES: Mapping[Rounding, tuple[str, ...]] = MappingProxyType(
     {
@@ -58,6 +62,7 @@ ROUNDING_ALIASES: Mapping[Rounding, tuple[str, ...]] = MappingProxyType(
             "RMM",
         ),
         Rounding.STOCHASTIC: ("SR",),
+        Rounding.TO_ODD: ("odd", "round_to_odd", "near_odd", "RO", "ROD"),
     }
 )
 """The other names of each mode. Upper and lower case, ``_``, ``-`` and spaces make no difference."""
@@ -74,7 +79,6 @@ MISLEADING_ROUNDINGS: Mapping[str, str] = MappingProxyType(
         "away_from_zero": "ties away from zero, or every number away from zero",
         "round_05up": "halfulp has no such mode",
         "RTN": "to nearest in texts on quantisation, toward -infinity in OpenCL",
-        "odd": "halfulp has no rounding to odd",
     }
 )
 """Names that mean different things in different libraries, and modes that there are not; they are refused."""
@@ -173,6 +177,20 @@ def check_choice(what: str, name: str, value: object, choice: Choice) -> None:
         raise ValueError(with_hint(message, did_you_mean(str(value), choice.meanings)))
 
 
+class Saturation(NamedTuple):
+    """What becomes the largest finite value: numbers beyond it, and infinities."""
+
+    numbers: bool
+    infinities: bool
+
+
+_OVERFLOW = {
+    "format": "infinity; in a format without infinities NaN; in a format with neither, the largest finite value",
+    "saturate": "the largest finite value of the same sign",
+    "saturate_numbers": "the largest finite value for numbers that are too large; infinities as `format`",
+    "saturate_fn": "like `saturate` in signed formats that have NaN and no infinities, with a NaN of all ones "
+    "(f8E4M3FN); like `format` in others (PyTorch)",
+}
 _FLUSHING = {
     "ieee": "subnormals are kept",
     "flush_operands": "subnormal operands become zero",
@@ -194,18 +212,39 @@ class FloatChoices:
         "NaN of a FNUZ format counts as negative, since its code has the sign bit set (ml_dtypes on x86)",
         negative="like `payload`, but the negative default NaN if no operand is NaN (x86)",
         canonical_bf16="like `payload`, but a conversion to bf16 gives the positive default NaN (MLIR's arith-expand)",
+        all_ones="always the positive NaN with all fraction bits set (NVIDIA)",
+        signalling_first="like `payload`, but the first signalling NaN operand comes before quiet ones, and the addend "
+        "of a fused multiply-add before its factors (Arm)",
+        largest="of two NaN operands the quiet one, of two quiet or two signalling ones that with the larger "
+        "significand, of equal ones the positive one, quieted; the negative default NaN if no operand is NaN, or one "
+        "is not a valid code (x87)",
+    )
+    nan_converted: str = one_of(
+        "the NaN result of a conversion between floats",
+        as_others="as `nan_result` says",
+        sign_of_8="the payload, quieted; if a format has up to 8 bits, and in bf16, the default NaN with the sign of "
+        "the operand (XLA)",
+        all_ones_of_8="the payload, quieted; in formats of up to 8 bits all fraction bits are set, with the sign of "
+        "the operand, and in bf16 the result is the positive default NaN (PyTorch)",
     )
     conversion_overflow: str = one_of(
-        "overflow, and infinities, in conversions between floats and from integers; arithmetic always does as "
-        "`format` says",
-        format="infinity; in a format without infinities NaN; in a format with neither, the largest finite value",
-        saturate="the largest finite value of the same sign",
+        "overflow, and infinities, in conversions between floats and from integers", **_OVERFLOW
+    )
+    arithmetic_overflow: str = one_of(
+        "overflow, and the infinities of infinite operands and of x/0, in arithmetic and functions", **_OVERFLOW
+    )
+    fma_undefined: str = one_of(
+        "infinity times zero plus a quiet NaN, in a fused multiply-add",
+        invalid="the NaN, with the flag invalid (RISC-V)",
+        default_nan="the default NaN, with the flag invalid (Arm)",
+        quiet="the NaN, without a flag (x86)",
     )
     nan_to_nanless: str = one_of(
         "a NaN in a format without NaN",
         poison="poison",
         zero="zero with the sign of the NaN",
         zero_inverted="zero with the opposite sign",
+        negative_zero="-0",
         max="the largest positive value",
     )
     infinity_to_nanless: str = one_of(
@@ -222,6 +261,7 @@ class FloatChoices:
         "a negative value, or -infinity, in an unsigned format",
         nan="NaN",
         sign_bit="the code of its absolute value with the top bit set",
+        absolute="its absolute value",
     )
     zero_to_zeroless: str = one_of(
         "zero in a format without zero",
@@ -243,6 +283,8 @@ class FloatChoices:
         rounded="rounded in the rounding mode of the operation",
         cut="rounded toward zero, without its sign; a source wider than f32 is rounded to f32 first, to nearest even "
         "(MLIR's arith-expand)",
+        smallest_up="as `rounded`, but to nearest, what lies between the two smallest values becomes the larger one "
+        "(PyTorch, ml_dtypes, XLA)",
     )
     float_to_nanless: str = one_of(
         "a float converted to a format with neither infinities nor NaN",
@@ -268,6 +310,8 @@ class FloatChoices:
         "arith-expand)",
         number_selected="like `value`, but maximum_number and minimum_number return the second operand unchanged if "
         "the first is NaN, and the first of equal operands, zeros included (x86)",
+        second="the first operand if it is smaller or larger, else the second one, unchanged: so for NaN, which is "
+        "invalid, and for equal operands (x86 MINPS and MAXPS)",
     )
     remainder: str = one_of(
         "the rounding of the quotient to an integer, in a remainder",
@@ -288,6 +332,9 @@ class FloatChoices:
         saturate="the nearest integer of the type; NaN gives 0 (Arm)",
         saturate_nan_max="the nearest integer of the type; NaN gives the largest one (RISC-V fcvt)",
         modular="the integer modulo 2**width; NaN and infinities give 0 (RISC-V fcvtmod)",
+        indefinite="the smallest integer of a signed type, the largest of an unsigned one (x87, AVX-512)",
+        indefinite_wrapped="like `indefinite` in i32, i64 and unsigned 64 bits; other widths are the low bits of a "
+        "signed conversion to 32 bits, or to 64 bits from unsigned 32 bits on (x86 SSE)",
     )
     tininess: str = one_of(
         "the test whether a result is tiny, for the underflow flag and for the flushing of results",
@@ -331,6 +378,19 @@ class FloatPolicy(FloatChoices):
         zero = self.denormal_zero if self.denormal_zero_f32 == "as_others" else self.denormal_zero_f32
         return _flushing(denormals, zero)
 
+    def conversion_saturation(self, fmt: FloatFormat) -> Saturation:
+        """Return what becomes the largest finite value of a format in conversions."""
+        return _saturation(self.conversion_overflow, fmt)
+
+    def arithmetic_saturation(self, fmt: FloatFormat) -> Saturation:
+        """Return what becomes the largest finite value of a format in arithmetic."""
+        return _saturation(self.arithmetic_overflow, fmt)
+
+    @property
+    def first_nan_counts(self) -> bool:
+        """True if a NaN operand yields to no later one: then the NaN of a sum stays, whatever is added."""
+        return self.nan_result not in ("signalling_first", "largest")
+
     @cached_property
     def without_f32(self) -> FloatPolicy:
         """The same policy, with f32 treated like the other formats."""
@@ -342,6 +402,13 @@ class FloatPolicy(FloatChoices):
 def _flushing(denormals: str, zero: str) -> Flushing:
     operands, results = (denormals in (f"flush_{which}", "flush_both") for which in ("operands", "results"))
     return Flushing(operands, results, zero == "positive")
+
+
+def _saturation(choice: str, fmt: FloatFormat) -> Saturation:
+    if choice == "saturate_fn":
+        both = fmt.nan is NanEncoding.ALL_ONES and fmt.signed and not fmt.infinities
+        return Saturation(both, both)
+    return Saturation(choice != "format", choice == "saturate")
 
 
 POLICY_FIELDS = choices_of(FloatPolicy)

@@ -11,6 +11,7 @@ stochastic rounding only. Results are `Result`s; their ``flags`` are the bits of
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
 from typing import NamedTuple
 
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
@@ -18,7 +19,7 @@ from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding
 
 FINITE, INFINITE, QUIET_NAN, SIGNALLING_NAN = range(4)  # kinds, in the order that the tests below rely on
 INEXACT, UNDERFLOW, OVERFLOW, DIVIDE_BY_ZERO, INVALID = (int(flag) for flag in Flags)
-RNE, RD, RU, RZ, RNA, STOCHASTIC = Rounding
+RNE, RD, RU, RZ, RNA, STOCHASTIC, TO_ODD = Rounding
 Random = tuple[int, int] | None
 
 
@@ -91,9 +92,12 @@ def number(x: Unpacked) -> Fraction:
 # Rounding and encoding.
 
 
-def round_to_integer(sign: int, significand: int, shift: int, rounding: int, random: Random) -> tuple[int, bool]:
+def round_to_integer(
+    sign: int, significand: int, shift: int, rounding: int, random: Random, odd: int = 0
+) -> tuple[int, bool]:
     """Round significand / 2**shift to an integer, and tell whether that was inexact. All rounding happens here.
 
+    ``odd``: 1 where an even integer stands for an odd code; see `code_parity`.
     Stochastic rounding goes away from zero if and only if value / 2**width is less than the discarded fraction.
     """
     if shift <= 0:
@@ -103,7 +107,7 @@ def round_to_integer(sign: int, significand: int, shift: int, rounding: int, ran
     if not discarded:
         return kept, False
     if rounding == RNE:
-        away = discarded << 1 > (1 << shift) - (kept & 1)
+        away = discarded << 1 > (1 << shift) - (kept & 1 ^ odd)
     elif rounding == RZ:
         away = False
     elif rounding == RU:
@@ -112,11 +116,18 @@ def round_to_integer(sign: int, significand: int, shift: int, rounding: int, ran
         away = bool(sign)
     elif rounding == RNA:
         away = bool(discarded >> (shift - 1))
+    elif rounding == TO_ODD:
+        away = not kept & 1 ^ odd
     else:
         if random is None:
             raise ValueError("stochastic rounding needs random bits: (value, width)")
         away = random[0] << shift < discarded << random[1]
     return kept + away, True
+
+
+def code_parity(fmt: FloatFormat, lowest: int) -> int:
+    """Return the last bit of the code of 0 * 2**``lowest``: 1 only where codes, not significands, are even or odd."""
+    return lowest - fmt.emin & 1 if fmt.even_code else 0
 
 
 def round_pack(
@@ -127,26 +138,31 @@ def round_pack(
     rounding: int,
     policy: FloatPolicy,
     random: Random = None,
-    saturate: bool = False,
+    saturate: bool | None = None,
 ) -> Result:
     """Round (-1)**sign * significand * 2**exponent once to a code; ``saturate``: overflow gives the largest finite
-    value.
+    value (None: if it does so in arithmetic).
     """
     if not significand:
         return encode_zero(fmt, sign, policy)
+    if policy.negative_to_unsigned == "absolute" and not fmt.signed:
+        sign = 0
+    if saturate is None:
+        saturate = policy.arithmetic_saturation(fmt).numbers
     if sign and not fmt.signed and policy.negative_to_unsigned == "nan":
         return encode_nan(fmt, None, policy, INVALID)
     sign_bit = sign << (fmt.bits - 1)  # of an unsigned format: ``negative_to_unsigned=sign_bit``
     leading = significand.bit_length() - 1 + exponent
     lowest = (leading if leading > fmt.emin else fmt.emin) - fmt.mantissa_bits
-    kept, inexact = round_to_integer(sign, significand, lowest - exponent, rounding, random)
+    kept, inexact = round_to_integer(sign, significand, lowest - exponent, rounding, random, code_parity(fmt, lowest))
     flags = INEXACT if inexact else 0
     if leading < fmt.emin:
         if not fmt.zero:
             return Result(sign_bit if kept else 0, UNDERFLOW | INEXACT)
         tiny = policy.tininess == "before" or leading < fmt.emin - 1
         if not tiny:  # with an unlimited exponent the value may round up to the smallest normal one
-            unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, random)
+            parity = code_parity(fmt, lowest - 1)
+            unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, random, parity)
             tiny = not unbounded >> fmt.precision
         if tiny and policy.flushing(fmt).results:
             zero = encode_zero(fmt, flushed_sign(fmt, sign, policy), policy)
@@ -158,12 +174,19 @@ def round_pack(
     if not fmt.zero:
         magnitude -= 1 << fmt.mantissa_bits
     if magnitude > fmt.max_magnitude:
-        if saturate or not (rounding in (RNE, RNA, STOCHASTIC) or rounding == (RD if sign else RU)):
+        if saturate or not overflows(fmt, sign, rounding):
             return Result(sign_bit | fmt.max_code, OVERFLOW | INEXACT)
         return encode_infinity(fmt, sign, OVERFLOW | INEXACT, "max")
     if fmt.zero and not (magnitude or fmt.has_negative_zero):
         sign_bit = 0
     return Result(sign_bit | fmt.from_magnitude(magnitude), flags)
+
+
+def overflows(fmt: FloatFormat, sign: int, rounding: int) -> bool:
+    """Tell whether a rounded value beyond the largest one becomes infinity, or what a format has in its place."""
+    if rounding == TO_ODD:  # the largest value and infinity are the two neighbours, and one of their codes is odd
+        return fmt.infinities and not fmt.max_magnitude & 1
+    return rounding in (RNE, RNA, STOCHASTIC) or rounding == (RD if sign else RU)
 
 
 def with_sign(fmt: FloatFormat, sign: int, code: int) -> int:
@@ -178,10 +201,12 @@ def encode_zero(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> Result:
     return Result(with_sign(fmt, sign, 0) if fmt.has_negative_zero else 0)
 
 
-def encode_infinity(fmt: FloatFormat, sign: int, flags: int, nanless: str) -> Result:
+def encode_infinity(fmt: FloatFormat, sign: int, flags: int, nanless: str, saturate: bool = False) -> Result:
     """Return infinity; a format without it gives its NaN of that sign, and one with neither gives ``nanless``: max or
-    zero.
+    zero. ``saturate``: always the largest finite value.
     """
+    if saturate:
+        return Result(with_sign(fmt, sign, fmt.max_code), flags)
     if fmt.infinity_code is not None:
         return Result(with_sign(fmt, sign, fmt.infinity_code), flags)
     if fmt.nan_code is not None:
@@ -189,29 +214,96 @@ def encode_infinity(fmt: FloatFormat, sign: int, flags: int, nanless: str) -> Re
     return Result(with_sign(fmt, sign, fmt.max_code if nanless == "max" else 0), flags)
 
 
+def arithmetic_infinity(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> Result:
+    """Return the infinite result of an operation with an infinite operand."""
+    saturate = policy.arithmetic_saturation(fmt).infinities
+    return encode_infinity(fmt, sign, OVERFLOW | INEXACT if saturate else 0, "max", saturate)
+
+
+class NanRule(NamedTuple):
+    """The bits of NaN results. ``sign``: that of results with a NaN operand, None for the operand's own; ``made``: that
+    of others. ``fraction``: KEPT, the operand's fraction bits; QUIET, none but the quiet bit; ONES, all bits.
+    """
+
+    sign: int | None
+    fraction: str
+    made: int = 0
+
+
+KEPT, QUIET, ONES = "kept", "quiet", "ones"
+_NAN_RULES = {
+    "payload": NanRule(None, KEPT),
+    "canonical": NanRule(0, QUIET),
+    "canonical_signed": NanRule(None, QUIET, 1),
+    "negative": NanRule(None, KEPT, 1),
+    "canonical_bf16": NanRule(None, KEPT),
+    "all_ones": NanRule(0, ONES),
+    "signalling_first": NanRule(None, KEPT),
+    "largest": NanRule(None, KEPT, 1),
+}
+
+
+def nan_rule(fmt: FloatFormat, source: FloatFormat, policy: FloatPolicy, converts: bool = False) -> NanRule:
+    """Return the bits of NaN results of a format, with operands of the format ``source``; ``converts``: in a
+    conversion.
+    """
+    to_bf16 = fmt == FORMATS["bf16"] != source
+    if converts and policy.nan_converted == "sign_of_8":
+        return NanRule(None, QUIET if to_bf16 or min(fmt.bits, source.bits) <= 8 else KEPT)
+    if converts and policy.nan_converted == "all_ones_of_8":
+        return NanRule(0, QUIET) if to_bf16 else NanRule(None, ONES if fmt.bits <= 8 else KEPT)
+    if policy.nan_result == "canonical_bf16" and to_bf16:
+        return NanRule(0, QUIET)
+    if policy.nan_result == "canonical_signed" and source.nan is NanEncoding.NEGATIVE_ZERO:
+        return NanRule(1, QUIET, 1)
+    return _NAN_RULES[policy.nan_result]
+
+
 def encode_nan(
-    fmt: FloatFormat, nan: Unpacked | None, policy: FloatPolicy, flags: int, source: FloatFormat | None = None
+    fmt: FloatFormat,
+    nan: Unpacked | None,
+    policy: FloatPolicy,
+    flags: int,
+    source: FloatFormat | None = None,
+    converts: bool = False,
 ) -> Result:
     """Return a NaN result: of the operand ``nan`` of the format ``source`` (default: fmt), or of an invalid operation
-    if ``nan`` is None.
+    if ``nan`` is None. ``converts``: of a conversion.
     """
     source = source or fmt
-    sign, payload = (nan.sign, nan.significand) if nan else (0, 0)
-    if policy.nan_result == "canonical":
-        sign = payload = 0
-    elif policy.nan_result == "canonical_signed":
-        sign, payload = int(nan is None or source.nan is NanEncoding.NEGATIVE_ZERO or sign), 0
-    elif policy.nan_result == "negative" and nan is None:
-        sign = 1
-    elif policy.nan_result == "canonical_bf16" and source != fmt == FORMATS["bf16"]:
-        sign = payload = 0
+    rule = nan_rule(fmt, source, policy, converts)
+    sign = rule.made if nan is None else nan.sign if rule.sign is None else rule.sign
     if fmt.nan_code is None:
-        code = {"zero": with_sign(fmt, sign, 0), "zero_inverted": with_sign(fmt, 1 - sign, 0), "max": fmt.max_code}
-        return Result(code.get(policy.nan_to_nanless, 0), flags | INVALID, policy.nan_to_nanless == "poison")
+        lost = {"zero": sign, "zero_inverted": 1 - sign, "negative_zero": 1}
+        code = fmt.max_code if policy.nan_to_nanless == "max" else with_sign(fmt, lost.get(policy.nan_to_nanless, 0), 0)
+        return Result(code, flags | INVALID, policy.nan_to_nanless == "poison")
     code_bits = fmt.nan_code
     if fmt.nan is NanEncoding.IEEE:  # the quiet bit is part of nan_code
-        code_bits |= payload << fmt.mantissa_bits >> source.mantissa_bits
+        if rule.fraction == ONES:
+            code_bits |= fmt.fraction_mask
+        elif rule.fraction == KEPT and nan:
+            code_bits |= nan.significand << fmt.mantissa_bits >> source.mantissa_bits
     return Result(with_sign(fmt, sign, code_bits), flags)
+
+
+def chosen_nan(policy: FloatPolicy, *operands: Unpacked) -> Unpacked | None:
+    """Return the NaN operand that the result takes over; None if no operand is a NaN. On x87 an invalid operand, which
+    is a signalling NaN without a fraction, gives the default NaN.
+    """
+    nans = [x for x in operands if x.kind >= QUIET_NAN]
+    if policy.nan_result == "signalling_first":
+        return next((x for x in nans if x.kind == SIGNALLING_NAN), nans[0] if nans else None)
+    if policy.nan_result == "largest":
+        if any(x.kind == SIGNALLING_NAN and not x.significand for x in nans):
+            return Unpacked(QUIET_NAN, 1, 0, 0)
+        return reduce(_larger_nan, nans) if nans else None
+    return nans[0] if nans else None
+
+
+def _larger_nan(x: Unpacked, y: Unpacked) -> Unpacked:
+    """Return the quiet one of two NaNs, else that with the larger significand, else the positive one."""
+    x_rank, y_rank = ((each.kind == QUIET_NAN, each.significand, -each.sign) for each in (x, y))
+    return y if y_rank > x_rank else x
 
 
 def invalid_if_signalling(*operands: Unpacked) -> int:
@@ -221,7 +313,7 @@ def invalid_if_signalling(*operands: Unpacked) -> int:
 
 def first_nan(fmt: FloatFormat, x: Unpacked, y: Unpacked, policy: FloatPolicy) -> Result:
     """Return the result of an operation with at least one NaN operand."""
-    return encode_nan(fmt, x if x.kind >= QUIET_NAN else y, policy, invalid_if_signalling(x, y))
+    return encode_nan(fmt, chosen_nan(policy, x, y), policy, invalid_if_signalling(x, y))
 
 
 # Conversions.
@@ -237,6 +329,11 @@ def through_f32(dst: FloatFormat, policy: FloatPolicy) -> bool:
 def cuts(dst: FloatFormat, policy: FloatPolicy) -> bool:
     """Tell whether floats are cut off when they are converted to ``dst``: ``float_to_zeroless=cut``."""
     return not dst.zero and policy.float_to_zeroless == "cut"
+
+
+def rounds_smallest_up(dst: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
+    """Tell whether conversions to ``dst`` do as ``float_to_zeroless=smallest_up`` says."""
+    return not dst.zero and policy.float_to_zeroless == "smallest_up" and rounding in (RNE, RNA)
 
 
 def rounds_ties_away(dst: FloatFormat, policy: FloatPolicy) -> bool:
@@ -261,32 +358,36 @@ def convert(
     if x.kind >= QUIET_NAN:
         if policy.zeroless_nan_widened == "infinity" and not src.zero and dst.infinity_code is not None:
             return Result(dst.infinity_code)
-        return encode_nan(dst, x, policy, invalid_if_signalling(x), src)
-    saturate = policy.conversion_overflow == "saturate"
+        return encode_nan(dst, chosen_nan(policy, x), policy, invalid_if_signalling(x), src, converts=True)
+    saturate = policy.conversion_saturation(dst)
     if cuts(dst, policy):
         x, rounding = x._replace(sign=0), RZ
     elif x.kind == FINITE and rounds_ties_away(dst, policy):
         below = x.significand.bit_length() + x.exponent + exponent <= dst.emin - dst.mantissa_bits
         x, rounding = (x._replace(sign=0), RNE) if below or not x.significand else (x, RNA)
+    elif x.kind == FINITE and rounds_smallest_up(dst, rounding, policy):
+        # Three quarters of the way from the smallest value to the next one stand for all that is between them.
+        smallest, step = Fraction(2) ** dst.emin, Fraction(2) ** (dst.emin - dst.mantissa_bits)
+        if smallest < abs(number(x)) * Fraction(2) ** exponent < smallest + step:
+            between = (4 << dst.mantissa_bits) + 3
+            x = x._replace(significand=between, exponent=dst.emin - dst.mantissa_bits - 2 - exponent)
     if policy.zeroless_smallest_widened == "zero" and not (src.zero or a) and dst.zero:
         return encode_zero(dst, 0, policy)
     if x.kind == FINITE:
-        return round_pack(dst, x.sign, x.significand, x.exponent + exponent, rounding, policy, random, saturate)
+        return round_pack(dst, x.sign, x.significand, x.exponent + exponent, rounding, policy, random, saturate.numbers)
     if x.sign and not dst.signed:
-        return round_pack(dst, 1, 1, dst.emax + 1, RNE, policy, None, saturate)
-    if saturate:
-        return Result(with_sign(dst, x.sign, dst.max_code), OVERFLOW | INEXACT)
-    replaced = 0 if dst.infinities else OVERFLOW | INEXACT
-    return encode_infinity(dst, x.sign, replaced, policy.infinity_to_nanless)
+        return round_pack(dst, 1, 1, dst.emax + 1, RNE, policy, None, saturate.infinities)
+    replaced = OVERFLOW | INEXACT if saturate.infinities or not dst.infinities else 0
+    return encode_infinity(dst, x.sign, replaced, policy.infinity_to_nanless, saturate.infinities)
 
 
 def from_integer(
     dst: FloatFormat, number: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
     """Convert a Python integer to a code."""
-    sign, saturate = int(number < 0), policy.conversion_overflow == "saturate"
+    sign, saturate = int(number < 0), policy.conversion_saturation(dst).numbers
     if through_f32(dst, policy):
-        first = round_pack(FORMATS["f32"], sign, abs(number), 0, RNE, policy)
+        first = round_pack(FORMATS["f32"], sign, abs(number), 0, RNE, policy, None, saturate=False)
         return also(convert(FORMATS["f32"], dst, first.code, rounding, policy, random), first.flags)
     return round_pack(dst, sign, abs(number), 0, rounding, policy, random, saturate)
 
@@ -295,7 +396,7 @@ def from_fraction(
     dst: FloatFormat, number: Fraction, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
     """Convert a rational number to a code."""
-    sign, saturate = int(number < 0), policy.conversion_overflow == "saturate"
+    sign, saturate = int(number < 0), policy.conversion_saturation(dst).numbers
     return quotient(dst, sign, abs(number.numerator), number.denominator, 0, rounding, policy, random, saturate)
 
 
@@ -318,6 +419,10 @@ def integer_of(
     x: Unpacked, width: int, signed: bool, rounding: int = RZ, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
     """Convert an unpacked value to an integer; see `to_integer`."""
+    container = integer_container(width, signed, policy)
+    if container is not None:
+        found = integer_of(x, container, True, rounding, policy, random)
+        return found._replace(code=found.code & ((1 << width) - 1))
     lowest, highest = (-(1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
     mask = (1 << width) - 1
     if x.kind == FINITE:
@@ -329,9 +434,20 @@ def integer_of(
             return Result(number & mask, INVALID)
     if policy.float_to_int == "poison":
         return Result(0, INVALID, True)
+    if policy.float_to_int in ("indefinite", "indefinite_wrapped"):
+        return Result((lowest if signed else highest) & mask, INVALID)
     if policy.float_to_int == "modular" or (x.kind >= QUIET_NAN and policy.float_to_int == "saturate"):
         return Result(0, INVALID)
     return Result((lowest if x.sign and x.kind < QUIET_NAN else highest) & mask, INVALID)
+
+
+def integer_container(width: int, signed: bool, policy: FloatPolicy) -> int | None:
+    """Return the width of the signed integers whose low bits are the result of a conversion to an integer; None if it
+    converts to its own type.
+    """
+    if policy.float_to_int != "indefinite_wrapped" or width >= 64 or (signed and width == 32):
+        return None
+    return 32 if width < 32 else 64
 
 
 def to_integral(fmt: FloatFormat, a: int, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Result:
@@ -341,7 +457,7 @@ def to_integral(fmt: FloatFormat, a: int, rounding: int = RNE, policy: FloatPoli
     """
     x = operand(fmt, a, policy)
     if x.kind >= QUIET_NAN:
-        return encode_nan(fmt, x, policy, invalid_if_signalling(x))
+        return encode_nan(fmt, chosen_nan(policy, x), policy, invalid_if_signalling(x))
     if x.kind == INFINITE:
         return encode_infinity(fmt, x.sign, 0, "max")
     whole, _ = round_to_integer(x.sign, x.significand, -x.exponent, rounding, None)
@@ -381,7 +497,7 @@ def signed_sum(
     if x.kind == INFINITE or y.kind == INFINITE:
         if x.kind == y.kind and x.sign != y.sign:
             return encode_nan(fmt, None, policy, INVALID)
-        return encode_infinity(fmt, (x if x.kind == INFINITE else y).sign, 0, "max")
+        return arithmetic_infinity(fmt, (x if x.kind == INFINITE else y).sign, policy)
     exponent = min(x.exponent, y.exponent)
     total = aligned(x, exponent) + aligned(y, exponent)
     # Exact zeros (IEEE 754, 6.3): equal signs are kept, unequal ones give +0, in DOWNWARD -0.
@@ -398,14 +514,20 @@ def multiply(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
     """Multiply two codes."""
-    x, y = operand(fmt, a, policy), operand(fmt, b, policy)
+    return product(fmt, operand(fmt, a, policy), operand(fmt, b, policy), rounding, policy, random)
+
+
+def product(
+    fmt: FloatFormat, x: Unpacked, y: Unpacked, rounding: int, policy: FloatPolicy, random: Random = None
+) -> Result:
+    """Multiply x by y."""
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         return first_nan(fmt, x, y, policy)
     sign = x.sign ^ y.sign
     if x.kind == INFINITE or y.kind == INFINITE:
         if FINITE in (x.kind, y.kind) and not (x.significand or y.significand):
             return encode_nan(fmt, None, policy, INVALID)
-        return encode_infinity(fmt, sign, 0, "max")
+        return arithmetic_infinity(fmt, sign, policy)
     return round_pack(fmt, sign, x.significand * y.significand, x.exponent + y.exponent, rounding, policy, random)
 
 
@@ -414,36 +536,59 @@ def fma(
 ) -> Result:
     """Return a * b + c, rounded once.
 
-    Infinity times zero is invalid even if ``c`` is a quiet NaN. IEEE 754 (7.2) does not specify this case; RISC-V, Arm
-    and APFloat do it so, x86 does not. The result is the NaN ``c``, as with any NaN operand.
+    Infinity times zero plus a quiet NaN is not specified by IEEE 754 (7.2): ``fma_undefined`` says what it gives.
     """
     x, y, z = (operand(fmt, code, policy) for code in (a, b, c))
+    return fused(fmt, x, y, z, rounding, policy, random)
+
+
+def fused(
+    fmt: FloatFormat,
+    x: Unpacked,
+    y: Unpacked,
+    z: Unpacked,
+    rounding: int,
+    policy: FloatPolicy,
+    random: Random = None,
+    negates: tuple[int, int] = (0, 0),
+) -> Result:
+    """Return x * y + z, rounded once; ``negates``: 1 to change the sign of the product, and of z. NaNs keep theirs."""
     undefined = {x.kind, y.kind} == {FINITE, INFINITE} and not (x.significand or y.significand)
-    nan = next((each for each in (x, y, z) if each.kind >= QUIET_NAN), None)
+    nan = chosen_nan(policy, *((z, x, y) if policy.nan_result == "signalling_first" else (x, y, z)))
     if nan or undefined:
+        if undefined and z.kind == QUIET_NAN and policy.fma_undefined != "invalid":
+            nan, undefined = (z, False) if policy.fma_undefined == "quiet" else (None, True)
         return encode_nan(fmt, nan, policy, INVALID if undefined else invalid_if_signalling(x, y, z))
-    product = Unpacked(max(x.kind, y.kind), x.sign ^ y.sign, x.significand * y.significand, x.exponent + y.exponent)
-    return signed_sum(fmt, product, z, 0, rounding, policy, random)
+    sign = x.sign ^ y.sign ^ negates[0]
+    exact = Unpacked(max(x.kind, y.kind), sign, x.significand * y.significand, x.exponent + y.exponent)
+    return signed_sum(fmt, exact, z, negates[1], rounding, policy, random)
 
 
 def divide(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
     """Divide ``a`` by ``b``."""
-    x, y = operand(fmt, a, policy), operand(fmt, b, policy)
+    return ratio(fmt, operand(fmt, a, policy), operand(fmt, b, policy), rounding, policy, random)
+
+
+def ratio(
+    fmt: FloatFormat, x: Unpacked, y: Unpacked, rounding: int, policy: FloatPolicy, random: Random = None
+) -> Result:
+    """Divide x by y."""
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         return first_nan(fmt, x, y, policy)
     sign = x.sign ^ y.sign
     if x.kind == INFINITE:
         if y.kind == INFINITE:
             return encode_nan(fmt, None, policy, INVALID)
-        return encode_infinity(fmt, sign, 0, "max")
+        return arithmetic_infinity(fmt, sign, policy)
     if y.kind == INFINITE:
         return encode_zero(fmt, sign, policy)
     if not y.significand:
         if not x.significand:
             return encode_nan(fmt, None, policy, INVALID)
-        return encode_infinity(fmt, sign, DIVIDE_BY_ZERO, policy.divide_by_zero_nanless)
+        saturate = policy.arithmetic_saturation(fmt).infinities
+        return encode_infinity(fmt, sign, DIVIDE_BY_ZERO, policy.divide_by_zero_nanless, saturate)
     return quotient(fmt, sign, x.significand, y.significand, x.exponent - y.exponent, rounding, policy, random)
 
 
@@ -456,7 +601,7 @@ def quotient(
     rounding: int,
     policy: FloatPolicy,
     random: Random,
-    saturate: bool = False,
+    saturate: bool | None = None,
 ) -> Result:
     """Round numerator / denominator * 2**exponent: from enough bits of the quotient, and one bit for a remainder."""
     extra = fmt.precision + 2 + (random[1] if random else 0)
@@ -549,6 +694,10 @@ def extremum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy, largest: boo
         if not second and max(x.kind, y.kind) < QUIET_NAN:
             second = order(x, y) <= 0 if largest else order(x, y) >= 0
         return Result(b if second else a, flags)
+    if policy.extrema == "second":
+        if max(x.kind, y.kind) >= QUIET_NAN:
+            return Result(b, INVALID)
+        return Result(a if (order(x, y) > 0 if largest else order(x, y) < 0) else b)
     if policy.extrema == "number_selected" and number:
         if x.kind >= QUIET_NAN:
             return Result(b, flags)
@@ -562,7 +711,7 @@ def extremum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy, largest: boo
         if flags and policy.number_of_signalling == "quieted":
             return encode_nan(fmt, x if x.kind == SIGNALLING_NAN else y, policy, flags)
         if other.kind >= QUIET_NAN:
-            return encode_nan(fmt, nan, policy, flags)
+            return encode_nan(fmt, nan if policy.first_nan_counts else chosen_nan(policy, x, y), policy, flags)
         chosen = other
     else:
         difference = order(x, y) or y.sign - x.sign

@@ -34,7 +34,7 @@ RNE = Rounding.TO_NEAREST_EVEN
 _SATURATING = replace(PROFILES["ocp-saturate"].conversions, float_to_int="saturate")
 _E8M0_NAN = 0xFF
 _LARGEST_EXPONENT = 127
-_DIRECTED = (Rounding.DOWNWARD, Rounding.UPWARD)
+_DIRECTED = (Rounding.DOWNWARD, Rounding.UPWARD, Rounding.TO_ODD)
 
 
 @dataclass(frozen=True)

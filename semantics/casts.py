@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, Mask, element_shape, ints_to_codes
+from halfulp.fp_formats import mixed, scalar
+from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, element_shape, ints_to_codes
 from halfulp.fp_formats.exact import comparisons, conversions
+from halfulp.fp_formats.exact import mixed as exact_mixed
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import cpu, fast, native_scalar, word_floats
-from halfulp.fp_formats.policy import FloatPolicy, Rounding
+from halfulp.fp_formats.policy import Flags, FloatPolicy, Rounding
+from halfulp.fp_formats.spelling import value_text
 from halfulp.semantics import emulated
 from halfulp.semantics.floats import (
     NINF,
@@ -31,6 +33,11 @@ from halfulp.semantics.meanings import Computes, Integer, Reinterprets, ToIntege
 from halfulp.semantics.profile import Profile
 
 E8M0 = FORMATS["f8E8M0FNU"]
+ROUNDED_SCALE = (
+    "the scale {scale} is not a power of two: this op rounds it to f8E8M0FNU, as its document says, here to {power}; "
+    'profile="spec,scaling=exact" takes it as it is (NVFP4)'
+)
+"""What users are told, once for each op, of a scale that f8E8M0FNU does not have."""
 RNE = Rounding.TO_NEAREST_EVEN
 
 
@@ -133,7 +140,11 @@ def from_integer(
     quick = scalar_face if nneg else native_scalar.from_integer(target, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
     words = None if nneg else word_floats.from_integer(target, width, signed, rounding, policy)
-    return Kernel(quick, array_face, faults=faults, flags=flags, words=words, real=real)
+
+    def of_one(a: int) -> int:
+        return scalar.from_integer(target, a - (half << 1) if signed and a & half else a, rounding, policy).flags
+
+    return Kernel(quick, array_face, faults=faults, flags=flags, flags_of_one=of_one, words=words, real=real)
 
 
 def _always_fits(source: FloatFormat, width: int, signed: bool) -> bool:
@@ -178,8 +189,12 @@ def to_integer(
         return Kernel(scalar_face, array_face, faults=faults, real=real)
     quick = native_scalar.to_integer(source, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.to_integer(source, a, width, signed, rounding, policy, want_flags=True))
+
+    def of_one(a: int) -> int:
+        return scalar.to_integer(source, a, width, signed, rounding, policy).flags
+
     words = word_floats.to_integer(source, width, signed, rounding)
-    return Kernel(quick, array_face, faults=faults, flags=flags, words=words, real=real)
+    return Kernel(quick, array_face, faults=faults, flags=flags, flags_of_one=of_one, words=words, real=real)
 
 
 _IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)), words=lambda a: a, real=Reinterprets())
@@ -195,7 +210,7 @@ def scaling_extf(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile
 ) -> Kernel:
     """Return the kernel of arith.scaling_extf: RNE(target(in) * target(e8m0(scale))); with ``scaling=exact`` the exact
-    product, rounded once.
+    product, rounded once, where a scale counts with its own value.
 
     The op has no rounding mode: ``rounding`` is there so that both scaling ops have the same signature.
     """
@@ -231,7 +246,22 @@ def _scaling(
     policies = {profile.arithmetic, profile.conversions}
     loses = any(loses_nan(policy, computing, target) for policy in policies)
     real = Computes("divide" if divides else "multiply", (source, scale), target)
-    return float_kernel(*faces, (source, scale), target, fastmath, loses=loses, real=real)
+    kernel = float_kernel(*faces, (source, scale), target, fastmath, loses=loses, real=real)
+    if scale == E8M0 or profile.scaling == "exact":
+        return kernel
+    return replace(kernel, notice=lambda x, s: _rounded_scale(scale, s))
+
+
+def _rounded_scale(scale: FloatFormat, codes: Codes) -> str | None:
+    """Say what a scaling op does to the first positive scale that f8E8M0FNU does not have; None if it has all."""
+    power = conversions.convert(scale, E8M0, codes, want_flags=True)
+    assert power.flags is not None
+    lost = np.flatnonzero((power.flags & int(Flags.INEXACT) != 0) & ~comparisons.is_zero(scale, codes))
+    if not lost.size:
+        return None
+    first = codes.reshape((power.codes.size, *codes.shape[power.codes.ndim :]))[lost[0]]
+    given, rounded = codes_to_ints(first, scale.bits)[0], int(power.codes.reshape(-1)[lost[0]])
+    return ROUNDED_SCALE.format(scale=value_text(scale, given), power=value_text(E8M0, rounded))
 
 
 def _scaled_in_steps(
@@ -282,23 +312,34 @@ def _scaled_in_steps(
 def _scaled_exactly(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, profile: Profile, divides: bool
 ) -> Faces:
-    """Return both faces of exact scaling: add the scale's exponent to the operand's and round once to the target. A NaN
-    scale converts like any NaN.
-    """
+    """Return both faces of exact scaling: the product or quotient with the scale, rounded once to the target."""
     policy = profile.conversions if divides else profile.arithmetic
+    if scale == E8M0:
+        return _scaled_by_powers(source, target, rounding, policy, divides)
+    # The last step is a conversion, which overflows as conversions do.
+    policy = replace(policy, arithmetic_overflow=policy.conversion_overflow) if divides else policy
+    name, formats = "divide" if divides else "multiply", (source, scale)
+    return (
+        lambda x, s: mixed.operate(name, formats, target, (x, s), rounding, policy),
+        lambda x, s: exact_mixed.operate(name, formats, target, (x, s), rounding, policy),
+    )
+
+
+def _scaled_by_powers(
+    source: FloatFormat, target: FloatFormat, rounding: Rounding, policy: FloatPolicy, divides: bool
+) -> Faces:
+    """Return both faces of exact scaling by f8E8M0FNU: add the scale's exponent to the operand's and round once to the
+    target. A NaN scale converts like any NaN.
+    """
     direction = -1 if divides else 1
     nan_scale = scalar.convert(E8M0, target, E8M0.max_code + 1, rounding, policy)
 
     def specification(x: int, s: int) -> scalar.Result:
-        if scale != E8M0:
-            s = scalar.convert(scale, E8M0, s, RNE, profile.arithmetic).code
         if E8M0.is_nan(s) and not source.is_nan(x):
             return nan_scale
         return scalar.convert(source, target, x, rounding, policy, exponent=direction * (s - E8M0.bias))
 
     def array(x: Codes, s: Codes) -> ArrayResult:
-        if scale != E8M0:
-            s = fast.convert(scale, E8M0, s, RNE, profile.arithmetic).codes
         exponent = direction * (s.astype(np.int64) - E8M0.bias)
         found = conversions.convert(source, target, x, rounding, policy, exponent=exponent)
         by_scale = comparisons.is_nan(E8M0, s) & ~comparisons.is_nan(source, x)

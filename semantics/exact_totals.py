@@ -233,4 +233,6 @@ def _by_fractions(
 
 
 def _rounded(fmt: FloatFormat, total: Fraction, policy: FloatPolicy) -> int:
-    return scalar.from_fraction(fmt, total, policy=policy).code
+    return scalar.quotient(
+        fmt, int(total < 0), abs(total.numerator), total.denominator, 0, scalar.RNE, policy, None
+    ).code

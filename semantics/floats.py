@@ -131,6 +131,7 @@ def float_kernel(
         opens=_opens(result, fastmath, open_rule, open_nan),
         faults=((lost,) if loses else ()) + tuple(fault for fault, _, _ in rules),
         flags=flags,
+        flags_of_one=None if flags is None else lambda *codes: specification(*codes).flags,
         real=real,
     )
 

@@ -28,7 +28,7 @@ from halfulp.fp_formats.policy import (
 )
 from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
-SEMANTICS_VERSION = 4
+SEMANTICS_VERSION = 5
 """The version of halfulp's results: raised whenever any result changes, and written into every golden file."""
 
 _ROUNDINGS = {
@@ -85,7 +85,8 @@ class Profile(FloatChoices, _Named):
         "arith.scaling_extf and arith.scaling_truncf",
         document="step by step, as their document says: the scale is rounded to f8E8M0FNU, each operand to the type of "
         "the step, and the product or quotient to the result type",
-        exact="the exact product or quotient, rounded once (the intent of the OCP microscaling format)",
+        exact="the exact product or quotient, rounded once (the intent of the OCP microscaling format). The scale "
+        "counts with its own value, as those of NVFP4 in f8E4M3FN do",
     )
     narrow_floats: str = one_of(
         "arithmetic, functions, comparisons and conversions of floats narrower than f32",
@@ -132,8 +133,8 @@ class Profile(FloatChoices, _Named):
 
     @cached_property
     def arithmetic(self) -> FloatPolicy:
-        """The policy of all other ops: they overflow by the format, and `invalid_nanless` is for their invalid
-        operations.
+        """The policy of all other ops: they overflow by `arithmetic_overflow`, and `invalid_nanless` is for their
+        invalid operations.
         """
         own: dict[str, Any] = {"conversion_overflow": "format", "nan_to_nanless": self.invalid_nanless}
         return replace(self.conversions, **own)
@@ -203,6 +204,7 @@ _ROWS: dict[str, dict[str, str]] = {
         "nan_to_nanless": "zero_inverted",
         "invalid_nanless": "zero_inverted",
         "zero_to_zeroless": "nan",
+        "float_to_zeroless": "smallest_up",
         "wide_source": "through_f32",
     },
     "iree-3.13": {
@@ -215,6 +217,46 @@ _ROWS: dict[str, dict[str, str]] = {
         "integer_flags": "ignored",
     },
     "ocp-saturate": {"conversion_overflow": "saturate", "nan_to_nanless": "max"},
+    "torch": {
+        "nan_result": "negative",
+        "nan_converted": "all_ones_of_8",
+        "conversion_overflow": "saturate_fn",
+        "negative_to_unsigned": "absolute",
+        "float_to_zeroless": "smallest_up",
+        "wide_source": "through_f32",
+        "float_to_int": "indefinite_wrapped",
+    },
+    "jax": {
+        "nan_result": "negative",
+        "nan_converted": "sign_of_8",
+        "nan_to_nanless": "negative_zero",
+        "invalid_nanless": "negative_zero",
+        "zero_to_zeroless": "nan",
+        "float_to_zeroless": "smallest_up",
+        "wide_source": "bf16_through_f32",
+        "float_to_int": "saturate",
+    },
+    "cuda-sat": {
+        "nan_result": "all_ones",
+        "conversion_overflow": "saturate",
+        "nan_to_nanless": "max",
+        "float_to_int": "saturate",
+    },
+    "riscv": {"nan_result": "canonical", "float_to_int": "saturate_nan_max"},
+    "x86-sse": {
+        "nan_result": "negative",
+        "fma_undefined": "quiet",
+        "extrema": "second",
+        "float_to_int": "indefinite_wrapped",
+    },
+    "x87": {"nan_result": "largest", "float_to_int": "indefinite"},
+    "arm": {
+        "nan_result": "signalling_first",
+        "fma_undefined": "default_nan",
+        "number_of_signalling": "quieted",
+        "float_to_int": "saturate",
+        "tininess": "before",
+    },
 }
 
 

@@ -20,12 +20,15 @@ MOST = 16
 
 
 def tabled(kernel: Kernel, operands: Sequence[int], results: Sequence[int]) -> Kernel:
-    """Return a kernel with a description. It is as it was if it has one, or has more than `MOST` bits of operands.
+    """Return a kernel with a description. It is as it was if it has one, has a notice, or has more than `MOST` bits of
+    operands.
 
     ``operands``, ``results``: their bits.
     """
     short = 0 < sum(operands) <= MOST and all(operands) and 0 < max(results) <= 64
-    return replace(kernel, words=described(kernel.array, operands, results)) if short and not kernel.words else kernel
+    if not short or kernel.words or kernel.notice:
+        return kernel
+    return replace(kernel, words=described(kernel.array, operands, results))
 
 
 def described(array: ArrayFace, operands: Sequence[int], results: Sequence[int]) -> Face:

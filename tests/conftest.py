@@ -81,6 +81,15 @@ def missing_verilator() -> str | None:
     return f"{' and '.join(absent)} not found (Debian packages verilator, make, g++)" if absent else None
 
 
+def missing_testfloat() -> str | None:
+    """Say what this machine lacks to have vectors judged by TestFloat; return None when everything is there."""
+    folder = os.environ.get("HALFULP_TESTFLOAT")
+    if folder is None:
+        return "HALFULP_TESTFLOAT names no folder with testfloat_ver (tests/build_testfloat.sh builds it)"
+    absent = [kind for kind in ("RISCV", "8086-SSE") if not (Path(folder) / kind / "testfloat_ver").exists()]
+    return f"{folder} has no testfloat_ver for {' and '.join(absent)} (tests/build_testfloat.sh)" if absent else None
+
+
 def missing_torch() -> str | None:
     """Say what this machine lacks to compare with PyTorch; return None when it is there."""
     return None if find_spec("torch") else "torch is not installed (the extra torch has it)"
@@ -143,6 +152,7 @@ OUTSIDE = {
     "mlir": Outside("real MLIR", "HALFULP_REQUIRE_MLIR", missing_mlir, ("mark.mlir", "mlir_opt")),
     "iverilog": Outside("iverilog", "HALFULP_REQUIRE_IVERILOG", missing_iverilog, ("mark.iverilog",)),
     "verilator": Outside("Verilator", "HALFULP_REQUIRE_VERILATOR", missing_verilator, ("mark.verilator",)),
+    "testfloat": Outside("TestFloat", "HALFULP_REQUIRE_TESTFLOAT", missing_testfloat, ("mark.testfloat",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
     "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", missing_torch, ("mark.torch",)),
     "iree": Outside("IREE's compiler", "HALFULP_REQUIRE_MLIR", missing_iree, ("mark.iree",)),

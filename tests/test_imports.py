@@ -33,6 +33,7 @@ IN_FUNCTIONS = {
     "halfulp.interp.run.compiled": "slow: 8 ms; only programs that become machine code need it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
     "halfulp.traces.error_report": "slow: 30 ms, of python-flint; only a run with shadows needs it",
+    "importlib.metadata": "slow: 40 ms; only a type name that no table has needs it, for plugins",
     "jax": "optional",
     "llvmlite": "optional",
     "matplotlib": "optional",

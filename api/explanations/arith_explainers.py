@@ -26,7 +26,7 @@ def arithmetic(operation: str) -> Explainer:
 
     def explain(context: OpContext) -> OpParts:
         x, y = context.operands
-        given, rule = rounded_operation(operation, x, y, context.application, MODES[context.mode])
+        given, rule = rounded_operation(operation, x, y, context.application, MODES[context.mode], context.format)
         return parts_of_rounding(explained(given, context.format, context.mode, context.profile, context.modes, rule))
 
     return explain
@@ -46,7 +46,7 @@ def from_integer_explainer(signed: bool) -> Explainer:
         (x,) = context.operands
         number = integer_of(ty.IntegerType(width_of(x.type), "signed" if signed else "unsigned"), x.known)
         given = GivenNumber(str(number), f"of type {x.type}", Fraction(number), number < 0, False, context.application)
-        return parts_of_rounding(explained(given, context.format, context.mode, context.profile, ()))
+        return parts_of_rounding(explained(given, context.format, context.mode, context.profile, context.modes))
 
     return explain
 
@@ -59,14 +59,24 @@ def to_integer_explainer(signed: bool) -> Explainer:
         low, high = integer_range(context.result, signed)
         if x.value is None:
             return OpParts(f"{'NaN' if x.nan else 'an infinity'} is not an integer: poison")
-        whole = whole_number(x.value, Rounding.TOWARD_ZERO)
-        cut = f"toward zero: {whole}" if whole != x.value else f"{whole} is an integer"
+        mode = MODES[context.mode] if context.application.has_modes else Rounding.TOWARD_ZERO
+        whole = whole_number(x.value, mode)
+        cut = f"{TOWARD[mode]}: {whole}" if whole != x.value else f"{whole} is an integer"
         if low <= whole <= high:
             return OpParts(f"{cut}, and within {low} to {high}", exact=x.value)
         return OpParts(f"{cut}, and outside {low} to {high}: poison", exact=x.value)
 
     return explain
 
+
+TOWARD: Mapping[Rounding, str] = {
+    Rounding.UPWARD: "toward +infinity",
+    Rounding.DOWNWARD: "toward -infinity",
+    Rounding.TO_NEAREST_AWAY: "to nearest, ties away from zero",
+    Rounding.TO_NEAREST_EVEN: "to nearest, ties to even",
+    Rounding.TOWARD_ZERO: "toward zero",
+}
+"""The modes in words."""
 
 _RELATIONS: Mapping[int, str] = {
     scalar.EQUAL: "equal",

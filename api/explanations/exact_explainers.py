@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from halfulp.explanations.arith_explainers import extremum
+from halfulp.explanations.arith_explainers import TOWARD, extremum
 from halfulp.explanations.given import MODES, GivenNumber
 from halfulp.explanations.op_parts import Explainer, OpContext, OpParts, parts_of_rounding, whole_number
 from halfulp.explanations.op_types import Signature, same
@@ -20,32 +20,25 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir.types import width_of
 from halfulp.semantics.integral import DIRECTIONS
 
-_TOWARD: Mapping[Rounding, str] = {
-    Rounding.UPWARD: "toward +infinity",
-    Rounding.DOWNWARD: "toward -infinity",
-    Rounding.TO_NEAREST_AWAY: "to nearest, ties away from zero",
-    Rounding.TO_NEAREST_EVEN: "to nearest, ties to even",
-    Rounding.TOWARD_ZERO: "toward zero",
-}
 
+def to_integral(fixed: Rounding | None) -> Explainer:
+    """Explain a rounding to an integer of the same format; ``fixed``: its mode, or None for that of the context."""
 
-def _to_integral(mode: Rounding) -> Explainer:
     def explain(context: OpContext) -> OpParts:
         (x,) = context.operands
+        mode = MODES[context.mode] if fixed is None else fixed
         if x.nan:
             return OpParts(f"a NaN operand: {nan_operand_words(x)}")
         if x.value is None:
             return OpParts("an infinity stays as it is")
         whole = whole_number(x.value, mode)
         if abs(whole) > x.format.max_value:
-            given = GivenNumber(
-                f"{x.short} {_TOWARD[mode]}", "", Fraction(whole), whole < 0, False, context.application
-            )
-            return parts_of_rounding(explained(given, x.format, context.mode, context.profile, ()))
+            given = GivenNumber(f"{x.short} {TOWARD[mode]}", "", Fraction(whole), whole < 0, False, context.application)
+            return parts_of_rounding(explained(given, x.format, "to_nearest_even", context.profile, ()))
         sign = ", with the sign of the operand" if not whole and x.format.has_negative_zero else ""
         if whole == x.value:
             return OpParts(f"{x.short} is an integer{sign}", exact=x.value)
-        return OpParts(f"{_TOWARD[mode]}: {integer_text(whole)}{sign}", exact=Fraction(whole))
+        return OpParts(f"{TOWARD[mode]}: {integer_text(whole)}{sign}", exact=Fraction(whole))
 
     return explain
 
@@ -100,11 +93,18 @@ def _classify(asked: _Class) -> Explainer:
     return explain
 
 
-def _fma(context: OpContext) -> OpParts:
+def multiply_add(negates: tuple[int, int] = (0, 0)) -> Explainer:
+    """Explain a multiply-add; ``negates``: 1 to change the sign of the product, and of the addend."""
+    return lambda context: _multiply_add(context, *map(bool, negates))
+
+
+def _multiply_add(context: OpContext, negated: bool, subtracted: bool) -> OpParts:
     a, b, c = context.operands
-    fmt, mode = a.format, context.mode
-    formula = f"{a.short} * {b.short} + {c.short}"
-    negative, infinite = a.negative != b.negative, a.infinite or b.infinite
+    fmt, mode = context.format, context.mode
+    product = f"-({a.short} * {b.short})" if negated else f"{a.short} * {b.short}"
+    formula = f"{product} {'-' if subtracted else '+'} {c.short}"
+    negative, infinite = (a.negative != b.negative) != negated, a.infinite or b.infinite
+    minus = c.negative != subtracted
     rule: str | None = None
     exact = None
     nan = next((each for each in (a, b, c) if each.nan), None)
@@ -112,7 +112,7 @@ def _fma(context: OpContext) -> OpParts:
         rule = f"zero times infinity is not a number: {default_nan(fmt)}"
     elif nan is not None:
         rule = f"a NaN operand: {nan_operand_words(nan)}"
-    elif infinite and c.infinite and negative != c.negative:
+    elif infinite and c.infinite and negative != minus:
         rule = f"the sum of infinities of different signs is not a number: {default_nan(fmt)}"
     elif infinite or c.infinite:
         rule = f"an infinite operand decides: {instead_of_infinity(fmt)}"
@@ -120,9 +120,9 @@ def _fma(context: OpContext) -> OpParts:
         assert a.value is not None
         assert b.value is not None
         assert c.value is not None
-        exact = a.value * b.value + c.value
+        exact = a.value * b.value * (-1 if negated else 1) + c.value * (-1 if subtracted else 1)
         if not exact and fmt.has_negative_zero:
-            zeros = not a.value * b.value and c.zero and negative == c.negative
+            zeros = not a.value * b.value and c.zero and negative == minus
             negative = negative if zeros else MODES[mode] is Rounding.DOWNWARD
             rule = f"the result is exactly {'-0' if negative else '+0'}"
     given = GivenNumber(formula, "", exact, negative if not exact else exact < 0, False, context.application)
@@ -158,11 +158,11 @@ def _ipowi(context: OpContext) -> OpParts:
 
 
 EXACT_OPS: Mapping[str, tuple[Signature, Explainer]] = {
-    **{f"math.{name}": (same(1), _to_integral(mode)) for name, mode in DIRECTIONS.items()},
+    **{f"math.{name}": (same(1), to_integral(mode)) for name, mode in DIRECTIONS.items()},
     "math.absf": (same(1), _absolute),
     "math.copysign": (same(2), _copysign),
     "math.clampf": (same(3), _clamp),
-    "math.fma": (same(3), _fma),
+    "math.fma": (same(3), multiply_add()),
     **{name: (same(1), _classify(asked)) for name, asked in _CLASSES.items()},
     "math.absi": (same(1), _absi),
     "math.ctlz": (same(1), _bits(lambda x, width: width - x.bit_length(), "leading zeros")),

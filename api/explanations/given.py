@@ -16,7 +16,7 @@ from halfulp.explanations.rules import bare_nan
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.policy import Flags, Rounding, as_rounding
+from halfulp.fp_formats.policy import MLIR_ROUNDINGS, Flags, Rounding, as_rounding
 from halfulp.fp_formats.spelling import fraction_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
@@ -30,7 +30,7 @@ from halfulp.interp.values.value import Value, to_elements
 from halfulp.semantics import casts, emulated
 from halfulp.semantics.profile import Profile
 
-MODES: Mapping[str, Rounding] = {mode.spelling: mode for mode in Rounding if mode is not Rounding.STOCHASTIC}
+MODES: Mapping[str, Rounding] = {mode.spelling: mode for mode in MLIR_ROUNDINGS}
 """The five deterministic rounding modes by MLIR's keywords."""
 _F64 = FORMATS["f64"]
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

@@ -24,6 +24,7 @@ from halfulp.explanations.arith_explainers import (
 )
 from halfulp.explanations.by_profile import profile_groups, profile_rule
 from halfulp.explanations.exact_explainers import EXACT_OPS
+from halfulp.explanations.float_unit import FLOAT_UNIT
 from halfulp.explanations.functions import function_row
 from halfulp.explanations.given import MODES, Found, found, given_code
 from halfulp.explanations.html import op_html
@@ -97,6 +98,7 @@ _OPS: Mapping[str, tuple[Signature, Explainer]] = {
     **{op: (same(2), explainer) for op, explainer in integer_explainers.BINARY.items()},
     **{op: (cast(I64), explainer) for op, explainer in integer_explainers.CASTS.items()},
     **EXACT_OPS,
+    **FLOAT_UNIT,
 }
 EXPLAINED = tuple(_OPS)
 """The ops that `explain_op` explains."""
@@ -153,12 +155,14 @@ def explained_op(
         raise InputError('random= and bits= go with rounding="stochastic"')
     if stochastic:
         properties = {name: value for name, value in properties.items() if name not in ("rounding", "roundingmode")}
+    if "to_odd" in (properties.get("rounding"), properties.get("roundingmode")):
+        raise InputError(f"explanations have the modes {', '.join(MODES)} and stochastic, not to_odd")
     names = [slot.name for slot in default_registry().require(op).operands]
     taken = tuple(operand_of(*row) for row in zip(names, types.operands, operands, strict=True))
     if op in INTEGER_OPS:
         taken = tuple(_in_all_readings(operand) for operand in taken)
-    if op in ("arith.cmpf", "arith.cmpi") and "predicate" not in properties:
-        example = "olt" if op == "arith.cmpf" else "slt"
+    if op in ("arith.cmpf", "arith.cmpi", "fcmps") and "predicate" not in properties:
+        example = "slt" if op == "arith.cmpi" else "olt"
         raise InputError(f'{op} needs predicate="{example}" or the like (--attr predicate={example})')
     known = [operand.code for operand in taken if operand.code is not None]
     application = Application(op, [operand.type for operand in taken], types.result, properties, known)

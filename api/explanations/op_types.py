@@ -65,6 +65,22 @@ def cast(*default: ty.Type) -> Signature:
     return Signature(types)
 
 
+def mixed(count: int) -> Signature:
+    """Return the signature of an operation of a float unit: each operand may have a type of its own; one without takes
+    ``type``, else ``to``. Without ``to`` the result has the type of the last operand.
+    """
+
+    def types(op: str, type_: ty.Type | None, to: ty.Type | None) -> OpTypes:
+        common = type_ or to
+        if common is None:
+            raise _missing(
+                op, "the type of its result", 'to=…, as in to="f32"; an operand f8E4M3FN=1.5 has its own type'
+            )
+        return OpTypes((common,) * count, to)
+
+    return Signature(types)
+
+
 def _expressed(type_: ty.Type) -> ty.Type:
     if not isinstance(type_, ty.UniformQuantizedType):
         raise Unsupported(f"the type of a quant cast is a !quant.uniform type, not '{type_}'")

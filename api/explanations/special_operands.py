@@ -90,11 +90,13 @@ def nan_operand_words(nan: GivenOperand) -> str:
     return "the first NaN operand, with its sign" if fmt.nan_has_payload and fmt.signed else f"the NaN of {fmt.name}"
 
 
-def special_rule(operation: str, x: GivenOperand, y: GivenOperand) -> tuple[str, str] | None:
+def special_rule(
+    operation: str, x: GivenOperand, y: GivenOperand, fmt: FloatFormat | None = None
+) -> tuple[str, str] | None:
     """Return the rule for special operands of a rounded operation, and the kind of its result; None where the exact
-    result is rounded.
+    result is rounded. ``fmt``: the format of the result, if it is not that of the first operand.
     """
-    fmt = x.format
+    fmt = fmt or x.format
     if one_nan(x, y):
         return f"a NaN operand: {nan_operand_words(x if x.nan else y)}", NAN
     for holds, words, gives in SPECIAL[operation]:
@@ -119,9 +121,9 @@ def _zero_is_negative(operation: str, x: GivenOperand, y: GivenOperand, mode: Ro
     return x.negative if x.negative == second and x.zero and y.zero else mode is Rounding.DOWNWARD
 
 
-def _zero_rule(operation: str, x: GivenOperand, y: GivenOperand, negative: bool) -> str | None:
+def _zero_rule(operation: str, x: GivenOperand, y: GivenOperand, negative: bool, fmt: FloatFormat) -> str | None:
     """Say how an exact zero gets its sign, in a format that has both zeros."""
-    if not x.format.has_negative_zero:
+    if not fmt.has_negative_zero:
         return None
     sign = "-0" if negative else "+0"
     if operation in ("multiply", "divide"):
@@ -137,17 +139,24 @@ Compute = Callable[[FloatFormat, Rounding, Profile], Found]
 
 
 def rounded_operation(
-    operation: str, x: GivenOperand, y: GivenOperand, compute: Compute, mode: Rounding
+    operation: str,
+    x: GivenOperand,
+    y: GivenOperand,
+    compute: Compute,
+    mode: Rounding,
+    fmt: FloatFormat | None = None,
 ) -> tuple[GivenNumber, str | None]:
-    """Return the operation to explain: what is rounded, and the rule where rounding does not decide."""
+    """Return the operation to explain: what is rounded, and the rule where rounding does not decide. ``fmt``: as for
+    `special_rule`.
+    """
     sign, exactly = EXACT[operation]
     formula = f"{x.short} {sign} {y.short}"
-    special = special_rule(operation, x, y)
+    special = special_rule(operation, x, y, fmt)
     if special is not None:
         return GivenNumber(formula, "", None, False, False, compute), special[0]
     assert x.value is not None
     assert y.value is not None
     exact = exactly(x.value, y.value)
     negative = exact < 0 if exact else _zero_is_negative(operation, x, y, mode)
-    rule = None if exact else _zero_rule(operation, x, y, negative)
+    rule = None if exact else _zero_rule(operation, x, y, negative, fmt or x.format)
     return GivenNumber(formula, "", exact, negative, False, compute), rule

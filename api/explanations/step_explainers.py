@@ -22,7 +22,7 @@ from halfulp.explanations.op_parts import (
 from halfulp.explanations.records import GivenOperand
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import infinity_rule, nan_rule
-from halfulp.explanations.special_operands import RNE, Compute
+from halfulp.explanations.special_operands import INFINITY, RNE, Compute, special_rule
 from halfulp.explanations.texts import SHORT_DIGITS, integer_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -91,30 +91,25 @@ def _of_module(module: Any, result: scalar.Result) -> Found:
 
 def _scaled_exactly(context: OpContext, divides: bool) -> OpParts:
     x, scale = context.operands
-    steps = StepList(context.profile)
-    power = scale
-    if scale.type != E8M0:
-
-        def to_power(_: FloatFormat, mode: Rounding, chosen: Profile) -> Found:
-            return found(scalar.convert(scale.format, E8M0.format, scale.known, RNE, chosen.arithmetic))
-
-        power = steps.convert("scale in f8E8M0FNU", scale, E8M0.format, to_power)
-    formula = f"{x.short} {'/' if divides else '*'} {power.short}"
-    exact, rule = None, None
-    if x.nan or power.nan:
-        rule = nan_rule(context.format, (x if x.nan else power).bare)
-    elif x.infinite:
-        rule = infinity_rule(context.format, x.negative)
+    formula = f"{x.short} {'/' if divides else '*'} {scale.short}"
+    negative = x.negative != scale.negative
+    exact, infinite = None, x.infinite
+    special = special_rule("divide" if divides else "multiply", x, scale)
+    if x.nan or scale.nan:
+        rule = nan_rule(context.format, (x if x.nan else scale).bare)
+    elif special is not None:
+        words, gives = special
+        infinite = gives == INFINITY
+        rule = infinity_rule(context.format, negative) if infinite else words
     else:
         assert x.value is not None
-        assert power.value is not None
-        exact = x.value / power.value if divides else x.value * power.value
+        assert scale.value is not None
+        exact = x.value / scale.value if divides else x.value * scale.value
         # In profile spec the op takes several steps: the rule is for this number, not for the result of spec.
-        once = replace(given_fraction(formula, exact), negative=x.negative)
+        once = replace(given_fraction(formula, exact), negative=negative)
         rule = explained(once, context.format, context.mode, SPEC, (), others=False).rule
-    given = GivenNumber(formula, "", exact, x.negative, x.infinite, context.application)
-    rounding = explained(given, context.format, context.mode, context.profile, context.modes, rule)
-    return replace(parts_of_rounding(rounding), steps=tuple(steps.steps))
+    given = GivenNumber(formula, "", exact, negative, infinite, context.application)
+    return parts_of_rounding(explained(given, context.format, context.mode, context.profile, context.modes, rule))
 
 
 def _parameters(quantised: ty.UniformQuantizedType, steps: StepList) -> tuple[GivenOperand, GivenOperand]:

@@ -203,16 +203,17 @@ def explained_stochastically(
     toward, away = draw((1 << enough) - 1, enough), draw(0, enough)
     if given.code is not None:
         fraction = Fraction(0)
-    elif toward != away:
-        # The claimed fraction is checked where the specification changes its result.
+    elif toward.code != away.code:
+        # The claimed fraction is checked where the specification changes its result. Flags may change elsewhere: the
+        # same bits, one place further down, decide whether a result is tiny.
         last = ceil(fraction * (1 << enough)) - 1
-        if not fraction or draw(last, enough) != away or draw(last + 1, enough) != toward:
+        if not fraction or draw(last, enough).code != away.code or draw(last + 1, enough).code != toward.code:
             raise Unsupported(
                 f"under profile {profile.name} this takes several roundings: its stochastic rounding is not explained",
                 hint='use profile="spec"',
             )
     probability = fraction if width is None else Fraction(ceil(fraction * (1 << width)), 1 << width)
-    result = rounded(toward) if toward == away else None
+    result = rounded(toward) if toward.code == away.code else None
     if number is not None and width is not None:
         result = rounded(draw(number, width))
     return StochasticExplanation(

@@ -10,28 +10,38 @@ from itertools import pairwise
 from halfulp.explanations.records import GivenOperand, TotalError
 from halfulp.explanations.special_operands import EXACT
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.mixed import FUSED
 from halfulp.fp_formats.steps import ulp_at
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.math.families import row_of
+from halfulp.semantics.float_unit import MIXED
 
 _OPERATIONS: Mapping[str, str] = {
+    **{name: operation for name, operation in MIXED.items() if operation in EXACT},
     "arith.addf": "add",
     "arith.subf": "subtract",
     "arith.mulf": "multiply",
     "arith.divf": "divide",
     "arith.remf": "remainder",
 }
-_UNCHANGED = ("arith.extf", "arith.truncf", "arith.convertf")
+_UNCHANGED = ("arith.extf", "arith.truncf", "arith.convertf", "fcvt")
 
 
 def _function(op: str) -> Callable[..., Fraction] | None:
     """Return the exact function of an op on rational numbers, if it has one; that of functions to 200 bits."""
     if op in _OPERATIONS:
         return EXACT[_OPERATIONS[op]][1]
+    if op in MIXED:
+        return partial(_multiply_add, *FUSED[MIXED[op]])
     name = row_of(default_registry().require(op))
     if name is not None:
         return partial(_rounded_function, name)
     return (lambda x: x) if op in _UNCHANGED else None
+
+
+def _multiply_add(negated: int, subtracted: int, a: Fraction, b: Fraction, c: Fraction) -> Fraction:
+    product = -a * b if negated else a * b
+    return product - c if subtracted else product + c
 
 
 def _rounded_function(name: str, *operands: Fraction) -> Fraction:

@@ -105,6 +105,8 @@ def explore(
     """
     fmt = _format(_type_of(number) if type is None else type)
     mode = as_rounding(rounding)
+    if mode is Rounding.TO_ODD:
+        raise Unsupported("the explore page does not round to odd")
     start = {"format": fmt.name, "number": START["number"] if number is None else _text(number, fmt)}
     start["mode"] = mode.spelling
     if (op is None) != (other is None):

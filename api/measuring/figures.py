@@ -137,6 +137,9 @@ def overflow_bounds(fmt: FloatFormat, mode: Rounding) -> tuple[Bound, Bound]:
         odd = bool(largest.significand & 1)
         nearest = Bound(top + step / 2, odd or mode is Rounding.TO_NEAREST_AWAY)
         return nearest, nearest
+    if mode is Rounding.TO_ODD:
+        inexact = Bound(top + step, True) if fmt.max_magnitude & 1 else Bound(top, False)
+        return inexact, inexact
     away, toward = Bound(top, False), Bound(top + step, True)
     return (away if mode is Rounding.UPWARD else toward, away if mode is Rounding.DOWNWARD else toward)
 

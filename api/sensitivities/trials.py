@@ -8,7 +8,7 @@ from typing import Any
 
 from halfulp.fp_formats.aliases import float_format
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.fp_formats.policy import MLIR_ROUNDINGS, as_rounding
 from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 from halfulp.interp.dialects.arith.ops import ROUNDING
 from halfulp.interp.dialects.elementwise import enum_of
@@ -109,9 +109,9 @@ def _mode(name: str) -> str:
         mode = as_rounding(name)
     except ValueError as error:
         raise InputError(str(error)) from None
-    if mode is Rounding.STOCHASTIC:
+    if mode not in MLIR_ROUNDINGS:
         raise InputError(
-            "stochastic rounding has no mode that an op can have", hint=f"the modes are {', '.join(MODES)}"
+            f"{mode.spelling} rounding has no mode that an op can have", hint=f"the modes are {', '.join(MODES)}"
         )
     return mode.spelling
 

@@ -13,7 +13,7 @@ from itertools import product
 from halfulp.conformance.comparing.inputs import float_types
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.policy import MLIR_ROUNDINGS
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
 from halfulp.interp.dialects.math.families import row_of
@@ -32,7 +32,7 @@ INTEGER_ARITHMETIC = (
 )  # fmt: skip
 
 
-MODES = tuple(mode.spelling for mode in Rounding if mode is not Rounding.STOCHASTIC)
+MODES = tuple(mode.spelling for mode in MLIR_ROUNDINGS)
 
 
 SMALL, LARGE = float_types(8), [name for name in FORMATS if name not in float_types(8)]

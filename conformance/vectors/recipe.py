@@ -17,14 +17,12 @@ from halfulp.conformance.vectors.computation import Computation, OpComputation, 
 from halfulp.conformance.vectors.inputs import LevelName, first, rounding_bits, rows_for, rows_of_types
 from halfulp.conformance.vectors.metadata import Document, Inputs
 from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
+from halfulp.conformance.vectors.scaled import DIVIDES, drawn_together
 from halfulp.conformance.vectors.tiles import TileComputation, tile_of
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile
 
 LEVELS: tuple[LevelName, ...] = get_args(LevelName)
-
-SCALED = ("arith.scaling_extf", "arith.scaling_truncf")
-"""The ops on an element and the scale of its block."""
 
 LEAF_ELEMENTS = 1 << 20
 """Most elements of all columns of a leaf of the hash tree over a set."""
@@ -38,8 +36,8 @@ class Recipe:
     """The recipe of a set: the rows of ``models`` first, then those of ``level`` (None: of the models alone).
 
     ``seed``, ``count``: as `halfulp.conformance.vectors.inputs.rows_for` takes them. ``block``: for an op on elements
-    with a scale (`SCALED`), the number of consecutive rows that share their scale. Its rows raise what `rows_for`
-    raises, and InputError for blocks of an op without a scale.
+    with a scale (`scaled.DIVIDES`), the number of consecutive rows that share their scale. Its rows raise what
+    `rows_for` raises, and InputError for blocks of an op without a scale.
     """
 
     computation: Computation
@@ -60,6 +58,8 @@ class Recipe:
             return self._in_blocks(self.block)
         if isinstance(computation, OpComputation):
             rows = rows_for(computation.case, self.level, self.seed, self.count, self.models)
+            together = computation.case.op in DIVIDES and self.level != "exhaustive"
+            rows = drawn_together(computation.case, rows) if together else rows
             return first(rows, self.count) if self.level is None else rows
         if self.models:
             raise InputError("the models are about the rounding of one op, not about programs and tiles")
@@ -71,8 +71,8 @@ class Recipe:
 
     def _in_blocks(self, size: int) -> Rows:
         computation = self.computation
-        if not isinstance(computation, OpComputation) or computation.case.op not in SCALED:
-            raise InputError(f"only {' and '.join(SCALED)} take blocks that share a scale")
+        if not isinstance(computation, OpComputation) or computation.case.op not in DIVIDES:
+            raise InputError(f"only {' and '.join(DIVIDES)} take blocks that share a scale")
         if size > CHUNK:
             raise InputError(f"a block of {size} elements is too long: {CHUNK} at most")
         if self.level is None or self.models:
@@ -80,9 +80,12 @@ class Recipe:
         if self.level in RANDOM:
             count = None if self.count is None else -(-self.count // size) * size
             table = rows_for(computation.case, self.level, self.seed, count)
-            return blocked(one_operand(table, 0), one_operand(table, 1), size, crossed=False)
+            rows = blocked(one_operand(table, 0), one_operand(table, 1), size, crossed=False)
+            return drawn_together(computation.case, rows)
         elements, scales = (rows_of_types([kind], self.level, self.seed) for kind in computation.operand_types)
-        return first(blocked(elements, scales, size), self.count)
+        rows = blocked(elements, scales, size)
+        together = rows if self.level == "exhaustive" else drawn_together(computation.case, rows)
+        return first(together, self.count)
 
     @property
     def columns(self) -> tuple[Column, ...]:

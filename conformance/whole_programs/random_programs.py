@@ -23,7 +23,7 @@ from halfulp.conformance.whole_programs.rewrite import definition_of, function
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.policy import MLIR_ROUNDINGS
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
 from halfulp.interp.ir import attributes as at
@@ -46,7 +46,7 @@ QUANTIZED = (
     ("f64", "!quant.uniform<i16:f64, 3.0e-04:-5>"),
 )
 SHAPES = ((1,), (2,), (3,), (4,), (2, 2), (8,), (2, 3))
-MODES = tuple(mode.spelling for mode in Rounding if mode is not Rounding.STOCHASTIC)
+MODES = tuple(mode.spelling for mode in MLIR_ROUNDINGS)
 
 MANDATORY = 4
 """Number of ops of each program that come from a shuffled list of all ops, so that none is rare."""

@@ -34,11 +34,14 @@ from halfulp.fp_formats.exact.core import (
     unpack,
 )
 from halfulp.fp_formats.exact.encoding import (
+    arithmetic_infinity,
     choose,
+    chosen_nan,
     constant,
     encode_infinity,
     encode_zero,
     flag_array,
+    generated_nan,
     nans_into,
     operand_nan,
     replace,
@@ -159,8 +162,7 @@ def _sum(flip: int) -> Callable[..., tuple[Packed, Mask | None]]:
 def _special_sum(flip: int) -> Callable[..., Packed]:
     def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
         y_sign = y.sign ^ np.uint64(flip)
-        infinity = encode_infinity(fmt, np.where(x.infinite, x.sign, y_sign), x.codes, "max")
-        packed = Packed(infinity, flag_array(x.codes, options, 0))
+        packed = arithmetic_infinity(fmt, np.where(x.infinite, x.sign, y_sign), x.codes, options)
         return choose(x.infinite & y.infinite & (x.sign != y_sign), fmt, packed, options)
 
     return special
@@ -187,9 +189,8 @@ def multiply(
         return round_pack(fmt, x_sign ^ y_sign, product, x_exponent + y_exponent + dropped, options), None
 
     def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
-        infinity = encode_infinity(fmt, x.sign ^ y.sign, x.codes, "max")
         invalid = (x.infinite & y.zero) | (x.zero & y.infinite)
-        return choose(invalid, fmt, Packed(infinity, flag_array(x.codes, options, 0)), options)
+        return choose(invalid, fmt, arithmetic_infinity(fmt, x.sign ^ y.sign, x.codes, options), options)
 
     return _binary(finite, special, scalar.multiply, fmt, a, b, rounding, policy, random, want_flags)
 
@@ -234,11 +235,17 @@ def fma(
         sign, infinite = p.sign ^ q.sign, p.infinite | q.infinite
         undefined = (p.infinite & q.zero) | (p.zero & q.infinite)
         invalid = undefined | (infinite & r.infinite & (sign != r.sign))
-        infinity = encode_infinity(fmt, np.where(infinite, sign, r.sign), p.codes, "max")
-        special = choose(invalid, fmt, Packed(infinity, flag_array(p.codes, options, 0)), options)
-        packed = nans_into(replace(packed, index, special), index, fmt, options, p, q, r)
+        infinity = arithmetic_infinity(fmt, np.where(infinite, sign, r.sign), p.codes, options)
+        special = choose(invalid, fmt, infinity, options)
+        order = (r, p, q) if policy.nan_result == "signalling_first" else (p, q, r)
+        packed = nans_into(replace(packed, index, special), index, fmt, options, *order)
         if packed.flags is not None:
             packed.flags[index[undefined]] |= np.uint8(INVALID)
+        quiet = np.flatnonzero(undefined & r.nan & ~r.signalling)
+        if policy.fma_undefined == "default_nan":
+            packed = replace(packed, index[quiet], generated_nan(fmt, p.codes[quiet], options))
+        elif policy.fma_undefined == "quiet" and packed.flags is not None:
+            packed.flags[index[quiet]] = 0
         return packed
 
     return run(kernel, options, fmt.bits, *codes, random=random)
@@ -307,11 +314,12 @@ def divide(
 
     def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
         sign = x.sign ^ y.sign
-        packed = Packed(encode_infinity(fmt, sign, x.codes, "max"), flag_array(x.codes, options, 0))
+        packed = arithmetic_infinity(fmt, sign, x.codes, options)
         by_zero = y.zero & ~x.infinite
         if by_zero.any():
             index = np.flatnonzero(by_zero)
-            infinity = encode_infinity(fmt, sign[index], x.codes[index], options.policy.divide_by_zero_nanless)
+            nanless, saturate = options.policy.divide_by_zero_nanless, options.saturation(fmt).infinities
+            infinity = encode_infinity(fmt, sign[index], x.codes[index], nanless, saturate)
             packed = replace(packed, index, Packed(infinity, flag_array(infinity, options, DIVIDE_BY_ZERO)))
         vanishing = y.infinite & ~x.infinite
         if vanishing.any():
@@ -491,6 +499,11 @@ def _extremum(
         less, same = less_and_equal(fmt, x, y)
         if policy.extrema == "selected":
             return selected(options, x, y, (less if largest else ~less & ~same) | same, *chunks)
+        if policy.extrema == "second":
+            p, q = classify(fmt, x), classify(fmt, y)
+            raw = [Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64) for chunk in chunks]
+            nan, better = p.nan | q.nan, ~less & ~same if largest else less
+            return Packed(where(better & ~nan, raw[0], raw[1]), nan * np.uint8(INVALID) if want_flags else None)
         if policy.extrema == "number_selected" and number:
             return number_selected(options, x, y, less if largest else ~less & ~same, *chunks)
         if fmt.has_negative_zero:
@@ -520,7 +533,10 @@ def _extremum(
             keeps = keeps | p.signalling | q.signalling
         part = np.flatnonzero(keeps)
         p, q = p.at(part), q.at(part)
-        result = operand_nan(fmt, fmt, p.where(p.signalling & quieted, q), signalling_flags(options, p, q), options)
+        chosen = p.where(p.signalling & quieted, q)
+        if not policy.first_nan_counts:
+            chosen = chosen_nan(fmt, policy, p, q).where(p.nan & q.nan, chosen)
+        result = operand_nan(fmt, fmt, chosen, signalling_flags(options, p, q), options)
         return replace(packed, index[part], result)
 
     return run(kernel, RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits), (b, fmt.bits))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, limb_count
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, limb_count, storage_dtype
 from halfulp.fp_formats.exact.core import (
     TWO_LIMB_BITS,
     ArrayResult,
@@ -31,11 +31,11 @@ from halfulp.fp_formats.exact.core import (
     with_flags,
 )
 from halfulp.fp_formats.exact.encoding import (
+    chosen_nan,
     constant,
     encode_infinity,
     filled,
     flag_array,
-    marked,
     nans_into,
     operand_nan,
     replace,
@@ -59,7 +59,7 @@ from halfulp.fp_formats.limbs import (
     where,
     widen,
 )
-from halfulp.fp_formats.policy import SPEC, FloatPolicy
+from halfulp.fp_formats.policy import SPEC, FloatPolicy, Saturation
 from halfulp.fp_formats.scalar import INEXACT, INVALID, OVERFLOW, RNA, RNE, RZ
 
 
@@ -81,8 +81,9 @@ def convert(
     ties_away = scalar.rounds_ties_away(dst, policy)
     if cuts or ties_away:
         rounding, random = (RZ if cuts else RNA), None
+    smallest_up = scalar.rounds_smallest_up(dst, rounding, policy)
     smallest_is_zero = policy.zeroless_smallest_widened == "zero" and dst.zero and not src.zero
-    options = rounding_options(rounding, policy, random, want_flags, policy.conversion_overflow == "saturate")
+    options = rounding_options(rounding, policy, random, want_flags, policy.conversion_saturation(dst))
     offsets = [] if exponent is None else [(exponent, LIMB_BITS)]
     if needs_scalar(options, dst):
         return by_scalar(
@@ -109,6 +110,8 @@ def convert(
             significand = where(equal(codes, 0), significand & 0, significand)
         if ties_away:
             sign, place = _tiny_apart(dst, sign, significand, place)
+        if smallest_up:
+            significand, place = _raised(dst, significand, place)
         packed = round_pack(dst, sign, significand, place, options)
         special = specials_of(src, codes)
         if special is None or not special.any():
@@ -138,20 +141,29 @@ def _tiny_apart(
     return sign & ((above > 0) & ~zero), place - half
 
 
+def _raised(dst: FloatFormat, significand: Limbs, place: npt.NDArray[np.int64]) -> tuple[Limbs, npt.NDArray[np.int64]]:
+    """Replace the numbers between the two smallest values of a format without zero by one that rounds to the larger."""
+    length = bit_length(significand)
+    one = like(significand, np.ones_like(place).view(np.uint64))
+    fraction = significand ^ shift_left(one, np.maximum(length - 1, 0))
+    inside = bit_length(fraction) + place <= dst.emin - dst.mantissa_bits
+    between = (length + place - 1 == dst.emin) & nonzero(fraction) & inside
+    raised = where(between, constant(significand, (4 << dst.mantissa_bits) + 3), significand)
+    return raised, np.where(between, dst.emin - dst.mantissa_bits - 2, place)
+
+
 def _convert_infinity(dst: FloatFormat, x: Classified, options: RoundingOptions) -> Packed:
     """Convert infinities to another format."""
-    if options.saturate:
-        codes = marked(dst, x.sign, x.codes, dst.max_code)
-        packed = Packed(codes, flag_array(codes, options, OVERFLOW | INEXACT))
-    else:
-        codes = encode_infinity(dst, x.sign, x.codes, options.policy.infinity_to_nanless)
-        packed = Packed(codes, flag_array(codes, options, 0 if dst.infinities else OVERFLOW | INEXACT))
+    saturate = options.saturation(dst).infinities
+    codes = encode_infinity(dst, x.sign, x.codes, options.policy.infinity_to_nanless, saturate)
+    replaced = OVERFLOW | INEXACT if saturate or not dst.infinities else 0
+    packed = Packed(codes, flag_array(codes, options, replaced))
     negative = np.flatnonzero(x.sign)
     if dst.signed or not negative.size:
         return packed
     ones = np.ones(negative.size, np.uint64)
     exponent = np.full(negative.size, dst.emax + 1, np.int64)
-    nearest = RoundingOptions(RNE, options.policy, options.want_flags, saturate=options.saturate)
+    nearest = RoundingOptions(RNE, options.policy, options.want_flags, saturate=Saturation(saturate, saturate))
     return replace(packed, negative, round_pack(dst, ones, ones, exponent, nearest))
 
 
@@ -159,7 +171,8 @@ def _convert_nan(src: FloatFormat, dst: FloatFormat, x: Classified, options: Rou
     """Convert NaNs to another format."""
     if options.policy.zeroless_nan_widened == "infinity" and not src.zero and dst.infinity_code is not None:
         return Packed(filled(x.codes, dst.infinity_code), flag_array(x.codes, options, 0))
-    return operand_nan(dst, src, x, signalling_flags(options, x), options)
+    chosen = chosen_nan(src, options.policy, x)
+    return operand_nan(dst, src, chosen, signalling_flags(options, x), options, converts=True)
 
 
 def from_integer(
@@ -178,7 +191,7 @@ def from_integer(
         once = dataclasses.replace(policy, wide_source="once", conversion_overflow="format")
         first = from_integer(f32, a, width, signed, RNE, once, None, want_flags)
         return with_flags(convert(f32, dst, first.codes, rounding, policy, random, want_flags), first.flags)
-    options = rounding_options(rounding, policy, random, want_flags, policy.conversion_overflow == "saturate")
+    options = rounding_options(rounding, policy, random, want_flags, policy.conversion_saturation(dst))
     limbs = limb_count(width)
     if width > 128 or needs_scalar(options, dst):
         half, whole = (1 << width >> 1, 1 << width) if signed and width else (1 << width, 0)
@@ -221,6 +234,11 @@ def to_integer(
     want_flags: bool = False,
 ) -> ArrayResult:
     """Do `scalar.to_integer` on arrays; the results are codes of integers of ``width`` bits."""
+    container = scalar.integer_container(width, signed, policy)
+    if container is not None:
+        found = to_integer(src, a, container, True, rounding, policy, random, want_flags)
+        low = found.codes & found.codes.dtype.type((1 << width) - 1)
+        return found._replace(codes=low.astype(storage_dtype(width)))
     options = rounding_options(rounding, policy, random, want_flags)
     if width > 64 or src.precision + options.random_width > TWO_LIMB_BITS:
         noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
@@ -280,6 +298,8 @@ def _to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, 
         wrapped = where(too_large, shift_left(large, left), number) & mask
         return Packed(wrapped if special is None else where(special, filled(number, 0), wrapped), flags)
     saturated = where(negative, constant(number, -lowest & mask), constant(number, highest & mask))
+    if choice in ("indefinite", "indefinite_wrapped"):
+        return Packed(where(out, constant(number, (lowest if signed else highest) & mask), number), flags)
     number = where(out, saturated, number)
     if nan is not None:
         number = where(nan, constant(number, 0 if choice == "saturate" else highest), number)

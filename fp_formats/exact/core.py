@@ -22,7 +22,7 @@ from halfulp.fp_formats.codes import (
 )
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 from halfulp.fp_formats.limbs import U64, Limbs, Wide, equal, narrow, nonzero, shift_left, shift_right, where, widen
-from halfulp.fp_formats.policy import FloatPolicy
+from halfulp.fp_formats.policy import FloatPolicy, Saturation
 
 FlagArray = npt.NDArray[Any]  # of uint8
 Random = tuple[Codes, int] | None
@@ -53,14 +53,18 @@ class Packed(NamedTuple):
 
 @dataclass(slots=True)
 class RoundingOptions:
-    """Everything that a chunk needs beside its operands."""
+    """Everything that a chunk needs beside its operands. ``saturate``: of a conversion; None in arithmetic."""
 
     rounding: int
     policy: FloatPolicy
     want_flags: bool
     random: U64 | None = None
     random_width: int = 0
-    saturate: bool = False
+    saturate: Saturation | None = None
+
+    def saturation(self, fmt: FloatFormat) -> Saturation:
+        """Return what becomes the largest finite value of a format."""
+        return self.policy.arithmetic_saturation(fmt) if self.saturate is None else self.saturate
 
 
 # Storage.
@@ -145,7 +149,7 @@ def by_scalar(operation: Operation, width: int, want_flags: bool, *operands: tup
 
 
 def rounding_options(
-    rounding: int, policy: FloatPolicy, random: Random, want_flags: bool, saturate: bool = False
+    rounding: int, policy: FloatPolicy, random: Random, want_flags: bool, saturate: Saturation | None = None
 ) -> RoundingOptions:
     """Return the options of an operation. Raises ValueError for stochastic rounding without random bits."""
     if rounding != scalar.STOCHASTIC:
@@ -260,13 +264,14 @@ class Classified:
         )
 
     def where(self, mask: Mask, other: Classified) -> Classified:
-        """Choose these elements where the mask holds, else the other's; only what `operand_nan` reads is chosen."""
+        """Choose these elements where the mask holds, else the other's; only what `nans_into` reads is chosen."""
         invalid = None
         if self.invalid is not None and other.invalid is not None:
             invalid = np.where(mask, self.invalid, other.invalid)
         codes = where(mask, self.codes, other.codes)
         sign = np.where(mask, self.sign, other.sign)
-        return Classified(codes, sign, self.zero, self.infinite, self.nan, self.signalling, invalid)
+        nan, signalling = np.where(mask, self.nan, other.nan), np.where(mask, self.signalling, other.signalling)
+        return Classified(codes, sign, self.zero, self.infinite, nan, signalling, invalid)
 
 
 def classify(fmt: FloatFormat, codes: Limbs) -> Classified:

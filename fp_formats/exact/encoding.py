@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.exact.core import (
     ONE_LIMB_BITS,
@@ -15,6 +17,7 @@ from halfulp.fp_formats.exact.core import (
     Classified,
     FlagArray,
     Packed,
+    Random,
     RoundingOptions,
     is_wide,
     like,
@@ -29,6 +32,7 @@ from halfulp.fp_formats.limbs import (
     Limbs,
     Wide,
     bit_length,
+    equal,
     jam_right,
     narrow,
     nonzero,
@@ -39,12 +43,27 @@ from halfulp.fp_formats.limbs import (
     widen,
 )
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
-from halfulp.fp_formats.scalar import INEXACT, INVALID, OVERFLOW, RD, RNA, RNE, RU, RZ, UNDERFLOW
+from halfulp.fp_formats.scalar import (
+    INEXACT,
+    INVALID,
+    KEPT,
+    ONES,
+    OVERFLOW,
+    RD,
+    RNA,
+    RNE,
+    RU,
+    RZ,
+    TO_ODD,
+    UNDERFLOW,
+    nan_rule,
+)
 
 
-def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions) -> Limbs:
+def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions, odd: U64 | None = None) -> Limbs:
     """Round x / 2**shift to an integer. All rounding happens here, as an increment and a right shift.
 
+    ``odd``: 1 where an even integer stands for an odd code; None without such codes (see `scalar.code_parity`).
     ``shift``: an integer, or an int64 array, from 1 up to one less than the width of x in bits, and at least
         `random_width`.
     """
@@ -53,15 +72,29 @@ def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions) -> 
     one = 1 if isinstance(shift, int) else like(x, np.ones_like(shift).view(np.uint64))
     half = 1 << (shift - 1) if isinstance(shift, int) else shift_left(one, shift - 1)
     if options.rounding == RNE:
-        return shift_right(x + (half - one) + (shift_right(x, shift) & 1), shift)
+        return shift_right(x + (half - one) + _parity(shift_right(x, shift), odd), shift)
     if options.rounding == RNA:
         return shift_right(x + half, shift)
     all_below = (1 << shift) - 1 if isinstance(shift, int) else shift_left(one, shift) - one
+    if options.rounding == TO_ODD:
+        even = 1 - narrow(_parity(shift_right(x, shift), odd))
+        return shift_right(x + times_bit(all_below, even, x), shift)
     if options.rounding in (RU, RD):
         return shift_right(x + times_bit(all_below, sign ^ np.uint64(options.rounding == RU), x), shift)
     assert options.random is not None
     threshold = shift_left(like(x, options.random), shift - options.random_width)
     return shift_right(x + (like(x, np.zeros_like(sign)) + all_below - threshold), shift)
+
+
+def _parity(kept: Limbs, odd: U64 | None) -> Limbs:
+    """Return the last bits of the codes of some integers."""
+    last = kept & 1
+    return last if odd is None else like(last, narrow(last) ^ odd)
+
+
+def _code_parity(fmt: FloatFormat, lowest: npt.NDArray[np.int64]) -> U64 | None:
+    """Return `scalar.code_parity` of arrays; None where it is 0."""
+    return (lowest - fmt.emin & 1).astype(np.uint64) if fmt.even_code else None
 
 
 def round_pack(
@@ -76,6 +109,8 @@ def round_pack(
     top = 126 if isinstance(significand, Wide) else 62
     policy = options.policy
     flushing = policy.flushing(fmt)
+    if policy.negative_to_unsigned == "absolute" and not fmt.signed:
+        sign = np.zeros_like(sign)
     length = bit_length(significand)
     normal = shift_left(significand, (top + 1) - length)  # the leading bit moves to `top`
     leading = exponent + (length - 1)
@@ -93,7 +128,7 @@ def round_pack(
             rounded = jam_right(normal, np.maximum(deep, 0))
             shift = np.minimum(shift, top + 1)
         base = np.maximum(leading, fmt.emin)
-    kept = round_shift(sign, rounded, shift, options)
+    kept = round_shift(sign, rounded, shift, options, _code_parity(fmt, base))
     signs_given = sign
     # A carry out of the fraction moves into the exponent field by itself, and so does a normal value's integer bit.
     magnitude = shift_left(like(kept, (base - fmt.emin).view(np.uint64)), fmt.mantissa_bits) + kept
@@ -106,7 +141,7 @@ def round_pack(
     if any_subnormal and (options.want_flags or flushing.results):
         tiny = subnormal
         if policy.tininess == "after" and fmt.zero:
-            unbounded = round_shift(sign, normal, top - fmt.mantissa_bits, options)
+            unbounded = round_shift(sign, normal, top - fmt.mantissa_bits, options, _code_parity(fmt, leading))
             tiny = subnormal & ((below > 1) | (unbounded < 1 << fmt.precision))
     flags = None
     if options.want_flags:
@@ -128,7 +163,8 @@ def round_pack(
     over = magnitude > fmt.max_magnitude
     if over.any():
         beyond = next(code for code in (fmt.infinity_code, fmt.nan_code, fmt.max_code) if code is not None)
-        if options.saturate or options.rounding == RZ:
+        stays = options.rounding == TO_ODD and not scalar.overflows(fmt, 0, TO_ODD)
+        if options.saturation(fmt).numbers or options.rounding == RZ or stays:
             codes = where(over, constant(codes, fmt.max_code), codes)
         elif options.rounding in (RU, RD):
             away = sign == (options.rounding == RD)
@@ -157,7 +193,12 @@ def round_pack(
 
 
 def round_f64(
-    dst: FloatFormat, numbers: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
+    dst: FloatFormat,
+    numbers: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    want_flags: bool = False,
+    random: Random = None,
 ) -> ArrayResult:
     """Do `scalar.round_pack` on finite codes of f64: they round as results of arithmetic, not as conversions."""
     f64 = FORMATS["f64"]
@@ -165,7 +206,8 @@ def round_f64(
     def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
         return round_pack(dst, *unpack(f64, chunk.copy()), options)
 
-    return run(kernel, rounding_options(rounding, policy, None, want_flags), dst.bits, (numbers, f64.bits))
+    options = rounding_options(rounding, policy, random, want_flags)
+    return run(kernel, options, dst.bits, (numbers, f64.bits), random=random)
 
 
 def encode_magnitude(fmt: FloatFormat, magnitude: Limbs) -> Limbs:
@@ -213,12 +255,21 @@ def flag_array(example: Limbs, options: RoundingOptions, value: int) -> FlagArra
     return np.full(narrow(example).shape, value, np.uint8) if options.want_flags else None
 
 
-def encode_infinity(fmt: FloatFormat, sign: U64, example: Limbs, nanless: str) -> Limbs:
-    """Return infinities; a format without them gives its NaN, and one with neither gives ``nanless``: max or zero."""
-    code = fmt.infinity_code if fmt.infinity_code is not None else fmt.nan_code
+def encode_infinity(fmt: FloatFormat, sign: U64, example: Limbs, nanless: str, saturate: bool = False) -> Limbs:
+    """Return infinities; a format without them gives its NaN, and one with neither gives ``nanless``: max or zero.
+    ``saturate``: always the largest finite value.
+    """
+    code = fmt.max_code if saturate else fmt.infinity_code if fmt.infinity_code is not None else fmt.nan_code
     if code is None:
         code = fmt.max_code if nanless == "max" else 0
     return marked(fmt, sign, example, code)
+
+
+def arithmetic_infinity(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOptions) -> Packed:
+    """Return the infinite results of operations with an infinite operand."""
+    saturate = options.saturation(fmt).infinities
+    flags = flag_array(example, options, OVERFLOW | INEXACT if saturate else 0)
+    return Packed(encode_infinity(fmt, sign, example, "max", saturate), flags)
 
 
 def encode_zero(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOptions) -> Packed:
@@ -233,29 +284,29 @@ def encode_zero(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOp
 
 def generated_nan(fmt: FloatFormat, example: Limbs, options: RoundingOptions) -> Packed:
     """Return the NaN of an invalid operation, with the invalid flag."""
-    signs = np.full_like(narrow(example), options.policy.nan_result in ("negative", "canonical_signed"))
-    return encode_nan(fmt, signs, None, flag_array(example, options, INVALID), example, fmt, options)
+    rule = nan_rule(fmt, fmt, options.policy)
+    signs, flags = np.full_like(narrow(example), rule.made), flag_array(example, options, INVALID)
+    return encode_nan(fmt, signs, None, flags, example, fmt, options, ones=rule.fraction == ONES)
 
 
 def operand_nan(
-    fmt: FloatFormat, src: FloatFormat, nan: Classified, flags: FlagArray | None, options: RoundingOptions
+    fmt: FloatFormat,
+    src: FloatFormat,
+    nan: Classified,
+    flags: FlagArray | None,
+    options: RoundingOptions,
+    converts: bool = False,
 ) -> Packed:
-    """Return the NaN results for NaN operands of the format ``src``."""
-    policy = options.policy
+    """Return the NaN results for NaN operands of the format ``src``; ``converts``: of a conversion."""
+    rule = nan_rule(fmt, src, options.policy, converts)
     example, sign, payload = nan.codes, nan.sign, nan.codes & src.fraction_mask
     valid: Any = np.uint64(src.nan_has_payload)
     if nan.invalid is not None:
         valid = valid & ~nan.invalid
         payload = times_bit(payload, valid + np.zeros_like(sign), payload)
-    sign = sign & valid
-    if policy.nan_result == "canonical":
-        sign = np.zeros_like(sign)
-    elif policy.nan_result == "canonical_signed" and src.nan is NanEncoding.NEGATIVE_ZERO:
-        sign = np.ones_like(sign)
-    keep = src.nan_has_payload and policy.nan_result in ("payload", "negative", "canonical_bf16")
-    if policy.nan_result == "canonical_bf16" and src != fmt == FORMATS["bf16"]:
-        sign, keep = np.zeros_like(sign), False
-    return encode_nan(fmt, sign, payload if keep else None, flags, example, src, options)
+    sign = sign & valid if rule.sign is None else np.full_like(sign, rule.sign)
+    keeps = src.nan_has_payload and rule.fraction == KEPT
+    return encode_nan(fmt, sign, payload if keeps else None, flags, example, src, options, rule.fraction == ONES)
 
 
 def encode_nan(
@@ -266,12 +317,16 @@ def encode_nan(
     example: Limbs,
     src: FloatFormat,
     options: RoundingOptions,
+    ones: bool = False,
 ) -> Packed:
-    """Encode NaNs with these signs and fraction bits (None: the default NaN), by the format and the policy."""
+    """Encode NaNs with these signs and fraction bits (None: the default NaN; ``ones``: all), by the format and the
+    policy.
+    """
     if fmt.nan_code is not None:
         if fmt.precision > ONE_LIMB_BITS:
             example = widen(example)
-        codes = marked(fmt, sign, example, fmt.nan_code)
+        every = fmt.fraction_mask if ones and fmt.nan is NanEncoding.IEEE else 0
+        codes = marked(fmt, sign, example, fmt.nan_code | every)
         if payload is not None and fmt.nan is NanEncoding.IEEE:
             payload = widen(payload) if isinstance(codes, Wide) else payload
             aligned = fmt.mantissa_bits - src.mantissa_bits
@@ -285,6 +340,8 @@ def encode_nan(
         return Packed(filled(example, 0), flags, np.ones_like(sign, np.bool_))
     if choice == "max":
         return Packed(filled(example, fmt.max_code), flags)
+    if choice == "negative_zero":
+        return Packed(marked(fmt, np.ones_like(sign), example, 0), flags)
     return Packed(marked(fmt, sign ^ np.uint64(choice == "zero_inverted"), example, 0), flags)
 
 
@@ -300,15 +357,45 @@ def signalling_flags(options: RoundingOptions, *operands: Classified) -> FlagArr
 def nans_into(
     packed: Packed, index: npt.NDArray[np.intp], fmt: FloatFormat, options: RoundingOptions, *operands: Classified
 ) -> Packed:
-    """Replace results with NaN operands by the first of these operands, quieted."""
+    """Replace results with NaN operands by one of these operands, quieted: the first, or as the policy says."""
     nan = np.logical_or.reduce([x.nan for x in operands])
     if not nan.any():
         return packed
     part = np.flatnonzero(nan)
     operands = tuple(x.at(part) for x in operands)
-    first = functools.reduce(lambda y, x: x.where(x.nan, y), reversed(operands))
-    result = operand_nan(fmt, fmt, first, signalling_flags(options, *operands), options)
+    chosen = chosen_nan(fmt, options.policy, *operands)
+    result = operand_nan(fmt, fmt, chosen, signalling_flags(options, *operands), options)
     return replace(packed, index[part], result)
+
+
+def chosen_nan(fmt: FloatFormat, policy: FloatPolicy, *operands: Classified) -> Classified:
+    """Do `scalar.chosen_nan` on arrays, where each element has a NaN operand."""
+    if policy.nan_result == "largest":
+        largest = functools.reduce(lambda x, y: y.where(_is_larger_nan(fmt, y, x), x), operands)
+        invalid = [x.invalid for x in operands if x.invalid is not None]
+        if not invalid or not np.any(invalid):
+            return largest
+        made = np.logical_or.reduce(invalid)
+        codes, sign = where(made, largest.codes & 0, largest.codes), np.where(made, np.uint64(1), largest.sign)
+        return dataclasses.replace(largest, codes=codes, sign=sign, invalid=np.zeros_like(made))
+    first = functools.reduce(lambda y, x: x.where(x.nan, y), reversed(operands))
+    if policy.nan_result == "signalling_first":
+        return functools.reduce(lambda y, x: x.where(x.signalling, y), reversed(operands), first)
+    return first
+
+
+def _is_larger_nan(fmt: FloatFormat, x: Classified, y: Classified) -> Mask:
+    """Tell where x is a NaN and y is none, or one that yields to it under ``nan_result=largest``."""
+    p, q = (_fraction(fmt, each) for each in (x, y))
+    same_kind, same = x.signalling == y.signalling, equal(p, q)
+    larger = same_kind & ((q < p) | (same & (x.sign < y.sign)))
+    found: Mask = x.nan & (~y.nan | (~x.signalling & y.signalling) | larger)
+    return found
+
+
+def _fraction(fmt: FloatFormat, x: Classified) -> Limbs:
+    fraction = x.codes & fmt.fraction_mask
+    return fraction if x.invalid is None else where(x.invalid, fraction & 0, fraction)
 
 
 def choose(invalid: Mask, fmt: FloatFormat, otherwise: Packed, options: RoundingOptions) -> Packed:

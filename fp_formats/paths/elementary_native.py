@@ -38,6 +38,7 @@ def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
         and rounding == RNE
         and not want_flags
         and not policy.flushing(_F32).any
+        and not policy.arithmetic_saturation(_F32).numbers
         and cpu.keeps_subnormals()
     )
 

@@ -34,7 +34,7 @@ from halfulp.fp_formats.paths.fast_conversions import (
     to_integer,
 )
 from halfulp.fp_formats.paths.tables import CHUNK, by_pairs, by_table, common_shape, in_chunks, table_of
-from halfulp.fp_formats.policy import SPEC, FloatPolicy
+from halfulp.fp_formats.policy import MLIR_ROUNDINGS, SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
 
 __all__ = [
@@ -107,15 +107,17 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
         return "table" if fmt.bits <= 16 else None
     if operation == "to_integral":
         flushing = policy.flushing(fmt).any or not cpu.keeps_subnormals()
-        return "table" if fmt.bits <= 16 else "native" if fmt in NATIVE and not flushing else None
+        native = fmt in NATIVE and rounding in MLIR_ROUNDINGS and not flushing
+        return "table" if fmt.bits <= 16 else "native" if native else None
     if operation == "fma":
-        quick = fmt in (*THROUGH_F32, F32) and rounding != STOCHASTIC
+        quick = fmt in (*THROUGH_F32, F32) and rounding in MLIR_ROUNDINGS
+        quick = quick and not policy.arithmetic_saturation(fmt).numbers
         return "through_f64" if quick and not policy.flushing(fmt).any and cpu.keeps_subnormals() else None
     if fmt.bits <= 8 and rounding != STOCHASTIC:
         return "table"
     if policy.flushing(fmt).any or not cpu.keeps_subnormals():
         return None
-    if operation in _ARITHMETIC and rounding != STOCHASTIC:
+    if operation in _ARITHMETIC and rounding in MLIR_ROUNDINGS and not policy.arithmetic_saturation(fmt).numbers:
         if fmt in NATIVE:
             return "native" if rounding == RNE else "error_free"
         return "through_f32" if fmt in THROUGH_F32 else None

@@ -164,7 +164,7 @@ def _cast(
 ) -> ArrayResult:
     from_, to = dtype_of(src), dtype_of(dst)
     widens = src.bits < dst.bits
-    limit = _largest(src, dst) if policy.conversion_overflow == "saturate" else np.inf
+    limit = _largest(src, dst) if policy.conversion_saturation(dst).numbers else np.inf
     table = table_path(src, dst)
     if table.head is not None and table.head.bits > BESIDE_BITS:
         table = EXACT
@@ -372,7 +372,7 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Fl
     if not (src.zero or src.signed or src.mantissa_bits) and src.nan is NanEncoding.ALL_ONES:
         same = (dst.exponent_bits, dst.bias, dst.nan, dst.zero) == (src.exponent_bits, src.bias, NanEncoding.IEEE, True)
         return "exponents" if same and dst.limbs == 1 and rounding != STOCHASTIC else None
-    if rounding != RNE or _flushes(src, dst, policy) or not cpu.keeps_subnormals():
+    if rounding != RNE or dst.even_code or _flushes(src, dst, policy) or not cpu.keeps_subnormals():
         return None
     if (src, dst) == (FORMATS["bf16"], F32):
         return "widen"
@@ -450,7 +450,7 @@ def _highest(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> int:
     """Return the magnitude above which a compiled loop stops: that of the infinity, or of the largest value if larger
     ones do not become infinity.
     """
-    if dst.nan is not NanEncoding.IEEE or policy.conversion_overflow == "saturate":
+    if dst.nan is not NanEncoding.IEEE or policy.conversion_saturation(dst).numbers:
         return min(scalar.convert(dst, src, dst.max_code).code, src.max_code)
     return src.infinity_code or 0
 

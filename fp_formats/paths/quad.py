@@ -57,7 +57,8 @@ _WORDS = (np.uint64,)
 
 def computes(operation: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
     """Tell whether there is a loop."""
-    return fmt == F128 and operation in _LOOPS and rounding in MODES and not policy.flushing(fmt).any
+    plain = not policy.flushing(fmt).any and not policy.arithmetic_saturation(fmt).numbers
+    return fmt == F128 and operation in _LOOPS and rounding in MODES and plain
 
 
 def arithmetic(operation: str, a: Codes, b: Codes, rounding: int) -> tuple[Codes, Mask | None] | None:

@@ -24,6 +24,8 @@ def has_running_sums(fmt: FloatFormat, policy: FloatPolicy, lanes: int = 1) -> b
 
     Those of f32 and f64 round once. Those of f16 and bf16 compute in f32 and round again, which equals rounding once.
     """
+    if not policy.first_nan_counts:
+        return False
     path = path_of("add", fmt, policy=policy)
     return path == "native" or (path == "through_f32" and lanes <= MANY)
 

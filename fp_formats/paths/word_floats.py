@@ -133,7 +133,7 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
         return lambda a: _converted(widened(src, a), dst)
     if src == F32 and dst in (_BF16, _F16) and rounding == RNE and _plain(src, dst, policy):
         return lambda a: _narrowed(a.real(src), dst)
-    if path.kind == "native" and {src, dst} == {F32, F64} and policy.conversion_overflow != "saturate":
+    if path.kind == "native" and {src, dst} == {F32, F64} and not policy.conversion_saturation(dst).numbers:
         return lambda a: _converted(a.real(src), dst)
     sums = sums_of(src, dst, rounding, policy)
     if sums is not None:
@@ -151,7 +151,7 @@ def _converted(number: Real, dst: FloatFormat) -> Word:
 def _plain(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
     """Tell whether a conversion changes no numbers but those that the format cannot hold, and NaNs."""
     flushes = policy.flushing(src).operands or policy.flushing(dst).results
-    return not flushes and policy.conversion_overflow == "format" and cpu.keeps_subnormals()
+    return not flushes and not policy.conversion_saturation(dst).numbers and cpu.keeps_subnormals()
 
 
 def _rounded_to_bf16(number: Real) -> Real:

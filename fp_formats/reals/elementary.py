@@ -31,8 +31,10 @@ from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO, Function
 from halfulp.fp_formats.scalar import (
     DIVIDE_BY_ZERO,
     FINITE,
+    INEXACT,
     INFINITE,
     INVALID,
+    OVERFLOW,
     QUIET_NAN,
     RNE,
     Result,
@@ -106,7 +108,7 @@ def _of_two(
 ) -> Result:
     found = result_of_two(name, x, y, grid_of(dst))
     if found is None:
-        nan = x if x.kind >= QUIET_NAN else y
+        nan = scalar.chosen_nan(policy, x, y)
         return scalar.encode_nan(dst, nan, policy, scalar.invalid_if_signalling(x, y), fmt)
     return round_exactly(dst, found, rounding, policy)
 
@@ -195,7 +197,7 @@ def round_exactly(dst: FloatFormat, found: Exactly, rounding: int, policy: Float
     if isinstance(found, Special):
         return _of_special(dst, found, policy)
     if isinstance(found, Fraction):
-        # As a result of arithmetic: ``conversion_overflow`` is not about it.
+        # As a result of arithmetic: ``arithmetic_overflow`` is about it, not ``conversion_overflow``.
         sign = int(found < 0)
         return scalar.quotient(dst, sign, abs(found.numerator), found.denominator, 0, rounding, policy, None)
     # Half a cell further stands for every number within the cell: no rounding boundary lies there.
@@ -229,4 +231,6 @@ def _of_special(dst: FloatFormat, special: Special, policy: FloatPolicy) -> Resu
     if sign and not dst.signed:
         return scalar.encode_nan(dst, None, policy, INVALID)
     nanless = policy.divide_by_zero_nanless if signals else policy.infinity_to_nanless
-    return scalar.encode_infinity(dst, sign, DIVIDE_BY_ZERO if signals else 0, nanless)
+    saturate = policy.arithmetic_saturation(dst).infinities
+    flags = DIVIDE_BY_ZERO if signals else OVERFLOW | INEXACT if saturate else 0
+    return scalar.encode_infinity(dst, sign, flags, nanless, saturate)

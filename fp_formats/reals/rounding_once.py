@@ -38,10 +38,10 @@ _BEYOND_ALL = 3 * BEYOND // 4 + 64
 
 def rounded(x: Number, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Result:
     """Return a number rounded once. Raises `Unsettled` where no ball of `MOST_BITS` bits decides."""
-    return round_exactly(dst, _located(x, grid_of(dst)) if isinstance(x, Enclosed) else x, rounding, policy)
+    return round_exactly(dst, located(x, grid_of(dst)) if isinstance(x, Enclosed) else x, rounding, policy)
 
 
-def _located(x: Enclosed, grid: Grid) -> Fraction | Special | Cell:
+def located(x: Enclosed, grid: Grid) -> Fraction | Special | Cell:
     """Return the cell of a number, or the number itself where its balls are exact."""
     about = x.about
     if isinstance(about, Above) and about.exponent >= _BEYOND_ALL:

@@ -23,7 +23,7 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.locations import FileLineCol, Position
 from halfulp.interp.ir.nested import parts as nested_parts
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
-from halfulp.interp.ir.types import DialectType, OpaqueType
+from halfulp.interp.ir.types import DialectType, FloatType, OpaqueType
 
 
 class NumberedEntry:
@@ -352,6 +352,8 @@ def _dialect_of(thing: Thing) -> str:
     """Return the dialect that an attribute or a type belongs to."""
     if isinstance(thing, at.OpaqueAttr | OpaqueType | DialectType):
         return thing.dialect
+    if isinstance(thing, FloatType) and not thing.builtin:
+        return "halfulp"
     if isinstance(thing, DialectAttr):
         return thing.definition.dialect
     if isinstance(thing, EnumAttr):

@@ -26,6 +26,7 @@ MODULES: Mapping[str, str] = {
     "vector": f"{_ROOT}.vector.ops",
     "affine": f"{_ROOT}.affine.ops",
     "gpu": f"{_ROOT}.gpu",
+    "halfulp": f"{_ROOT}.halfulp",
     "check": f"{_ROOT}.check",
     "flow": f"{_ROOT}.flow",
     "util": f"{_ROOT}.util",

@@ -23,6 +23,10 @@ class DocumentWarning(UserWarning):
         super().__init__(_line(location, "warning", message))
 
 
+class ScaleWarning(DocumentWarning):
+    """An op does to a scale what its document says, and what users may not expect."""
+
+
 class HalfulpError(Exception):
     """The base class of the errors of halfulp.
 

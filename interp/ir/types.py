@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 from typing import Literal
 
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import BUILTIN_FORMATS, FORMATS, OTHER_FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.named_formats import p3109_format
 from halfulp.fp_formats.scalar import value
 from halfulp.interp.ir.base import Attribute, filled, immutable
 from halfulp.interp.ir.base import Type as Type
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.literals import spell_double, spell_rounded
+from halfulp.interp.ir.literals import quoted, spell_double, spell_rounded
 
 Shape = tuple[int | None, ...]
 Signedness = Literal["signless", "signed", "unsigned"]
@@ -56,15 +58,53 @@ class NoneType(Type):
         return "none"
 
 
+FLOAT_NUMBERS: Mapping[str, str] = {"exponent": "exponent_bits", "mantissa": "mantissa_bits", "bias": "bias"}
+"""The numbers of a format's own definition in text, and the fields of `FloatFormat` that they are."""
+FLOAT_FLAGS: Mapping[str, tuple[str, bool]] = {
+    "unsigned": ("signed", False),
+    "finite": ("infinities", False),
+    "no_zero": ("zero", False),
+    "integer_bit": ("explicit_integer_bit", True),
+    "even_code": ("even_code", True),
+}
+"""The words of a definition in text, with the field and the value that each one stands for."""
+NAN_WORDS: Mapping[str, NanEncoding] = {each.name.lower(): each for each in NanEncoding}
+"""The words for the NaNs of a format."""
+
+
 @immutable
 class FloatType(Type):
     """A float type; ``format`` says everything about it."""
 
     format: FloatFormat
 
+    @property
+    def builtin(self) -> bool:
+        """True for a type of MLIR, False for one that only halfulp has a spelling for."""
+        return BUILTIN_FORMATS.get(self.format.name) == self.format
+
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the name of the format."""
-        return self.format.name
+        """Spell the name of the format, or ``!halfulp.float<…>`` for one that is not MLIR's."""
+        return self.format.name if self.builtin else _spell_own(self.format)
+
+
+@lru_cache(maxsize=256)
+def _spell_own(fmt: FloatFormat) -> str:
+    """Spell a format that is not MLIR's: by a name that every halfulp knows, else with its fields."""
+    if OTHER_FORMATS.get(fmt.name) == fmt or _is_p3109(fmt):
+        return f"!halfulp.float<{quoted(fmt.name)}>"
+    fields = [quoted(fmt.name), *(f"{word} = {getattr(fmt, field)}" for word, field in FLOAT_NUMBERS.items())]
+    fields += [word for word, (field, value) in FLOAT_FLAGS.items() if getattr(fmt, field) is value]
+    if fmt.nan is not NanEncoding.IEEE:
+        fields.append(f"nan = {fmt.nan.name.lower()}")
+    return f"!halfulp.float<{', '.join(fields)}>"
+
+
+def _is_p3109(fmt: FloatFormat) -> bool:
+    try:
+        return p3109_format(fmt.name) == fmt
+    except ValueError:
+        return False
 
 
 @immutable

@@ -238,7 +238,7 @@ class FunctionCompiler(Compiler):
             return slow
         scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
         recorded = self.settings.recorder is not None and on_floats(op)
-        return slow if scalar is None or recorded else scalar_step(scalar, operands, results, slow)
+        return slow if scalar is None or recorded or kernel.notice else scalar_step(scalar, operands, results, slow)
 
     def machine_code(self, function: Operation) -> MachineCall | None:
         """See `Compiler`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from itertools import repeat
 from math import prod
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.declare.declarations import Arity
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import UndefinedBehavior, spell_place
+from halfulp.interp.ir.errors import ScaleWarning, UndefinedBehavior, spell_place
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
@@ -74,6 +75,7 @@ class ElementwiseStep:
         "kernel",
         "marked",
         "narrow_index",
+        "noticed",
         "op",
         "operand_types",
         "result_types",
@@ -90,6 +92,7 @@ class ElementwiseStep:
         self.result_types = tuple(result.type for result in op.results)
         self.narrow_index = settings.index_width == 32
         self.marked = settings.marks_elements
+        self.noticed = kernel.notice is None  # or users were told
         self.shaped = any(isinstance(type_, ty.ShapedType) for type_ in (*self.operand_types, *self.result_types))
 
     @property
@@ -120,6 +123,8 @@ class ElementwiseStep:
         if ids is not None and self.kernel.worst is not None:
             codes = self._with_worst(operands, codes)
         codes = self._aligned(operands, codes, shape)
+        if not self.noticed:
+            self.notice(codes)
         outcome = self.kernel.array(*codes)
         if outcome.faults:
             ids = self.with_faults(run, operands, shape, ids, outcome.faults, Places(lanes, lead))
@@ -128,6 +133,14 @@ class ElementwiseStep:
             self._result(ranked(type_, shape[lead:]) if lead else type_, bits, ids, mark, run)
             for type_, bits, mark in zip(self.result_types, outcome.results, marks, strict=False)
         )
+
+    def notice(self, codes: tuple[Codes, ...]) -> None:
+        """Tell users, once, what the op does to these operands that they may not expect."""
+        assert self.kernel.notice is not None
+        text = self.kernel.notice(*codes)
+        if text is not None:
+            self.noticed = True
+            warnings.warn(ScaleWarning(f"{self.op.name}: {text}", self.location), stacklevel=2)
 
     def _over_lanes(self, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """Return all operands over lanes; a scalar is repeated for all elements of its lane."""

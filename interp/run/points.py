@@ -102,6 +102,8 @@ class PointwiseStep(ElementwiseStep):
         codes = tuple([value.bits for value in full])
         if ids is not None and self.kernel.worst is not None:
             codes = self._with_worst(full, codes)
+        if not self.noticed:
+            self.notice(codes)
         outcome = self.kernel.array(*codes)
         if outcome.faults:
             ids = self.with_faults(run, full, shape, ids, outcome.faults, places)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import BUILTIN_FORMATS
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.declare.upstream import is_upstream
 from halfulp.interp.ir.attributes import (
@@ -50,7 +50,7 @@ _MAX_DIMENSION = (1 << 63) - 1
 _SIMPLE_SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9_.]*(?:<.*>)?", re.DOTALL)
 
 SCALARS: dict[str, Type] = {
-    **{name: FloatType(format) for name, format in FORMATS.items()},
+    **{name: FloatType(format) for name, format in BUILTIN_FORMATS.items()},
     "index": INDEX,
     "none": NoneType(),
 }

@@ -13,7 +13,8 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import known_as, name_of, unknown_type
 from halfulp.fp_formats.bit_patterns import integers_of
 from halfulp.fp_formats.codes import Codes, ints_to_codes, limb_count, storage_dtype
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import ALL_FORMATS, FloatFormat
+from halfulp.fp_formats.named_formats import format_named
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import ParseError, TypeMismatch, Unsupported
 from halfulp.interp.ir.locations import FileLineCol
@@ -55,8 +56,8 @@ def as_type(spelling: Any) -> ty.Type:
         return spelling
     if isinstance(spelling, FloatFormat):
         return ty.FloatType(spelling)
-    if isinstance(spelling, str) and spelling in FORMATS:
-        return ty.FloatType(FORMATS[spelling])
+    if isinstance(spelling, str) and spelling in ALL_FORMATS:
+        return ty.FloatType(ALL_FORMATS[spelling])
     name = name_of(spelling)
     if name is None:
         raise TypeMismatch(unknown_type(spelling), hint='spell it as MLIR does, as in "f32" or "tensor<4xf32>"')
@@ -64,6 +65,9 @@ def as_type(spelling: Any) -> ty.Type:
         known = known_as(name)
     except ValueError as error:
         raise ParseError(str(error), location=_START) from None
+    fmt = None if known is None else format_named(known)
+    if fmt is not None:
+        return ty.FloatType(fmt)
     try:
         return parse_type(known or name)
     except ParseError as error:

@@ -125,7 +125,8 @@ def _plain(text: str) -> str:
 def spell_type(type_: ty.Type, shape: tuple[int, ...]) -> str:
     """Spell the head of a value: its element type after its dimensions."""
     element = ty.element_type(type_)
-    return f"{spell_shape(shape)}x{element}" if shape else str(element)
+    name = element.format.name if isinstance(element, ty.FloatType) else str(element)
+    return f"{spell_shape(shape)}x{name}" if shape else name
 
 
 def spell_value(value: Spelled, limit: int | None = None) -> str:

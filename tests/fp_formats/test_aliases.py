@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from halfulp.fp_formats.aliases import AMBIGUOUS, DTYPE_NAMES, TYPE_ALIASES, float_format, known_as, name_of
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import ALL_FORMATS, FORMATS, FloatFormat
 from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, ROUNDING_ALIASES, Rounding, as_rounding
 from halfulp.semantics.profile import Profile
 
@@ -24,6 +24,8 @@ KNOWN = {
     "f8E5M2": "float8_e5m2 e5m2 E5M2 fp8_e5m2 torch.float8_e5m2",
     "f8E5M2FNUZ": "float8_e5m2fnuz e5m2fnuz",
     "f8E8M0FNU": "float8_e8m0fnu e8m0 ue8m0",
+    "f8E5M3FNU": "float8_e5m3fnu FloatNV8E5M3FNU ue5m3",
+    "f4E1M2": "float4_e1m2 FLOAT4_E1M2 e1m2",
     "bf16": "bfloat16 BF16 bfloat torch.bfloat16 jnp.bfloat16",
     "f16": "float16 half fp16 FP16 np.float16 torch.half",
     "tf32": "TF32 tensorfloat32",
@@ -39,14 +41,15 @@ ROUNDINGS = {
     Rounding.TOWARD_ZERO: "zero truncate trunc RZ rtz roundTowardZero",
     Rounding.TO_NEAREST_AWAY: "nearest_away half_away RNA rmm roundTiesToAway",
     Rounding.STOCHASTIC: "SR Stochastic",
+    Rounding.TO_ODD: "odd ToOdd rod round-to-odd near_odd",
 }
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", ALL_FORMATS)
 def test_every_format_by_its_names(name: str) -> None:
     for alias in (name, *KNOWN[name].split(), *TYPE_ALIASES.get(name, ())):
-        assert float_format(alias) is FORMATS[name], alias
-        assert float_format(f" {alias} ") is FORMATS[name], alias
+        assert float_format(alias) is ALL_FORMATS[name], alias
+        assert float_format(f" {alias} ") is ALL_FORMATS[name], alias
 
 
 def test_no_name_has_two_meanings() -> None:

@@ -176,7 +176,7 @@ def test_policy_values_are_checked() -> None:
 def test_numbers_fixed_by_others() -> None:
     """MLIR's rounding modes and TestFloat's flags."""
     assert [mode.spelling for mode in Rounding] == [
-        "to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away", "stochastic",
+        "to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away", "stochastic", "to_odd",
     ]  # fmt: skip
     assert [Flags.INVALID, Flags.DIVIDE_BY_ZERO, Flags.OVERFLOW, Flags.UNDERFLOW, Flags.INEXACT] == [16, 8, 4, 2, 1]
 

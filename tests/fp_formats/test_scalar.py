@@ -429,3 +429,26 @@ def test_f64_is_the_machine(x: float, y: float) -> None:
         if predicate not in (0, 7):
             continue
         assert scalar.compare(F64, 14 if predicate == 7 else opposite, a, b) == (not ordered)
+
+
+@pytest.mark.parametrize(
+    "fmt", [FORMATS[name] for name in ("f4E2M1FN", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f16")], ids=str
+)
+def test_to_odd_takes_the_odd_neighbour(fmt: FloatFormat) -> None:
+    """Between two positive values: the one whose code is odd; in f8E8M0FNU, whose significand is always odd, that below."""
+    for code in range(fmt.max_code):
+        low, high = scalar.value(fmt, code), scalar.value(fmt, code + 1)
+        assert low is not None
+        assert high is not None
+        odd = code if code & 1 else code + 1
+        want = odd if fmt.mantissa_bits else code
+        for part in (Fraction(1, 1000), Fraction(1, 2), Fraction(999, 1000)):
+            found = scalar.from_fraction(fmt, low + (high - low) * part, Rounding.TO_ODD)
+            assert found.code == want, (code, part)
+        assert scalar.from_fraction(fmt, low, Rounding.TO_ODD).code == code
+    if fmt.zero:
+        assert scalar.from_fraction(fmt, Fraction(1, 10**60), Rounding.TO_ODD).code == 1
+    largest = scalar.value(fmt, fmt.max_code)
+    assert largest is not None
+    over = scalar.from_fraction(fmt, largest * 3, Rounding.TO_ODD)
+    assert (over.code, over.flags) == (fmt.max_code, int(Flags.OVERFLOW | Flags.INEXACT))

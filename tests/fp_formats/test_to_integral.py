@@ -17,13 +17,14 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 
-MODES = [mode for mode in Rounding if mode is not Rounding.STOCHASTIC]
+MODES = list(Rounding)[:5]
 INTEGER_OF: dict[Rounding, Callable[[Fraction], int]] = {
     Rounding.TO_NEAREST_EVEN: round,
     Rounding.DOWNWARD: math.floor,
     Rounding.UPWARD: math.ceil,
     Rounding.TOWARD_ZERO: math.trunc,
     Rounding.TO_NEAREST_AWAY: lambda x: (-1 if x < 0 else 1) * math.floor(abs(x) + Fraction(1, 2)),
+    Rounding.TO_ODD: lambda x: int(x) if x == int(x) else math.floor(x) | 1,
 }
 POLICIES = (FloatPolicy(), FloatPolicy(denormals="flush_both", nan_result="canonical"))
 

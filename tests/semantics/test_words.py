@@ -22,7 +22,7 @@ from halfulp.semantics.kernel import Fault, Kernel
 from halfulp.semantics.profile import SPEC, as_profile
 
 RNE = Rounding.TO_NEAREST_EVEN
-MODES = tuple(mode for mode in Rounding if mode is not Rounding.STOCHASTIC)
+MODES = tuple(Rounding)[:5]
 
 
 def check(kernel: Kernel, columns: Sequence[Sequence[int]], widths: Sequence[int]) -> list[bool]:

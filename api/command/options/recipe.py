@@ -15,9 +15,11 @@ LEVELS = ("1", "2", "exhaustive", "random", "weighted", "hard")
 
 FIELDS: Mapping[str, str] = {
     "denormals": "flushing of subnormals: ieee, flush_operands, flush_results or flush_both",
-    "nan_result": "payload, canonical (RISC-V), canonical_signed, negative or canonical_bf16",
+    "nan_result": "payload, canonical (RISC-V), canonical_signed, negative (x86), canonical_bf16, all_ones (NVIDIA), "
+    "signalling_first (Arm) or largest (x87)",
     "tininess": "the detection of underflow: after or before rounding",
-    "float_to_int": "poison, saturate (Arm), saturate_nan_max (RISC-V) or modular",
+    "float_to_int": "poison, saturate (Arm), saturate_nan_max (RISC-V), modular, indefinite (x87) or "
+    "indefinite_wrapped (x86)",
 }
 """Fields of the profile that have an option of their own; ``--profile`` takes all fields."""
 

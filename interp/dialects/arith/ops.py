@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.policy import MLIR_ROUNDINGS
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Dialect, OpDefinition, Property, Schema, Trait
 from halfulp.interp.declare.type_rules import TypeRule, derived_type, same_type, type_of_property
@@ -69,7 +69,7 @@ OVERFLOW = arith.enum(
 )
 ROUNDING = EnumDefinition(
     "Floating point rounding mode",
-    {mode.spelling: int(mode) for mode in Rounding if mode is not Rounding.STOCHASTIC},
+    {mode.spelling: int(mode) for mode in MLIR_ROUNDINGS},
     storage_width=32,
 )
 CMPI_PREDICATE = EnumDefinition(

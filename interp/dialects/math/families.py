@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import OpDefinition, Property, Trait
 from halfulp.interp.declare.type_rules import same_type
-from halfulp.interp.dialects.arith.ops import FASTMATH, ROUNDING
+from halfulp.interp.dialects.arith.ops import FASTMATH
 from halfulp.interp.dialects.elementwise import element_of, elementwise, fastmath_of, format_of, rounding_of, same_shape
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
@@ -26,7 +28,16 @@ Declaration = dict[str, Any]
 Build = Callable[[Operation, Settings], Kernel]
 
 FASTMATH_PROPERTY = Property("fastmath", FASTMATH, default=0)
-ROUNDING_CHOICE = Property("roundingmode", ROUNDING, optional=True)
+ROUNDING_CHOICE = Property(
+    "roundingmode",
+    EnumDefinition(
+        "Floating point rounding mode, also to odd",
+        {mode.spelling: int(mode) for mode in Rounding if mode is not Rounding.STOCHASTIC},
+        storage_width=32,
+    ),
+    optional=True,
+)
+"""The rounding mode that programs cannot ask for."""
 
 
 def of_one_type(operands: Sequence[str], build: Build, choices: tuple[Property, ...] = ()) -> Declaration:

@@ -1,6 +1,7 @@
 """The functions that MLIR has no op for: `halfulp.eval` and everything else that takes the name of an op knows them.
 
-No program can name them. Their names are those of `halfulp.fp_formats.reals`; ``pown`` is ``powf`` of an integer.
+No program can name them. Their names are those of `halfulp.fp_formats.reals`; ``pown`` is ``powf`` of an integer. The
+operations of a float unit have names of RISC-V.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from halfulp.interp.declare.declarations import Dialect, OpDefinition
+from halfulp.interp.dialects.math import float_unit
 from halfulp.interp.dialects.math.families import binary, of_integer, unary
 
 _UNARY = (
@@ -22,6 +24,9 @@ for _name in _UNARY:
 _functions.op("hypot", **binary("hypot", ("x", "y")))
 _functions.op("pown", **of_integer("powf", ("x", "n")))
 _functions.op("rootn", **of_integer("rootn", ("x", "n")))
+
+for _name, _fields in float_unit.DECLARATIONS.items():
+    _functions.op(_name, **_fields)
 
 FUNCTIONS: Mapping[str, OpDefinition] = MappingProxyType(_functions.ops)
 """Their declarations, by name."""

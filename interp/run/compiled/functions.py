@@ -447,6 +447,8 @@ class FunctionLowering:
         kernel = self.compiler.kernel(op, evaluator)
         if not means_one_thing(op):
             raise NotCompiled(f"'{op.name}' of elements with meanings of their own")
+        if kernel.notice is not None:
+            raise NotCompiled(f"'{op.name}', which tells users of operands")
         scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
         if scalar is None:
             raise NotCompiled(f"'{op.name}', whose result may be open")

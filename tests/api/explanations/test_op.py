@@ -15,6 +15,7 @@ from amounts import amounts
 import halfulp as hu
 from halfulp.explanations.exact_explainers import EXACT_OPS
 from halfulp.explanations.explaining import explain_op
+from halfulp.explanations.float_unit import FLOAT_UNIT
 from halfulp.explanations.given import MODES
 from halfulp.explanations.op import EXPLAINED, INTEGER_OPS, OpExplanation, signature_of
 from halfulp.explanations.op_types import keywords_of
@@ -379,8 +380,8 @@ def test_rules(
 def test_every_op_is_explained_somewhere() -> None:
     tried = {f"arith.{op}" for op in (*BINARY, "cmpf", "negf", "flush_denormals", "scaling_extf", "scaling_truncf")}
     tried |= {f"arith.{op}" for op in ("extf", "truncf", "convertf", "sitofp", "uitofp", "fptosi", "fptoui")}
-    # test_exact_ops.py explains those of EXACT_OPS.
-    assert tried | {"quant.qcast", "quant.dcast"} | INTEGER_OPS | set(EXACT_OPS) == set(EXPLAINED)
+    # test_exact_ops.py explains those of EXACT_OPS, test_float_unit.py those of FLOAT_UNIT.
+    assert tried | {"quant.qcast", "quant.dcast"} | INTEGER_OPS | set(EXACT_OPS) | set(FLOAT_UNIT) == set(EXPLAINED)
 
 
 def test_the_whole_text() -> None:

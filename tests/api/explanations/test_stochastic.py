@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import halfulp as hu
@@ -46,6 +46,7 @@ def test_every_random_byte(name: str) -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(list(FORMATS.values())))
+@example(x=0.875, fmt=FORMATS["f4E2M1FN"])  # away from zero it is tiny or not, by the bits
 def test_the_fraction(x: float, fmt: Any) -> None:
     """With infinitely many bits the probability is the distance from the value nearer to zero, over the distance."""
     if not fmt.signed or not fmt.zero or abs(Fraction(x)) > (scalar.value(fmt, fmt.max_code) or 0):

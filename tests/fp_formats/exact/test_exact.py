@@ -22,7 +22,7 @@ from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, FloatPolicy, Rounding
 
 ARITHMETIC = ("add", "subtract", "multiply", "divide", "remainder")
 EXTREMA = ("maximum", "minimum", "maximum_number", "minimum_number")
-MODES = tuple(Rounding)[:5]
+MODES = (*tuple(Rounding)[:5], Rounding.TO_ODD)
 STOCHASTIC = Rounding.STOCHASTIC
 WIDTHS = (0, 1, 2, 7, 8, 16, 31, 32, 33, 62, 63, 64, 65, 80, 126, 127, 128, 200, 1024)
 

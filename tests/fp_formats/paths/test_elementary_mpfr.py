@@ -76,6 +76,6 @@ def test_every_code_to_nearest(name: str, format_name: str) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", MPFR)
 @pytest.mark.parametrize("format_name", ["f16", "bf16"])
-@pytest.mark.parametrize("mode", [mode for mode in Rounding if mode not in (0, Rounding.STOCHASTIC)], ids=str)
+@pytest.mark.parametrize("mode", list(Rounding)[1:5], ids=str)
 def test_every_code_in_the_other_modes(name: str, format_name: str, mode: Rounding) -> None:
     assert_alike(name, FORMATS[format_name], mode)

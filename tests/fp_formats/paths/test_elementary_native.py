@@ -33,7 +33,7 @@ SPECIAL = (
     0x3F800000,
     F32.max_code,
 )
-BY_MODE = [mode for mode in Rounding if mode is not Rounding.STOCHASTIC]
+BY_MODE = list(Rounding)[:5]
 
 
 def operands(name: str, count: int) -> Codes:

@@ -34,7 +34,7 @@ POLICIES = (
     FloatPolicy(denormals_f32="flush_both", denormal_zero_f32="positive"),
     FloatPolicy(conversion_overflow="saturate", nan_to_nanless="max", number_of_signalling="quieted"),
 )
-MODES = tuple(Rounding)[:5]
+MODES = (*tuple(Rounding)[:5], Rounding.TO_ODD)
 COUNTS = amounts(4_000, 20_000)
 
 

@@ -22,7 +22,7 @@ from halfulp.fp_formats.paths.fast_conversions import CASTS, SUMS
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.semantics.profile import PROFILES
 
-MODES = tuple(Rounding)[:5]
+MODES = (*tuple(Rounding)[:5], Rounding.TO_ODD)
 RNE = Rounding.TO_NEAREST_EVEN
 POLICIES = tuple(
     dict.fromkeys(

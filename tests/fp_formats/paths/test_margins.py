@@ -136,7 +136,7 @@ def float_of(x: float, steps: int) -> float:
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in FORMATS.values() if fmt.bits <= 32], ids=str)
-@pytest.mark.parametrize("mode", [mode for mode in Rounding if mode is not Rounding.STOCHASTIC])
+@pytest.mark.parametrize("mode", list(Rounding)[:5])
 def test_a_settled_number_rounds_like_its_neighbourhood(fmt: FloatFormat, mode: Rounding) -> None:
     margin = 1 << 11
     draw = random.Random(f"{fmt} {mode}")

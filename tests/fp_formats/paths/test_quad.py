@@ -156,7 +156,7 @@ def test_the_specification(a: int, b: int, operation: str, mode: int) -> None:
 def test_declared_domain() -> None:
     for mode in Rounding:
         for operation in OPERATIONS:
-            assert quad.computes(operation, F128, mode, SPEC) == (mode != Rounding.STOCHASTIC)
+            assert quad.computes(operation, F128, mode, SPEC) == (mode in tuple(Rounding)[:5])
             for name in ("f32", "f64", "f80"):
                 assert not quad.computes(operation, FORMATS[name], mode, SPEC)
             assert not quad.computes(operation, F128, mode, FloatPolicy(denormals="flush_results"))

@@ -18,7 +18,7 @@ from halfulp.fp_formats.reals import arrays, elementary
 from halfulp.fp_formats.reals.functions import FUNCTIONS
 
 WIDE = ("f32", "f64", "f80", "f128")
-MODES = [mode for mode in Rounding if mode is not Rounding.STOCHASTIC]
+MODES = list(Rounding)[:5]
 
 
 def some_codes(fmt: FloatFormat, count: int, seed: int, spread: int) -> tuple[list[int], Codes]:

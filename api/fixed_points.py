@@ -1,0 +1,147 @@
+"""Fixed-point values: quantised from numbers, computed exactly, assigned to formats as ac_fixed and SystemC do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp.ir import types as ty
+from halfulp.interp.values.value import Value
+from halfulp.quantizing.inputs import float_value
+from halfulp.semantics import fixed_point as rules
+from halfulp.semantics.fixed_point import FixedFormat
+
+_INT64 = 62  # bits of the widest numbers that int64 computes with
+
+
+@dataclass(frozen=True, eq=False)
+class FixedArray:
+    """Numbers in fixed point: `integers` times ``format.unit``.
+
+    ``integers``: an array of int64, or of Python integers for wider formats; they are the values of the codes in two's
+    complement. ``+``, ``-`` and ``*`` of two `FixedArray`s are exact: the result has the format that ac_fixed gives.
+    ``to`` assigns to a format, with its rounding and overflow.
+    """
+
+    format: FixedFormat
+    integers: npt.NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the numbers."""
+        return self.integers.shape
+
+    @property
+    def codes(self) -> npt.NDArray[Any]:
+        """The bit patterns as unsigned integers: of uint64, or of Python integers for more than 64 bits."""
+        wide = self.integers.astype(object) & (1 << self.format.width) - 1
+        return wide if self.format.width > 64 else np.asarray(wide, np.uint64)
+
+    def to(self, fmt: FixedFormat) -> FixedArray:
+        """Assign the numbers to a format: rounded and brought into its range by the modes of that format."""
+        shift = self.format.fraction_bits - fmt.fraction_bits
+        widest = max(self.format.width + max(0, -shift), fmt.width) + 1
+        units = self.integers if widest <= _INT64 and abs(shift) < _INT64 else self.integers.astype(object)
+        return _fixed(fmt, rules.quantize(units, self.format.fraction_bits, fmt))
+
+    def _exact(self) -> npt.NDArray[Any]:
+        return np.asarray(self.integers.astype(object) * self.format.unit, object)
+
+    def fractions(self) -> Any:
+        """Return the exact values as nested lists of `Fraction`s, one number as a `Fraction`."""
+        values: Any = self._exact().tolist()
+        return values
+
+    def numpy(self) -> npt.NDArray[np.float64]:
+        """Return the values as f64. Raises ValueError if f64 does not have all of them; `fractions` has."""
+        exact = self._exact()
+        found = exact.astype(np.float64)
+        if any(Fraction(float(x)) != y for x, y in zip(found.flat, exact.flat, strict=True)):
+            raise ValueError(f"f64 does not have all values of {self.format}; fractions() has")
+        return found
+
+    def __neg__(self) -> FixedArray:
+        return _fixed(rules.negated_format(self.format), -_roomy(self.integers, self.format.width + 1))
+
+    def __add__(self, other: FixedArray) -> FixedArray:
+        return self._sum(other, 1)
+
+    def __sub__(self, other: FixedArray) -> FixedArray:
+        return self._sum(other, -1)
+
+    def _sum(self, other: FixedArray, sign: int) -> FixedArray:
+        if not isinstance(other, FixedArray):
+            return NotImplemented
+        fmt = rules.sum_format(self.format, other.format, sign < 0)
+        x, y = (
+            _roomy(each.integers, fmt.width) << fmt.fraction_bits - each.format.fraction_bits for each in (self, other)
+        )
+        return _fixed(fmt, x + sign * y)
+
+    def __mul__(self, other: FixedArray) -> FixedArray:
+        if not isinstance(other, FixedArray):
+            return NotImplemented
+        fmt = rules.product_format(self.format, other.format)
+        return _fixed(fmt, _roomy(self.integers, fmt.width) * _roomy(other.integers, fmt.width))
+
+    def __repr__(self) -> str:
+        texts = [f"{float(x):g}" for x in self._exact().flat]
+        shown = " ".join(texts[:60]) + (" ..." if len(texts) > 60 else "")
+        head = "".join(f"{size}x" for size in self.shape)
+        return f"FixedArray({head}{self.format}={shown})"
+
+
+def _roomy(integers: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
+    """Return integers that can hold ``width`` bits."""
+    return integers if width <= _INT64 else integers.astype(object)
+
+
+def _fixed(fmt: FixedFormat, integers: Any) -> FixedArray:
+    found = np.asarray(integers, object if fmt.width > _INT64 else np.int64)
+    found.setflags(write=False)
+    return FixedArray(fmt, found)
+
+
+def fixed(x: Any, fmt: FixedFormat, type: Any = None) -> FixedArray:
+    """Convert numbers to fixed point, exactly rounded once by the modes of the format.
+
+    ``x``: an array or `Value` of floats or integers; `Fraction`s, alone or in lists; or a `FixedArray`.
+    ``type``: the element type of ``x``, if its dtype is not enough.
+
+        hu.fixed([0.3, -1.7], hu.FixedFormat(8, 4, rounding="AC_RND_CONV", overflow="AC_SAT"))
+
+    Raises ValueError for an infinity or a NaN, and for poison.
+    """
+    if isinstance(x, FixedArray):
+        return x.to(fmt)
+    if _are_fractions(x):
+        exact = np.array(x, object)
+        return _fixed(fmt, _each(exact, lambda number: rules.of_fraction(Fraction(number), fmt)))
+    if isinstance(x, Value) and x.poison is not None:
+        raise ValueError("fixed point has no poison")
+    if isinstance(x, Value) and isinstance(x.element_type, ty.IntegerType):
+        x = np.array(x.tolist(), object)
+    array = None if isinstance(x, Value) or type is not None else np.asarray(x)
+    if array is not None and array.dtype.kind in "iubO":
+        return _fixed(fmt, _each(array.astype(object), lambda number: rules.of_fraction(Fraction(int(number)), fmt)))
+    value = float_value(x, type)
+    source = value.element_type
+    assert isinstance(source, ty.FloatType)
+    flat = value.bits.reshape((-1, *value.bits.shape[len(value.shape) :]))
+    found = np.array(rules.of_floats(source.format, flat, fmt), object)
+    return _fixed(fmt, found.reshape(value.shape))
+
+
+def _each(numbers: npt.NDArray[Any], compute: Any) -> npt.NDArray[Any]:
+    return np.array([compute(number) for number in numbers.flat], object).reshape(numbers.shape)
+
+
+def _are_fractions(x: Any) -> bool:
+    while isinstance(x, Sequence) and not isinstance(x, str) and len(x):
+        x = x[0]
+    return isinstance(x, Fraction)

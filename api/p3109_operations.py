@@ -1,0 +1,385 @@
+"""The operations of IEEE P3109 on arrays, on blocks, and the kappa of approximate ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.fp_formats.reals.extended import Number
+from halfulp.fp_formats.suggestions import did_you_mean, with_hint
+from halfulp.interp.ir import types as ty
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value, to_value
+from halfulp.quantizing.inputs import float_value
+from halfulp.semantics import p3109 as rules
+from halfulp.semantics.p3109 import COMPARISONS, OPERATIONS, PREDICATES, REDUCTIONS, ROUNDINGS, SATURATIONS
+
+_TO_BLOCK = ("ConvertToBlock", "ConvertToBlockMaxAbsFinite")
+_OF_BLOCKS: dict[str, int] = {
+    "ConvertFromBlock": 1,
+    **dict.fromkeys(REDUCTIONS, 1),
+    "BlockDotProduct": 2,
+}
+"""Operations of blocks whose result is not a block, and how many blocks they take."""
+_MOST_PAIRS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A projection specification: the format, the rounding mode and the saturation mode of a result."""
+
+    format: FloatFormat
+    rounding: Rounding
+    saturation: str
+
+    def __call__(self, number: Number) -> int:
+        """Return the code of a number."""
+        return rules.project(self.format, number, self.rounding, self.saturation)
+
+
+def p3109(
+    operation: str,
+    *operands: Any,
+    to: Any = None,
+    rounding: str = "NearestTiesToEven",
+    saturation: str = "SatNone",
+    scale: Any = None,
+    scale_type: Any = None,
+    scale_rounding: str = "NearestTiesToEven",
+    scale_saturation: str = "SatNone",
+    type: Any = None,
+) -> Any:
+    """Compute an operation of IEEE P3109 exactly, rounded and saturated once, and return a `Value`.
+
+    ``operation``: the document's name: "Add", "FMA", "Exp", "Clamp", "CompareLess", "IsNormal"; of blocks "BlockAdd",
+    "ConvertToBlock", "ConvertToBlockMaxAbsFinite", "ConvertFromBlock", "BlockReduceAdd", "BlockDotProduct" and others.
+    ``operands``: arrays or `Value`s of formats of P3109, or of f64, f32, f16 and bf16; of one shape, or numbers. A
+    block is a pair (scale, elements): scales of a shape, and elements of that shape and one more dimension.
+    ``to``: the format of the result; by default that of the first operand, or of its elements.
+    ``rounding``: NearestTiesToEven, NearestTiesToAway, TowardPositive, TowardNegative, TowardZero or ToOdd; halfulp's
+    names are taken, too. ``saturation``: SatNone (OvfInf in interim report 3.2), SatFinite or SatPropagate.
+    ``scale``: of a block operation, the scale of the result; a block operation returns a pair (scale, elements).
+    ``scale_type``, ``scale_rounding``, ``scale_saturation``: of ConvertToBlockMaxAbsFinite, for the scale that it
+    computes. ``type``: the type of operands that are plain numbers.
+
+        hu.p3109("Add", x, y, to="binary8p3se", rounding="ToOdd", saturation="SatFinite")
+
+    Comparisons and predicates return values of i1.
+
+    Raises ValueError for an unknown name, mode or format, for another number of operands, and for shapes that do not
+    fit; TypeMismatch for operands without floats.
+    """
+    if operation in PREDICATES or operation in COMPARISONS:
+        return _booleans(operation, [_operand(x, type) for x in operands])
+    if operation in OPERATIONS:
+        return _elementwise(operation, [_operand(x, type) for x in operands], to, rounding, saturation)
+    if operation in _TO_BLOCK:
+        _count(operation, operands, 1)
+        (x,) = (_operand(each, type) for each in operands)
+        how = (scale_type, scale_rounding, scale_saturation)
+        return _to_block(operation, x, to, rounding, saturation, scale, how)
+    if operation in _OF_BLOCKS:
+        _count(operation, operands, _OF_BLOCKS[operation])
+        return _of_blocks(operation, [_block(each, type) for each in operands], to, rounding, saturation)
+    name = operation.removeprefix("Block")
+    if operation.startswith("Block") and name in OPERATIONS:
+        _count(operation, operands, OPERATIONS[name].arity)
+        return _between_blocks(name, [_block(each, type) for each in operands], to, rounding, saturation, scale)
+    known = [*OPERATIONS, *COMPARISONS, *PREDICATES, *_TO_BLOCK, *_OF_BLOCKS, *(f"Block{name}" for name in OPERATIONS)]
+    raise ValueError(with_hint(f"P3109 has no operation {operation!r} here", did_you_mean(operation, known)))
+
+
+def _count(operation: str, operands: Sequence[Any], wanted: int) -> None:
+    if len(operands) != wanted:
+        raise ValueError(f"{operation} takes {wanted} operands, not {len(operands)}")
+
+
+# --- what is given ----------------------------------------------------------------------------------------------------
+
+
+def _format_of(value: Value) -> FloatFormat:
+    element = value.element_type
+    assert isinstance(element, ty.FloatType)
+    return element.format
+
+
+def _operand(given: Any, type_: Any) -> Value:
+    value = float_value(given, type_)
+    _check_format(_format_of(value))
+    return value
+
+
+def _check_format(fmt: FloatFormat) -> FloatFormat:
+    if not rules.takes(fmt):
+        names = ", ".join(each.name for each in rules.EXTERNAL)
+        raise ValueError(f"{fmt.name} is not a format of P3109, such as binary8p3se, and none of {names}")
+    return fmt
+
+
+def _block(given: Any, type_: Any) -> tuple[Value, Value]:
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise ValueError("a block is a pair (scale, elements)")
+    scale, elements = _operand(given[0], type_), _operand(given[1], type_)
+    if scale.shape != elements.shape[:-1] or not elements.shape or not elements.shape[-1]:
+        raise ValueError(
+            f"scales of shape {scale.shape} do not fit elements of shape {elements.shape}: elements have one more "
+            "dimension, of at least one element"
+        )
+    return scale, elements
+
+
+def _projection(to: Any, default: FloatFormat, rounding: str, saturation: str) -> Projection:
+    fmt = default
+    if to is not None:
+        found = as_type(to)
+        if not isinstance(found, ty.FloatType):
+            raise ValueError(f"to is '{found}', but must be a float format")
+        fmt = found.format
+    name = "SatNone" if saturation == "OvfInf" else saturation
+    if name not in SATURATIONS:
+        raise ValueError(f"saturation is {saturation!r}, but must be one of {', '.join(SATURATIONS)}, OvfInf")
+    mode = ROUNDINGS[rounding] if rounding in ROUNDINGS else as_rounding(rounding)
+    if mode not in ROUNDINGS.values():
+        raise ValueError(f"rounding is {rounding!r}, but must be one of {', '.join(ROUNDINGS)}")
+    return Projection(_check_format(fmt), mode, name)
+
+
+# --- computing --------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1 << 17)
+def _number(fmt: FloatFormat, code: int) -> Number:
+    return rules.decode(fmt, code)
+
+
+def _codes(value: Value) -> list[int]:
+    return codes_to_ints(value.bits.reshape(-1), _format_of(value).bits)
+
+
+def _value(fmt: FloatFormat, codes: Sequence[int], shape: tuple[int, ...]) -> Value:
+    element = ty.FloatType(fmt)
+    return Value.from_bits(ints_to_codes(codes, fmt.bits, shape), ty.TensorType(shape, element) if shape else element)
+
+
+def _aligned(operands: Sequence[Value]) -> tuple[tuple[int, ...], list[Codes]]:
+    """Return the common shape, and the codes of each operand as one row; a number stands for all elements."""
+    shapes = {value.shape for value in operands if value.shape}
+    if len(shapes) > 1:
+        raise ValueError(f"operands have different shapes: {', '.join(map(str, sorted(shapes)))}")
+    shape = next(iter(shapes), ())
+    return shape, [np.broadcast_to(value.bits, shape).reshape(-1) for value in operands]
+
+
+def _mapped(rows: Sequence[Codes], compute: Callable[..., int]) -> list[int]:
+    """Compute each combination of codes once."""
+    known: dict[tuple[int, ...], int] = {}
+    found = []
+    for key in zip(*(row.tolist() for row in rows), strict=True):
+        if key not in known:
+            known[key] = compute(*key)
+        found.append(known[key])
+    return found
+
+
+def _elementwise(operation: str, operands: Sequence[Value], to: Any, rounding: str, saturation: str) -> Value:
+    arity, compute = OPERATIONS[operation]
+    _count(operation, operands, arity)
+    formats = [_format_of(value) for value in operands]
+    projection = _projection(to, formats[0], rounding, saturation)
+    shape, rows = _aligned(operands)
+
+    def result(*codes: int) -> int:
+        return projection(compute(*map(_number, formats, codes)))
+
+    return _value(projection.format, _mapped(rows, result), shape)
+
+
+def _booleans(operation: str, operands: Sequence[Value]) -> Value:
+    _count(operation, operands, 1 if operation in PREDICATES else 2)
+    formats = [_format_of(value) for value in operands]
+    shape, rows = _aligned(operands)
+
+    def result(*codes: int) -> int:
+        if operation in PREDICATES:
+            return int(PREDICATES[operation](formats[0], *codes))
+        return int(COMPARISONS[operation](*map(_number, formats, codes)))
+
+    bits = np.array(_mapped(rows, result), np.uint8).reshape(shape)
+    return Value.from_bits(bits, ty.TensorType(shape, ty.I1) if shape else ty.I1)
+
+
+def _rows(block: tuple[Value, Value]) -> list[list[Number]]:
+    """Return the decoded elements of each block (5.1.1)."""
+    scale, elements = block
+    size = elements.shape[-1]
+    codes, found = _codes(elements), []
+    for place, code in enumerate(_codes(scale)):
+        factor = _number(_format_of(scale), code)
+        part = codes[place * size : (place + 1) * size]
+        found.append([rules.multiply(factor, _number(_format_of(elements), each)) for each in part])
+    return found
+
+
+def _blocks(
+    numbers: Sequence[Sequence[Number]], scale: Value, shape: tuple[int, ...], projection: Projection
+) -> tuple[Value, Value]:
+    """Project rows of numbers to blocks of given scales (5.1.2)."""
+    codes: list[int] = []
+    for row, code in zip(numbers, _codes(scale), strict=True):
+        divisor = _number(_format_of(scale), code)
+        codes += [projection(rules.block_quotient(x, divisor)) for x in row]
+    return scale, _value(projection.format, codes, shape)
+
+
+def _scales(given: Any, shape: tuple[int, ...]) -> Value:
+    if given is None:
+        raise ValueError("give the scale of the result: scale=…, a Value of a format of P3109")
+    scale = _operand(given, None)
+    if scale.shape not in ((), shape):
+        raise ValueError(f"scale has the shape {scale.shape}, but the blocks have {shape}")
+    return _value(_format_of(scale), np.broadcast_to(scale.bits, shape).reshape(-1).tolist(), shape)
+
+
+def _to_block(
+    operation: str, x: Value, to: Any, rounding: str, saturation: str, scale: Any, how: tuple[Any, str, str]
+) -> tuple[Value, Value]:
+    if not x.shape or not x.shape[-1]:
+        raise ValueError("x needs at least one dimension, of at least one element: the last one is the block")
+    fmt, size = _format_of(x), x.shape[-1]
+    projection = _projection(to, fmt, rounding, saturation)
+    numbers = [_number(fmt, code) for code in _codes(x)]
+    rows = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+    if operation == "ConvertToBlock":
+        scales = _scales(scale, x.shape[:-1])
+    else:
+        of_scale = _projection(how[0], fmt, *how[1:])
+        scales = _value(of_scale.format, [of_scale(rules.largest_finite(row)) for row in rows], x.shape[:-1])
+    return _blocks(rows, scales, x.shape, projection)
+
+
+def _between_blocks(
+    name: str, blocks: Sequence[tuple[Value, Value]], to: Any, rounding: str, saturation: str, scale: Any
+) -> tuple[Value, Value]:
+    shape = blocks[0][1].shape
+    if any(elements.shape != shape for _, elements in blocks):
+        raise ValueError(f"blocks have different shapes: {', '.join(str(each[1].shape) for each in blocks)}")
+    projection = _projection(to, _format_of(blocks[0][1]), rounding, saturation)
+    compute = OPERATIONS[name].compute
+    rows = [list(map(compute, *each)) for each in zip(*map(_rows, blocks), strict=True)]
+    return _blocks(rows, _scales(scale, shape[:-1]), shape, projection)
+
+
+def _of_blocks(operation: str, blocks: Sequence[tuple[Value, Value]], to: Any, rounding: str, saturation: str) -> Value:
+    shape = blocks[0][1].shape
+    if any(elements.shape != shape for _, elements in blocks):
+        raise ValueError(f"blocks have different shapes: {', '.join(str(each[1].shape) for each in blocks)}")
+    projection = _projection(to, _format_of(blocks[0][1]), rounding, saturation)
+    rows = [_rows(block) for block in blocks]
+    if operation == "ConvertFromBlock":
+        return _value(projection.format, [projection(x) for row in rows[0] for x in row], shape)
+    if operation == "BlockDotProduct":
+        sums = [
+            rules.reduced(rules.add, map(rules.multiply, x, y), rules.ZERO)
+            for x, y in zip(rows[0], rows[1], strict=True)
+        ]
+    else:
+        sums = [REDUCTIONS[operation](row) for row in rows[0]]
+    return _value(projection.format, [projection(x) for x in sums], shape[:-1])
+
+
+# --- kappa, 4.4 -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KappaReport:
+    """How far an approximate operation is from the defined one, over all operands.
+
+    ``kappa``: the most values of the result format between a result and the defined one; NaN if NaNs do not match,
+    infinity if infinities do not. ``worst``: operands with that distance, as codes; None if all results are equal.
+    ``results``: the number of operand combinations. ``wrong``: how many differ.
+    """
+
+    operation: str
+    kappa: float
+    worst: tuple[int, ...] | None
+    results: int
+    wrong: int
+
+    def __str__(self) -> str:
+        kappa = f"{self.kappa:g}"
+        where = "" if self.worst is None else f", first at {', '.join(map(hex, self.worst))}"
+        return f"{self.operation}: kappa {kappa}{where}; {self.wrong} of {self.results} results differ"
+
+
+def kappa(
+    approximate: Callable[..., Any],
+    operation: str,
+    *formats: Any,
+    to: Any = None,
+    rounding: str = "NearestTiesToEven",
+    saturation: str = "SatNone",
+    within: Callable[..., Any] | None = None,
+) -> KappaReport:
+    """Measure the kappa of an approximate operation (P3109, 4.4) over all operands of its formats.
+
+    ``approximate``: gets a `Value` for each operand and returns the results, of the format ``to``.
+    ``operation``, ``to``, ``rounding``, ``saturation``: as in `p3109`. ``formats``: of the operands.
+    ``within``: gets the operands, too, and returns a mask: kappa over a part of the operands, as an interval.
+
+        hu.kappa(lambda x: fast_exp(x), "Exp", "binary8p3se")
+
+    Raises ValueError if there are more than 65,536 combinations of operands; TypeMismatch for results of another type;
+    and as `p3109`.
+    """
+    arity = OPERATIONS[operation].arity if operation in OPERATIONS else None
+    if arity is None:
+        raise ValueError(f"{operation!r} is no numeric operation of P3109; those are {', '.join(OPERATIONS)}")
+    _count(operation, formats, arity)
+    chosen = [_projection(each, rules.EXTERNAL[0], rounding, saturation).format for each in formats]
+    if sum(fmt.bits for fmt in chosen) > _MOST_PAIRS.bit_length() - 1:
+        raise ValueError(f"{operation} of {', '.join(map(str, chosen))} has more than {_MOST_PAIRS:,} operands")
+    columns = list(zip(*product(*(range(1 << fmt.bits) for fmt in chosen)), strict=True))
+    operands = [_value(fmt, column, (len(column),)) for fmt, column in zip(chosen, columns, strict=True)]
+    if within is not None:
+        kept = np.flatnonzero(np.asarray(within(*operands), np.bool_))
+        columns = [tuple(np.asarray(column)[kept].tolist()) for column in columns]
+        operands = [_value(fmt, column, (len(column),)) for fmt, column in zip(chosen, columns, strict=True)]
+    defined = p3109(operation, *operands, to=to, rounding=rounding, saturation=saturation)
+    fmt = _format_of(defined)
+    found = to_value(approximate(*operands), defined.type, "the approximation")
+    pairs = zip(_codes(defined), _codes(found), strict=True)
+    distances = [_steps(fmt, right, given) for right, given in pairs]
+    order = [float("inf") if np.isnan(each) else each for each in distances]
+    wrong = sum(each != 0 for each in distances)
+    total = float("nan") if any(map(np.isnan, distances)) else max(distances, default=0.0)
+    place = next((k for k, each in enumerate(distances) if np.isnan(each)), None)
+    if place is None:
+        place = order.index(max(order)) if order else 0
+    return KappaReport(
+        operation, total, tuple(column[place] for column in columns) if wrong else None, len(distances), wrong
+    )
+
+
+def _steps(fmt: FloatFormat, right: int, given: int) -> float:
+    """Return how many values lie between two results, the given one included."""
+    if fmt.is_nan(right) != fmt.is_nan(given):
+        return float("nan")
+    if right == given or fmt.is_nan(right):
+        return 0.0
+    if fmt.is_infinite(right) or fmt.is_infinite(given):
+        return float("inf")
+    return float(abs(_place(fmt, right) - _place(fmt, given)))
+
+
+def _place(fmt: FloatFormat, code: int) -> int:
+    """Return the place of a finite code among the values; both zeros of an external format are one."""
+    negative = fmt.signed and code >> (fmt.bits - 1)
+    return -(code & (fmt.code_mask >> 1)) if negative else code

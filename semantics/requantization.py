@@ -1,0 +1,170 @@
+"""Requantisation: i32 accumulators to narrow integers by an integer multiplier and a shift, as libraries compute it.
+
+Sources: gemmlowp (fixedpoint.h) and TensorFlow Lite (MultiplyByQuantizedMultiplier, QuantizeMultiplier), CMSIS-NN
+(arm_nn_requantize), and the TOSA specification 1.0 (apply_scale_32, apply_scale_16, RESCALE).
+
+Arguments are arrays of int64 with values in the documented ranges. A multiplier m of 31 fraction bits stands for
+m / 2**31.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+_LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
+
+
+def _wrapped(x: Integers) -> Integers:
+    """Return the low 32 bits as signed numbers."""
+    return (x + (1 << 31) & (1 << 32) - 1) - (1 << 31)
+
+
+def _doubled_high_product(x: Integers, m: Integers) -> Integers:
+    """Return x * m / 2**31, to nearest, ties toward +infinity: up to 2**31, for the two smallest i32 numbers."""
+    return x * m + (1 << 30) >> 31
+
+
+def _divided_by_power(x: Integers, exponent: Integers) -> Integers:
+    """Return x / 2**exponent, to nearest, ties away from zero."""
+    mask = (1 << exponent) - 1
+    rest, threshold = x & mask, (mask >> 1) + (x < 0)
+    return (x >> exponent) + (rest > threshold)
+
+
+def _twice(high: Callable[[Integers], Integers]) -> Callable[[Integers, Integers, Integers], Integers]:
+    """Return the rule that shifts left, multiplies and rounds, and then shifts right and rounds again."""
+
+    def rule(x: Integers, m: Integers, shift: Integers) -> Integers:
+        product = high(_doubled_high_product(_wrapped(x << np.maximum(shift, 0)), m))
+        return _divided_by_power(product, np.maximum(-shift, 0))
+
+    return rule
+
+
+def _once(x: Integers, m: Integers, shift: Integers) -> Integers:
+    """Return x * m / 2**(31 - shift), to nearest, ties toward +infinity."""
+    total = 31 - shift
+    return (x * m >> total - 1) + 1 >> 1
+
+
+def _tosa(twice: bool) -> Callable[[Integers, Integers, Integers], Integers]:
+    """Return TOSA's apply_scale_32, or apply_scale_16, which computes alike on other ranges."""
+
+    def rule(x: Integers, m: Integers, shift: Integers) -> Integers:
+        added = 1 << shift - 1
+        if twice:
+            added = added + (shift > 31) * np.where(x >= 0, 1 << 30, -(1 << 30))
+        return x * m + added >> shift
+
+    return rule
+
+
+@dataclass(frozen=True)
+class RequantizationRule:
+    """How a library scales an accumulator.
+
+    ``meaning``: for the documentation. ``scale``: from accumulators, multipliers and shifts; a shift is the power of
+    two that the library takes. ``shifts``, ``multipliers``, ``inputs``: the least and the largest that it takes.
+    ``shifts_right``: a larger shift gives a smaller result, as in TOSA. ``wraps``: a result beyond i32 keeps its low 32
+    bits, otherwise it is an error.
+    """
+
+    meaning: str
+    scale: Callable[[Integers, Integers, Integers], Integers]
+    shifts: tuple[int, int]
+    multipliers: tuple[int, int] = (0, _HIGHEST)
+    inputs: tuple[int, int] = (_LOWEST, _HIGHEST)
+    shifts_right: bool = False
+    wraps: bool = False
+
+
+RULES: Mapping[str, RequantizationRule] = MappingProxyType(
+    {
+        "gemmlowp": RequantizationRule(
+            "gemmlowp and TensorFlow Lite: SaturatingRoundingDoublingHighMul, then RoundingDivideByPOT",
+            _twice(lambda product: np.minimum(product, _HIGHEST)),
+            (-31, 30),
+            (_LOWEST, _HIGHEST),
+        ),
+        "tflite-single": RequantizationRule(
+            "TensorFlow Lite built with TFLITE_SINGLE_ROUNDING: one rounding, ties toward +infinity", _once, (-31, 30)
+        ),
+        "cmsis-nn": RequantizationRule(
+            "CMSIS-NN: as gemmlowp, but the product does not saturate", _twice(_wrapped), (-31, 30), (_LOWEST, _HIGHEST)
+        ),
+        "cmsis-nn-single": RequantizationRule(
+            "CMSIS-NN built with CMSIS_NN_USE_SINGLE_ROUNDING", _once, (-31, 30), (_LOWEST, _HIGHEST), wraps=True
+        ),
+        "tosa": RequantizationRule(
+            "TOSA's apply_scale_32 with SINGLE_ROUND: ties toward +infinity", _tosa(False), (2, 62), shifts_right=True
+        ),
+        "tosa-double": RequantizationRule(
+            "TOSA's apply_scale_32 with DOUBLE_ROUND: above a shift of 31, first 2**30 is added away from zero",
+            _tosa(True),
+            (2, 62),
+            shifts_right=True,
+        ),
+        "tosa-16": RequantizationRule(
+            "TOSA's apply_scale_16, of i48 accumulators with multipliers of i16",
+            _tosa(False),
+            (2, 62),
+            (0, (1 << 15) - 1),
+            (-(1 << 47), (1 << 47) - 1),
+            shifts_right=True,
+        ),
+    }
+)
+"""The rules of libraries, by name."""
+
+
+def scaled(rule: RequantizationRule, x: Integers, multiplier: Integers, shift: Integers) -> Integers:
+    """Scale accumulators by a rule; the arrays have one shape.
+
+    Raises ValueError, with the first operands, for an operand out of the range of the rule, for an accumulator that its
+    left shift brings out of i32 (undefined in C), and for a result beyond i32.
+    """
+    for name, numbers, (least, most) in (
+        ("x", x, rule.inputs),
+        ("multiplier", multiplier, rule.multipliers),
+        ("shift", shift, rule.shifts),
+    ):
+        _check((numbers < least) | (numbers > most), f"{name} must lie in {least}..{most}", x, multiplier, shift)
+    if rule.scale is not _once and not rule.shifts_right:
+        moved = np.abs(x) > (1 << 31) - (x >= 0) >> np.maximum(shift, 0)
+        _check(moved, "the left shift overflows i32, which C leaves undefined", x, multiplier, shift)
+    found = rule.scale(x, multiplier, shift)
+    if rule.wraps:
+        return _wrapped(found)
+    _check((found < _LOWEST) | (found > _HIGHEST), "the result does not fit i32", x, multiplier, shift)
+    return found
+
+
+def _check(wrong: Any, message: str, x: Integers, multiplier: Integers, shift: Integers) -> None:
+    places = np.flatnonzero(wrong)
+    if places.size:
+        place = places[0]
+        operands = f"x = {x.flat[place]}, multiplier = {multiplier.flat[place]}, shift = {shift.flat[place]}"
+        raise ValueError(f"{message}: {operands} (element {place}; {places.size} in all)")
+
+
+def multiplier_of(scale: float) -> tuple[int, int]:
+    """Return multiplier and shift of a scale as TensorFlow Lite computes them (QuantizeMultiplier): 31 fraction bits,
+    rounded to nearest, ties away from zero; a scale below 2**-32 becomes 0.
+
+    Raises ValueError for a scale that is not finite, negative, or 2**30 and larger.
+    """
+    if not 0 <= scale < 2.0**30:
+        raise ValueError(f"scale is {scale}, but must lie in 0..2**30")
+    fraction, shift = math.frexp(scale)
+    multiplier = math.floor(fraction * (1 << 31) + 0.5)
+    if multiplier == 1 << 31:
+        multiplier, shift = 1 << 30, shift + 1
+    return (0, 0) if shift < -31 or not multiplier else (multiplier, shift)

@@ -1,0 +1,170 @@
+"""Fixed point and requantisation against recorded runs of ac_types, gemmlowp and CMSIS-NN, and against their rules."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from halfulp.semantics.fixed_point import (
+    OVERFLOWS,
+    QUANTIZATIONS,
+    FixedFormat,
+    negated_format,
+    of_fraction,
+    product_format,
+    quantize,
+    sum_format,
+)
+from halfulp.semantics.requantization import RULES, multiplier_of, scaled
+
+RECORDED: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "data" / "fixed_point.json").read_text(encoding="utf-8")
+)
+OPERANDS = np.arange(-192, 193)
+
+
+def format_of(key: str) -> FixedFormat:
+    width, integer, signedness, rounding, overflow = key.split()
+    return FixedFormat(int(width), int(integer), signedness == "signed", rounding, overflow)
+
+
+@pytest.mark.parametrize("how", ["int64", "objects", "integers", "fractions"])
+def test_every_mode_as_ac_fixed(how: str) -> None:
+    assert len(RECORDED["ac_fixed"]) == 6 * len(QUANTIZATIONS) * len(OVERFLOWS)
+    for key, digest in RECORDED["ac_fixed"].items():
+        fmt = format_of(key)
+        match how:
+            case "int64":
+                found = quantize(OPERANDS, 4, fmt).tolist()
+            case "objects":
+                found = quantize(OPERANDS.astype(object), 4, fmt).tolist()
+            case "integers":
+                found = [quantize(int(k), 4, fmt) for k in OPERANDS[::16]]
+                assert found == quantize(OPERANDS, 4, fmt).tolist()[::16]
+                continue
+            case _:
+                found = [of_fraction(Fraction(int(k), 16), fmt) for k in OPERANDS]
+        assert hashlib.sha256(" ".join(map(str, found)).encode()).hexdigest()[:16] == digest, key
+
+
+def test_numbers_that_are_not_dyadic() -> None:
+    """1/3 of a unit of 1/2: nearest is 1/2 for 1/3, and one unit further up or down for directed modes."""
+    for sign, trn, zero, nearest in ((1, 0, 0, 1), (-1, -1, 0, -1)):
+        x = Fraction(sign, 3)
+        for rounding, expected in (("AC_TRN", trn), ("AC_TRN_ZERO", zero), ("AC_RND_CONV", nearest)):
+            assert of_fraction(x, FixedFormat(4, 3, True, rounding)) == expected
+    coarse = FixedFormat(4, 7, True, "AC_RND_ZERO")  # multiples of 8
+    assert [of_fraction(Fraction(x), coarse) for x in (4, 5, -4, -5, 12, 13)] == [0, 1, 0, -1, 1, 2]
+    assert of_fraction(Fraction(4) + Fraction(1, 10**30), coarse) == 1
+
+
+def test_formats_of_results_as_ac_fixed() -> None:
+    """The types that ac_fixed's operators have, as its compiler prints them."""
+    a, b, c, d = FixedFormat(8, 4), FixedFormat(6, 3, False), FixedFormat(5, 7), FixedFormat(4, -1, False)
+    results = {
+        (9, 5, True): [sum_format(a, b), sum_format(a, b, True), negated_format(a)],
+        (14, 7, True): [product_format(a, b)],
+        (9, 4, True): [sum_format(b, d, True)],
+        (9, 4, False): [sum_format(b, d)],
+        (10, 2, False): [product_format(b, d)],
+        (13, 8, True): [sum_format(c, d)],
+        (10, 14, True): [product_format(c, c)],
+        (7, 4, True): [negated_format(b)],
+    }
+    for expected, found in results.items():
+        assert {(fmt.width, fmt.integer_bits, fmt.signed) for fmt in found} == {expected}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((0, 1), "width is 0"),
+        ((8, 1 << 20), "integer_bits"),
+        ((8, 4, True, "RND"), "rounding is 'RND', but must be one of AC_TRN"),
+        ((8, 4, True, "AC_RND", "AC_CLIP"), "overflow is 'AC_CLIP'"),
+    ],
+)
+def test_bad_formats(arguments: tuple[Any, ...], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        FixedFormat(*arguments)
+
+
+def test_names_of_systemc_and_of_vitis() -> None:
+    assert FixedFormat(8, 4, True, "SC_RND_INF", "SC_SAT") == FixedFormat(8, 4, True, "AP_RND_INF", "AP_SAT")
+
+
+# --- requantisation ---------------------------------------------------------------------------------------------------
+
+ROWS = np.array(RECORDED["requantized"], np.int64).T
+
+
+@pytest.mark.parametrize(("rule", "column"), [("gemmlowp", 3), ("cmsis-nn", 4), ("cmsis-nn-single", 5)])
+def test_recorded_results(rule: str, column: int) -> None:
+    assert scaled(RULES[rule], *ROWS[:3]).tolist() == ROWS[column].tolist()
+
+
+def test_rules_differ_on_the_recorded_rows() -> None:
+    assert (ROWS[3] != ROWS[4]).any()
+    assert (ROWS[4] != ROWS[5]).any()
+
+
+def one(rule: str, x: int, multiplier: int, shift: int) -> int:
+    return int(scaled(RULES[rule], *(np.array([each], np.int64) for each in (x, multiplier, shift)))[0])
+
+
+def test_tosa_by_its_definition() -> None:
+    """apply_scale_32: (value * multiplier + round) >> shift, round = 2**(shift - 1), and ±2**30 more above 31."""
+    rng = np.random.default_rng(1)
+    for _ in range(500):
+        x, shift = int(rng.integers(-(1 << 20), 1 << 20)), int(rng.integers(2, 63))
+        multiplier = int(rng.integers(0, min(1 << 31, 1 << max(1, shift - 3))))
+        exact = Fraction(x * multiplier, 1 << shift)
+        once = (exact + Fraction(1, 2)).__floor__()
+        assert one("tosa", x, multiplier, shift) == once
+        if multiplier < 1 << 15:
+            assert one("tosa-16", x, multiplier, shift) == once
+        more = Fraction((1 << 30) if x >= 0 else -(1 << 30), 1 << shift) if shift > 31 else 0
+        assert one("tosa-double", x, multiplier, shift) == (exact + Fraction(1, 2) + more).__floor__()
+    assert one("tosa-double", 1 << 20, (1 << 30) + 3, 40) != 0
+    assert one("tflite-single", -3, 1 << 30, 0) == -1  # -1.5, ties upward
+    assert one("gemmlowp", -3, 1 << 30, 0) == -1
+    assert one("gemmlowp", -3, 1 << 30, -1) == -1  # -0.75 by way of -1: -0.5, away from zero
+    assert one("tflite-single", -2, 1 << 30, -1) == 0  # -0.5, ties upward
+
+
+@pytest.mark.parametrize(
+    ("rule", "operands", "reason"),
+    [
+        ("tosa", (1, 1, 1), r"shift must lie in 2\.\.62: x = 1, multiplier = 1, shift = 1 \(element 0; 1 in all\)"),
+        ("tosa", (1, -1, 4), "multiplier must lie in 0"),
+        ("gemmlowp", (1 << 31, 1, 0), "x must lie in"),
+        ("gemmlowp", (1 << 30, 1, 1), "the left shift overflows i32"),
+        ("tflite-single", ((1 << 31) - 1, (1 << 31) - 1, 1), "the result does not fit i32"),
+        ("tosa-16", (1, 1 << 15, 4), "multiplier must lie in"),
+    ],
+)
+def test_what_libraries_leave_undefined(rule: str, operands: tuple[int, int, int], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        one(rule, *operands)
+    assert one("gemmlowp", -(1 << 30), 1 << 30, 1) == -(1 << 30)  # the lowest number that may be shifted
+
+
+def test_multipliers_of_scales() -> None:
+    assert multiplier_of(0.75) == (1610612736, 0)
+    assert multiplier_of(1.0) == (1 << 30, 1)
+    assert multiplier_of(0.0) == (0, 0)
+    assert multiplier_of(1.0 - 2.0**-40) == (1 << 30, 1)  # rounds up to a power of two
+    assert multiplier_of(2.0**-33) == (0, 0)
+    for scale in (-1.0, float("nan"), float("inf"), 2.0**30):
+        with pytest.raises(ValueError, match="must lie in"):
+            multiplier_of(scale)
+    for scale in (0.3, 1e-6, 12345.678):
+        multiplier, shift = multiplier_of(scale)
+        assert 1 << 30 <= multiplier < 1 << 31
+        assert abs(Fraction(multiplier) * Fraction(2) ** (shift - 31) / Fraction(scale) - 1) <= Fraction(1, 1 << 31)

@@ -1,0 +1,179 @@
+"""The operations of a float unit that MLIR has no op for: what they drop, what they signal, what they call a code."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import halfulp as hu
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.policy import Flags, Rounding
+
+MODES = (*tuple(Rounding)[:5], Rounding.TO_ODD)
+SMALL = ("f4E2M1FN", "f6E3M2FN", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E3M4")
+INTEGERS = {
+    Rounding.TO_NEAREST_EVEN: round,
+    Rounding.DOWNWARD: math.floor,
+    Rounding.UPWARD: math.ceil,
+    Rounding.TOWARD_ZERO: math.trunc,
+    Rounding.TO_NEAREST_AWAY: lambda x: int(math.copysign(math.floor(abs(x) + Fraction(1, 2)), x)),
+    Rounding.TO_ODD: lambda x: int(x) if x == int(x) else math.floor(x) | 1,
+}
+
+
+def all_of(name: str) -> hu.Value:
+    bits = FORMATS[name].bits
+    return hu.Value.from_bits(np.arange(1 << bits, dtype=np.uint8 if bits <= 8 else np.uint16), name)
+
+
+def result(found: Any) -> tuple[hu.Value, npt.NDArray[np.uint8]]:
+    value, flags = found
+    assert isinstance(value, hu.Value)
+    return value, flags
+
+
+@pytest.mark.parametrize("name", [*SMALL, "f16", "bf16"])
+@pytest.mark.parametrize("mode", MODES)
+def test_integral_values_and_what_they_drop(name: str, mode: Rounding) -> None:
+    fmt, x = FORMATS[name], all_of(name)
+    quiet, quiet_flags = result(hu.eval("fround", x, rounding=mode.spelling, flags=True))
+    exact, exact_flags = result(hu.eval("froundnx", x, rounding=mode.spelling, flags=True))
+    np.testing.assert_array_equal(quiet.bits, exact.bits)
+    step = 1 if fmt.bits <= 8 else 37
+    for code in range(0, 1 << fmt.bits, step):
+        value, made = scalar.value(fmt, code), scalar.value(fmt, int(exact.bits[code]))
+        if value is None:
+            signalling = scalar.unpack(fmt, code).kind == scalar.SIGNALLING_NAN
+            assert exact_flags[code] == quiet_flags[code] == (Flags.INVALID if signalling else 0), hex(code)
+            continue
+        whole = INTEGERS[mode](value)
+        if abs(whole) > (scalar.value(fmt, fmt.max_code) or 0):  # 15.5 of f8E3M4 becomes 16, which is infinite there
+            assert exact_flags[code] == Flags.OVERFLOW | Flags.INEXACT, hex(code)
+            continue
+        assert made == whole, hex(code)
+        assert bool(exact_flags[code] & Flags.INEXACT) == (made != value), hex(code)
+        assert not quiet_flags[code] & Flags.INEXACT, hex(code)
+
+
+@pytest.mark.parametrize("predicate", ["oeq", "olt", "ole", "une", "uno"])
+@pytest.mark.parametrize("name", ["f8E5M2", "f8E4M3FN"])
+def test_signalling_comparisons(name: str, predicate: str) -> None:
+    """The results are those of arith.cmpf; each NaN, quiet or not, raises invalid and nothing else does."""
+    a = hu.Value.from_bits(np.repeat(np.arange(256, dtype=np.uint8), 256), name)
+    b = hu.Value.from_bits(np.tile(np.arange(256, dtype=np.uint8), 256), name)
+    found, flags = result(hu.eval("fcmps", a, b, predicate=predicate, flags=True))
+    same, quiet = result(hu.eval("arith.cmpf", a, b, predicate=predicate, flags=True))
+    np.testing.assert_array_equal(found.bits, same.bits)
+    numbers = np.array([scalar.unpack(FORMATS[name], code).kind for code in range(256)])
+    nan = numbers >= scalar.QUIET_NAN
+    expected = np.where(nan[:, None] | nan[None, :], int(Flags.INVALID), 0).reshape(-1)
+    np.testing.assert_array_equal(flags, expected)
+    signalling = numbers == scalar.SIGNALLING_NAN
+    raised = np.where(signalling[:, None] | signalling[None, :], int(Flags.INVALID), 0).reshape(-1)
+    np.testing.assert_array_equal(quiet, raised)
+
+
+def test_classes_of_f16_as_riscv_numbers_them() -> None:
+    codes = np.arange(1 << 16, dtype=np.uint16)
+    numbers = codes.view(np.float16)
+    negative, subnormal = codes >= 0x8000, (numbers != 0) & (np.abs(numbers) < np.float16(2.0**-14))
+    nan, quiet = np.isnan(numbers), (codes & 0x200) != 0
+    bits = [
+        np.isinf(numbers) & negative,
+        np.isfinite(numbers) & negative & ~subnormal & (numbers != 0),
+        subnormal & negative,
+        (numbers == 0) & negative,
+        (numbers == 0) & ~negative,
+        subnormal & ~negative,
+        np.isfinite(numbers) & ~negative & ~subnormal & (numbers != 0),
+        np.isinf(numbers) & ~negative,
+        nan & ~quiet,
+        nan & quiet,
+    ]
+    found, flags = result(hu.eval("fclass", all_of("f16"), flags=True))
+    np.testing.assert_array_equal(found.bits, sum(each.astype(np.uint16) << k for k, each in enumerate(bits)))
+    assert not flags.any()
+
+
+@pytest.mark.parametrize("name", [*SMALL, "f8E8M0FNU"])
+def test_each_code_has_one_class(name: str) -> None:
+    fmt = FORMATS[name]
+    found = hu.eval("fclass", all_of(name)).bits.tolist()
+    for code, bits in enumerate(found):
+        one = hu.eval("fclass", hu.Value.from_bits(np.array(code, np.uint8), name))
+        assert int(one.bits) == bits
+        assert bits.bit_count() == 1
+        value = scalar.value(fmt, code)
+        assert (bits >= 1 << 8) == (scalar.unpack(fmt, code).kind >= scalar.QUIET_NAN)
+        if value is not None:
+            assert (value > 0) == (bits in (1 << 5, 1 << 6, 1 << 7))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("signed", [True, False])
+def test_integers_in_every_mode(mode: Rounding, signed: bool) -> None:
+    """Every f16 to i8 and ui8, and every integer of 16 bits to f16 and f8E4M3FN."""
+    which = "s" if signed else "u"
+    found, flags = result(hu.eval(f"fcvt_to_{which}i", all_of("f16"), to="i8", rounding=mode.spelling, flags=True))
+    low, high = (-128, 127) if signed else (0, 255)
+    for code in range(0, 1 << 16, 23):
+        value = scalar.value(FORMATS["f16"], code)
+        whole = None if value is None else INTEGERS[mode](value)
+        if whole is None or not low <= whole <= high:
+            assert found.poisoned[code], hex(code)
+            assert flags[code] == Flags.INVALID, hex(code)
+            continue
+        assert (int(found.bits[code]) - whole) % 256 == 0, hex(code)
+        assert flags[code] == (Flags.INEXACT if whole != value else 0), hex(code)
+    integers = np.arange(-(1 << 15), 1 << 15) if signed else np.arange(1 << 16)
+    codes = hu.Value.from_bits((integers & 0xFFFF).astype(np.uint16), "i16")
+    for target in ("f16", "f8E4M3FN"):
+        made, raised = result(hu.eval(f"fcvt_from_{which}i", codes, to=target, rounding=mode.spelling, flags=True))
+        for k in range(0, 1 << 16, 101):
+            want = scalar.from_fraction(FORMATS[target], Fraction(int(integers[k])), mode)
+            assert (int(made.bits[k]), int(raised[k])) == (want.code, want.flags), integers[k]
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [
+        ("fadd", lambda a, b, c: a + b),
+        ("fsub", lambda a, b, c: a - b),
+        ("fmul", lambda a, b, c: a * b),
+        ("fmadd", lambda a, b, c: a * b + c),
+        ("fmsub", lambda a, b, c: a * b - c),
+        ("fnmsub", lambda a, b, c: -(a * b) + c),
+        ("fnmadd", lambda a, b, c: -(a * b) - c),
+    ],
+)
+def test_mixed_arithmetic_rounds_the_exact_result_once(name: str, meaning: Any) -> None:
+    rng = np.random.default_rng(1)
+    types = ("f8E4M3FN", "f8E5M2", "f32")[: 3 if name.endswith(("madd", "msub")) else 2]
+    columns = [rng.integers(0, 1 << FORMATS[each].bits, 400, np.uint64) for each in types]
+    values = [
+        hu.Value.from_bits(column.astype(np.uint32 if each == "f32" else np.uint8), each)
+        for column, each in zip(columns, types, strict=True)
+    ]
+    for mode in MODES:
+        found, flags = result(hu.eval(name, *values, to="f32", rounding=mode.spelling, flags=True))
+        for k, row in enumerate(zip(*columns, strict=True)):
+            numbers = [scalar.value(FORMATS[each], int(code)) for each, code in zip(types, row, strict=True)]
+            if any(number is None for number in numbers):
+                continue
+            exact = meaning(*numbers, *[None] * (3 - len(numbers)))
+            if exact:
+                want = scalar.from_fraction(FORMATS["f32"], exact, mode)
+                assert (int(found.bits[k]), int(flags[k])) == (want.code, want.flags), (name, mode, row)
+
+
+def test_the_type_of_a_result_is_that_of_the_addend() -> None:
+    a = hu.Value.from_bits(np.array([0x38], np.uint8), "f8E4M3FN")
+    assert str(hu.eval("fmadd", a, a, np.array([1.0], np.float32)).type) == "tensor<1xf32>"
+    with pytest.raises(hu.HalfulpError, match="fmadd"):
+        hu.eval("fmadd", a, a, np.array([1.0, 2.0], np.float32))

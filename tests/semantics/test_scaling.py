@@ -1,0 +1,383 @@
+"""Block scaling: arith.scaling_extf and arith.scaling_truncf, in the steps of their document and exactly."""
+
+from __future__ import annotations
+
+import math
+import random
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from amounts import amounts
+from float_samples import codes as sample_codes
+from float_samples import interesting
+from neighbours import NAN, Number, neighbours
+from op_faces import Outcome, check, outcomes_of, value
+
+import halfulp as hu
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.exact import conversions
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics import casts
+from halfulp.semantics.profile import Profile
+
+E8M0 = FORMATS["f8E8M0FNU"]
+SMALL = [fmt for fmt in FORMATS.values() if fmt.bits <= 8]
+POISON: Outcome = "poison"
+
+
+def number_of(fmt: FloatFormat, code: int) -> Number:
+    """Return the value of a code, also in f8E8M0FNU."""
+    if fmt == E8M0:
+        return NAN if code == 0xFF else Fraction(2) ** (code - 127)
+    return neighbours(fmt).read(code)
+
+
+def test_scaling_examples_in_f16() -> None:
+    """0.0 * 2**16, 0.5 * 2**16 and 6.0 * 2**-25: what the op's text says, and what the OCP format means."""
+    rows = [[0x0, 0x1, 0x7], [127 + 16, 127 + 16, 127 - 25]]
+    body = "arith.scaling_extf %a, %b : {0}, {1} to {r}"
+    step_by_step = [0x7E00, 0x7C00, 0x0000]
+    exactly = [0x0000, 0x7800, 0x0003]
+    check(body, ["f4E2M1FN", "f8E8M0FNU"], ["f16"], rows, step_by_step)
+    check(body, ["f4E2M1FN", "f8E8M0FNU"], ["f16"], rows, exactly, profile="spec,scaling=exact")
+
+
+def power_of(scale: FloatFormat, code: int) -> Number:
+    """Return the scale as f8E8M0FNU: the nearest power of two, ties to the larger (the significand is always odd)."""
+    number = number_of(scale, code)
+    if number == NAN or isinstance(number, str) or number < 0:
+        return NAN
+    if number <= Fraction(2) ** -127:
+        return Fraction(2) ** -127
+    exponent = math.floor(math.log2(number.numerator) - math.log2(number.denominator)) + 1
+    while Fraction(2) ** exponent > number:
+        exponent -= 1
+    if number >= 3 * Fraction(2) ** (exponent - 1):
+        exponent += 1
+    return Fraction(2) ** exponent if exponent <= 127 else NAN
+
+
+def in_format(fmt: FloatFormat, number: Number) -> Number:
+    return neighbours(fmt)(number)
+
+
+def times(a: Number, b: Number, divide: bool) -> Number:
+    """Return a product or quotient by a scale, which may be NaN, infinite or zero. A zero scale is +0."""
+    if NAN in (a, b):
+        return NAN
+    infinite = isinstance(a, str), isinstance(b, str)
+    sign = math.prod(-1 if (each[0] == "-" if isinstance(each, str) else each < 0) else 1 for each in (a, b))
+    infinity = "+inf" if sign > 0 else "-inf"
+    if divide:
+        if infinite[1] or b == 0:
+            ends = Fraction(0) if infinite[1] else infinity
+            return NAN if (infinite[0] if infinite[1] else a == 0) else ends
+        return infinity if infinite[0] else a / b  # type: ignore[operator]
+    if True in infinite:
+        return NAN if 0 in (a, b) else infinity
+    return a * b  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("scale", ["f8E8M0FNU", "f32", "f8E5M2", "f16", "f64", "f80"])
+@pytest.mark.parametrize("target", ["f16", "bf16", "f32", "f64"])
+@pytest.mark.parametrize("count", amounts(10, 40))
+def test_scaling_extf_step_by_step(scale: str, target: str, count: int) -> None:
+    wide = FORMATS[target]
+    fmt = FORMATS[scale]
+    rng = random.Random(f"{scale} {target}")
+    for source in (f for f in SMALL if f.bits < wide.bits and f != E8M0):
+        columns: list[list[int]] = [[], []]
+        for _ in range(count):
+            columns[0].append(rng.randrange(1 << source.bits))
+            columns[1].append(sample_codes(fmt, 1, rng.randrange(10**6))[0])
+        for mode in ("document", "exact"):
+            found = scaled("arith.scaling_extf", columns, (source.name, scale, target), mode)
+            for a, s, got in zip(*columns, found, strict=True):
+                x, power = number_of(source, a), power_of(fmt, s)
+                if mode == "document":
+                    want = in_format(wide, times(in_format(wide, x), in_format(wide, power), divide=False))
+                else:
+                    want = in_format(wide, times(x, number_of(fmt, s), divide=False))
+                assert isinstance(got, int)
+                assert number_of(wide, got) == want, (source.name, mode, hex(a), hex(s))
+
+
+@pytest.mark.parametrize("source", ["f16", "bf16", "f32", "f80"])
+@pytest.mark.parametrize("target", ["f4E2M1FN", "f6E3M2FN", "f8E4M3FN", "f8E5M2", "f8E5M2FNUZ"])
+def test_scaling_truncf_step_by_step(source: str, target: str) -> None:
+    wide, narrow = FORMATS[source], FORMATS[target]
+    rng = random.Random(f"{source} {target}")
+    columns: list[list[int]] = [[], []]
+    for _ in range(150):
+        a = sample_codes(wide, 1, rng.randrange(10**6))[0]
+        number = number_of(wide, a)
+        near = 127  # a scale that brings the quotient near the target's range, or any
+        if isinstance(number, Fraction) and number:
+            near += number.numerator.bit_length() - number.denominator.bit_length() + rng.randint(-4, 4)
+        columns[0].append(a)
+        columns[1].append(near if 0 <= near < 255 and rng.random() < 0.8 else rng.randrange(256))
+    for mode in ("document", "exact"):
+        found = scaled("arith.scaling_truncf", columns, (source, "f8E8M0FNU", target), mode)
+        for a, s, got in zip(*columns, found, strict=True):
+            x, power = number_of(wide, a), number_of(E8M0, s)
+            if mode == "document":
+                quotient = in_format(wide, times(x, in_format(wide, power), divide=True))
+            else:
+                quotient = times(x, power, divide=True)
+            lost = quotient == NAN and narrow.nan_code is None
+            if lost:
+                assert got == POISON
+                continue
+            want = in_format(narrow, quotient)
+            if isinstance(quotient, str) and quotient != NAN and not narrow.infinities:
+                largest = neighbours(narrow).largest
+                want = NAN if narrow.nan_code is not None else largest if quotient == "+inf" else -largest
+            assert isinstance(got, int)
+            assert number_of(narrow, got) == want, (mode, hex(a), hex(s))
+
+
+@pytest.mark.parametrize("scale", ["f8E4M3FN", "f8E5M2", "bf16", "f32"])
+@pytest.mark.parametrize(("source", "target"), [("f32", "f4E2M1FN"), ("f32", "f8E4M3FN"), ("f16", "f8E5M2")])
+def test_exact_scaling_truncf_divides_by_the_scale_itself(source: str, scale: str, target: str) -> None:
+    wide, fmt, narrow = FORMATS[source], FORMATS[scale], FORMATS[target]
+    columns = [sample_codes(wide, 200, 1), sample_codes(fmt, 200, 2)]
+    found = scaled("arith.scaling_truncf", columns, (source, scale, target), "exact")
+    compared = 0
+    for a, s, got in zip(*columns, found, strict=True):
+        x, divisor = number_of(wide, a), number_of(fmt, s)
+        if isinstance(x, str) or isinstance(divisor, str) or not divisor:
+            continue
+        compared += 1
+        assert isinstance(got, int)
+        assert number_of(narrow, got) == in_format(narrow, x / divisor), (hex(a), hex(s))
+    assert compared > 50
+
+
+def test_the_scales_of_nvfp4() -> None:
+    """2 * 1.5 is 3; with the scale rounded to a power of two, as the op's text says, it is 4. -1 is no scale there."""
+    rows = [[0x4, 0x4], [0x3C, 0xB8]]  # 2 and 2; 1.5 and -1
+    body = "arith.scaling_extf %a, %b : {0}, {1} to {r}"
+    types = ["f4E2M1FN", "f8E4M3FN"]
+    check(body, types, ["f32"], rows, [0x4040_0000, 0xC000_0000], profile="spec,scaling=exact")
+    check(body, types, ["f32"], rows, [0x4080_0000, 0x7FC0_0000])
+    # Zero and NaN as scales: 2 * 0 = 0, 2 / 0 = infinity, or the NaN of f8E4M3FN.
+    check(body, types, ["f32"], [[0x4, 0x4], [0x00, 0x7F]], [0, 0x7FF0_0000], profile="spec,scaling=exact")
+    body = "arith.scaling_truncf %a, %b : {0}, {1} to {r}"
+    rows = [[0x4000_0000, 0], [0, 0]]
+    check(body, ["f32", "f8E4M3FN"], ["f8E5M2"], rows, [0x7C, 0x7E], profile="spec,scaling=exact")
+
+
+SCALED = """func.func @f(%x: tensor<3xf4E2M1FN>, %s: tensor<3xf8E4M3FN>) -> tensor<3xf32> {
+  %y = arith.scaling_extf %x, %s : tensor<3xf4E2M1FN>, tensor<3xf8E4M3FN> to tensor<3xf32>
+  return %y : tensor<3xf32>
+}"""
+
+
+def test_a_rounded_scale_is_told_once_with_its_place() -> None:
+    elements = value([0x4] * 3, "tensor<3xf4E2M1FN>", (3,))
+    powers, other = (value(codes, "tensor<3xf8E4M3FN>", (3,)) for codes in ([0x38, 0, 0xB8], [0x38, 0x3C, 0x44]))
+    module = hu.parse(SCALED, "scaled.mlir")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        hu.run(module, elements, powers)  # powers of two, zero and a negative scale are none of these
+        assert not caught
+        for _ in range(3):
+            hu.run(module, elements, other)
+        hu.run(module, elements, other, profile="spec,scaling=exact")
+    (told,) = caught
+    assert issubclass(told.category, hu.DocumentWarning)
+    assert str(told.message) == (
+        "scaled.mlir:2:8: warning: arith.scaling_extf: the scale 1.5 is not a power of two: this op rounds it to f8E8M0FNU,"
+        ' as its document says, here to 2; profile="spec,scaling=exact" takes it as it is (NVFP4)'
+    )
+
+
+def scaled(op: str, columns: list[list[int]], types: tuple[str, str, str], mode: str, **given: Any) -> list[Outcome]:
+    arguments = [
+        value(column, f"tensor<{len(column)}x{type_}>", (len(column),))
+        for column, type_ in zip(columns, types, strict=False)
+    ]
+    return outcomes_of(hu.eval(op, *arguments, to=types[2], profile=hu.Profile(scaling=mode), **given))
+
+
+def test_scaling_truncf_rounds_its_last_step_in_the_mode() -> None:
+    # 1 + 2**-23 divided by 1, to f8E5M2; and 1.125 divided by 2: halfway between 0.5 and 0.625.
+    one = 0x3F80_0001
+    rows = [[one, one | 1 << 31, 0x3F90_0000], [127, 127, 128]]
+    modes = {
+        "to_nearest_even": [0x3C, 0xBC, 0x38],
+        "upward": [0x3D, 0xBC, 0x39],
+        "downward": [0x3C, 0xBD, 0x38],
+        "toward_zero": [0x3C, 0xBC, 0x38],
+        "to_nearest_away": [0x3C, 0xBC, 0x39],
+    }
+    for mode, want in modes.items():
+        body = f"arith.scaling_truncf %a, %b {mode} : {{0}}, {{1}} to {{r}}"
+        check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], rows, want)
+        check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], rows, want, "spec,scaling=exact")
+
+
+def test_the_division_of_scaling_truncf_always_rounds_to_nearest() -> None:
+    # 2**-149 / 2 is a tie with zero in f32: the quotient is 0 before the mode has a say; exactly, upward gives 2**-16.
+    body = "arith.scaling_truncf %a, %b upward : {0}, {1} to {r}"
+    check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], [[1, 3], [128, 128]], [0x00, 0x01])
+    check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], [[1, 3], [128, 128]], [0x01, 0x01], "spec,scaling=exact")
+
+
+@pytest.mark.parametrize("mode", ["document", "exact"])
+def test_a_scalar_scale_is_broadcast(mode: str) -> None:
+    text = """func.func @f(%x: tensor<2x3xf4E2M1FN>, %s: {0}) -> tensor<2x3xf16> {{
+  %y = arith.scaling_extf %x, %s : tensor<2x3xf4E2M1FN>, {0} to tensor<2x3xf16>
+  return %y : tensor<2x3xf16>
+}}
+"""
+    x = value([0, 1, 2, 3, 9, 15], "tensor<2x3xf4E2M1FN>", (2, 3))
+    for scale, code in (("f8E8M0FNU", 128), ("f32", 0x4000_0000), ("f80", 0x4000_8000_0000_0000_0000)):
+        (found,) = hu.run(text.format(scale), x, value([code], scale, ()), profile=hu.Profile(scaling=mode))
+        np.testing.assert_array_equal(found.numpy(), np.array([[0, 1, 2], [3, -1, -12]], np.float16))
+    (found,) = hu.run(text.format("f8E8M0FNU"), x, value([255], "f8E8M0FNU", ()), profile=hu.Profile(scaling=mode))
+    assert outcomes_of(found) == [0x7E00] * 6
+
+
+SHAPES = (
+    # Types of operand, scale and result, and what is wrong with them.
+    ("tensor<2x{}>", "{}", "tensor<2x{}>", None),
+    ("tensor<2x{}>", "tensor<2x{}>", "tensor<2x{}>", None),
+    ("tensor<2x{}>", "tensor<?x{}>", "tensor<2x{}>", None),
+    ("tensor<2x{}>", "tensor<{}>", "tensor<2x{}>", "same shape and base type"),
+    ("tensor<2x{}>", "tensor<3x{}>", "tensor<2x{}>", "same shape and base type"),
+    ("tensor<2x{}>", "tensor<*x{}>", "tensor<2x{}>", "same shape and base type"),
+    ("tensor<2x{}>", "vector<2x{}>", "tensor<2x{}>", "same shape and base type"),
+    ("tensor<2x{}>", "tensor<2x{}>", "vector<2x{}>", "same tensor dimensions"),
+    ("{}", "tensor<2x{}>", "{}", "at least one non-scalar result"),
+    ("tensor<2x{}>", "tensor<2x{}>", "tensor<?x{}>", "same tensor dimensions"),
+)
+
+
+def scaling_program(containers: tuple[str, str, str]) -> str:
+    source, scale, target = (c.format(e) for c, e in zip(containers, ("f4E2M1FN", "f8E8M0FNU", "f16"), strict=True))
+    body = f"  %y = arith.scaling_extf %x, %s : {source}, {scale} to {target}\n  return %y : {target}\n"
+    return f"func.func @f(%x: {source}, %s: {scale}) -> {target} {{\n{body}}}\n"
+
+
+@pytest.mark.parametrize(("source", "scale", "target", "wrong"), SHAPES)
+def test_shapes_of_scaling(source: str, scale: str, target: str, wrong: str | None) -> None:
+    program = scaling_program((source, scale, target))
+    if wrong is None:
+        hu.load(program)
+        return
+    with pytest.raises(hu.VerifyError, match=wrong):
+        hu.load(program)
+
+
+@pytest.mark.mlir
+def test_real_mlir_agrees_on_shapes_of_scaling(mlir_opt: Any) -> None:
+    for source, scale, target, wrong in SHAPES:
+        program = scaling_program((source, scale, target))
+        if wrong is None:
+            mlir_opt(program)
+            continue
+        with pytest.raises(RuntimeError, match=wrong):
+            mlir_opt(program)
+
+
+def test_unranked_tensors_scale() -> None:
+    """MLIR 22 refuses unranked tensors in every cast of arith: it compares dimensions that are not there."""
+    program = scaling_program(("tensor<*x{}>",) * 3)
+    x = value([2, 4], "tensor<*xf4E2M1FN>", (2,))
+    (found,) = hu.run(program, x, value([128, 127], "tensor<*xf8E8M0FNU>", (2,)))
+    np.testing.assert_array_equal(found.numpy(), [2.0, 2.0])
+
+
+def test_dynamic_shapes_of_scaling_are_checked_at_run_time() -> None:
+    program = scaling_program(("tensor<?x{}>", "tensor<?x{}>", "tensor<?x{}>"))
+    x = value([1, 2], "tensor<?xf4E2M1FN>", (2,))
+    for count in (1, 3):  # never NumPy's broadcasting
+        with pytest.raises(hu.UndefinedBehavior, match=f"'2' and '{count}'"):
+            hu.run(program, x, value([127] * count, "tensor<?xf8E8M0FNU>", (count,)))
+
+
+@pytest.mark.parametrize("mode", ["document", "exact"])
+def test_nan_scale_in_a_format_without_nan_is_poison(mode: str) -> None:
+    rows = [[0x3C00, 0x7E00, 0x3C00], [255, 127, 127]]
+    found = scaled("arith.scaling_truncf", rows, ("f16", "f8E8M0FNU", "f4E2M1FN"), mode)
+    assert found == [POISON, POISON, 2]
+    body = "arith.scaling_truncf %a, %b : {0}, {1} to {r}"
+    check(body, ["f16", "f8E8M0FNU"], ["f4E2M1FN"], rows, found, f"spec,scaling={mode}")
+
+
+def test_scaling_keeps_the_first_nan() -> None:
+    for mode in ("document", "exact"):
+        rows = [[0xFD, 0x38, 0xFD], [127, 255, 255]]
+        found = scaled("arith.scaling_extf", rows, ("f8E5M2", "f8E8M0FNU", "f32"), mode)
+        assert found == [0xFFE0_0000, 0x7FC0_0000, 0xFFE0_0000]
+
+
+def test_scaling_with_fastmath() -> None:
+    rows = [[0x38, 0x38, 0x7C], [127, 255, 127]]
+    types = ("f8E5M2", "f8E8M0FNU", "f32")
+    clean = 0x3F00_0000
+    assert scaled("arith.scaling_extf", rows, types, "document", fastmath="nnan") == [clean, POISON, 0x7F80_0000]
+    assert scaled("arith.scaling_extf", rows, types, "document", fastmath="ninf") == [clean, 0x7FC0_0000, POISON]
+
+
+@pytest.mark.parametrize("name", ["f64", "f80", "f128"])
+def test_exact_scaling_reaches_the_ends_of_wide_formats(name: str) -> None:
+    """No intermediate format: the largest value over 2**127, and the smallest over 2**-127."""
+    fmt = FORMATS[name]
+    largest, smallest = neighbours(fmt).largest, neighbours(fmt).magnitude(1)
+    narrow = FORMATS["f32"]
+    target = "f32" if name == "f64" else "f64"
+    narrow = FORMATS[target]
+    rows = [[fmt.max_code, 1, 1, fmt.max_code, fmt.min_normal_code], [254, 0, 254, 0, 0]]
+    found = scaled("arith.scaling_truncf", rows, (name, "f8E8M0FNU", target), "exact")
+    low, high = Fraction(2) ** -127, Fraction(2) ** 127
+    normal = number_of(fmt, fmt.min_normal_code)
+    assert isinstance(normal, Fraction)
+    want = [largest / high, smallest / low, smallest / high, largest / low, normal / low]
+    assert [number_of(narrow, got) for got in found] == [neighbours(narrow)(w) for w in want]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("source", ["f4E2M1FN", "f8E4M3FN", "f16", "f32", "f64", "f80", "f128", "f8E8M0FNU"])
+@pytest.mark.parametrize("target", ["f4E2M1FN", "f8E5M2FNUZ", "f16", "f32", "f80", "f128", "f8E8M0FNU"])
+def test_conversion_times_a_power_of_two(source: str, target: str) -> None:
+    """`exact.convert` and `scalar.convert` with exponents: alike in every mode, and right in RNE."""
+    src, dst = FORMATS[source], FORMATS[target]
+    codes = interesting(src) + sample_codes(src, 30, 9)
+    codes = codes * 3
+    rng = random.Random(4)
+    exponents = [rng.choice([0, 1, -1, 127, -127, rng.randint(-40, 40)]) for _ in codes]
+    array = value(codes, f"tensor<{len(codes)}x{source}>", (len(codes),)).bits
+    for mode in (m for m in Rounding if m is not Rounding.STOCHASTIC):
+        found = conversions.convert(src, dst, array, mode, exponent=np.array(exponents, np.int64), want_flags=True)
+        got = codes_to_ints(found.codes, dst.bits)
+        for k, (code, exponent) in enumerate(zip(codes, exponents, strict=True)):
+            one = scalar.convert(src, dst, code, mode, exponent=exponent)
+            assert found.flags is not None
+            lost = found.poison is not None and bool(found.poison[k])
+            assert (got[k], int(found.flags[k]), lost) == one, (hex(code), exponent)
+            number = number_of(src, code)
+            if mode is Rounding.TO_NEAREST_EVEN and isinstance(number, Fraction) and dst != E8M0:
+                assert number_of(dst, got[k]) == neighbours(dst)(number * Fraction(2) ** exponent)
+
+
+def test_two_nans_scaled_exactly_give_the_first() -> None:
+    profile = Profile(base="spec", scaling="exact")
+    f16, e8m0 = FORMATS["f16"], FORMATS["f8E8M0FNU"]
+    for factory, target in ((casts.scaling_extf, FORMATS["f32"]), (casts.scaling_truncf, FORMATS["f8E5M2"])):
+        kernel = factory(f16, e8m0, target, Rounding.TO_NEAREST_EVEN, 0, profile)
+        for code in (0xFE01, 0x7D00, 0x3C00):  # a negative NaN, a signalling one, 1.0
+            for scale in (0xFF, 127):
+                (result,) = kernel.array(np.array([code], np.uint16), np.array([scale], np.uint8)).results
+                assert result.tolist() == [kernel.scalar(code, scale)]
+        first = convert_code(f16, target, 0xFE01)
+        assert kernel.scalar(0xFE01, 0xFF) == first
+
+
+def convert_code(source: FloatFormat, target: FloatFormat, code: int) -> int:
+    return scalar.convert(source, target, code).code
