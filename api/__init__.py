@@ -72,6 +72,7 @@ _EXPORTS: Mapping[str, str] = {
     "explore": "halfulp.explorer.notebook",
     "trace": "halfulp.traces.trace",
     "Trace": "halfulp.traces.trace",
+    "exception_flags": "halfulp.traces.flag_report",
     "plot": "halfulp.plot:",
     # Questions in one line
     "accuracy": "halfulp.accuracies",

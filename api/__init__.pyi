@@ -82,6 +82,7 @@ from halfulp.sensitivities.sensitivity import sensitivity as sensitivity
 from halfulp.summing import dot as dot
 from halfulp.summing import matmul as matmul
 from halfulp.summing import sum as sum
+from halfulp.traces.flag_report import exception_flags as exception_flags
 from halfulp.traces.trace import Trace as Trace
 from halfulp.traces.trace import trace as trace
 
@@ -128,6 +129,7 @@ __all__ = [
     "dot",
     "error",
     "eval",
+    "exception_flags",
     "explain",
     "explain_dot",
     "explain_op",

@@ -340,6 +340,15 @@ func.func @main(%x: f32) -> f8E4M3FN {
 }"""
 print(hu.trace(program, np.float32(0.3)))
 ''',
+            "exception_flags": '''
+program = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf16> {
+  %0 = arith.mulf %x, %x : tensor<2xf32>
+  %1 = arith.truncf %0 : tensor<2xf32> to tensor<2xf16>
+  return %1 : tensor<2xf16>
+}"""
+print(hu.exception_flags(program, np.float32([3.0, 300.0])))
+''',
             "sensitivity": '''
 program = """
 func.func @f(%x: f32, %y: f32) -> f32 {

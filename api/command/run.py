@@ -10,7 +10,7 @@ from halfulp.command.console import fail, worst, write
 from halfulp.command.options.run import RunArguments
 from halfulp.command.running import run_keywords
 from halfulp.command.sources import Sources, read, report
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.value import Value
 from halfulp.run_options import RunKeywords, run_options
@@ -42,11 +42,19 @@ def execute(arguments: RunArguments, sources: Sources) -> int:
 def _run(
     module: Module, values: Sequence[Any], arguments: RunArguments, keywords: dict[str, Any]
 ) -> tuple[tuple[Value, ...], Iterable[str]]:
-    """Return the results, and what is known of their errors as lines."""
-    if not (arguments.shadow or arguments.shadow_in):
+    """Return the results, and what is known of their errors or flags as lines."""
+    shadow = arguments.shadow or arguments.shadow_in
+    if not (shadow or arguments.flags):
         return run(module, *values, entry=arguments.function, **keywords), ()
+    options = run_options("run", RunKeywords, {**keywords, "entry": arguments.function})
+    if not shadow:
+        from halfulp.traces import flag_report
+
+        found = flag_report.flags_of_run(module, values, options)
+        return found.results, found.lines()
+    if arguments.flags:
+        raise InputError("--flags and --shadow are two runs", hint="give one of them at a time")
     from halfulp.traces import error_report
 
-    options = run_options("run", RunKeywords, {**keywords, "entry": arguments.function})
     results, errors = error_report.beside_reals(module, values, options, arguments.shadow_in or "")
     return results, errors.lines()

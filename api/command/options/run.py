@@ -26,6 +26,9 @@ class RunArguments(FunctionOptions):
         choices=("f64", "f128"),
         help="the same with numbers of that format for the exact ones: cheaper, and their own errors are not known",
     )
+    flags: bool = option(
+        "--flags", action="store_true", help="show the exception flags of the run, and the ops that raised some"
+    )
     split_input_file: bool = option(
         "--split-input-file",
         action="store_true",

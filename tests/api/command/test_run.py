@@ -211,3 +211,19 @@ def test_poison_is_named_with_its_birthplace(command: Command, write: Any) -> No
     assert (code, out) == (4, "result[0]: 3xi32=2 poison poison\n")
     assert err.startswith("error: result[0]: 1 poison element, ")
     assert command("run", path, "--input=1", "--input=1", "--forbid-poison") == (0, "result[0]: 3xi32=2 2 2\n", "")
+
+
+# --- exception flags --------------------------------------------------------------------------------------------------
+
+
+def test_flags_of_a_run(command: Command) -> None:
+    """1.3 / 0.1 is inexact, as both are rounded to f32 before; a shadow is another run."""
+    quotient = str(EXAMPLES / "quotient.mlir")
+    code, out, err = command("run", quotient, "--input=1.3", "--flags")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:2] == ["result[0]: f32=12.999999", "flags: inexact"]
+    assert "arith.divf %x, %tenth" in out
+    assert command("run", quotient, "--input=0", "--flags")[1].splitlines() == ["result[0]: f32=0", "flags: none"]
+    code, _, err = command("run", quotient, "--input=1.3", "--flags", "--shadow")
+    assert code == 2
+    assert "--flags and --shadow are two runs" in err

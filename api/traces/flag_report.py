@@ -1,0 +1,182 @@
+"""The exception flags of a run: which ops raised which, for how many elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.explanations.texts import flags_text, table_lines
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.policy import Flags
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.lineage import Lineage
+from halfulp.interp.run.recording import Ran, on_floats, same_ran
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.value import Value
+from halfulp.loading import Source, load
+from halfulp.run_options import RunKeywords, RunOptions, run_options, takes
+from halfulp.running import find_entry, given_arguments, run_with
+from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.poison import PoisonIds
+from halfulp.traces.site import Site, SiteNames
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class OpFlags:
+    """What one op of a program raised, over all of its runs.
+
+    ``flags``: all of them. ``counts``: the number of elements that raised each. ``elements``: how many it computed;
+    those with a poison operand raise nothing. ``line``, ``place``, ``source``, ``function``: where it stands.
+    """
+
+    op: str
+    line: int | None
+    place: str
+    source: str
+    function: str
+    elements: int
+    flags: Flags
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True)
+class FlagReport:
+    """The exception flags of a run.
+
+    ``results``: what the function returned. ``flags``: all flags that any op raised, as the sticky flags of a unit hold
+    them. ``ops``: the ops that have flags, in the order of the run. ``unknown``: the names of the ops on floats whose
+    flags are not known: those on whole values, such as tile operations, and functions outside of the program.
+    """
+
+    results: tuple[Value, ...]
+    flags: Flags
+    ops: tuple[OpFlags, ...]
+    unknown: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """Return the report as text: the flags of the run, and the ops that raised some."""
+        raised = [each for each in self.ops if each.flags]
+        lines = [f"flags: {flags_text(self.flags)}"]
+        if raised:
+            rows = [("line", "op", "elements", *(_words(flag) for flag in Flags))]
+            rows += [
+                (
+                    "" if each.line is None else str(each.line),
+                    each.source,
+                    f"{each.elements:,}",
+                    *(f"{each.counts[_words(flag)]:,}" if flag in each.flags else "" for flag in Flags),
+                )
+                for each in raised
+            ]
+            lines += ["", *table_lines(rows)]
+        if self.unknown:
+            lines += ["", f"not known: the flags of {', '.join(self.unknown)}"]
+        return lines
+
+
+def _words(flag: Flags) -> str:
+    return (flag.name or "").lower().replace("_", " ")
+
+
+@dataclass(eq=False, slots=True)
+class _FlagRecorder(Lineage):
+    """Counts flags. Of the lineage it keeps the ids alone: they tell floats that an op made unseen."""
+
+    counts: dict[Ran, Counts] = field(default_factory=dict)
+    unseen: dict[str, None] = field(default_factory=dict)
+    _ran: dict[tuple[str, Operation], Ran] = field(default_factory=dict)
+
+    def record(
+        self,
+        op: Operation,
+        around: Operation,
+        kernel: Kernel,
+        location: Location,
+        operands: Sequence[Value],
+        codes: tuple[Codes, ...],
+        results: tuple[Codes, ...],
+        shape: tuple[int, ...],
+        poison: PoisonIds | None,
+    ) -> tuple[Any, ...]:
+        """See `halfulp.interp.run.recording.Recorder`."""
+        if kernel.flags is not None:
+            flags = np.broadcast_to(kernel.flags(*codes), shape)
+            clean = np.ones(shape, np.bool_)
+            for operand in operands:
+                if operand.poison is not None:
+                    clean &= ~np.broadcast_to(operand.poisoned, shape)
+            ran = same_ran(self._ran, op, around)
+            found = self.counts.setdefault(ran, np.zeros(1 + len(Flags), np.int64))
+            found[0] += flags.size
+            found[1:] += [np.count_nonzero((flags & np.uint8(flag) != 0) & clean) for flag in Flags]
+        elif on_floats(op) and kernel.real is None:
+            self.unseen[op.name] = None
+        # Two names of one class that has slots: `super()` without arguments knows the other one.
+        return Lineage.record(self, op, around, kernel, location, operands, codes, results, shape, poison)
+
+    def unknown(self, what: str, produced: Any) -> Any:
+        """See `halfulp.interp.run.recording.Recorder`."""
+        self.unseen[what] = None
+        return Lineage.unknown(self, what, produced)
+
+    def _add(self, make: Any, count: int) -> int:
+        base = self._next
+        self._next += count
+        return base
+
+
+@takes(RunKeywords)
+def exception_flags(module: Module | Source, *arguments: Any, **options: Unpack[RunKeywords]) -> FlagReport:
+    """Run a function, and return its results with the exception flags of all its ops: see `FlagReport`.
+
+    ``module``, ``arguments``: as for `run`. ``options``: those of `run` but ``batch`` and ``signature``.
+
+    Raises Unsupported for these two, and the errors of `run`.
+    """
+    loaded = module if isinstance(module, Module) else load(module)
+    return flags_of_run(loaded, arguments, run_options("exception_flags", RunKeywords, options))
+
+
+def flags_of_run(module: Module, arguments: Sequence[Any], options: RunOptions) -> FlagReport:
+    """Return the report of a run with these options; see `exception_flags`."""
+    function = find_entry(module, options.entry)
+    if options.batch or options.signature is not None:
+        what = "a batch" if options.batch else "a function that is called by another signature"
+        raise Unsupported(f"{what} has no report of its flags", location=function.location)
+    given, recorder = given_arguments(function, arguments, options), _FlagRecorder()
+    try:
+        results = run_with(module, given, replace(options, recorder=recorder))
+    finally:
+        for each in given:
+            if isinstance(each, Buffer):
+                each.allocation.root.open = None
+    name = SiteNames(module, options.profile).site
+    rows = tuple(_row(ran, counts, name) for ran, counts in recorder.counts.items())
+    values = [Value(each.type, each.bits, each.poison, None, each.origins, each.unsigned) for each in results]
+    raised = Flags(0)
+    for row in rows:
+        raised |= row.flags
+    return FlagReport(tuple(values), raised, rows, tuple(recorder.unseen))
+
+
+def _row(ran: Ran, counts: Counts, name: Callable[[Operation], Site]) -> OpFlags:
+    op, around = ran
+    site, shown = name(op), name(around)
+    if site.line is None and op is not around:
+        site = replace(site, line=shown.line, place=shown.place, source=f"{op.name} of {shown.source}")
+    flags = Flags(0)
+    for flag, count in zip(Flags, counts[1:].tolist(), strict=True):
+        flags |= flag if count else Flags(0)
+    numbers = {_words(flag): count for flag, count in zip(Flags, counts[1:].tolist(), strict=True)}
+    return OpFlags(site.op, site.line, site.place, site.source, site.function, int(counts[0]), flags, numbers)
