@@ -220,8 +220,12 @@ class VectorChecker:
     def read(self, chunks: Iterable[Chunk], progress: Callable[[int], object] = lambda rows: None) -> Check:
         """Compare all rows of a stream. An error of the stream becomes `Check.problem`; the rows before it count."""
         for chunk in rechunked(self.columns, self._until_error(chunks), self._step):
-            self._compare(chunk)
+            self.compare(chunk)
             progress(self.found.rows)
+        return self.finish()
+
+    def finish(self) -> Check:
+        """Look for what gives the rows that differ, after the last row. Return what was found."""
         self._examine()
         self.found.reordered = self._has_all_rows()
         self.found.digest = None if self.found.unknown else self._digest.hexdigest()
@@ -233,7 +237,8 @@ class VectorChecker:
         except HalfulpError as error:
             self.found.problem = error
 
-    def _compare(self, chunk: Chunk) -> None:
+    def compare(self, chunk: Chunk) -> None:
+        """Compare the next rows: whole groups of `period` rows, except at the end."""
         rows, found = len(chunk[0]), self.found
         self._digest.update(chunk)
         if self._inputs:
