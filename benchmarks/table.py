@@ -18,6 +18,7 @@ from benchmarks import (
     ops,
     requantizing,
     scalars,
+    scoreboards,
     shadows,
     starting,
     structured,
@@ -48,6 +49,7 @@ MODULES = (
     texts,
     starting,
     vectors,
+    scoreboards,
     testing,
 )
 HEAD = ("measurement", "ours", "peer", "peer's", "× peer", "copies", "target", "met", "remark")

@@ -133,7 +133,11 @@ def from_integer(
     quick = scalar_face if nneg else native_scalar.from_integer(target, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
     words = None if nneg else word_floats.from_integer(target, width, signed, rounding, policy)
-    return Kernel(quick, array_face, faults=faults, flags=flags, words=words, real=real)
+
+    def of_one(a: int) -> int:
+        return scalar.from_integer(target, a - (half << 1) if signed and a & half else a, rounding, policy).flags
+
+    return Kernel(quick, array_face, faults=faults, flags=flags, flags_of_one=of_one, words=words, real=real)
 
 
 def _always_fits(source: FloatFormat, width: int, signed: bool) -> bool:
@@ -178,8 +182,12 @@ def to_integer(
         return Kernel(scalar_face, array_face, faults=faults, real=real)
     quick = native_scalar.to_integer(source, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.to_integer(source, a, width, signed, rounding, policy, want_flags=True))
+
+    def of_one(a: int) -> int:
+        return scalar.to_integer(source, a, width, signed, rounding, policy).flags
+
     words = word_floats.to_integer(source, width, signed, rounding)
-    return Kernel(quick, array_face, faults=faults, flags=flags, words=words, real=real)
+    return Kernel(quick, array_face, faults=faults, flags=flags, flags_of_one=of_one, words=words, real=real)
 
 
 _IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)), words=lambda a: a, real=Reinterprets())

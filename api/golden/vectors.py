@@ -213,6 +213,13 @@ def vectors(
         of, type, to=to, rounding=rounding, random_bits=random_bits, profile=profile, function=function, flags=flags,
         keep_ub=keep_ub, properties=properties,
     )  # fmt: skip
+    return Vectors(recipe_for(computation, level, models, n, seed))
+
+
+def recipe_for(
+    computation: Computation, level: LevelName | None, models: str | Sequence[str], n: int | None, seed: int
+) -> Recipe:
+    """Return the recipe of a computation with these operands, checked. See `vectors`."""
     names = models.split(",") if isinstance(models, str) else tuple(models)
     if names and not isinstance(computation, OpComputation):
         raise InputError("the models are about the rounding of one op, not about programs")
@@ -222,4 +229,4 @@ def vectors(
         _ = recipe.rows
     except ValueError as error:
         raise InputError(str(error), hint="n says how many" if "need a count" in str(error) else None) from None
-    return Vectors(recipe)
+    return recipe

@@ -450,5 +450,7 @@ _X_BITS = str.maketrans({**dict.fromkeys("0123456789abcdefABCDEF_", "0"), **dict
 
 
 def unknown_bits(word: str) -> int:
-    """Return the bits of the digits of a word that are X or Z."""
+    """Return the bits of the digits of a word that are X or Z: of hexadecimal digits, or of bits after ``0b``."""
+    if word.startswith("0b"):
+        return int("0" + "".join("0" if bit in "01" else "1" for bit in word[2:]), 2)
     return int(word.translate(_X_BITS), 16)
