@@ -90,11 +90,11 @@ class Scoreboard:
             self._problem = f"results came without a transaction, after {self.transactions:,} transactions"
             raise AssertionError(f"{self.name}: {self._problem}")
         inputs = self._pending.popleft()
-        codes = tuple(map(signals.code_of, (*values, *named.values())))
-        unknown = {name: code for name, code in zip(names, codes, strict=True) if isinstance(code, str)}
+        given = tuple(map(signals.code_of, (*values, *named.values())))
+        unknown = {name: code for name, code in zip(names, given, strict=True) if isinstance(code, str)}
         if unknown:
             self._notes.unknown[self.transactions] = unknown
-            codes = tuple(signals.known_bits(code) if isinstance(code, str) else code for code in codes)
+        codes = tuple(signals.known_bits(code) if isinstance(code, str) else code for code in given)
         self._rows.append((inputs, codes))
         if self.immediate and (unknown or not self._as_predicted(inputs, codes)):
             self._compare_at_once()

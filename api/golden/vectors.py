@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from halfulp.command.vectors import default_name
+from halfulp.conformance.vectors.c_model import c_model, write_model
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, joined, results_of
 from halfulp.conformance.vectors.comparison import poison_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation
@@ -138,6 +139,17 @@ class Vectors:
         write_folder(order, Path(folder))
         return Path(folder) / f"{named}.json"
 
+    def write_model(self, folder: str | os.PathLike[str], *, name: str | None = None) -> Path:
+        """Write a model of the op in plain C99, NAME.c, with a self-test on some of these vectors, and NAME_dpi.sv,
+        which imports it into SystemVerilog, as ``halfulp vectors --format dpi`` does. Return the path of the C file.
+
+        Raises Unsupported for an op, a format or a profile without a model, InputError for a program, a wrong name, and
+        a folder that cannot be written.
+        """
+        model = c_model(self.recipe, default_name(self.recipe) if name is None else name)
+        write_model(model, Path(folder))
+        return Path(folder) / f"{model.name}.c"
+
     def __repr__(self) -> str:
         names = ", ".join(f"{column.name}: {column.type}" for column in self.columns)
         return f"Vectors({self.recipe.rows.count:,} rows of {names})"
@@ -224,7 +236,7 @@ def recipe_for(
     if names and not isinstance(computation, OpComputation):
         raise InputError("the models are about the rounding of one op, not about programs")
     chosen = chosen_models(computation.case, names) if names and isinstance(computation, OpComputation) else ()
-    recipe = Recipe(computation, cast("LevelName | None", level or (None if chosen else "1")), chosen, seed, n)
+    recipe = Recipe(computation, level or (None if chosen else "1"), chosen, seed, n)
     try:
         _ = recipe.rows
     except ValueError as error:
