@@ -32,6 +32,14 @@ def test_the_unit_passes(folder: Path) -> None:
     assert code == 0
 
 
+def test_the_tanh_unit_passes(folder: Path) -> None:
+    """Some operands: all 65,536, with which the example runs by itself, take minutes."""
+    log, code = simulated(folder, "bf16_tanh", ROWS="300")
+    assert "TESTS=1 PASS=1 FAIL=0" in log, log
+    assert "F2        6 of 6" in log
+    assert code == 0
+
+
 def test_a_planted_bug_is_named(folder: Path) -> None:
     planted(folder, "bf16_fma", "return {x[14:7] != 0, x[6:0]};", "return x[14:7] == 0 ? 8'd0 : {1'b1, x[6:0]};")
     log, code = simulated(folder, "bf16_fma", ROWS="500")

@@ -131,18 +131,22 @@ def chosen_models(case: OpCase, names: Sequence[str]) -> tuple[str, ...]:
 
     Raises InputError for an unknown model, one that does not apply, or none at all.
     """
-    model_case = model_case_of(case)
-    applying = () if model_case is None else tuple(model.name for model in models_for(model_case))
-    names = applying if list(names) == ["all"] else tuple(dict.fromkeys(names))
+    model_case, wanted = model_case_of(case), None if list(names) == ["all"] else tuple(dict.fromkeys(names))
+
+    def applying(among: Sequence[str] | None) -> tuple[str, ...]:
+        return () if model_case is None else tuple(model.name for model in models_for(model_case, among))
+
     try:
-        wanted = () if model_case is None else tuple(model.name for model in models_for(model_case, names))
+        found = applying(wanted)
     except ValueError as error:
         raise InputError(str(error)) from None
-    missing = [name for name in names if name not in wanted]
-    if missing or not names:
-        choices = f"those that do are {', '.join(applying)}" if applying else "no model does"
-        raise InputError(f"{'none' if not names else missing[0]} does not apply to {case}; {choices}")
-    return names
+    missing = [name for name in wanted or () if name not in found]
+    if missing or not found:
+        # To know which models apply can take seconds: it is only asked for the message.
+        choices = ", ".join(applying(None))
+        told = f"those that do are {choices}" if choices else "no model does"
+        raise InputError(f"{missing[0] if missing else 'none'} does not apply to {case}; {told}")
+    return found if wanted is None else wanted
 
 
 def rows_of_models(case: OpCase, names: Sequence[str] | None = None, seed: int = 0) -> Rows:
