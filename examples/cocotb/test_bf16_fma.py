@@ -20,7 +20,7 @@ ROWS = int(os.environ.get("ROWS", "20000"))
 async def start(dut: Any, **options: Any) -> Scoreboard:
     """Start the clock, reset the unit, and watch it."""
     board = Scoreboard(REFERENCE, name="bf16_fma", **options)
-    cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+    Clock(dut.clk, 10, unit="ns").start()
     dut.reset.value, dut.valid_in.value, dut.ready_out.value = 1, 0, 1
     cocotb.start_soon(
         board.watch(

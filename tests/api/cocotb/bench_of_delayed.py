@@ -20,7 +20,7 @@ ROWS = list(REFERENCE.stimulus("weighted", n=150, seed=1))
 
 
 async def begin(dut: Any) -> None:
-    cocotb.start_soon(Clock(dut.clk, 2, unit="ns").start())
+    Clock(dut.clk, 2, unit="ns").start()
     dut.reset.value, dut.valid_in.value, dut.spoil.value, dut.hide.value = 1, 0, 0, 0
     dut.a.value, dut.b.value = 0, 0
     for _ in range(4):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -33,10 +34,10 @@ def played(
     reference: Reference,
     change: Callable[[dict[str, int], dict[str, int]], dict[str, int]] = lambda given, made: made,
     rows: int = 400,
-    **options: object,
+    **options: Any,
 ) -> Scoreboard:
     """Return the board after a run of a device whose results are changed ones."""
-    board = Scoreboard(reference, **options)  # type: ignore[arg-type]
+    board = Scoreboard(reference, **options)
     for given in reference.stimulus("weighted", n=rows, seed=2):
         made = reference.predict(**given)
         board.sent(**given)
@@ -104,7 +105,7 @@ def test_stimulus_is_that_of_the_vectors() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"batch": 1}, {"batch": 7}, {"immediate": True}])
-def test_a_right_device_passes(options: dict[str, object]) -> None:
+def test_a_right_device_passes(options: dict[str, Any]) -> None:
     for reference in (
         PRODUCT,
         Reference("arith.fptosi", "f16", to="i8"),
