@@ -86,6 +86,9 @@ _EXPORTS: Mapping[str, str] = {
     "sensitivity": "halfulp.sensitivities.sensitivity",
     "suggest_scale": "halfulp.measuring.scales",
     "ulp": "halfulp.measuring.spacing",
+    # Golden vectors
+    "check": "halfulp.golden.checking",
+    "vectors": "halfulp.golden.vectors",
     # Code generation
     "constraints": "halfulp.codegen.constraints",
     "workgroups": "halfulp.codegen.workgroups",

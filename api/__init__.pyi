@@ -29,6 +29,8 @@ from halfulp.fp_formats.formats import FloatFormat as FloatFormat
 from halfulp.fp_formats.formats import NanEncoding as NanEncoding
 from halfulp.fp_formats.named_formats import register_format as register_format
 from halfulp.fp_formats.reals.expressions import Real as Real
+from halfulp.golden.checking import check as check
+from halfulp.golden.vectors import vectors as vectors
 from halfulp.importing.comparison import compare as compare
 from halfulp.importing.jax_functions import from_jax as from_jax
 from halfulp.importing.onnx_models import from_onnx as from_onnx
@@ -121,6 +123,7 @@ __all__ = [
     "accuracy",
     "all_values",
     "bisect",
+    "check",
     "compare",
     "compare_formats",
     "constraints",
@@ -173,6 +176,7 @@ __all__ = [
     "sum",
     "trace",
     "ulp",
+    "vectors",
     "workgroups",
     "write_bytecode",
 ]

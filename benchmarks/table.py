@@ -19,6 +19,7 @@ from benchmarks import (
     ops,
     requantizing,
     scalars,
+    scoreboards,
     shadows,
     starting,
     structured,
@@ -50,6 +51,7 @@ MODULES = (
     texts,
     starting,
     vectors,
+    scoreboards,
     testing,
 )
 HEAD = ("measurement", "ours", "peer", "peer's", "× peer", "copies", "target", "met", "remark")

@@ -302,6 +302,24 @@ print(hu.semantics_version)
         },
     ),
     Task(
+        "Make golden vectors, and check results",
+        "[Test benches](test-benches.md) has more, [Golden vectors](vector-files.md) the files.",
+        {
+            "vectors": """
+vectors = hu.vectors("arith.addf", "f8E4M3FN", models=["B3"])
+print(vectors)
+print(vectors[0].operands, vectors[0].result, vectors[0].flags)
+print(vectors["result"][:4])
+""",
+            "check": """
+vectors = hu.vectors("arith.mulf", "f16")
+device = hu.eval("arith.mulf", vectors["a"], vectors["b"], rounding="toward_zero")
+report = hu.check(vectors, device)
+print(report.equal, report.differing, report.cause)
+""",
+        },
+    ),
+    Task(
         "Find the pass that changed a result",
         "[The pass that changed a result](bisect.md) has more.",
         {

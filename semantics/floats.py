@@ -302,7 +302,7 @@ def clamp(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
         first, second = lesser.flags, greater.flags
         assert second is not None
         flags = lambda a, low, high: first(a, high) | second(lesser.array(a, high).results[0], low)  # noqa: E731
-    return float_kernel(
+    kernel = float_kernel(
         lambda a, low, high: scalar.Result(cast("int", greater.scalar(lesser.scalar(a, high), low))),
         lambda a, low, high: ArrayResult(greater.array(lesser.array(a, high).results[0], low).results[0]),
         (fmt,) * 3,
@@ -311,6 +311,8 @@ def clamp(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
         flags=flags,
         real=same_kind("clamp", fmt, 3),
     )
+    # Its scalar face is made of two others, which give codes alone.
+    return replace(kernel, flags_of_one=None)
 
 
 @lru_cache(maxsize=1024)
@@ -339,9 +341,12 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
     specification: Callable[[int, int], Any] = lambda a, b: scalar.compare(fmt, predicate, a, b, policy)  # noqa: E731
     array: Callable[[Codes, Codes], Any] = lambda a, b: fast.compare(fmt, predicate, a, b, policy)  # noqa: E731
     flags: FlagRule | None = flags_of(lambda a, b: comparisons.compare(fmt, predicate, a, b, policy, want_flags=True))
+    of_one: Callable[[int, int], int] | None = lambda a, b: scalar.invalid_if_signalling(  # noqa: E731
+        scalar.operand(fmt, a, policy), scalar.operand(fmt, b, policy)
+    )
     if emulated.emulates(profile, fmt):
         specification, array = emulated.compare(predicate, fmt, policy)
-        flags = None
+        flags = of_one = None
 
     def specified(a: int, b: int) -> Scalar:
         for fault, test, _ in rules:
@@ -358,4 +363,5 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
 
     words = word_floats.compare(predicate, fmt, policy) if native else None
     faults = tuple(fault for fault, _, _ in rules)
-    return Kernel(scalar_face, array_face, faults=faults, flags=flags, words=words, real=Compares(predicate, fmt))
+    real = Compares(predicate, fmt)
+    return Kernel(scalar_face, array_face, faults=faults, flags=flags, flags_of_one=of_one, words=words, real=real)

@@ -90,6 +90,11 @@ def missing_testfloat() -> str | None:
     return f"{folder} has no testfloat_ver for {' and '.join(absent)} (tests/build_testfloat.sh)" if absent else None
 
 
+def missing_cocotb() -> str | None:
+    """Say what this machine lacks to run test benches of cocotb; return None when everything is there."""
+    return missing_iverilog() if find_spec("cocotb") else "cocotb is not installed (the extra cocotb has it)"
+
+
 def missing_torch() -> str | None:
     """Say what this machine lacks to compare with PyTorch; return None when it is there."""
     return None if find_spec("torch") else "torch is not installed (the extra torch has it)"
@@ -151,6 +156,7 @@ class Outside(NamedTuple):
 OUTSIDE = {
     "mlir": Outside("real MLIR", "HALFULP_REQUIRE_MLIR", missing_mlir, ("mark.mlir", "mlir_opt")),
     "iverilog": Outside("iverilog", "HALFULP_REQUIRE_IVERILOG", missing_iverilog, ("mark.iverilog",)),
+    "cocotb": Outside("cocotb", "HALFULP_REQUIRE_COCOTB", missing_cocotb, ("mark.cocotb",)),
     "verilator": Outside("Verilator", "HALFULP_REQUIRE_VERILATOR", missing_verilator, ("mark.verilator",)),
     "testfloat": Outside("TestFloat", "HALFULP_REQUIRE_TESTFLOAT", missing_testfloat, ("mark.testfloat",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),

@@ -27,6 +27,7 @@ DISTRIBUTIONS = {"flint": "python-flint", "iree": "iree-base-runtime", "z3": "z3
 
 # What a function may import, and why. Everything else is imported at the top of its file.
 IN_FUNCTIONS = {
+    "cocotb": "optional",
     "bitstring": "slow: 30 ms, for single bit patterns alone",
     "distributed": "optional",
     "halfulp.fp_formats.reals": "slow: 30 ms, of python-flint; only elementary functions need it",
@@ -222,6 +223,7 @@ def test_third_party_imports_are_declared() -> None:
 SLOW = {
     *(
         "bitstring",
+        "cocotb",
         "dask",
         "distributed",
         "iree",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -43,11 +44,42 @@ def execute(arguments: CheckVectorsArguments, sources: Sources) -> int:
 def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
     see(arguments.file)
     asked = _asked(arguments, sources)
-    notes = Notes()
+    with progress_bar("rows") as progress:
+        checked = check_file(arguments, asked, progress)
+    found, golden = checked.found, checked.golden
+    if arguments.json:
+        write(json.dumps(report_record(found, asked.computation, checked.format, golden, arguments)) + "\n")
+    else:
+        write("".join(f"{line}\n" for line in report_lines(found, asked.computation, golden, arguments)))
+    sys.stdout.flush()
+    if checked.note:
+        say(f"note: {arguments.file}: {checked.note}")
+    if found.problem is not None:
+        code = report(found.problem, sources)
+        return DIFFERENT if found.differing else code
+    return DIFFERENT if found.differing else SUCCESS
+
+
+@dataclass(frozen=True)
+class CheckedFile:
+    """The result of the check of a file. ``format``: the name of its format. ``golden``: it is the golden set, row by
+    row. ``note``: what else to say of its rows; empty: nothing.
+    """
+
+    found: Check
+    format: str
+    golden: bool
+    note: str
+
+
+def check_file(
+    arguments: CheckVectorsArguments, asked: CheckedAgainst, progress: Callable[[int, int], object] | None = None
+) -> CheckedFile:
+    """Compare a file with a computation. Problems of the file are part of the result. Raise HalfulpError."""
+    notes, document = Notes(), asked.document
     with opened(arguments.file) as (file, head):
         format_ = format_of_vectors(arguments, head)
         vectors = vectors_of(file, head, format_, asked, arguments, notes)
-        document = asked.document
         checker = VectorChecker(
             asked.computation,
             vectors.columns,
@@ -60,31 +92,31 @@ def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
         )
         if checker.period > 1 and document is not None and document.get("dropped"):
             raise Unsupported("rows were left out of the set, so the parameters of a row are not known")
-        with progress_bar("rows") as progress:
-            total = None if document is None else document["count"]
-            found = checker.read(vectors, lambda rows: progress(rows, _total(file, rows, total)))
+        total = None if document is None else document["count"]
+
+        def told(rows: int) -> None:
+            if progress is not None:
+                progress(rows, _total(file, rows, total))
+
+        found = checker.read(vectors, told)
     _judge_count(found, checker.period, asked, arguments)
+    if found.problem is not None and " words for " in found.problem.message:
+        names = ", ".join(column.name for column in vectors.columns)
+        found.problem.hint = f"the columns are {names}; --no-flags or --columns says that some are not there"
     golden = document is not None and found.digest == document["sha256"] and not found.problem
-    if arguments.json:
-        write(json.dumps(report_record(found, checker.computation, format_.name, golden, arguments)) + "\n")
-    else:
-        write("".join(f"{line}\n" for line in report_lines(found, checker.computation, golden, arguments)))
-    sys.stdout.flush()
+    return CheckedFile(found, format_.name, golden, _note(found, asked))
+
+
+def _note(found: Check, asked: CheckedAgainst) -> str:
     if found.strayed is not None and found.reordered:
-        order = f"the rows are in another order than in {asked.metadata}"
-        say(f"note: {arguments.file}: from row {found.strayed} on, {order}")
-    elif found.strayed is not None and found.problem is None:
-        say(f"note: {arguments.file}: {_strayed(found, asked)}")
-    elif found.problem is None and asked.document is not None and found.rows < asked.document["count"]:
-        count = asked.document["count"]
-        say(f"note: {arguments.file}: only the first {found.rows:,} of the {count:,} rows of {asked.metadata}")
+        return f"from row {found.strayed} on, the rows are in another order than in {asked.metadata}"
     if found.problem is not None:
-        if " words for " in found.problem.message:
-            names = ", ".join(column.name for column in vectors.columns)
-            found.problem.hint = f"the columns are {names}; --no-flags or --columns says that some are not there"
-        code = report(found.problem, sources)
-        return DIFFERENT if found.differing else code
-    return DIFFERENT if found.differing else SUCCESS
+        return ""
+    if found.strayed is not None:
+        return _strayed(found, asked)
+    if asked.document is not None and found.rows < asked.document["count"]:
+        return f"only the first {found.rows:,} of the {asked.document['count']:,} rows of {asked.metadata}"
+    return ""
 
 
 def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst:
@@ -98,6 +130,11 @@ def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst
     option = first_given(arguments, _FOR_OP)
     if option is not None:
         raise InputError(f"{option} goes with --op; without it, the metadata says what is computed")
+    return described(arguments)
+
+
+def described(arguments: CheckVectorsArguments) -> CheckedAgainst:
+    """Return what is computed, by the metadata of the file. Raise InputError where that does not say it."""
     path = arguments.metadata or _beside(arguments.file)
     if path is None:
         raise InputError(

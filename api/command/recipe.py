@@ -16,9 +16,7 @@ from halfulp.command.values import naming
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.inputs import LevelName
-from halfulp.conformance.vectors.intermediate import model_case_of
-from halfulp.conformance.vectors.models.table import models_for
+from halfulp.conformance.vectors.inputs import LevelName, chosen_models
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.policy import Rounding, as_rounding
@@ -148,18 +146,8 @@ def _models(computation: Computation, spelling: str | None) -> tuple[str, ...]:
     """Return the models that are named, each once. Raise InputError for one that does not apply to the computation."""
     if spelling is None or not isinstance(computation, OpComputation):
         return ()
-    model_case, names = model_case_of(computation.case), tuple(dict.fromkeys(spelling.split(",")))
-    applying = () if model_case is None else tuple(model.name for model in models_for(model_case))
-    if spelling == "all":
-        names = applying
     try:
-        wanted = () if model_case is None else tuple(model.name for model in models_for(model_case, names))
-    except ValueError as error:
-        raise InputError(f"--models: {error}") from None
-    missing = [name for name in names if name not in wanted]
-    if missing or not names:
-        choices = f"those that do are {', '.join(applying)}" if applying else "no model does"
-        raise InputError(
-            f"--models: {'none' if not names else missing[0]} does not apply to {computation.case}; {choices}"
-        )
-    return names
+        return chosen_models(computation.case, spelling.split(","))
+    except InputError as error:
+        error.message = f"--models: {error.message}"
+        raise

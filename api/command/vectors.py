@@ -19,6 +19,7 @@ from halfulp.command.progress import progress_bar
 from halfulp.command.recipe import computation_of, recipe_of
 from halfulp.command.sources import Sources, read_bytes
 from halfulp.conformance.vectors import metadata
+from halfulp.conformance.vectors.c_model import c_model, write_model
 from halfulp.conformance.vectors.changes import Change, changes, check_unaltered, digest_now
 from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
@@ -37,6 +38,7 @@ from halfulp.interp.ir.errors import InputError
 
 BINARY = ("npz", "npy", "bin")
 LONGEST_NAME = 80
+_OF_FILES = ("metadata", "poison", "pack", "mx", "block")
 _MAKING = (
     "type", "source", "attr", "rounding", "random_bits", "function", "mma", "level", "models", "n", "flags", "out",
     "metadata", "name", "poison", "pack", "mx", "block", "any_nan", "coverage", "keep_ub",
@@ -55,6 +57,8 @@ def execute(arguments: VectorsArguments, sources: Sources) -> int:
 
 
 def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
+    if arguments.format == "dpi":
+        return _make_model(named, arguments, sources)
     order = _order(named, arguments, sources)
     if arguments.coverage:
         _say_coverage(order.recipe)
@@ -70,9 +74,26 @@ def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
     return SUCCESS
 
 
+def _make_model(named: str, arguments: VectorsArguments, sources: Sources) -> int:
+    option = first_given(arguments, _OF_FILES)
+    if option is not None or arguments.any_nan:
+        raise InputError(f"{option or '--any-nan'} is about files of vectors, but --format=dpi writes a model")
+    recipe = recipe_of(named, arguments, sources)
+    model = c_model(recipe, default_name(recipe) if arguments.name is None else arguments.name)
+    if arguments.coverage:
+        _say_coverage(recipe)
+    if arguments.out is None:
+        write(model.source)
+    else:
+        write_model(model, Path(arguments.out))
+    return SUCCESS
+
+
 def _order(named: str, arguments: VectorsArguments, sources: Sources) -> Order:
     """Return the order for vectors that the options describe, checked. Raise HalfulpError."""
     formats = tuple((arguments.format or "testfloat").split(","))
+    if "dpi" in formats:
+        raise InputError("--format=dpi writes a model, not vectors", hint="give it alone")
     carried = carried_by(formats)
     if len(set(formats)) < len(formats):
         raise InputError(f"--format={arguments.format}: a format is named twice")

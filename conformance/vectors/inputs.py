@@ -21,7 +21,7 @@ from halfulp.conformance.vectors.rows import Rows, exhaustive, of_tuples, one_af
 from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, OperandKind
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.types import element_width
 
 LevelName = Literal["1", "2", "exhaustive", "random", "weighted", "hard"]
@@ -124,6 +124,29 @@ def filled_models(
     if model_case is None or not applying:
         raise Unsupported(f"none of the models {', '.join(names or ())} applies to {case}")
     return model_case, {model.name: fill(model, model_case, seed) for model in applying}
+
+
+def chosen_models(case: OpCase, names: Sequence[str]) -> tuple[str, ...]:
+    """Return models by name, each once; ``all`` alone: every model that applies to the case.
+
+    Raises InputError for an unknown model, one that does not apply, or none at all.
+    """
+    model_case, wanted = model_case_of(case), None if list(names) == ["all"] else tuple(dict.fromkeys(names))
+
+    def applying(among: Sequence[str] | None) -> tuple[str, ...]:
+        return () if model_case is None else tuple(model.name for model in models_for(model_case, among))
+
+    try:
+        found = applying(wanted)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    missing = [name for name in wanted or () if name not in found]
+    if missing or not found:
+        # To know which models apply can take seconds: it is only asked for the message.
+        choices = ", ".join(applying(None))
+        told = f"those that do are {choices}" if choices else "no model does"
+        raise InputError(f"{missing[0] if missing else 'none'} does not apply to {case}; {told}")
+    return found if wanted is None else wanted
 
 
 def rows_of_models(case: OpCase, names: Sequence[str] | None = None, seed: int = 0) -> Rows:

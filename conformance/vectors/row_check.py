@@ -222,8 +222,12 @@ class VectorChecker:
     def read(self, chunks: Iterable[Chunk], progress: Callable[[int], object] = lambda rows: None) -> Check:
         """Compare all rows of a stream. An error of the stream becomes `Check.problem`; the rows before it count."""
         for chunk in rechunked(self.columns, self._until_error(chunks), self._step):
-            self._compare(chunk)
+            self.compare(chunk)
             progress(self.found.rows)
+        return self.finish()
+
+    def finish(self) -> Check:
+        """Look for what gives the rows that differ, after the last row. Return what was found."""
         self._examine()
         self.found.reordered = self._has_all_rows()
         self.found.digest = None if self.found.unknown else self._digest.hexdigest()
@@ -235,7 +239,8 @@ class VectorChecker:
         except HalfulpError as error:
             self.found.problem = error
 
-    def _compare(self, chunk: Chunk) -> None:
+    def compare(self, chunk: Chunk) -> None:
+        """Compare the next rows: whole groups of `period` rows, except at the end."""
         rows, found = len(chunk[0]), self.found
         self._digest.update(chunk)
         if self._inputs:
@@ -447,5 +452,7 @@ _X_BITS = str.maketrans({**dict.fromkeys("0123456789abcdefABCDEF_", "0"), **dict
 
 
 def unknown_bits(word: str) -> int:
-    """Return the bits of the digits of a word that are X or Z."""
+    """Return the bits of the digits of a word that are X or Z: of hexadecimal digits, or of bits after ``0b``."""
+    if word.startswith("0b"):
+        return int("0" + "".join("0" if bit in "01" else "1" for bit in word[2:]), 2)
     return int(word.translate(_X_BITS), 16)

@@ -91,6 +91,7 @@ def coverage(model: CoverageModel, case: ModelCase, rows: Iterable[Operands]) ->
     return hits
 
 
+@lru_cache(maxsize=256)
 def applies(model: CoverageModel, case: ModelCase) -> bool:
     """Tell whether a model has any bucket for a case."""
     return case.kind in model.kinds and any(True for _ in model.buckets(case))

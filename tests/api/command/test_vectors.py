@@ -480,3 +480,32 @@ def test_the_examples_of_the_user_documentation(tmp_path: Path) -> None:
 def test_names(arguments: tuple[str, ...], name: str, tmp_path: Path) -> None:
     assert main(["vectors", *arguments, "-n", "10", "--out", str(tmp_path)]) == 0
     assert {file.name for file in tmp_path.iterdir()} == {f"{name}.tv", f"{name}.json"}
+
+
+# --- models -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_model_in_c(tmp_path: Path) -> None:
+    """What the model computes has tests of its own: tests/conformance/vectors/test_c_model.py."""
+    done = run(*ADDF, "--format", "dpi", "-n", "50", "--out", str(tmp_path / "model"))
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {"addf_f8E4M3FN.c", "addf_f8E4M3FN_dpi.sv"}
+    text = (tmp_path / "model" / "addf_f8E4M3FN.c").read_text(encoding="utf-8")
+    assert run(*ADDF, "--format", "dpi", "-n", "50").out == text
+    assert "#define ADDF_F8E4M3FN_GOLDEN_COUNT 50\n" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--format", "dpi,c"), 2, "--format=dpi writes a model, not vectors"),
+        (("--format", "dpi", "--poison", "drop"), 2, "--poison is about files of vectors"),
+        (("--format", "dpi", "--any-nan"), 2, "--any-nan is about files of vectors"),
+        (("--format", "dpi", "--attr", "fastmath=nsz"), 3, "bits of its results may have either value"),
+        (("--format", "dpi", "--name", "double"), 2, "reserved word"),
+    ],
+)
+def test_what_a_model_cannot_be(arguments: tuple[str, ...], code: int, message: str) -> None:
+    done = run(*ADDF, *arguments)
+    assert done.code == code
+    assert message in done.err

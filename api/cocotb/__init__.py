@@ -1,0 +1,9 @@
+"""halfulp in a test bench of cocotb: expected results, a scoreboard, stimulus and coverage.
+
+`Reference` and `Scoreboard` need no simulator. `Scoreboard.watch` runs in one, and needs the extra ``cocotb``.
+"""
+
+from halfulp.cocotb.reference import Reference
+from halfulp.cocotb.scoreboard import Scoreboard
+
+__all__ = ["Reference", "Scoreboard"]

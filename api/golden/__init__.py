@@ -1,0 +1,1 @@
+"""Golden vectors in Python: make them, and check the results of a device."""

@@ -1,0 +1,244 @@
+"""Golden vectors as typed rows and columns in memory, and as files: `halfulp.vectors`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from halfulp.command.vectors import default_name
+from halfulp.conformance.vectors.c_model import c_model, write_model
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, joined, results_of
+from halfulp.conformance.vectors.comparison import poison_of, type_of
+from halfulp.conformance.vectors.computation import Computation, OpComputation
+from halfulp.conformance.vectors.formats.format import Options, Unmarked
+from halfulp.conformance.vectors.inputs import LevelName, chosen_models
+from halfulp.conformance.vectors.produce import Order, carried_by, write_folder
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.policy import Flags
+from halfulp.golden.computations import computation_for
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError, LimitExceeded
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.values.value import Value
+from halfulp.loading import Source
+from halfulp.semantics.profile import Profile
+
+MOST_HELD = 1 << 24
+"""The most rows that are held in memory at once; any number can be written to files, or read one after another."""
+
+_ROWS = 1 << 12
+"""The rows that are computed at once for `Vectors.__iter__`."""
+
+
+@dataclass(frozen=True)
+class VectorRow:
+    """One vector. ``operands``, ``results``: scalar values of their types, a result is poison if anything is right.
+
+    ``flags``: the exception flags, None without a column of them. ``open``: for each result, the bits that may have
+    either value. ``random``: the random bits of stochastic rounding, else None.
+    """
+
+    operands: tuple[Value, ...]
+    results: tuple[Value, ...]
+    flags: Flags | None = None
+    open: tuple[int, ...] = ()
+    random: int | None = None
+
+    @property
+    def result(self) -> Value:
+        """Return the only result. Raises ValueError if there are several."""
+        (found,) = self.results
+        return found
+
+
+class Vectors:
+    """A set of golden vectors: the operands of an op or a program, and the exact bits of its results.
+
+    It is made by `halfulp.vectors`. Nothing is computed before it is needed. Iterating gives a `VectorRow` for each
+    vector, in constant memory. ``vectors[k]`` is one row, ``vectors["a"]`` a column as one `Value`; these, ``len`` and
+    `columns_as_codes` hold the set in memory, of up to 2**24 rows (else they raise LimitExceeded).
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+
+    @property
+    def computation(self) -> Computation:
+        """The op or program that is computed."""
+        return self.recipe.computation
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns: name, width in bits, type and role of each."""
+        return self.recipe.columns
+
+    @cached_property
+    def _chunk(self) -> Chunk:
+        if self.recipe.rows.count > MOST_HELD:
+            raise LimitExceeded(
+                f"{self.recipe.rows.count:,} rows are too many to hold in memory: {MOST_HELD:,} at most",
+                hint="iterate over them, write them to files, or give n",
+            )
+        return joined(self.columns, list(self.recipe.chunks()))
+
+    @property
+    def columns_as_codes(self) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+        """The codes of each column by name: unsigned integers, with a last axis of uint64 limbs above 64 bits."""
+        return {column.name: codes for column, codes in zip(self.columns, self._chunk, strict=True)}
+
+    def __len__(self) -> int:
+        return len(self._chunk[0])
+
+    def __iter__(self) -> Iterator[VectorRow]:
+        for chunk in self.recipe.chunks(size=_ROWS):
+            yield from _rows(self.columns, chunk)
+
+    def __getitem__(self, key: int | str) -> Any:
+        """Return a row by its number, or a column by its name as one tensor. Raises IndexError and KeyError."""
+        if isinstance(key, str):
+            names = [column.name for column in self.columns]
+            if key not in names:
+                raise KeyError(f"there is no column '{key}'; the columns are {', '.join(names)}")
+            return _values(self.columns, self._chunk)[names.index(key)]
+        if not -len(self) <= key < len(self):
+            raise IndexError(f"there is no row {key} of {len(self):,}")
+        k = key % len(self)
+        return next(_rows(self.columns, tuple(codes[k : k + 1] for codes in self._chunk)))
+
+    def write(
+        self,
+        folder: str | os.PathLike[str],
+        formats: str | Sequence[str] = "testfloat",
+        *,
+        name: str | None = None,
+        poison: Unmarked = "refuse",
+        any_nan: bool = False,
+    ) -> Path:
+        """Write the vectors and their metadata into a folder, as ``halfulp vectors --out`` does. Return the path of the
+        metadata.
+
+        ``formats``: one or more of testfloat, readmemh, npz, npy, bin, c, sv, coe, csv, jsonl, runs, mlir. All files
+        have the same columns: those that each of these formats can hold. ``name``: of the files; by default made from
+        the op, its types and properties. ``poison``: refuse, drop or canonical, for rows with poison or open bits in a
+        format without columns for them. ``any_nan``: ask checkers to accept any NaN if the result is a NaN. Raises
+        InputError for what the formats cannot hold, and for a folder that cannot be written.
+        """
+        chosen = (formats,) if isinstance(formats, str) else tuple(formats)
+        recipe = self.recipe
+        if isinstance(recipe.computation, OpComputation) and Role.FLAGS not in carried_by(chosen):
+            recipe = replace(recipe, computation=replace(recipe.computation, flags=False))
+        named = default_name(recipe) if name is None else name
+        order = Order(recipe, chosen, Options(named), poison, any_nan)
+        write_folder(order, Path(folder))
+        return Path(folder) / f"{named}.json"
+
+    def write_model(self, folder: str | os.PathLike[str], *, name: str | None = None) -> Path:
+        """Write a model of the op in plain C99, NAME.c, with a self-test on some of these vectors, and NAME_dpi.sv,
+        which imports it into SystemVerilog, as ``halfulp vectors --format dpi`` does. Return the path of the C file.
+
+        Raises Unsupported for an op, a format or a profile without a model, InputError for a program, a wrong name, and
+        a folder that cannot be written.
+        """
+        model = c_model(self.recipe, default_name(self.recipe) if name is None else name)
+        write_model(model, Path(folder))
+        return Path(folder) / f"{model.name}.c"
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{column.name}: {column.type}" for column in self.columns)
+        return f"Vectors({self.recipe.rows.count:,} rows of {names})"
+
+
+def _values(columns: Sequence[Column], chunk: Chunk) -> list[Value]:
+    """Return each column as a tensor; results have their poison."""
+    values = []
+    for k, (column, codes) in enumerate(zip(columns, chunk, strict=True)):
+        type_ = type_of(column)
+        assert type_ is not None
+        poison = poison_of(columns, chunk, k) if column.role is Role.RESULT else np.zeros(1, np.bool_)
+        held = poison.astype(np.uint16) if poison.any() else None
+        values.append(Value(ty.TensorType((len(chunk[0]),), type_), codes, held))
+    return values
+
+
+def _rows(columns: Sequence[Column], chunk: Chunk) -> Iterator[VectorRow]:
+    def of(role: Role) -> list[int]:
+        return [k for k, column in enumerate(columns) if column.role is role]
+
+    values = _values(columns, chunk)
+    operands, results, random, flags = of(Role.OPERAND), of(Role.RESULT), of(Role.RANDOM), of(Role.FLAGS)
+    masks = {place: k for k in of(Role.OPEN) for place in results_of(columns, columns[k])}
+    ints = {k: codes_to_ints(chunk[k], columns[k].width) for k in (*random, *flags, *masks.values())}
+    for row in range(len(chunk[0])):
+        yield VectorRow(
+            tuple(values[k][row] for k in operands),
+            tuple(values[k][row] for k in results),
+            Flags(ints[flags[0]][row]) if flags else None,
+            tuple(ints[masks[k]][row] if k in masks else 0 for k in results),
+            ints[random[0]][row] if random else None,
+        )
+
+
+def vectors(
+    of: Source | Module,
+    type: Any = None,
+    *,
+    to: Any = None,
+    level: LevelName | None = None,
+    models: str | Sequence[str] = (),
+    n: int | None = None,
+    seed: int = 0,
+    rounding: str | None = None,
+    random_bits: int | None = None,
+    profile: Profile | str | None = None,
+    function: str | None = None,
+    flags: bool | None = None,
+    keep_ub: bool = False,
+    **properties: Any,
+) -> Vectors:
+    """Make golden vectors of an op or a program: operands, and the exact bits of the results. See `halfulp.check`.
+
+    ``of``: the name of an op as for `eval`, or a program as for `run`.
+    ``type``, ``to``: the element type of the operands, one for all or one for each, and of the result of a cast.
+    ``level``: the operands: "1" (default) or "2", TestFloat's corner cases; "exhaustive", every operand; "random",
+    uniform bits; "weighted", TestFloat's random mixture; "hard", the hardest arguments of an elementary function.
+    ``models``: coverage models, such as ["B1", "B3"], or "all" that apply. Their rows come first, or alone without
+    ``level``.
+    ``n``, ``seed``: the number of random rows, and their seed. For other levels ``n`` is the largest number of rows.
+    ``rounding``, ``random_bits``: the rounding mode of the op; "stochastic" takes so many random bits for each row
+    (default: 16), which are a column.
+    ``profile``: as for `run`. ``function``: of a program; by default the only public one.
+    ``flags``: False for vectors without exception flags, True to require them.
+    ``keep_ub``: keep rows with undefined behaviour, as poison. By default they are left out.
+    ``properties``: the other properties of the op, as for `eval`.
+
+    Raises InputError for arguments that do not go together, Unsupported for operands that cannot be made, and the
+    errors of `eval` and `load`.
+    """
+    computation = computation_for(
+        of, type, to=to, rounding=rounding, random_bits=random_bits, profile=profile, function=function, flags=flags,
+        keep_ub=keep_ub, properties=properties,
+    )  # fmt: skip
+    return Vectors(recipe_for(computation, level, models, n, seed))
+
+
+def recipe_for(
+    computation: Computation, level: LevelName | None, models: str | Sequence[str], n: int | None, seed: int
+) -> Recipe:
+    """Return the recipe of a computation with these operands, checked. See `vectors`."""
+    names = models.split(",") if isinstance(models, str) else tuple(models)
+    if names and not isinstance(computation, OpComputation):
+        raise InputError("the models are about the rounding of one op, not about programs")
+    chosen = chosen_models(computation.case, names) if names and isinstance(computation, OpComputation) else ()
+    recipe = Recipe(computation, level or (None if chosen else "1"), chosen, seed, n)
+    try:
+        _ = recipe.rows
+    except ValueError as error:
+        raise InputError(str(error), hint="n says how many" if "need a count" in str(error) else None) from None
+    return recipe

@@ -1,0 +1,572 @@
+//% common
+enum { TO_NEAREST_EVEN, DOWNWARD, UPWARD, TOWARD_ZERO, TO_NEAREST_AWAY };
+enum { INEXACT = 0x01, UNDERFLOW = 0x02, OVERFLOW = 0x04, DIVIDE_BY_ZERO = 0x08, INVALID = 0x10 };
+enum { FINITE, INFINITE, QUIET_NAN, SIGNALLING_NAN };
+enum { IEEE, ALL_ONES, NEGATIVE_ZERO, NO_NAN };
+enum { PAYLOAD, CANONICAL, CANONICAL_SIGNED, NEGATIVE };
+enum { POISON, ZERO, ZERO_INVERTED, LARGEST, LEAST, NAN_OF_INVALID, SIGN_BIT };
+enum { NO_VALUE, SATURATED, SATURATED_NAN_LARGEST, MODULAR };
+enum { AFTER_ROUNDING, BEFORE_ROUNDING };
+enum { EQUAL = 1, GREATER = 2, LESS = 4, UNORDERED = 8 };
+
+// A code is the bit pattern of an element, a magnitude is a code without its sign bit.
+typedef struct {
+    int bits, mantissa_bits, bias, is_signed, has_zero, has_infinity, nan;
+    int flush_operands, flush_results, flush_to_positive;
+    uint64_t max_magnitude;
+} format;
+
+// An unsigned integer of 128 bits.
+typedef struct {
+    uint64_t high, low;
+} wide;
+
+// (-1)**sign * significand * 2**exponent if it is finite; the significand of a NaN is its fraction.
+typedef struct {
+    int kind, sign, exponent;
+    wide significand;
+} number;
+
+// A code with its exception flags; poison: the format has no code for the result.
+typedef struct {
+    uint64_t code;
+    unsigned flags;
+    int poison;
+} outcome;
+
+static wide wide_of(uint64_t low)
+{
+    wide x;
+    x.high = 0;
+    x.low = low;
+    return x;
+}
+
+static int is_zero(wide x)
+{
+    return x.high == 0 && x.low == 0;
+}
+
+// The place of the highest bit that is set; -1 for 0.
+static int top_of(wide x)
+{
+    uint64_t part = x.high != 0 ? x.high : x.low;
+    int place = x.high != 0 ? 63 : -1;
+    while (part != 0) {
+        part >>= 1;
+        place++;
+    }
+    return place;
+}
+
+static wide shifted_left(wide x, int places)
+{
+    if (places >= 128)
+        return wide_of(0);
+    if (places >= 64) {
+        x.high = x.low;
+        x.low = 0;
+        places -= 64;
+    }
+    if (places > 0) {
+        x.high = x.high << places | x.low >> (64 - places);
+        x.low <<= places;
+    }
+    return x;
+}
+
+static wide shifted_right(wide x, int places)
+{
+    if (places >= 128)
+        return wide_of(0);
+    if (places >= 64) {
+        x.low = x.high;
+        x.high = 0;
+        places -= 64;
+    }
+    if (places > 0) {
+        x.low = x.low >> places | x.high << (64 - places);
+        x.high >>= places;
+    }
+    return x;
+}
+
+// Whether any of the lowest bits is set.
+static int has_bits_below(wide x, int places)
+{
+    return places >= 128 ? !is_zero(x) : places > 0 && !is_zero(shifted_left(x, 128 - places));
+}
+
+static uint64_t bits_of_ones(int count)
+{
+    return count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
+}
+
+static uint64_t sign_bit(const format *f, int sign)
+{
+    return f->is_signed && sign ? UINT64_C(1) << (f->bits - 1) : 0;
+}
+
+static uint64_t nan_code(const format *f)
+{
+    uint64_t quiet = f->mantissa_bits > 0 ? UINT64_C(1) << (f->mantissa_bits - 1) : 0;
+    switch (f->nan) {
+    case IEEE:
+        return (f->max_magnitude + 1) | quiet;
+    case ALL_ONES:
+        return bits_of_ones(f->bits - f->is_signed);
+    default:
+        return UINT64_C(1) << (f->bits - 1);
+    }
+}
+
+static int has_negative_zero(const format *f)
+{
+    return f->is_signed && f->nan != NEGATIVE_ZERO;
+}
+
+static number unpacked(const format *f, uint64_t code)
+{
+    number x;
+    uint64_t fraction = code & bits_of_ones(f->mantissa_bits);
+    uint64_t magnitude = code & bits_of_ones(f->bits - f->is_signed);
+    int field = (int)(magnitude >> f->mantissa_bits);
+    x.kind = FINITE;
+    x.sign = f->is_signed ? (int)(code >> (f->bits - 1) & 1) : 0;
+    x.exponent = 0;
+    x.significand = wide_of(0);
+    if (magnitude > f->max_magnitude || (f->nan == NEGATIVE_ZERO && code == nan_code(f))) {
+        if (f->has_infinity && magnitude == f->max_magnitude + 1) {
+            x.kind = INFINITE;
+        } else if (f->nan == NEGATIVE_ZERO) {
+            x.kind = QUIET_NAN;
+            x.sign = 0;
+        } else {
+            int quiet = f->nan != IEEE || (code >> (f->mantissa_bits - 1) & 1) != 0;
+            x.kind = quiet ? QUIET_NAN : SIGNALLING_NAN;
+            x.significand = wide_of(fraction);
+        }
+        return x;
+    }
+    x.exponent = (field == 0 && f->has_zero ? 1 : field) - f->bias - f->mantissa_bits;
+    if (field != 0 || !f->has_zero)
+        fraction |= UINT64_C(1) << f->mantissa_bits;
+    else if (f->flush_operands && fraction != 0) {
+        fraction = 0;
+        if (!has_negative_zero(f) || f->flush_to_positive)
+            x.sign = 0;
+    }
+    x.significand = wide_of(fraction);
+    return x;
+}
+
+static unsigned invalid_if_signalling(int kind)
+{
+    return kind == SIGNALLING_NAN ? INVALID : 0;
+}
+
+static outcome packed(uint64_t code, unsigned flags)
+{
+    outcome r;
+    r.code = code;
+    r.flags = flags;
+    r.poison = 0;
+    return r;
+}
+
+// The NaN result: of an operand of a format, or of an invalid operation (no operand).
+static outcome packed_nan(const format *f, const format *source, const number *operand, unsigned flags)
+{
+    int sign = operand != 0 ? operand->sign : 0;
+    uint64_t payload = operand != 0 ? operand->significand.low : 0;
+    outcome r;
+    if (NAN_RESULT == CANONICAL) {
+        sign = 0;
+        payload = 0;
+    } else if (NAN_RESULT == CANONICAL_SIGNED) {
+        sign = operand == 0 || source->nan == NEGATIVE_ZERO || sign != 0;
+        payload = 0;
+    } else if (NAN_RESULT == NEGATIVE && operand == 0) {
+        sign = 1;
+    }
+    if (f->nan == NO_NAN) {
+        r = packed(0, flags | INVALID);
+        r.poison = NAN_WITHOUT_CODE == POISON;
+        if (NAN_WITHOUT_CODE == ZERO)
+            r.code = sign_bit(f, sign);
+        else if (NAN_WITHOUT_CODE == ZERO_INVERTED)
+            r.code = sign_bit(f, !sign);
+        else if (NAN_WITHOUT_CODE == LARGEST)
+            r.code = f->max_magnitude;
+        return r;
+    }
+    r = packed(nan_code(f), flags);
+    if (f->nan == IEEE) {
+        int wider = f->mantissa_bits - source->mantissa_bits;
+        r.code |= wider >= 0 ? payload << wider : payload >> -wider;
+    }
+    r.code |= sign_bit(f, sign);
+    return r;
+}
+
+static outcome packed_zero(const format *f, int sign)
+{
+    if (!f->has_zero)
+        return ZERO_WITHOUT_CODE == LEAST ? packed(0, INEXACT) : packed_nan(f, f, 0, INVALID);
+    return packed(has_negative_zero(f) ? sign_bit(f, sign) : 0, 0);
+}
+
+// Infinity; the NaN of a format without infinities; and in a format with neither, the largest value or zero.
+static outcome packed_infinity(const format *f, int sign, unsigned flags, int largest)
+{
+    uint64_t magnitude = f->has_infinity ? f->max_magnitude + 1 : f->nan != NO_NAN ? nan_code(f)
+                         : largest ? f->max_magnitude : 0;
+    return packed(magnitude | sign_bit(f, sign), flags);
+}
+
+// significand / 2**places, rounded to an integer.
+static uint64_t rounded(int sign, wide significand, int places, int mode, int *inexact)
+{
+    uint64_t kept;
+    int half, rest, away = 0;
+    *inexact = 0;
+    if (places <= 0)
+        return shifted_left(significand, -places).low;
+    kept = shifted_right(significand, places).low;
+    half = (int)(shifted_right(significand, places - 1).low & 1);
+    rest = has_bits_below(significand, places - 1);
+    *inexact = half || rest;
+    if (mode == TO_NEAREST_EVEN)
+        away = half && (rest || (kept & 1) != 0);
+    else if (mode == TO_NEAREST_AWAY)
+        away = half;
+    else if (mode == UPWARD)
+        away = *inexact && !sign;
+    else if (mode == DOWNWARD)
+        away = *inexact && sign;
+    return kept + (uint64_t)away;
+}
+
+// (-1)**sign * significand * 2**exponent, which is not 0, rounded once.
+static outcome round_pack(const format *f, int sign, wide significand, int exponent, int mode, int saturate)
+{
+    int emin = f->has_zero - f->bias, leading = top_of(significand) + exponent, inexact;
+    int lowest = (leading > emin ? leading : emin) - f->mantissa_bits;
+    uint64_t kept = rounded(sign, significand, lowest - exponent, mode, &inexact), magnitude;
+    uint64_t top_bit = sign ? UINT64_C(1) << (f->bits - 1) : 0;
+    unsigned flags = inexact ? INEXACT : 0;
+    if (sign && !f->is_signed && NEGATIVE_WITHOUT_CODE == NAN_OF_INVALID)
+        return packed_nan(f, f, 0, INVALID);
+    if (leading < emin) {
+        int tiny = TININESS == BEFORE_ROUNDING || leading < emin - 1;
+        if (!f->has_zero)
+            return packed(kept != 0 ? top_bit : 0, UNDERFLOW | INEXACT);
+        if (!tiny) {
+            // With an unlimited exponent the value may round up to the smallest normal one.
+            int ignored;
+            tiny = rounded(sign, significand, lowest - 1 - exponent, mode, &ignored) >> (f->mantissa_bits + 1) == 0;
+        }
+        if (tiny && f->flush_results) {
+            outcome zero = packed_zero(f, has_negative_zero(f) && !f->flush_to_positive ? sign : 0);
+            zero.flags = UNDERFLOW | INEXACT;
+            return zero;
+        }
+        if (inexact && tiny)
+            flags |= UNDERFLOW;
+    }
+    // A carry out of the fraction moves into the exponent field by itself, and so does the bit before the fraction.
+    magnitude = ((uint64_t)(lowest + f->mantissa_bits - emin) << f->mantissa_bits) + kept;
+    if (!f->has_zero)
+        magnitude -= UINT64_C(1) << f->mantissa_bits;
+    if (magnitude > f->max_magnitude) {
+        int to_infinity = mode == TO_NEAREST_EVEN || mode == TO_NEAREST_AWAY || mode == (sign ? DOWNWARD : UPWARD);
+        if (saturate || !to_infinity)
+            return packed(top_bit | f->max_magnitude, OVERFLOW | INEXACT);
+        return packed_infinity(f, sign, OVERFLOW | INEXACT, 1);
+    }
+    if (f->has_zero && magnitude == 0 && !has_negative_zero(f))
+        top_bit = 0;
+    return packed(top_bit | magnitude, flags);
+}
+
+// The result of an operation with a NaN operand: that of the first one.
+static outcome of_nans(const format *f, const number *operands, int count)
+{
+    const number *first = 0;
+    unsigned flags = 0;
+    int k;
+    for (k = count - 1; k >= 0; k--) {
+        flags |= invalid_if_signalling(operands[k].kind);
+        if (operands[k].kind >= QUIET_NAN)
+            first = &operands[k];
+    }
+    return packed_nan(f, f, first, flags);
+}
+
+// Shift a significand to place 125, so that a sum has room.
+static number normalized(number x)
+{
+    int places = 125 - top_of(x.significand);
+    x.significand = shifted_left(x.significand, places);
+    x.exponent -= places;
+    return x;
+}
+
+static int is_less(wide x, wide y)
+{
+    return x.high < y.high || (x.high == y.high && x.low < y.low);
+}
+
+// x + y of numbers that are not NaN, rounded once.
+static outcome sum_of(const format *f, number x, number y, int mode)
+{
+    wide total;
+    int sign, apart;
+    if (x.kind == INFINITE || y.kind == INFINITE) {
+        if (x.kind == y.kind && x.sign != y.sign)
+            return packed_nan(f, f, 0, INVALID);
+        return packed_infinity(f, x.kind == INFINITE ? x.sign : y.sign, 0, 1);
+    }
+    if (is_zero(x.significand) && is_zero(y.significand))
+        return packed_zero(f, x.sign == y.sign ? x.sign : mode == DOWNWARD);
+    if (is_zero(x.significand))
+        return round_pack(f, y.sign, y.significand, y.exponent, mode, 0);
+    if (is_zero(y.significand))
+        return round_pack(f, x.sign, x.significand, x.exponent, mode, 0);
+    x = normalized(x);
+    y = normalized(y);
+    if (x.exponent < y.exponent) {
+        number other = x;
+        x = y;
+        y = other;
+    }
+    // The bits of y that are lost lie far below those that rounding keeps: one bit stands for all of them.
+    apart = x.exponent - y.exponent;
+    total = shifted_right(y.significand, apart);
+    total.low |= (uint64_t)has_bits_below(y.significand, apart);
+    y.significand = total;
+    sign = x.sign;
+    if (x.sign == y.sign) {
+        total.low = x.significand.low + y.significand.low;
+        total.high = x.significand.high + y.significand.high + (total.low < x.significand.low);
+    } else {
+        if (is_less(x.significand, y.significand)) {
+            number other = x;
+            x.significand = y.significand;
+            y.significand = other.significand;
+            sign = y.sign;
+        }
+        total.low = x.significand.low - y.significand.low;
+        total.high = x.significand.high - y.significand.high - (x.significand.low < y.significand.low);
+        if (is_zero(total))
+            return packed_zero(f, mode == DOWNWARD);
+    }
+    return round_pack(f, sign, total, x.exponent, mode, 0);
+}
+
+static wide product_of(uint64_t x, uint64_t y)
+{
+    const uint64_t half = bits_of_ones(32);
+    uint64_t low = (x & half) * (y & half), first = (x >> 32) * (y & half), second = (x & half) * (y >> 32);
+    uint64_t middle = (low >> 32) + (first & half) + (second & half);
+    wide p;
+    p.low = (low & half) | middle << 32;
+    p.high = (x >> 32) * (y >> 32) + (first >> 32) + (second >> 32) + (middle >> 32);
+    return p;
+}
+
+// Whether a product is infinity times zero.
+static int is_undefined(number x, number y)
+{
+    return (x.kind == INFINITE && y.kind == FINITE && is_zero(y.significand))
+        || (y.kind == INFINITE && x.kind == FINITE && is_zero(x.significand));
+}
+
+// The exact product of numbers that are not NaN.
+static number times(number x, number y)
+{
+    number p;
+    p.kind = x.kind > y.kind ? x.kind : y.kind;
+    p.sign = x.sign ^ y.sign;
+    p.exponent = x.exponent + y.exponent;
+    p.significand = product_of(x.significand.low, y.significand.low);
+    return p;
+}
+
+//% addf
+static outcome compute(const number *x)
+{
+    return x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN ? of_nans(&TO, x, 2) : sum_of(&TO, x[0], x[1], MODE);
+}
+
+//% subf
+static outcome compute(const number *x)
+{
+    number y = x[1];
+    y.sign = !y.sign;
+    return x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN ? of_nans(&TO, x, 2) : sum_of(&TO, x[0], y, MODE);
+}
+
+//% mulf
+static outcome compute(const number *x)
+{
+    number p;
+    if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN)
+        return of_nans(&TO, x, 2);
+    if (is_undefined(x[0], x[1]))
+        return packed_nan(&TO, &TO, 0, INVALID);
+    p = times(x[0], x[1]);
+    if (p.kind == INFINITE)
+        return packed_infinity(&TO, p.sign, 0, 1);
+    if (is_zero(p.significand))
+        return packed_zero(&TO, p.sign);
+    return round_pack(&TO, p.sign, p.significand, p.exponent, MODE, 0);
+}
+
+//% fma
+static outcome compute(const number *x)
+{
+    outcome r;
+    if (is_undefined(x[0], x[1])) {
+        // Invalid, even if the addend is a quiet NaN, which is then the result.
+        r = packed_nan(&TO, &TO, x[2].kind >= QUIET_NAN ? &x[2] : 0, INVALID);
+        return r;
+    }
+    if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN || x[2].kind >= QUIET_NAN)
+        return of_nans(&TO, x, 3);
+    return sum_of(&TO, times(x[0], x[1]), x[2], MODE);
+}
+
+//% divf
+static outcome compute(const number *x)
+{
+    int sign = x[0].sign ^ x[1].sign, places[2], k;
+    uint64_t digits = 0, rest, divisor;
+    if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN)
+        return of_nans(&TO, x, 2);
+    if (x[0].kind == INFINITE)
+        return x[1].kind == INFINITE ? packed_nan(&TO, &TO, 0, INVALID) : packed_infinity(&TO, sign, 0, 1);
+    if (x[1].kind == INFINITE)
+        return packed_zero(&TO, sign);
+    if (is_zero(x[1].significand)) {
+        if (is_zero(x[0].significand))
+            return packed_nan(&TO, &TO, 0, INVALID);
+        return packed_infinity(&TO, sign, DIVIDE_BY_ZERO, QUOTIENT_BY_ZERO == LARGEST);
+    }
+    if (is_zero(x[0].significand))
+        return packed_zero(&TO, sign);
+    for (k = 0; k < 2; k++)
+        places[k] = 61 - top_of(x[k].significand);
+    rest = x[0].significand.low << places[0];
+    divisor = x[1].significand.low << places[1];
+    for (k = 0; k < TO.mantissa_bits + 4; k++) {
+        digits <<= 1;
+        if (rest >= divisor) {
+            rest -= divisor;
+            digits |= 1;
+        }
+        rest <<= 1;
+    }
+    // One bit stands for the rest of the digits.
+    return round_pack(&TO, sign, wide_of(digits << 1 | (rest != 0)),
+                      x[0].exponent - places[0] - x[1].exponent + places[1] - TO.mantissa_bits - 4, MODE, 0);
+}
+
+//% convert
+static outcome compute(const number *x)
+{
+    if (x->kind >= QUIET_NAN)
+        return packed_nan(&TO, &FROM, x, invalid_if_signalling(x->kind));
+    if (x->kind == FINITE && is_zero(x->significand))
+        return packed_zero(&TO, x->sign);
+    if (x->kind == FINITE)
+        return round_pack(&TO, x->sign, x->significand, x->exponent, MODE, SATURATE);
+    if (x->sign && !TO.is_signed) {
+        int emax = (int)(TO.max_magnitude >> TO.mantissa_bits) - TO.bias;
+        return round_pack(&TO, 1, wide_of(1), emax + 1, TO_NEAREST_EVEN, SATURATE);
+    }
+    if (SATURATE)
+        return packed(TO.max_magnitude | sign_bit(&TO, x->sign), OVERFLOW | INEXACT);
+    return packed_infinity(&TO, x->sign, TO.has_infinity ? 0 : OVERFLOW | INEXACT, INFINITY_WITHOUT_CODE == LARGEST);
+}
+
+//% from_integer
+static outcome compute(uint64_t code)
+{
+    int sign = IS_SIGNED && (code >> (INTEGER_BITS - 1) & 1) != 0;
+    uint64_t magnitude = sign ? (0 - code) & bits_of_ones(INTEGER_BITS) : code;
+    return magnitude == 0 ? packed_zero(&TO, 0) : round_pack(&TO, sign, wide_of(magnitude), 0, MODE, SATURATE);
+}
+
+//% to_integer
+static outcome compute(const number *x)
+{
+    const uint64_t mask = bits_of_ones(INTEGER_BITS), half = UINT64_C(1) << (INTEGER_BITS - 1);
+    const uint64_t lowest = IS_SIGNED ? half : 0, highest = IS_SIGNED ? half - 1 : mask;
+    int inexact = 0, outside = x->kind != FINITE;
+    uint64_t magnitude = 0;
+    outcome r;
+    if (x->kind == FINITE) {
+        if (x->exponent > 0) {
+            magnitude = shifted_left(x->significand, x->exponent).low;
+            outside = !is_zero(x->significand) && top_of(x->significand) + x->exponent > 63;
+        } else {
+            magnitude = rounded(x->sign, x->significand, -x->exponent, MODE, &inexact);
+        }
+        outside = outside || magnitude > (x->sign ? lowest : highest);
+        if (x->sign)
+            magnitude = 0 - magnitude;
+        if (!outside)
+            return packed(magnitude & mask, inexact ? INEXACT : 0);
+        if (OUT_OF_RANGE == MODULAR)
+            return packed(magnitude & mask, INVALID);
+    }
+    if (OUT_OF_RANGE == NO_VALUE) {
+        r = packed(0, INVALID);
+        r.poison = 1;
+        return r;
+    }
+    if (OUT_OF_RANGE == MODULAR || (x->kind >= QUIET_NAN && OUT_OF_RANGE == SATURATED))
+        return packed(0, INVALID);
+    return packed(x->sign && x->kind < QUIET_NAN ? lowest : highest, INVALID);
+}
+
+//% compare
+// -1, 0 or 1: how numbers that are not NaN are ordered.
+static int order_of(number x, number y)
+{
+    int empty[2], size = 0, places;
+    empty[0] = x.kind == FINITE && is_zero(x.significand);
+    empty[1] = y.kind == FINITE && is_zero(y.significand);
+    if (empty[0] && empty[1])
+        return 0;
+    if (empty[0] || empty[1] || x.sign != y.sign)
+        return (empty[0] ? !y.sign : x.sign) ? -1 : 1;
+    if (x.kind != y.kind) {
+        size = x.kind == INFINITE ? 1 : -1;
+    } else if (x.kind == FINITE) {
+        places = x.exponent + top_of(x.significand) - y.exponent - top_of(y.significand);
+        if (places != 0) {
+            size = places > 0 ? 1 : -1;
+        } else {
+            uint64_t first = x.significand.low << (63 - top_of(x.significand));
+            uint64_t second = y.significand.low << (63 - top_of(y.significand));
+            size = first > second ? 1 : first < second ? -1 : 0;
+        }
+    }
+    return x.sign ? -size : size;
+}
+
+static outcome compute(const number *x)
+{
+    outcome r;
+    int relation = UNORDERED;
+    if (x[0].kind < QUIET_NAN && x[1].kind < QUIET_NAN) {
+        int order = order_of(x[0], x[1]);
+        relation = order < 0 ? LESS : order > 0 ? GREATER : EQUAL;
+    }
+    r.code = (HOLDS_FOR & relation) != 0;
+    r.flags = invalid_if_signalling(x[0].kind) | invalid_if_signalling(x[1].kind);
+    r.poison = 0;
+    return r;
+}

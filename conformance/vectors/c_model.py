@@ -1,0 +1,402 @@
+"""A model of one op in plain C99, for test benches that call C (DPI-C): integers alone, any format of up to 64 bits.
+
+``c_model.c`` has the functions: those that all ops share, and for each kind of op a function ``compute``. A model
+consists of those that its op needs, with the formats and the choices of the profile as constants.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
+from halfulp.conformance.vectors.computation import OpComputation
+from halfulp.conformance.vectors.formats.c import write as write_array
+from halfulp.conformance.vectors.formats.format import Options
+from halfulp.conformance.vectors.formats.reserved import SYSTEMVERILOG, C, check_names
+from halfulp.conformance.vectors.produce import whole_files
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.fp_formats.codes import storage_dtype
+from halfulp.fp_formats.formats import FloatFormat, NanEncoding
+from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, FloatPolicy, Rounding
+from halfulp.fp_formats.scalar import PREDICATES
+from halfulp.interp.declare.build import property_of
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
+from halfulp.interp.ir.errors import InputError, Unsupported
+
+WIDEST = 64
+"""The most bits of a format or an integer."""
+
+PRECISE = 53
+"""The most bits of a significand: a product of two fits into 106 bits, beside which sums have room."""
+
+TESTED, BLOCK = 1 << 12, 1 << 6
+"""The most rows of a self-test. Of more rows, blocks of so many are taken, spread over all of them."""
+
+_KINDS: Mapping[str, str] = {
+    "arith.addf": "addf",
+    "arith.subf": "subf",
+    "arith.mulf": "mulf",
+    "arith.divf": "divf",
+    "math.fma": "fma",
+    "arith.cmpf": "compare",
+    "arith.extf": "convert",
+    "arith.truncf": "convert",
+    "arith.convertf": "convert",
+    "arith.sitofp": "from_integer",
+    "arith.uitofp": "from_integer",
+    "arith.fptosi": "to_integer",
+    "arith.fptoui": "to_integer",
+}
+"""The ops that have a model, and the part of ``c_model.c`` that computes each."""
+
+_CONVERSIONS = ("convert", "from_integer", "to_integer")
+_ROUNDING_KEYS = ("rounding", "roundingmode")
+
+_CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "nan_result": (
+        "NAN_RESULT",
+        {
+            "payload": "PAYLOAD",
+            "canonical": "CANONICAL",
+            "canonical_signed": "CANONICAL_SIGNED",
+            "negative": "NEGATIVE",
+        },
+    ),
+    "nan_to_nanless": (
+        "NAN_WITHOUT_CODE",
+        {"poison": "POISON", "zero": "ZERO", "zero_inverted": "ZERO_INVERTED", "max": "LARGEST"},
+    ),
+    "infinity_to_nanless": ("INFINITY_WITHOUT_CODE", {"max": "LARGEST", "zero": "ZERO"}),
+    "divide_by_zero_nanless": ("QUOTIENT_BY_ZERO", {"max": "LARGEST", "zero": "ZERO"}),
+    "negative_to_unsigned": ("NEGATIVE_WITHOUT_CODE", {"nan": "NAN_OF_INVALID", "sign_bit": "SIGN_BIT"}),
+    "zero_to_zeroless": ("ZERO_WITHOUT_CODE", {"smallest": "LEAST", "nan": "NAN_OF_INVALID"}),
+    "tininess": ("TININESS", {"after": "AFTER_ROUNDING", "before": "BEFORE_ROUNDING"}),
+    "conversion_overflow": ("SATURATE", {"format": "0", "saturate": "1"}),
+    "float_to_int": (
+        "OUT_OF_RANGE",
+        {
+            "poison": "NO_VALUE",
+            "saturate": "SATURATED",
+            "saturate_nan_max": "SATURATED_NAN_LARGEST",
+            "modular": "MODULAR",
+        },
+    ),
+}
+"""The choices of a policy that a model can make: the constant of each, and its values in C."""
+
+_FLUSHING = ("denormals", "denormal_zero", "denormals_f32", "denormal_zero_f32")
+"""Choices that are part of the formats."""
+
+_NANS = {
+    NanEncoding.IEEE: "IEEE",
+    NanEncoding.ALL_ONES: "ALL_ONES",
+    NanEncoding.NEGATIVE_ZERO: "NEGATIVE_ZERO",
+    NanEncoding.NONE: "NO_NAN",
+}
+_MODES = {mode.spelling: mode.name for mode in Rounding if mode is not Rounding.STOCHASTIC}
+_SYSTEMVERILOG_TYPES = {8: "byte", 16: "shortint", 32: "int", 64: "longint"}
+
+
+@dataclass(frozen=True)
+class CModel:
+    """A model of an op: C99 with a self-test (a program if ``NAME_SELF_TEST`` is defined), and its import in
+    SystemVerilog.
+    """
+
+    name: str
+    source: str
+    package: str
+
+
+def c_model(recipe: Recipe, name: str) -> CModel:
+    """Return the model of the op of a recipe; some of its rows are those of the self-test.
+
+    Raises Unsupported for an op, a format or a profile without a model, InputError for a program, and for a name that
+    is not one in C and SystemVerilog.
+    """
+    if not (name.isidentifier() and name.isascii()):
+        raise InputError(f"the name of a model must be an identifier, not {name!r}")
+    check_names("C", C, [name])
+    check_names("SystemVerilog", SYSTEMVERILOG, [name])
+    computation = recipe.computation
+    if not isinstance(computation, OpComputation):
+        raise InputError("a model in C is of one op, not of a program")
+    parts = [
+        f"// {computation.case}, profile {computation.profile.name}: integers in plain C99, made by halfulp.\n"
+        f"// Self-test: cc -std=c99 -D{_self_test_macro(name)} {name}.c && ./a.out\n"
+        "#include <stdint.h>",
+        *_model(computation),
+        _function(computation, name),
+        _self_test(recipe, computation, name),
+    ]
+    return CModel(name, "\n\n".join(parts), _package(computation, name))
+
+
+def write_model(model: CModel, folder: Path) -> None:
+    """Write NAME.c and NAME_dpi.sv into a folder. Raises InputError where they cannot be written."""
+    with whole_files(folder, [f"{model.name}.c", f"{model.name}_dpi.sv"]) as files:
+        files[0].write(model.source.encode())
+        files[1].write(model.package.encode())
+
+
+def _refusal(case: OpCase, why: str) -> Unsupported:
+    return Unsupported(f"{case} has no model in C: {why}")
+
+
+# --- the functions and constants --------------------------------------------------------------------------------------
+
+
+def _model(computation: OpComputation) -> Iterator[str]:
+    """Yield declarations, the constants that are used, and the functions that an op needs."""
+    case, kind = computation.case, _KINDS.get(computation.case.op)
+    if kind is None:
+        raise _refusal(case, f"the ops that have one are {', '.join(_KINDS)}")
+    if computation.random_bits is not None:
+        raise _refusal(case, "it rounds stochastically")
+    if any(column.role is Role.OPEN for column in computation.outputs):
+        raise _refusal(case, "bits of its results may have either value")
+    common, own = _library()["common"], _library()[kind]
+    functions = [*_needed(common, [*own, _body(computation)]), *own]
+    used = set(re.findall(r"\w+", "\n".join([*functions, _body(computation)])))
+    constants = {**dict(_formats(case, _policy(computation))), **dict(_settings(computation, kind))}
+    yield from (item for item in common if _name_of(item) is None)
+    yield "\n".join(line for name, line in constants.items() if name in used)
+    yield from functions
+
+
+@cache
+def _library() -> Mapping[str, list[str]]:
+    """Return the items of each part of ``c_model.c``: functions with their comments, and declarations."""
+    text = resources.files(__package__).joinpath("c_model.c").read_text(encoding="utf-8")
+    parts = re.split(r"^//% (\w+)\n", text, flags=re.MULTILINE)[1:]
+    return {name: body.strip().split("\n\n") for name, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _name_of(item: str) -> str | None:
+    """Return the name of a function; None for a declaration."""
+    found = re.search(r"^static [^=;]*?(\w+)\(", item, re.MULTILINE)
+    return found[1] if found else None
+
+
+def _needed(items: Sequence[str], callers: Sequence[str]) -> list[str]:
+    """Return the functions among some items that others call, directly or not, in their order."""
+    named = {name: item for item in items if (name := _name_of(item)) is not None}
+    found: dict[str, None] = {}
+    pending = list(callers)
+    while pending:
+        for word in re.findall(r"(\w+)\(", pending.pop()):
+            if word in named and word not in found:
+                found[word] = None
+                pending.append(named[word])
+    return [item for name, item in named.items() if name in found]
+
+
+def _policy(computation: OpComputation) -> FloatPolicy:
+    """Return the policy of an op, with the usual value for choices that do nothing for it."""
+    case, profile = computation.case, computation.profile
+    policy = profile.conversions if _KINDS[case.op] in _CONVERSIONS else profile.arithmetic
+    formats = [t.format for t in (case.operand_types[0], case.result_types[0]) if isinstance(t, ty.FloatType)]
+    idle = ["number_of_signalling", "extrema", "remainder"]
+    if all(fmt.zero for fmt in formats):
+        idle += ["zeroless_nan_widened", "zeroless_smallest_widened", "float_to_zeroless"]
+    changed = {field: getattr(SPEC, field) for field in idle}
+    if policy.nan_result == "canonical_bf16":
+        to_bf16 = len(formats) > 1 and formats[-1].name == "bf16" != formats[0].name
+        changed["nan_result"] = "canonical" if to_bf16 else "payload"
+    return replace(policy, **changed)
+
+
+def _formats(case: OpCase, policy: FloatPolicy) -> Iterator[tuple[str, str]]:
+    for constant, type_ in (("FROM", case.operand_types[0]), ("TO", case.result_types[0])):
+        if isinstance(type_, ty.FloatType):
+            yield constant, _format(case, constant, type_.format, policy)
+
+
+def _format(case: OpCase, constant: str, fmt: FloatFormat, policy: FloatPolicy) -> str:
+    if fmt.bits > WIDEST or fmt.precision > PRECISE:
+        raise _refusal(case, f"{fmt} is too wide: a model takes formats of up to {WIDEST} bits")
+    flushing = policy.flushing(fmt)
+    values = [
+        fmt.bits, fmt.mantissa_bits, fmt.bias, int(fmt.signed), int(fmt.zero), int(fmt.infinities), _NANS[fmt.nan],
+        int(flushing.operands), int(flushing.results), int(flushing.positive), f"UINT64_C({fmt.max_magnitude:#x})",
+    ]  # fmt: skip
+    return f"static const format {constant} = {{{', '.join(map(str, values))}}}; // {fmt.name}"
+
+
+def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]]:
+    """Yield the constants of an op and its profile by name."""
+    case, policy = computation.case, _policy(computation)
+    fixed = POLICY_FIELDS.keys() - {*_CHOICES, *_FLUSHING}
+    wrong = next((field for field in fixed if getattr(policy, field) != getattr(SPEC, field)), None)
+    if wrong is not None or computation.profile.narrow_floats != "own":
+        field = wrong or "narrow_floats"
+        raise _refusal(case, f"the profile has {field}={getattr(computation.profile, field)}")
+    for field, (constant, values) in _CHOICES.items():
+        value = getattr(policy, field)
+        if value not in values:
+            raise _refusal(case, f"the profile has {field}={value}")
+        yield constant, _constant(constant, values[value])
+    yield "MODE", _constant("MODE", _mode(computation, kind))
+    given = {name: value for name, value in case.properties if name not in _ROUNDING_KEYS and value != "none"}
+    if kind == "compare":
+        yield "HOLDS_FOR", _constant("HOLDS_FOR", str(PREDICATES[_predicate(case, given.pop("predicate"))]))
+    if given:
+        raise _refusal(case, "properties beside a rounding mode and a predicate are not part of models")
+    integers = [t for t in (case.operand_types[0], case.result_types[0]) if not isinstance(t, ty.FloatType)]
+    if kind in ("from_integer", "to_integer"):
+        width = ty.width_of(integers[0])
+        if not 1 <= width <= WIDEST:
+            raise _refusal(case, f"integers have 1 to {WIDEST} bits in models")
+        yield "INTEGER_BITS", f"enum {{ INTEGER_BITS = {width} }};"
+        yield "IS_SIGNED", _constant("IS_SIGNED", str(int(case.op in ("arith.sitofp", "arith.fptosi"))))
+
+
+def _constant(name: str, value: str) -> str:
+    return f"static const int {name} = {value};"
+
+
+def _mode(computation: OpComputation, kind: str) -> str:
+    """Return the rounding mode of an op in C."""
+    profile, given = computation.profile, dict(computation.case.properties)
+    mode = next((given[key] for key in _ROUNDING_KEYS if key in given), None)
+    if mode is None or (kind == "convert" and profile.conversion_rounding == "to_nearest_even"):
+        mode = profile.to_integer_rounding if kind == "to_integer" else Rounding.TO_NEAREST_EVEN.spelling
+    if mode not in _MODES:
+        raise _refusal(computation.case, f"models round {', '.join(_MODES)}, not {mode}")
+    return _MODES[mode]
+
+
+def _predicate(case: OpCase, spelled: str) -> int:
+    declared = property_of(case.definition, "predicate")
+    assert declared is not None
+    assert isinstance(declared.kind, EnumDefinition)
+    return next(number for number, name in declared.kind.names.items() if name == spelled)
+
+
+# --- what is made of them ---------------------------------------------------------------------------------------------
+
+
+def _c_type(column: Column) -> str:
+    return f"{storage_dtype(column.width).name}_t"
+
+
+def _prototype(computation: OpComputation, name: str) -> str:
+    inputs = [f"{_c_type(column)} {column.name}" for column in computation.inputs]
+    outputs = [f"{_c_type(column)} *{column.name}" for column in computation.outputs]
+    return f"void {name}({', '.join([*inputs, *outputs])})"
+
+
+_RETURNED = {Role.RESULT: "code", Role.FLAGS: "flags", Role.POISON: "poison"}
+
+
+def _body(computation: OpComputation) -> str:
+    """Return the body of the function that test benches call."""
+    lines = ["{", "    outcome r;"]
+    if _KINDS[computation.case.op] == "from_integer":
+        (operand,) = computation.inputs
+        lines.append(f"    r = compute({operand.name} & bits_of_ones({operand.width}));")
+    else:
+        fmt = "FROM" if _KINDS[computation.case.op] in ("convert", "to_integer", "compare") else "TO"
+        lines.insert(1, f"    number x[{len(computation.inputs)}];")
+        for k, column in enumerate(computation.inputs):
+            lines.append(f"    x[{k}] = unpacked(&{fmt}, {column.name} & bits_of_ones({column.width}));")
+        lines.append("    r = compute(x);")
+    lines += [f"    *{c.name} = ({_c_type(c)})r.{_RETURNED[c.role]};" for c in computation.outputs]
+    return "\n".join([*lines, "}"])
+
+
+def _function(computation: OpComputation, name: str) -> str:
+    prototype = _prototype(computation, name)
+    return f"""\
+// Codes of the operands, and where to put the outputs. Verilator compiles C as C++.
+#ifdef __cplusplus
+extern "C"
+#endif
+{prototype};
+
+{prototype}
+{_body(computation)}"""
+
+
+def _self_test_macro(name: str) -> str:
+    return f"{name.upper()}_SELF_TEST"
+
+
+def _rows(recipe: Recipe) -> Iterator[Chunk]:
+    count = recipe.rows.count
+    if count <= TESTED:
+        yield from recipe.chunks()
+        return
+    blocks = TESTED // BLOCK
+    for k in range(blocks):
+        start = k * (count - BLOCK) // (blocks - 1)
+        yield from recipe.chunks(start, start + BLOCK)
+
+
+def _self_test(recipe: Recipe, computation: OpComputation, name: str) -> str:
+    """Return a program that compares the model with golden rows."""
+    file = io.BytesIO()
+    rows = f"{name}_golden"
+    write_array(VectorSet(recipe.columns, _rows(recipe)), file, Options(rows))
+    outputs = computation.outputs
+    arguments = [f"row.{c.name}" for c in computation.inputs] + [f"&{c.name}" for c in outputs]
+    poison = next((c.name for c in outputs if c.role is Role.POISON), None)
+    differs = " || ".join(f"{c.name} != row.{c.name}" for c in outputs if c.role is not Role.POISON)
+    if poison is not None:
+        differs = f"{poison} != row.{poison} || (!{poison} && ({differs}))"
+    return f"""\
+#ifdef {_self_test_macro(name)}
+#include <stdio.h>
+
+{file.getvalue().decode().rstrip()}
+
+int main(void)
+{{
+    long differing = 0, k;
+    for (k = 0; k < {rows.upper()}_COUNT; k++) {{
+        const struct {rows}_row row = {rows}[k];
+{_declared(outputs)}
+        {name}({", ".join(arguments)});
+        if ({differs}) {{
+            if (differing == 0)
+                printf("row %ld differs\\n", k);
+            differing++;
+        }}
+    }}
+    printf("%ld of %ld rows differ\\n", differing, (long){rows.upper()}_COUNT);
+    return differing != 0;
+}}
+#endif
+"""
+
+
+def _declared(outputs: Sequence[Column]) -> str:
+    return "\n".join(f"        {_c_type(column)} {column.name};" for column in outputs)
+
+
+def _package(computation: OpComputation, name: str) -> str:
+    """Return the package that imports the function into SystemVerilog."""
+    sides = [("input", column) for column in computation.inputs] + [
+        ("output", column) for column in computation.outputs
+    ]
+    arguments = "\n".join(
+        f"      {side:<6} {_SYSTEMVERILOG_TYPES[storage_dtype(c.width).itemsize * 8]} unsigned {c.name}"
+        f"{',' if k + 1 < len(sides) else ''}  // {c.type}, {c.width} bits"
+        for k, (side, c) in enumerate(sides)
+    )
+    return f"""\
+// {computation.case}, profile {computation.profile.name}: the model in {name}.c, made by halfulp.
+package {name}_dpi;
+  import "DPI-C" function void {name}(
+{arguments}
+  );
+endpackage
+"""

@@ -1,0 +1,148 @@
+"""hu.vectors: typed rows and columns, the same sets as the command makes, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from vector_sets import run
+
+import halfulp as hu
+from halfulp.fp_formats.policy import Flags
+from halfulp.golden import vectors as module
+
+DOUBLE = "func.func @f(%x: f32) -> f32 { %0 = arith.addf %x, %x : f32 return %0 : f32 }"
+
+
+def test_rows_are_exact_sums() -> None:
+    made = hu.vectors("arith.addf", "f8E4M3FN", level="weighted", n=300)
+    checked = 0
+    for row in made:
+        a, b = (Fraction(x.item()) if np.isfinite(x.item()) else None for x in row.operands)
+        if a is None or b is None or abs(a + b) > 448:
+            continue
+        checked += 1
+        # A sum is exact if and only if it is a value of the format, and then it raises no flag.
+        exact = Fraction(row.result.item()) == a + b
+        assert row.flags == (Flags(0) if exact else Flags.INEXACT)
+        assert exact or abs(Fraction(row.result.item()) - (a + b)) <= Fraction(hu.ulp(row.result)) / 2
+    assert checked > 100
+
+
+def test_rows_and_columns_agree() -> None:
+    made = hu.vectors("math.fma", "f16", n=50)
+    rows = list(made)
+    assert len(made) == len(rows) == 50
+    assert [str(row.operands[2]) for row in rows] == [str(value) for value in made["c"]]
+    assert made[-1].result == rows[-1].result
+    assert str(made[49].operands[0].type) == "f16"
+    assert made.columns_as_codes["flags"].tolist() == [int(row.flags or 0) for row in rows]
+    with pytest.raises(IndexError, match="no row 50 of 50"):
+        made[50]
+    with pytest.raises(KeyError, match="no column 'd'; the columns are a, b, c, result, flags"):
+        made["d"]
+
+
+def test_poison_and_open_bits() -> None:
+    """2^15 does not fit into i8; a zero that nsz leaves open has an open sign."""
+    rows = [
+        row
+        for row in hu.vectors("arith.fptosi", "f16", to="i8", level="weighted", n=300)
+        if row.operands[0].item() > 200
+    ]
+    assert rows
+    assert all(row.result.poisoned.all() for row in rows)
+    zeros = [r for r in hu.vectors("arith.addf", "f8E4M3FN", n=600, fastmath="nsz") if r.result.item() == 0]
+    assert zeros
+    assert {row.open for row in zeros} == {(0x80,)}
+
+
+def test_random_bits_are_a_column() -> None:
+    made = hu.vectors("arith.truncf", "f32", to="f8E4M3FN", rounding="stochastic", level="random", n=20, random_bits=8)
+    assert [column.name for column in made.columns] == ["a", "random", "result", "flags"]
+    assert all(row.random is not None and row.random < 256 for row in made)
+
+
+def test_programs(tmp_path: Path) -> None:
+    made = hu.vectors(DOUBLE, n=40)
+    assert all(row.result == row.operands[0] + row.operands[0] for row in made)
+    (tmp_path / "two.mlir").write_text(DOUBLE + "\nfunc.func @g(%x: i8) -> i8 { return %x : i8 }")
+    assert "arg0: i8" in repr(hu.vectors(str(tmp_path / "two.mlir"), function="g", n=4))
+    assert "arg0: f32" in repr(hu.vectors(hu.load(DOUBLE), n=4))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (("arith.addf", "f8E4M3FN"), {"n": 100}),
+        (("arith.mulf", "bf16"), {"models": ["B3", "B4"], "rounding": "upward"}),
+        (("arith.divf", "f16"), {"level": "random", "n": 50, "seed": 7, "profile": "ocp-saturate"}),
+    ],
+)
+def test_files_are_those_of_the_command(arguments: tuple[str, str], options: dict[str, object], tmp_path: Path) -> None:
+    path = hu.vectors(*arguments, **options).write(tmp_path / "ours", ["testfloat", "npz"])  # type: ignore[arg-type]
+    words = {
+        "n": "-n",
+        "models": "--models",
+        "rounding": "--rounding",
+        "level": "--level",
+        "seed": "--seed",
+        "profile": "--profile",
+    }
+    given = [
+        part
+        for name, value in options.items()
+        for part in (words[name], ",".join(value) if isinstance(value, list) else str(value))
+    ]
+    done = run(
+        "vectors",
+        arguments[0],
+        "--type",
+        arguments[1],
+        "--format",
+        "testfloat,npz",
+        "--out",
+        str(tmp_path / "theirs"),
+        *given,
+    )
+    assert done.code == 0, done.err
+    theirs = tmp_path / "theirs" / path.name
+    assert json.loads(path.read_text()) == json.loads(theirs.read_text())
+    assert path.with_suffix(".tv").read_bytes() == theirs.with_suffix(".tv").read_bytes()
+
+
+def test_formats_without_flags(tmp_path: Path) -> None:
+    path = hu.vectors("arith.addf", "f8E4M3FN", n=3).write(tmp_path, "mlir", name="sums")
+    assert path == tmp_path / "sums.json"
+    assert [column["name"] for column in json.loads(path.read_text())["columns"]] == ["a", "b", "result"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("arith.addf",), {}, "which type"),
+        (("arith.adf", "f16"), {}, "did you mean `arith.addf`"),
+        (("arith.addf", "f16"), {"level": "random"}, "n says how many"),
+        (("arith.addf", "f16"), {"models": ["F1"]}, "F1 does not apply to arith.addf f16"),
+        (("arith.addf", "f16"), {"models": ["B99"]}, "unknown model 'B99'"),
+        (("arith.addf", "f16"), {"random_bits": 3}, "goes with rounding='stochastic'"),
+        (("arith.addi", "i8"), {"flags": True}, "has no exception flags"),
+        (("arith.addf", "f16"), {"function": "f"}, "goes with a program"),
+        ((DOUBLE, "f32"), {}, "type goes with an op, not with a program"),
+        ((DOUBLE,), {"models": "all"}, "not about programs"),
+    ],
+)
+def test_errors(arguments: tuple[str, ...], options: dict[str, object], message: str) -> None:
+    with pytest.raises(hu.HalfulpError, match=message):
+        hu.vectors(*arguments, **options)  # type: ignore[arg-type]
+
+
+def test_large_sets_are_not_held_but_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_HELD", 1000)
+    made = hu.vectors("arith.addf", "f8E4M3FN", level="exhaustive")
+    with pytest.raises(hu.LimitExceeded, match="65,536 rows are too many to hold in memory: 1,000"):
+        len(made)
+    assert str(next(iter(made)).result) == str(hu.Value.from_bits(0, "f8E4M3FN"))

@@ -1,0 +1,252 @@
+"""Models in C beside the evaluation of halfulp: every pair of 8 bits, hard rows of wider formats, all rounding modes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from c_models import STRICT, compiled, outputs_of
+
+import halfulp as hu
+from halfulp.conformance.vectors.c_model import c_model
+from halfulp.conformance.vectors.columns import Chunk, Role
+from halfulp.conformance.vectors.computation import Computation, OpComputation
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.golden.vectors import recipe_for
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+
+MODES = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
+ARITHMETIC = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf")
+PREDICATES = (
+    "false",
+    "oeq",
+    "ogt",
+    "oge",
+    "olt",
+    "ole",
+    "one",
+    "ord",
+    "ueq",
+    "ugt",
+    "uge",
+    "ult",
+    "ule",
+    "une",
+    "uno",
+    "true",
+)
+
+
+def rows_of(computation: Computation, count: int) -> Chunk:
+    """Return all operands of up to 16 bits together; else hard ones: corners, those of the models, and a mixture."""
+    assert isinstance(computation, OpComputation)
+    bits = sum(column.width for column in computation.inputs)
+    if bits <= 16:
+        return Recipe(computation, "exhaustive").given(0, 1 << bits)
+    parts = [recipe_for(computation, level, (), count // 2, 1) for level in ("1", "weighted")]
+    if computation.case.op != "math.fma":
+        parts.append(recipe_for(computation, None, "all", count // 2, 1))
+    chunks = [part.given(0, part.rows.count) for part in parts]
+    return tuple(np.concatenate(columns) for columns in zip(*chunks, strict=True))
+
+
+def compare(folder: Path, count: int, op: str, type: Any, **options: Any) -> int:
+    """Compare a model with the evaluation, and return the number of rows."""
+    recipe = hu.vectors(op, type, n=20, **options).recipe
+    computation = recipe.computation
+    model = c_model(recipe, "model")
+    library = compiled(model, computation.inputs, computation.outputs, folder)
+    inputs = rows_of(computation, count)
+    expected = computation.compute(inputs)
+    assert expected.undefined is None
+    made = outputs_of(library, inputs, computation.outputs)
+    poison = np.zeros(len(inputs[0]), np.bool_)
+    for column, codes in zip(computation.outputs, expected.outputs, strict=True):
+        if column.role is Role.POISON:
+            poison |= codes != 0
+    for column, codes, right in zip(computation.outputs, made, expected.outputs, strict=True):
+        differs = (codes != right) & (~poison if column.role is Role.RESULT else np.True_)
+        first = np.flatnonzero(differs)[:1]
+        told = [[hex(int(x[k])) for x in (*inputs, codes, right)] for k in first]
+        assert not first.size, (op, type, options, column.name, int(differs.sum()), told)
+    return len(inputs[0])
+
+
+SMALL: list[tuple[str, Any, dict[str, Any]]] = [
+    ("arith.addf", "f8E4M3FN", {"rounding": "downward"}),
+    ("arith.subf", "f8E5M2", {"rounding": "upward"}),
+    ("arith.mulf", "f8E4M3FNUZ", {}),
+    ("arith.divf", "f8E3M4", {"rounding": "toward_zero"}),
+    ("arith.mulf", "f8E8M0FNU", {}),
+    ("arith.divf", "f4E2M1FN", {}),
+    ("arith.addf", "bf16", {"profile": "spec,denormals=flush_both,tininess=before"}),
+    ("arith.divf", "f16", {"profile": "spec,nan_result=negative"}),
+    ("arith.mulf", "f64", {"rounding": "to_nearest_away"}),
+    ("arith.subf", "f32", {"profile": "spec,nan_result=canonical"}),
+    ("math.fma", "f6E3M2FN", {"rounding": "upward"}),
+    ("math.fma", "f16", {}),
+    ("math.fma", "f64", {"rounding": "downward"}),
+    ("arith.truncf", "f32", {"to": "f8E4M3FN", "rounding": "to_nearest_away"}),
+    ("arith.truncf", "f16", {"to": "f4E2M1FN", "profile": "ocp-saturate"}),
+    ("arith.extf", "f8E5M2FNUZ", {"to": "f16"}),
+    ("arith.truncf", "f64", {"to": "f32"}),
+    ("arith.sitofp", "i16", {"to": "f8E5M2"}),
+    ("arith.uitofp", "i64", {"to": "f32"}),
+    ("arith.fptosi", "f16", {"to": "i8"}),
+    ("arith.fptosi", "bf16", {"to": "i16", "profile": "spec,to_integer_rounding=upward"}),
+    ("arith.fptoui", "f32", {"to": "i64", "profile": "spec,float_to_int=saturate_nan_max"}),
+    ("arith.fptosi", "f32", {"to": "i16", "profile": "spec,float_to_int=modular"}),
+    ("arith.cmpf", "f8E5M2", {"predicate": "ult"}),
+    ("arith.cmpf", "f32", {"predicate": "oge"}),
+]
+
+
+@pytest.mark.parametrize(("op", "type", "options"), SMALL, ids=lambda part: str(part))
+def test_models(op: str, type: Any, options: dict[str, Any], tmp_path: Path) -> None:
+    assert compare(tmp_path, 2000, op, type, **options) >= 16
+
+
+FORMATS_OF_8 = (
+    *("f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E3M4", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ"),
+    *("f8E4M3B11FNUZ", "f8E5M2", "f8E5M2FNUZ", "f8E8M0FNU"),
+)
+WIDE = ("f16", "bf16", "f32", "f64", "tf32")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("op", [*ARITHMETIC, "math.fma"])
+def test_arithmetic_of_all_formats(op: str, mode: str, tmp_path: Path) -> None:
+    """Every pair of formats of up to 8 bits, 10^5 hard rows of the others and of triples."""
+    total = 0
+    for type in (*FORMATS_OF_8, *WIDE):
+        (tmp_path / type).mkdir()
+        total += compare(tmp_path / type, 100_000, op, type, rounding=mode)
+    assert total > 100_000
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mode", MODES)
+def test_conversions_of_all_formats(mode: str, tmp_path: Path) -> None:
+    done = 0
+    for source in (*FORMATS_OF_8, *WIDE):
+        for target in (*FORMATS_OF_8, *WIDE):
+            widths = [hu.float_format(name).bits for name in (source, target)]
+            op = (
+                "arith.truncf" if widths[0] > widths[1] else "arith.extf" if widths[0] < widths[1] else "arith.convertf"
+            )
+            if source == target or (op == "arith.extf" and mode != MODES[0]):
+                continue
+            rounding = {} if op == "arith.extf" else {"rounding": mode}
+            folder = tmp_path / f"{source}_{target}"
+            folder.mkdir()
+            done += compare(folder, 20_000, op, source, to=target, **rounding)
+    for name in ("f8E4M3FN", "f8E5M2", "f16", "bf16", "f32", "f64"):
+        for width in (1, 8, 16, 32, 64):
+            for op in ("arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.fptoui"):
+                ends = (f"i{width}", name) if "tofp" in op else (name, f"i{width}")
+                folder = tmp_path / f"{op}_{name}_{width}"
+                folder.mkdir()
+                if "tofp" in op and mode != MODES[0]:
+                    continue
+                done += compare(folder, 20_000, op, ends[0], to=ends[1], profile=f"spec,to_integer_rounding={mode}")
+    assert done > 1_000_000
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("predicate", PREDICATES)
+def test_comparisons_of_all_formats(predicate: str, tmp_path: Path) -> None:
+    for type in (*FORMATS_OF_8, *WIDE):
+        (tmp_path / type).mkdir()
+        compare(tmp_path / type, 100_000, "arith.cmpf", type, predicate=predicate)
+
+
+def run_self_test(model_text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "adder.c").write_text(model_text, encoding="utf-8")
+    subprocess.run([*STRICT, "-DADDER_SELF_TEST", "adder.c", "-o", "adder"], cwd=folder, check=True)
+    return subprocess.run([folder / "adder"], capture_output=True, text=True, check=False)
+
+
+def test_the_self_test_passes_and_finds_a_planted_bug(tmp_path: Path) -> None:
+    text = c_model(hu.vectors("arith.addf", "f8E4M3FN", n=3000).recipe, "adder").source
+    done = run_self_test(text, tmp_path)
+    assert (done.stdout, done.returncode) == ("0 of 3000 rows differ\n", 0)
+    planted = text.replace("away = half && (rest || (kept & 1) != 0);", "away = half;")
+    assert planted != text
+    done = run_self_test(planted, tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.startswith("row ")
+
+
+def test_many_rows_are_sampled() -> None:
+    text = c_model(hu.vectors("arith.addf", "f16", level="2").recipe, "adder").source
+    assert "#define ADDER_GOLDEN_COUNT 4096\n" in text
+
+
+@pytest.mark.parametrize(
+    ("op", "type", "options", "message"),
+    [
+        ("math.tanh", "f16", {}, "math.tanh f16 has no model in C: the ops that have one are arith.addf"),
+        ("arith.addf", "f128", {}, "f128 is too wide: a model takes formats of up to 64 bits"),
+        ("arith.addf", "f80", {}, "f80 is too wide"),
+        ("arith.addf", "f16", {"fastmath": "nsz"}, "bits of its results may have either value"),
+        ("arith.addf", "f16", {"fastmath": "nnan"}, "properties beside a rounding mode and a predicate"),
+        ("arith.truncf", "f32", {"to": "bf16", "rounding": "stochastic"}, "it rounds stochastically"),
+        ("arith.addf", "bf16", {"profile": "spec,narrow_floats=emulated"}, "the profile has narrow_floats=emulated"),
+        ("arith.truncf", "f64", {"to": "bf16", "profile": "spec,wide_source=through_f32"}, "wide_source=through_f32"),
+        ("arith.sitofp", "i65", {"to": "f32"}, "integers have 1 to 64 bits"),
+        ("arith.fptosi", "f32", {"to": "i65"}, "integers have 1 to 64 bits"),
+    ],
+)
+def test_what_has_no_model(op: str, type: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(hu.HalfulpError, match=message):
+        c_model(hu.vectors(op, type, n=3, **options).recipe, "model")
+
+
+@pytest.mark.parametrize("name", ["int", "endmodule", "a b"])
+def test_names_that_are_none(name: str) -> None:
+    with pytest.raises(hu.InputError, match=r"reserved word|must be an identifier"):
+        c_model(hu.vectors("arith.addf", "f16", n=3).recipe, name)
+
+
+def test_programs_have_no_model() -> None:
+    with pytest.raises(hu.InputError, match="of one op, not of a program"):
+        c_model(hu.vectors("func.func @f(%x: f32) -> f32 { return %x : f32 }", n=3).recipe, "model")
+
+
+BENCH = """\
+module bench;
+  shortint unsigned result;
+  byte unsigned flags;
+  initial begin
+    model_dpi::model(16'h3F80, 16'h3B80, result, flags);
+    $display("%h %h", result, flags);
+    $finish;
+  end
+endmodule
+"""
+"""1 + 2^-8 in bf16: a tie."""
+
+
+@pytest.mark.verilator
+def test_systemverilog_calls_the_model(tmp_path: Path) -> None:
+    hu.vectors("arith.addf", "bf16", n=20, rounding="upward").write_model(tmp_path, name="model")
+    (tmp_path / "bench.sv").write_text(BENCH, encoding="utf-8")
+    command = ["verilator", "--binary", "-Wall", "-Wno-DECLFILENAME", "-CFLAGS", "-O0", "--top", "bench"]
+    subprocess.run([*command, "model_dpi.sv", "bench.sv", "model.c"], check=True, capture_output=True, cwd=tmp_path)
+    done = subprocess.run([tmp_path / "obj_dir" / "Vbench"], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[0] == "3f81 01"
+
+
+def test_the_import_has_the_types_of_the_columns(tmp_path: Path) -> None:
+    path = hu.vectors("arith.fptosi", "f32", to="i8", n=20).write_model(tmp_path)
+    assert path.name == "fptosi_f32_to_i8.c"
+    package = (tmp_path / "fptosi_f32_to_i8_dpi.sv").read_text(encoding="utf-8")
+    assert "  input  int unsigned a," in package
+    assert "  output byte unsigned result," in package
+    assert "  output byte unsigned poison  //" in package
