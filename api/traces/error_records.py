@@ -21,7 +21,8 @@ class OpError:
     ``cancelled``: the most leading bits that a sum lost, of its terms as they were computed. Numbers of elements:
     ``absorbed``: a sum equals one of its terms, though the other is not 0; ``overflowed``: infinite, of finite
     operands; ``flushed``: 0, though the exact function of the operands is not; ``unknown``: nothing is known of the
-    exact number; ``otherwise``: the exact run decides otherwise; ``undecided``: it may.
+    exact number; ``otherwise``: the exact run decides otherwise; ``undecided``: it may; ``wrapped``: integers whose
+    type does not hold the exact result.
     """
 
     op: str
@@ -44,6 +45,7 @@ class OpError:
     unknown: int
     otherwise: int
     undecided: int
+    wrapped: int
 
 
 @dataclass(frozen=True, slots=True)

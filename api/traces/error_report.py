@@ -210,16 +210,12 @@ class ErrorReport:
 
     def _op_error(self, ran: Ran, effect: float, share: float) -> OpError:
         site, found = self._named(*ran), self._shadows.figures[ran]
-        # No number of which something is known: an error of 0 would be a claim.
-        own, total, relative = (
-            nan if 0 < found.elements == found.unknown and not each.size else each.size
-            for each in (found.own, found.total, found.relative)
-        )
+        own, total, relative = map(found.known, (found.own, found.total, found.relative))
         return OpError(
             site.op, site.line, site.place, site.source, site.function, found.elements,
             own, found.own.place, total, found.total.place, relative, effect, share,
             found.cancelled, found.absorbed, found.overflowed, found.flushed, found.unknown, found.otherwise,
-            found.undecided,
+            found.undecided, found.wrapped,
         )  # fmt: skip
 
 

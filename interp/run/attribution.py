@@ -23,14 +23,25 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.reals.enclosing import bits_of_precision, exact_ball
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded
-from halfulp.interp.run.lineage import Leaf, Lineage, Node
+from halfulp.interp.run.lineage import Leaf, Lineage, Node, Operand
 from halfulp.semantics.ball_rules import BALLS
+from halfulp.semantics.integer_shadows import Apart, reading_of, wraps
 from halfulp.semantics.judging import ulp_at
-from halfulp.semantics.meanings import IDENTITIES, Computes, Numbers, Quantized, Reinterprets
+from halfulp.semantics.meanings import (
+    IDENTITIES,
+    Computes,
+    Integer,
+    Integral,
+    Meaning,
+    Numbers,
+    Quantized,
+    Reinterprets,
+)
 
 MOST_NUMBERS = 2_000_000
 """The most numbers of a history."""
 _FIRST_BITS, _MOST_BITS = 192, 6144
+_WHOLE = Apart(False, False)
 _CLOSE = 2.0**-53
 """The radius up to which a number is wanted, relative to it and to its error."""
 
@@ -75,6 +86,7 @@ class Attribution:
     bits: int = _FIRST_BITS
     shares: dict[int, Share] = field(default_factory=dict)
     _unknown: set[int] = field(default_factory=set)
+    _apart: dict[int, Apart] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._reach()
@@ -131,6 +143,7 @@ class Attribution:
         share.value = arb.nan() if numbers is None else value_of(numbers, node.code)
         if isinstance(node.type, ty.IntegerType | ty.IndexType):
             share.exact = share.value  # the exact run goes the same way
+            self._apart[share.id] = self._integer_apart(node, meaning)
             if isinstance(meaning, Reinterprets):
                 self._cast(share)
             return
@@ -141,7 +154,8 @@ class Attribution:
             return
         ball, pairs = BALLS[meaning.rule], zip(meaning.operands, node.operands, strict=True)
         given = [value_of(kind, each.code) for kind, each in pairs]
-        exact = [self._exact(each.id, value) for each, value in zip(node.operands, given, strict=True)]
+        kinds = [isinstance(kind, Integer) and kind.signed for kind in meaning.operands]
+        exact = [self._exact(*each) for each in zip(node.operands, given, kinds, strict=True)]
         if meaning.rule in IDENTITIES:
             self._pass_over(node, IDENTITIES[meaning.rule], given, exact)
         found = [ball(*exact[:count], *given[count:]) for count in range(len(given) + 1)]
@@ -169,12 +183,23 @@ class Attribution:
             if given[number].is_nan() and each.id not in self.shares and each.id not in self._unknown:
                 given[number] = exact[number] = arb(identity)
 
-    def _exact(self, id: int, value: arb) -> arb:
-        if id in self._unknown:
+    def _exact(self, operand: Operand, value: arb, signed: bool) -> arb:
+        if operand.id in self._unknown:
             return arb.nan()
-        made = self.shares.get(id)
-        integer = made is not None and isinstance(made.node.type, ty.IntegerType | ty.IndexType)
-        return value if made is None or integer else made.exact  # of integers the exact run has the same
+        made = self.shares.get(operand.id)
+        if made is None or not isinstance(made.node.type, ty.IntegerType | ty.IndexType):
+            return value if made is None else made.exact
+        # Of integers the exact run has the same, unless an op wrapped.
+        return arb.nan() if self._apart.get(operand.id, _WHOLE).misread(signed) else value
+
+    def _integer_apart(self, node: Node, meaning: Meaning | None) -> Apart:
+        """Tell whether an integer is not the exact one; see `halfulp.semantics.integer_shadows`."""
+        given = [self._apart.get(each.id, _WHOLE) for each in node.operands]
+        if isinstance(meaning, Integral) and meaning.strict is not None:
+            given.append(Apart(*wraps(meaning, [each.code for each in node.operands])))
+        elif any(each.misread(reading_of(meaning)) for each in given):
+            return Apart(True, True)
+        return Apart(any(each.signed for each in given), any(each.unsigned for each in given))
 
     def _settled(self) -> bool:
         """Tell whether more bits would not help: the error is known closely, or not at all."""

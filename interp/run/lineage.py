@@ -27,6 +27,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.recording import holds_floats, on_floats
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
+from halfulp.semantics.integer_shadows import wrapped
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import PoisonIds
 
@@ -158,10 +159,11 @@ class Lineage:
         poison: PoisonIds | None,
     ) -> tuple[Ids | None, ...]:
         """Note what an op made of its operands, and return the ids of its results; None for those of an op on integers
-        that have no history. Raises LimitExceeded.
+        that have no history, unless it wraps. Raises LimitExceeded.
         """
         ids = tuple([value.open for value in operands])
-        if not any(each is not None for each in ids) and not on_floats(op):
+        traced = any(each is not None for each in ids) or on_floats(op)
+        if not traced and wrapped(kernel.meaning(), codes) is None:
             return (None,) * len(results)
         rank = len(shape)
         aligned = tuple(

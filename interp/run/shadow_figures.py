@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isnan
+from math import isnan, nan
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ class Figures:
     ``cancelled``: the most leading bits that a sum lost. Counts of elements: ``elements``: all; ``absorbed``: a sum is
     one of its operands, though the other is not 0; ``overflowed``: infinite, of finite operands; ``flushed``: 0, where
     the exact function is not; ``unknown``: nothing is known; ``otherwise``: the exact run decides otherwise;
-    ``undecided``: it may.
+    ``undecided``: it may; ``wrapped``: an integer op whose type does not hold the exact result.
     """
 
     own: Worst = field(default_factory=Worst)
@@ -61,6 +61,11 @@ class Figures:
     unknown: int = 0
     otherwise: int = 0
     undecided: int = 0
+    wrapped: int = 0
+
+    def known(self, worst: Worst) -> float:
+        """Return the size of one of the largest errors; NaN where nothing is known of any: 0 would be a claim."""
+        return nan if 0 < self.elements in (self.unknown, self.wrapped) and not worst.size else worst.size
 
     def join(self, other: Figures) -> None:
         """Add the figures of other runs."""
@@ -72,4 +77,4 @@ class Figures:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-_COUNTS = ("elements", "absorbed", "overflowed", "flushed", "unknown", "otherwise", "undecided")
+_COUNTS = ("elements", "absorbed", "overflowed", "flushed", "unknown", "otherwise", "undecided", "wrapped")

@@ -9,6 +9,9 @@ Bits may be read as numbers of another format, from memory for example. So the l
 format that it belongs to; of a number with the tag of another format nothing is known. The radius grows by less than a
 part in 2**46 by it.
 
+Integers have marks where they are no longer those of exact arithmetic: they are bits of a number that is not exact, or
+an op wrapped (`halfulp.semantics.integer_shadows`).
+
 A cheaper form of shadows (`halfulp.semantics.plain_shadows`) keeps the error alone, as f64, with the tag in its own
 last bits.
 """
@@ -35,6 +38,7 @@ from halfulp.interp.run.recording import Ran, holds_floats, same_ran
 from halfulp.interp.run.shadow_figures import Figures
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
+from halfulp.semantics.integer_shadows import Apart, joined, reading_of, wrapped
 from halfulp.semantics.judging import (
     Computed,
     Decided,
@@ -48,7 +52,7 @@ from halfulp.semantics.judging import (
     ulp_of,
 )
 from halfulp.semantics.kernel import Kernel
-from halfulp.semantics.meanings import Computes, Meaning, Numbers, Quantized, Reinterprets, Stored
+from halfulp.semantics.meanings import Computes, Integer, Meaning, Numbers, Quantized, Reinterprets, Stored
 from halfulp.semantics.plain_shadows import WIDER, judge_plainly
 from halfulp.semantics.poison import PoisonIds
 from halfulp.semantics.shadows import Floats, Shadow
@@ -69,13 +73,15 @@ class Form:
     """A form of shadows: how ops are judged, and how shadows are written as marks.
 
     ``wider``: the format whose numbers stand for the exact ones; "" for a form that encloses these. ``unknown``: the
-    mark of a number of which nothing is known. ``encode`` writes shadows of numbers of a type as marks, ``decode``
-    reads marks in one dimension.
+    mark of a number of which nothing is known; ``wrapped``: those of integers that are not the exact ones, read as
+    signed, or as unsigned numbers alone. ``encode`` writes shadows of numbers of a type as marks, ``decode`` reads
+    marks in one dimension.
     """
 
     wider: str
     judge: Judge
     unknown: complex
+    wrapped: tuple[complex, complex]
     encode: Callable[[Shadow, ty.Type, Any], None]
     decode: Callable[[Any, ty.Type], Shadow]
 
@@ -120,10 +126,10 @@ class Shadows:
         """See `Recorder.record`."""
         types = [ty.element_type(result.type) for result in op.results]
         if not any(_is_float(each) for each in types) and not any(map(holds_floats, operands)):
+            if not isinstance(kernel.meaning(), Reinterprets):
+                return self._of_integers(op, around, kernel.meaning(), types, operands, codes, shape, poison)
             if not any(map(_is_tainted, operands)):
                 return (None,) * len(results)
-            if not isinstance(kernel.meaning(), Reinterprets):
-                return self._of_bits(op, around, types, operands, shape, poison)
         found = Figures(elements=prod(shape) * len(results))
         marks = tuple(
             [
@@ -155,25 +161,43 @@ class Shadows:
                 return alone
         return _Judging(self.form, meaning, operands, codes, result, shape, poison, found).marks(type_)
 
-    def _of_bits(
+    def _of_integers(
         self,
         op: Operation,
         around: Operation,
+        meaning: Meaning | None,
         types: Sequence[ty.Type],
         operands: Sequence[Value],
+        codes: tuple[Codes, ...],
         shape: tuple[int, ...],
         poison: PoisonIds | None,
     ) -> tuple[Marks | None, ...]:
-        """Return the marks of what an op on integers made of the bits of numbers that are not exact. They are bits of
-        which nothing is known; an i1 and an index decide, and only that is said of an i1.
+        """Return the marks of the results of an op on integers: where it wraps, and what it makes of integers that are
+        not exact. An i1 and an index decide, and only that is said of an i1.
         """
-        aligned = [value.open.reshape((1,) * (len(shape) - value.open.ndim) + value.open.shape)
-                   for value in operands if value.open is not None]  # fmt: skip
-        inexact = np.broadcast_to(np.logical_or.reduce([marks != 0 for marks in aligned]), shape)
-        if any(map(_decides, types)):
-            clean = None if poison is None else poison == 0
-            self._note(op, around, Figures(elements=prod(shape), undecided=_number_of(inexact, clean)))
-        marks = np.where(inexact, self.form.unknown, self.form.dtype.type(0))
+        own, given = wrapped(meaning, codes), []
+        misread = late = np.zeros((1,) * len(shape), np.bool_)
+        for value in filter(_is_tainted, operands):
+            found = Apart(*map(partial(_ranked, rank=len(shape)), _apart(self.form, value)))
+            misread = misread | found.misread(reading_of(meaning))
+            late = late | _is_late(found, reading_of(meaning))
+            given.append(found)
+        if own is not None:
+            given.append(own)
+        if not given:
+            return (None,) * len(types)
+        apart = joined([*given, Apart(misread, misread)])
+        clean = None if poison is None else poison == 0
+        decides = any(map(_decides, types))
+        new = late if own is None else own.signed
+        said = own is not None or not decides
+        count = _number_of(np.broadcast_to(new, shape), clean) if said else 0
+        if decides or count:
+            undecided = _number_of(np.broadcast_to(misread, shape), clean) if decides else 0
+            self._note(op, around, Figures(elements=prod(shape), undecided=undecided, wrapped=count))
+        exact = self.form.dtype.type(0)
+        either = np.where(apart.signed, self.form.wrapped[0], np.where(apart.unsigned, self.form.wrapped[1], exact))
+        marks = np.broadcast_to(np.where(apart.signed & apart.unsigned, self.form.unknown, either), shape)
         return tuple([None if _decides(each) and not isinstance(each, ty.IndexType) else marks for each in types])
 
     def _note(self, op: Operation, around: Operation, found: Figures) -> None:
@@ -195,19 +219,23 @@ class Shadows:
         return self._marked(value, 0.0) if holds_floats(value) else value
 
     def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return results where floats that were computed from others, without a mark of their own, are unknown."""
-        if not any(isinstance(value, Value) and (holds_floats(value) or _is_tainted(value)) for value in operands):
+        """Return results where numbers that were computed from floats, or from inexact integers, are unknown,
+        if they have no mark of their own. So are all numbers that an index chose which is not exact.
+        """
+        given = [value for value in operands if isinstance(value, Value)]
+        if not any(holds_floats(value) or _is_tainted(value) for value in given):
             return results
+        anywhere = any(_is_inexact_index(self.form, value) for value in given)
         return tuple(
             [
-                self._unknown(op, value)
-                if isinstance(value, Value) and value.open is None and holds_floats(value)
-                else value
+                self._unknown(op, value) if isinstance(value, Value) and (value.open is None or anywhere) else value
                 for value in results
             ]
         )
 
     def _unknown(self, op: Operation, value: Value) -> Value:
+        if not holds_floats(value):
+            return value if _decides(value.element_type) else self._marked(value, self.form.unknown)
         found = Figures(elements=value.size, unknown=value.size)
         self._note(op, op, found)
         return self._marked(value, self.form.unknown)
@@ -240,6 +268,32 @@ def _is_tainted(value: Value) -> bool:
     return value.open is not None and not is_exact(value.open) and not holds_floats(value)
 
 
+def _apart(form: Form, value: Value) -> Apart:
+    """Return where integers are not the exact ones."""
+    signed, unsigned = form.wrapped
+    inexact = np.asarray(value.open != 0)
+    return Apart(inexact & (value.open != unsigned), inexact & (value.open != signed))
+
+
+def _is_late(apart: Apart, signed: bool | None) -> Any:
+    """Return where an op reads what wrapped as unsigned alone. That is said here, and not where it wrapped: there it
+    may be a sum with a negative number.
+    """
+    return apart.unsigned & ~apart.signed & (signed is False)
+
+
+def _is_inexact_index(form: Form, value: Value) -> bool:
+    """Tell whether a value is indices, signed numbers, of which one is not the exact one."""
+    return (
+        isinstance(value.element_type, ty.IndexType) and _is_tainted(value) and bool(_apart(form, value).signed.any())
+    )
+
+
+def _ranked(mask: Any, rank: int) -> Any:
+    """Return an array of elements with as many axes as others have."""
+    return mask if mask.ndim == rank else mask.reshape((1,) * (rank - mask.ndim) + mask.shape)
+
+
 def _reinterpreted(form: Form, value: Value, type_: ty.Type, poison: PoisonIds | None, found: Figures) -> Marks | None:
     """Return the marks of a bit cast. They stay: read as another format, bits of an inexact number are unknown, and
     read once more as the first one, they are the number again. Integers that are not bits of such a number are exact.
@@ -247,6 +301,9 @@ def _reinterpreted(form: Form, value: Value, type_: ty.Type, poison: PoisonIds |
     if value.open is None:
         return None if not _is_float(type_) else np.zeros(value.shape, form.dtype)
     marks: Marks = np.asarray(value.open, form.dtype)
+    if not holds_floats(value) and _is_float(type_):
+        # The bits are those of an integer that is exact in one of its readings.
+        marks = np.where(np.isin(marks, form.wrapped), form.dtype.type(0), marks)
     clean = None if poison is None else poison == 0
     if _is_float(type_):
         shadow = form.decode(marks.reshape(-1), type_)
@@ -325,11 +382,12 @@ def decoded_plainly(marks: npt.NDArray[np.float64], type_: ty.Type) -> Shadow:
     return Shadow(error, np.broadcast_to(0.0, error.shape))
 
 
-ENCLOSED: Form = Form("", judge, complex(0, inf), encoded, decoded)
+ENCLOSED: Form = Form("", judge, complex(0, inf), (complex(1, inf), complex(2, inf)), encoded, decoded)
 FORMS: Mapping[str, Form] = {
     "": ENCLOSED,
     **{
-        name: Form(name, partial(judge_plainly, FORMATS[name]), nan, encoded_plainly, decoded_plainly) for name in WIDER
+        name: Form(name, partial(judge_plainly, FORMATS[name]), nan, (inf, -inf), encoded_plainly, decoded_plainly)
+        for name in WIDER
     },
 }
 """The forms of shadows: by the format that stands for the exact numbers, "" for the one that encloses them."""
@@ -360,11 +418,9 @@ class _Judging:
         kinds = (*_operands_of(meaning), *[None] * len(codes))
         self._codes = [self._numbers(kind, each) for kind, each in zip(kinds, codes, strict=False)]
         self._result = self._numbers(meaning.result if isinstance(meaning, Computes) else None, result)
-        self._marks = [
-            None if value.open is None or is_exact(value.open) else self._flat(self._aligned(value.open))
-            for value in operands
-        ]
         self._clean = None if poison is None else poison.reshape(-1) == 0
+        read = [self._read(kind, value) for kind, value in zip(kinds, operands, strict=False)]
+        self._marks = [None if marks is None else self._flat(_ranked(marks, len(shape))) for marks in read]
 
     def _numbers(self, kind: Numbers | None, codes: Codes) -> Any:
         """Return codes with one axis for the elements; of quantised numbers, whose scales may belong to places, what
@@ -373,9 +429,16 @@ class _Judging:
         found = quantized_numbers(kind, codes, self._shape) if isinstance(kind, Quantized) else codes
         return self._flat(found)
 
-    def _aligned(self, marks: Any) -> Any:
-        rank = len(self._shape)
-        return marks if marks.ndim == rank else marks.reshape((1,) * (rank - marks.ndim) + marks.shape)
+    def _read(self, kind: Numbers | None, value: Value) -> Any:
+        """Return the marks of an operand as its op reads it; None if it is exact."""
+        if value.open is None or is_exact(value.open):
+            return None
+        if holds_floats(value):
+            return value.open
+        apart, signed = _apart(self._form, value), kind.signed if isinstance(kind, Integer) else None
+        late = _ranked(_is_late(apart, signed), len(self._shape))
+        self._found.wrapped += _number_of(self._flat(late), self._clean)
+        return np.where(apart.misread(signed), self._form.unknown, self._form.dtype.type(0))
 
     def _flat(self, array: Any) -> Any:
         """Return an array with one axis for the elements; the limbs of an element stay."""
