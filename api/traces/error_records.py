@@ -19,10 +19,10 @@ class OpError:
     the same as a share of the error of that result. Errors are NaN where nothing is known of any.
 
     ``cancelled``: the most leading bits that a sum lost, of its terms as they were computed. Numbers of elements:
-    ``absorbed``: a sum equals one of its terms, though the other is not 0; ``overflowed``: infinite, of finite
-    operands; ``flushed``: 0, though the exact function of the operands is not; ``unknown``: nothing is known of the
-    exact number; ``otherwise``: the exact run decides otherwise; ``undecided``: it may; ``wrapped``: integers whose
-    type does not hold the exact result.
+    ``absorbed``: a sum equals one of its terms, though the other is not 0; ``overflowed``: of finite operands an
+    infinity, or what the format has instead; ``flushed``: 0, though the exact function of the operands is not;
+    ``unknown``: nothing is known of the exact number; ``otherwise``: the exact run decides otherwise; ``undecided``: it
+    may; ``wrapped``: integers whose type does not hold the exact result.
     """
 
     op: str

@@ -44,7 +44,8 @@ class Figures:
     ``own``: its own error in ulp of its results, less what is not known of it; ``total``: the error of its results;
     ``relative``: the same, relative to the result; ``radius``: the widest radius of a known error, in ulp.
     ``cancelled``: the most leading bits that a sum lost. Counts of elements: ``elements``: all; ``absorbed``: a sum is
-    one of its operands, though the other is not 0; ``overflowed``: infinite, of finite operands; ``flushed``: 0, where
+    one of its operands, though the other is not 0; ``overflowed``: of finite operands an infinity, or what the
+    format has instead; ``flushed``: 0, where
     the exact function is not; ``unknown``: nothing is known; ``otherwise``: the exact run decides otherwise;
     ``undecided``: it may; ``wrapped``: an integer op whose type does not hold the exact result.
     """

@@ -47,6 +47,8 @@ from halfulp.semantics.judging import (
     has_shadows,
     judge,
     judge_one,
+    overflows,
+    overflows_alone,
     quantized_numbers,
     ulp_at,
     ulp_of,
@@ -529,9 +531,9 @@ class _Judging:
     def _count_events(self, judged: Computed, clean: Any, found: Figures) -> None:
         value, operands = judged.value, judged.operands
         assert isinstance(self._meaning, Computes)
-        if np.isinf(value.max(initial=0.0)) or np.isinf(value.min(initial=0.0)) or np.isnan(value.sum()):
-            finite = np.logical_and.reduce([np.isfinite(each) for each in operands])
-            found.overflowed += _number_of(np.isinf(value) & finite, clean)
+        beyond = overflows(self._meaning, judged)
+        if beyond is not None:
+            found.overflowed += _number_of(beyond, clean)
         zeros = None if value.all() else value == 0
         if zeros is not None:
             found.flushed += _number_of(zeros & (np.abs(judged.own.error) > judged.own.radius), clean)
@@ -587,6 +589,7 @@ def _judged_alone(
     if isfinite(own_radius):
         found.own.take_one((abs(own) - own_radius) / ulp, place)
     found.flushed += value == 0 and abs(own) > own_radius
+    found.overflowed += overflows_alone(fmt, value, own, own_radius)
     if isfinite(radius):
         found.total.take_one(abs(total) / ulp, place)
         found.relative.take_one(abs(total / value) if value else 0.0, place)
