@@ -186,7 +186,7 @@ class ErrorReport:
             node, weight = share.node, share.weight / unit
             site = self._named(node.op, node.around)
             special = [_is_special(each.type, each.code) for each in node.operands]
-            parts = [(name, growth * weight) for name, growth in zip(site.operands, share.growth, strict=False)]
+            parts = [(name, growth * weight) for name, growth in zip(site.operands, share.parts, strict=False)]
             if not share.value.is_finite():
                 parts = [(name, nan) for name, one in zip(site.operands, special, strict=False) if one]
             sources = zip(share.growth, node.operands, strict=False)

@@ -11,22 +11,24 @@ An error is the exact number less the computed one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
-from math import isfinite
+from math import fsum, isfinite
 
+import numpy as np
 from flint import arb
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.reals.enclosing import bits_of_precision, exact_ball
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded
-from halfulp.interp.run.lineage import Leaf, Lineage, Node, Operand
+from halfulp.interp.run.lineage import Chain, Leaf, Lineage, Node, Operand
 from halfulp.semantics.ball_rules import BALLS
 from halfulp.semantics.integer_shadows import Apart, reading_of, wraps
-from halfulp.semantics.judging import ulp_at
+from halfulp.semantics.judging import as_f64, has_shadows, ulp_at
 from halfulp.semantics.meanings import (
     IDENTITIES,
     Computes,
@@ -37,6 +39,7 @@ from halfulp.semantics.meanings import (
     Quantized,
     Reinterprets,
 )
+from halfulp.semantics.shadows import Floats
 
 MOST_NUMBERS = 2_000_000
 """The most numbers of a history."""
@@ -52,7 +55,8 @@ class Share:
 
     ``value``: the computed number, ``exact``: the exact one; ``own``: its own error, ``error``: all of it. ``growth``:
     what the error of each operand brings to that. ``weight``: what the number at the end grows by, for each unit of
-    error. Errors are NaN where nothing is known.
+    error. Errors are NaN where nothing is known. ``chain``: of a sum in many steps, which count as one op; its operands
+    are what it begins with and the elements that have a history.
     """
 
     id: int
@@ -63,6 +67,15 @@ class Share:
     error: float = 0.0
     growth: tuple[float, ...] = ()
     weight: float = 0.0
+    chain: Chain | None = None
+
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """What the errors of each operand of the op bring to its error: of a sum in many steps, of all of these."""
+        if self.chain is None or not self.growth:
+            return self.growth
+        both = self.growth[0], sum(self.growth[1:])
+        return both[::-1] if self.chain.accumulator else both
 
     @property
     def own_ulp(self) -> float:
@@ -124,7 +137,10 @@ class Attribution:
                 if found.unknown:
                     self._unknown.add(id)
                 continue
-            self.shares[id] = Share(id, found, zero, zero)
+            chain = _sum_of_many(self.lineage.chain(id), found)
+            if chain is not None:
+                found = replace(found, operands=(chain.first, *_with_history(chain, found.type)))
+            self.shares[id] = Share(id, found, zero, zero, chain=chain)
             if len(self.shares) > MOST_NUMBERS:
                 raise LimitExceeded(
                     f"the history of this number has more than {MOST_NUMBERS:,} numbers",
@@ -152,6 +168,9 @@ class Attribution:
             self._cast(share)
         if not isinstance(meaning, Computes) or meaning.rule not in BALLS:
             return
+        if share.chain is not None:
+            self._add_up(share, share.chain, meaning.result)
+            return
         ball, pairs = BALLS[meaning.rule], zip(meaning.operands, node.operands, strict=True)
         given = [value_of(kind, each.code) for kind, each in pairs]
         kinds = [isinstance(kind, Integer) and kind.signed for kind in meaning.operands]
@@ -163,6 +182,17 @@ class Attribution:
         share.exact = found[-1]
         share.own, share.error = (_number(each) for each in (steps[0], steps[-1]))
         share.growth = tuple([_number(after - before) for before, after in pairwise(steps)])
+
+    def _add_up(self, share: Share, chain: Chain, numbers: Numbers) -> None:
+        """Judge a sum in many steps. The error of each operand is one of the whole sum."""
+        own = _exact_sum(_floats(chain.codes, numbers)) + value_of(numbers, chain.first.code) - share.value
+        errors = []
+        for each in share.node.operands:
+            value = value_of(numbers, each.code)
+            errors.append(self._exact(each, value, signed=False) - value)
+        error = sum(errors, own)
+        share.exact, share.own, share.error = error + share.value, _number(own), _number(error)
+        share.growth = tuple(map(_number, errors))
 
     def _cast(self, share: Share) -> None:
         """Hand on the error of the bits that a bit cast takes, to a number of the type that they are bits of."""
@@ -222,6 +252,38 @@ class Attribution:
                 made = self.shares.get(operand.id)
                 if made is not None and made.error and isfinite(growth / made.error):
                     made.weight += share.weight * growth / made.error
+
+
+def _sum_of_many(chain: Chain | None, node: Node) -> Chain | None:
+    """Return the steps of a fold if it adds finite numbers."""
+    meaning = node.kernel.meaning(node.result)
+    if chain is None or not isinstance(meaning, Computes) or meaning.rule != "add":
+        return None
+    fmt = meaning.result
+    if not isinstance(fmt, FloatFormat) or not has_shadows(fmt):
+        return None
+    finite = all(np.isfinite(_floats(codes, fmt)).all() for codes in (chain.codes, chain.results))
+    return chain if finite and not fmt.is_infinite(chain.first.code) and not fmt.is_nan(chain.first.code) else None
+
+
+def _with_history(chain: Chain, type_: ty.Type) -> Iterator[Operand]:
+    if chain.ids is not None:
+        for at in np.flatnonzero(chain.ids):
+            yield Operand(int(chain.ids[at]), type_, int(chain.codes[at]))
+
+
+def _floats(codes: Codes, numbers: Numbers) -> Floats:
+    assert isinstance(numbers, FloatFormat)
+    return as_f64(numbers, np.ascontiguousarray(codes))
+
+
+def _exact_sum(numbers: Floats) -> arb:
+    """Return the sum of numbers, exactly, if the balls have the bits for it."""
+    rest, parts = numbers.tolist(), []
+    while part := fsum(rest):
+        parts.append(part)
+        rest.append(-part)
+    return sum(map(arb, parts), arb(0))
 
 
 def _number(ball: arb) -> float:

@@ -34,6 +34,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run import shadow_loops
+from halfulp.interp.run.folding import part
 from halfulp.interp.run.recording import Ran, holds_floats, same_ran
 from halfulp.interp.run.shadow_figures import Figures
 from halfulp.interp.values.buffers import Allocation, Buffer
@@ -87,6 +88,10 @@ class Form:
     encode: Callable[[Shadow, ty.Type, Any], None]
     decode: Callable[[Any, ty.Type], Shadow]
 
+    def knows(self, fmt: FloatFormat) -> bool:
+        """Tell whether anything can be known of numbers that are computed in a format."""
+        return has_shadows(fmt) and (not self.wider or fmt.precision < FORMATS[self.wider].precision)
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of marks."""
@@ -124,6 +129,7 @@ class Shadows:
         results: tuple[Codes, ...],
         shape: tuple[int, ...],
         poison: PoisonIds | None,
+        accumulator: int | None = None,
     ) -> tuple[Marks | None, ...]:
         """See `Recorder.record`."""
         types = [ty.element_type(result.type) for result in op.results]
@@ -139,8 +145,86 @@ class Shadows:
                 for number, each in enumerate(results)
             ]
         )
+        if accumulator is not None:
+            for worst in (found.own, found.total, found.relative):
+                worst.place = None if worst.place is None else worst.place[1:]
         self._note(op, around, found)
         return marks
+
+    def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
+        """See `Recorder.accumulators`. Sums and the like of exact numbers do not depend on their order: so neighbours
+        are combined first, in arrays.
+        """
+        meaning = kernel.meaning()
+        if not holds_floats(terms):
+            return self._integer_accumulators(meaning, terms, codes)
+        if not isinstance(meaning, Computes) or meaning.rule not in _ASSOCIATIVE:
+            return None
+        fmt = meaning.result
+        if not isinstance(fmt, FloatFormat):
+            return None
+        if not self.form.knows(fmt):
+            return Value(terms.type, codes, None, np.broadcast_to(self.form.dtype.type(self.form.unknown), terms.shape))
+        found = self._running(kernel, meaning, terms)
+        same = found.bits == codes
+        marks = found.open
+        if not same.all():
+            rounded = self._judged(Computes("convert", (fmt,), fmt), (found,), codes)
+            marks = np.where(same, marks, rounded)
+        # A combination of neighbours may overflow where those in sequence do not.
+        lost = self._is_unknown(marks, terms.element_type)
+        excused = ~np.isfinite(as_f64(fmt, codes))
+        if terms.open is not None:
+            excused |= self._is_unknown(terms.open, terms.element_type)
+        if (lost & ~np.logical_or.accumulate(excused)).any():
+            return None
+        return Value(terms.type, codes, None, marks)
+
+    def _integer_accumulators(self, meaning: Meaning | None, terms: Value, codes: Codes) -> Value | None:
+        """An integer is not the exact one from the first step on that wraps, or has such an operand."""
+        given = [_apart(self.form, terms)] if _is_tainted(terms) else []
+        own = wrapped(meaning, (codes[:-1], terms.bits[1:]))
+        if own is not None:
+            before = np.zeros((1, *terms.shape[1:]), np.bool_)
+            lanes = np.zeros((len(codes) - 1, *terms.shape[1:]), np.bool_)
+            given.append(Apart(*(np.concatenate([before, lanes | mask]) for mask in own)))
+        if not given:
+            return Value(terms.type, codes)
+        if reading_of(meaning) is not None:
+            return None
+        apart = Apart(*map(np.logical_or.accumulate, joined(given)))
+        return Value(terms.type, codes, None, self._marks_of(apart))
+
+    def _running(self, kernel: Kernel, meaning: Computes, terms: Value) -> Value:
+        """Return the combinations of the first one, the first two, and so on, of terms along the first axis."""
+        if len(terms.bits) == 1:
+            return terms
+        ends = len(terms.bits) // 2 * 2
+        pairs = self._combined(kernel, meaning, part(terms, slice(0, ends, 2)), part(terms, slice(1, ends, 2)))
+        pairs = self._running(kernel, meaning, pairs)
+        bits, marks = terms.bits.copy(), np.zeros(terms.shape, self.form.dtype)
+        if terms.open is not None:
+            marks[0] = terms.open[0]
+        bits[1::2], marks[1::2] = pairs.bits, pairs.open
+        if len(terms.bits) > 2:
+            later = part(terms, slice(2, None, 2))
+            between = self._combined(kernel, meaning, part(pairs, slice(len(later.bits))), later)
+            bits[2::2], marks[2::2] = between.bits, between.open
+        return Value(terms.type, bits, None, marks)
+
+    def _combined(self, kernel: Kernel, meaning: Computes, one: Value, other: Value) -> Value:
+        (codes,) = kernel.array(one.bits, other.bits).results
+        return Value(one.type, codes, None, self._judged(meaning, (one, other), codes))
+
+    def _judged(self, meaning: Computes, operands: tuple[Value, ...], codes: Codes) -> Marks | None:
+        """Return the marks of results that no op of the program gave."""
+        given = tuple([value.bits for value in operands])
+        judging = _Judging(self.form, meaning, operands, given, codes, operands[0].shape, None, Figures())
+        return judging.marks(operands[0].element_type)
+
+    def _is_unknown(self, marks: Any, type_: ty.Type) -> Any:
+        marks = np.asarray(marks, self.form.dtype)
+        return np.isinf(self.form.decode(marks.reshape(-1), type_).radius).reshape(marks.shape)
 
     def _of_result(
         self,
@@ -197,10 +281,14 @@ class Shadows:
         if decides or count:
             undecided = _number_of(np.broadcast_to(misread, shape), clean) if decides else 0
             self._note(op, around, Figures(elements=prod(shape), undecided=undecided, wrapped=count))
+        marks = np.broadcast_to(self._marks_of(apart), shape)
+        return tuple([None if _decides(each) and not isinstance(each, ty.IndexType) else marks for each in types])
+
+    def _marks_of(self, apart: Apart) -> Marks:
+        """Return the marks of integers."""
         exact = self.form.dtype.type(0)
         either = np.where(apart.signed, self.form.wrapped[0], np.where(apart.unsigned, self.form.wrapped[1], exact))
-        marks = np.broadcast_to(np.where(apart.signed & apart.unsigned, self.form.unknown, either), shape)
-        return tuple([None if _decides(each) and not isinstance(each, ty.IndexType) else marks for each in types])
+        return np.where(apart.signed & apart.unsigned, self.form.unknown, either)
 
     def _note(self, op: Operation, around: Operation, found: Figures) -> None:
         ran = (op, around) if (op, around) in self.figures else same_ran(self.made, op, around)
@@ -627,6 +715,7 @@ def _decoded_one(mark: Any, type_: ty.Type) -> tuple[float, float]:
     return (error, radius) if bits & _LOW == int(_tag_of(type_)) else (0.0, inf)
 
 
+_ASSOCIATIVE = ("add", "multiply", "maximum", "minimum", "maximum number", "minimum number")
 _TERMS: dict[str, Any] = {
     "add": lambda x, y: (x, y),
     "subtract": lambda x, y: (x, -y),
