@@ -326,7 +326,7 @@ def _judging(rule: Rule, sign: float, width: int, low: int, deep: bool) -> Calla
         """Fill ``out`` with marks, up to the first block with an element that loops do not judge. Return its number;
         the largest errors, own, in total and relative, and the widest radius; the places of the errors, -1 for one that
         is no larger than before; the largest quotient of a term and a sum, as the difference of their codes; whether a
-        sum is 0, of terms that are not; the numbers of sums that are one of their terms, and of results that are
+        sum is 0, of terms that cancel; the numbers of sums that are one of their terms, and of results that are
         flushed.
 
         ``x_open``: 1 where marks are given, 0 where all are exact: then ``x_marks`` are zeros for one block. ``least``:
@@ -360,9 +360,8 @@ def _judging(rule: Rule, sign: float, width: int, low: int, deep: bool) -> Calla
                 if sign:
                     term = two.value * sign
                     lost_here = max(lost_here, _lost(result, one, two))
-                    absorbed_here += (i64(result == one.value) & i64(term != 0)) | (
-                        i64(result == term) & i64(one.value != 0)
-                    )
+                    same = (i64(result == one.value) & i64(term != 0)) | (i64(result == term) & i64(one.value != 0))
+                    absorbed_here += same & i64(result != 0)
                 if width == 2:
                     reach = abs(one.value) + abs(two.value) + abs(own) + own_radius + radius
                     wrong = wrong | (not (reach < _REACH))
@@ -390,8 +389,11 @@ def _judging(rule: Rule, sign: float, width: int, low: int, deep: bool) -> Calla
                     if total_here > total_most:
                         total_most, total_at = total_here, start + k
                     if result == 0:
-                        flushed += i64(abs(own) > own_radius)
-                        cancelled |= i64((one.value != 0) | (two.value != 0))
+                        small = i64(abs(own) > own_radius)
+                        flushed += small
+                        cancelled |= i64((one.value != 0) | (two.value != 0)) & (1 - small)
+                        if total != 0 and relative_most < np.inf:
+                            relative_most, relative_at = np.inf, start + k
                     else:
                         relative = abs(total) / abs(result)
                         if relative > relative_most:

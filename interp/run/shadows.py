@@ -613,7 +613,8 @@ class _Judging:
         found.own.take(own / ulp, self._shape, first)
         found.total.take(total / ulp, self._shape, first)
         relative = total / np.abs(value)
-        found.relative.take(relative if value.all() else np.where(value != 0, relative, 0.0), self._shape, first)
+        # 0 / 0 is no error; that of a 0 which stands for another number is infinite.
+        found.relative.take(relative if value.all() else np.where(total != 0, relative, 0.0), self._shape, first)
         found.radius = max(found.radius, float((radius / ulp).max(initial=0.0)))
 
     def _count_events(self, judged: Computed, clean: Any, found: Figures) -> None:
@@ -624,7 +625,8 @@ class _Judging:
             found.overflowed += _number_of(beyond, clean)
         zeros = None if value.all() else value == 0
         if zeros is not None:
-            found.flushed += _number_of(zeros & (np.abs(judged.own.error) > judged.own.radius), clean)
+            flushed = zeros & (np.abs(judged.own.error) > judged.own.radius)
+            found.flushed += _number_of(flushed, clean)
         terms = _TERMS.get(self._meaning.rule)
         if terms is None:
             return
@@ -636,10 +638,10 @@ class _Judging:
             lost = np.where(counted, lost, 0.0)
         most = float(lost.max(initial=0.0))
         found.cancelled = max(found.cancelled, _leading(most))
-        same = ((value == x) & (y != 0)) | ((value == y) & (x != 0))
+        same = (((value == x) & (y != 0)) | ((value == y) & (x != 0))) & (value != 0)
         found.absorbed += _number_of(same & np.isfinite(value), clean)
         assert isinstance(self._meaning.result, FloatFormat)
-        if zeros is not None and (zeros & (larger != 0) & np.isfinite(larger)).any():
+        if zeros is not None and (zeros & ~flushed & (larger != 0) & np.isfinite(larger)).any():
             found.cancelled = max(found.cancelled, self._meaning.result.precision)
 
 
@@ -676,11 +678,12 @@ def _judged_alone(
     (own, own_radius), (total, radius) = one
     if isfinite(own_radius):
         found.own.take_one((abs(own) - own_radius) / ulp, place)
-    found.flushed += value == 0 and abs(own) > own_radius
+    flushed = value == 0 and abs(own) > own_radius
+    found.flushed += flushed
     found.overflowed += overflows_alone(fmt, value, own, own_radius)
     if isfinite(radius):
         found.total.take_one(abs(total) / ulp, place)
-        found.relative.take_one(abs(total / value) if value else 0.0, place)
+        found.relative.take_one(abs(total / value) if value else inf if total else 0.0, place)
         found.radius = radius / ulp
     else:
         found.unknown += 1
@@ -689,10 +692,10 @@ def _judged_alone(
         x, y = terms(*(each[0] for each in given))
         larger = max(abs(x), abs(y))
         if value == 0:
-            found.cancelled = fmt.precision if larger else 0
+            found.cancelled = fmt.precision if larger and not flushed else 0
         else:
             found.cancelled = _leading(larger / abs(value))
-        found.absorbed += (value == x and y != 0) or (value == y and x != 0)
+            found.absorbed += (value == x and y != 0) or (value == y and x != 0)
     return np.full(shape, _encoded_one(total, radius, _TAGS.get(fmt, _OTHER_TAG)))
 
 

@@ -94,7 +94,7 @@ def test_folds(op: str, kind: str, together: int, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("op", EXACT)
 def test_folds_beside_a_wider_format(op: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, text = numbers(op, "f32"), program(op, "f32", 1.0 if op == "arith.mulf" else -0.25)
-    (result,), shadows = run_with_shadows(text, x, form=form)
+    _, shadows = run_with_shadows(text, x, form=form)
     one_by_one(monkeypatch)
     _, others = run_with_shadows(text, x, form=form)
     at_once, in_steps = fold_figures(shadows), fold_figures(others)
