@@ -290,7 +290,7 @@ def overflows(meaning: Computes, judged: Computed) -> Mask | None:
     if np.abs(value).max(initial=0.0) < largest:  # not so with a NaN
         return None
     finite = np.logical_and.reduce([np.isfinite(each) for each in judged.operands])
-    beyond = np.isinf(value) & finite
+    beyond: Mask = np.isinf(value) & finite
     if not isinstance(fmt, FloatFormat):
         return beyond
     outward = (judged.own.error * np.sign(value) >= judged.ulp) & np.isfinite(judged.own.radius)

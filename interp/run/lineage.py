@@ -328,7 +328,7 @@ class Lineage:
         own, element = entry.accumulator, 1 - entry.accumulator
         type_ = ty.element_type(entry.op.operands[own].type)
         first = self._operand(entry.operands[own], entry.codes[own], type_, (0, *place[1:]))
-        steps = (slice(place[0] + 1), *place[1:])
+        steps: tuple[Any, ...] = (slice(place[0] + 1), *place[1:])
         ids = None if entry.operands[element] is None else np.broadcast_to(entry.operands[element], entry.shape)[steps]
         codes = np.broadcast_to(entry.codes[element], entry.shape)[steps]
         if ids is not None and self._are_given(ids, codes):

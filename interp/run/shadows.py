@@ -167,7 +167,7 @@ class Shadows:
             return Value(terms.type, codes, None, np.broadcast_to(self.form.dtype.type(self.form.unknown), terms.shape))
         found = self._running(kernel, meaning, terms)
         same = found.bits == codes
-        marks = found.open
+        marks: Any = found.open
         if not same.all():
             rounded = self._judged(Computes("convert", (fmt,), fmt), (found,), codes)
             marks = np.where(same, marks, rounded)
@@ -284,7 +284,7 @@ class Shadows:
         marks = np.broadcast_to(self._marks_of(apart), shape)
         return tuple([None if _decides(each) and not isinstance(each, ty.IndexType) else marks for each in types])
 
-    def _marks_of(self, apart: Apart) -> Marks:
+    def _marks_of(self, apart: Apart) -> Any:
         """Return the marks of integers."""
         exact = self.form.dtype.type(0)
         either = np.where(apart.signed, self.form.wrapped[0], np.where(apart.unsigned, self.form.wrapped[1], exact))

@@ -148,10 +148,13 @@ def test_integers(op: str, late: bool) -> None:
       %r = linalg.reduce {{ {op} }} ins(%x : tensor<{steps}xi8>) outs(%z : tensor<i8>) dimensions = [0]
       %f = arith.sitofp %r : tensor<i8> to tensor<f32>
       return %f : tensor<f32> }}"""
-    whole: Callable[[int, int], int] = {
-        "arith.addi": lambda a, b: a + b, "arith.muli": lambda a, b: a * b, "arith.andi": lambda a, b: a & b,
+    ways: dict[str, Callable[[int, int], int]] = {
+        "arith.addi": lambda a, b: a + b,
+        "arith.muli": lambda a, b: a * b,
+        "arith.andi": lambda a, b: a & b,
         "arith.maxsi": max,
-    }[op]  # fmt: skip
+    }
+    whole = ways[op]
     accumulator, left = 1, 0
     for each in x.tolist():
         number = whole(accumulator, each)

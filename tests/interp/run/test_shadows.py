@@ -185,7 +185,7 @@ def test_overflow_and_flush_are_counted() -> None:
     assert (found.overflowed, found.flushed, found.unknown, found.elements) == (1, 1, 2, 4)
 
 
-LARGEST = {
+LARGEST: dict[str, Fraction | int] = {
     "f8E4M3FN": 448, "f8E4M3FNUZ": 240, "f8E4M3B11FNUZ": 30, "f8E5M2FNUZ": 57344, "f6E2M3FN": Fraction(15, 2),
     "f6E3M2FN": 28, "f4E2M1FN": 6, "f8E8M0FNU": 2**127,
 }  # fmt: skip
