@@ -19,6 +19,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -31,6 +32,7 @@ from halfulp.fp_formats.codes import (
 from halfulp.semantics import integer_words as words
 from halfulp.semantics.integer_kernels import Faults, Reading, Values, integer_kernel, mask_of, wrap
 from halfulp.semantics.kernel import Fault, Kernel, Scalar, poison, undefined
+from halfulp.semantics.meanings import Integral
 
 SIGNED_OVERFLOW = poison("signed overflow with nsw")
 UNSIGNED_OVERFLOW = poison("unsigned overflow with nuw")
@@ -48,24 +50,30 @@ def _overflow_rules(width: int, nsw: bool, nuw: bool) -> tuple[tuple[Reading, Fa
     return tuple((reading, fault) for wanted, reading, fault in rules if wanted)
 
 
+def _cut_to(width: int, strict: Callable[..., Kernel]) -> Integral:
+    """Return the meaning of an op whose results are cut to a width. An i1 is a truth value: it loses nothing."""
+    return Integral(strict=strict if width > 1 else None)
+
+
 # Addition, subtraction, multiplication ------------------------------------------------------------------------------
 
 
 def addi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
     """Return the kernel of arith.addi: the sum modulo 2**width."""
-    return _wrapping(width, nsw, nuw, operator.add, np.add, lambda reading, a, b, r: _moved(reading, a, b, r, np.less))
+    overflows = partial(_moved, beyond=np.less)
+    return _wrapping(width, nsw, nuw, operator.add, np.add, overflows, _cut_to(width, partial(addi, width)))
 
 
 def subi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
     """Return the kernel of arith.subi: the difference modulo 2**width."""
-    return _wrapping(
-        width, nsw, nuw, operator.sub, np.subtract, lambda reading, a, b, r: _moved(reading, a, b, r, np.greater)
-    )
+    overflows = partial(_moved, beyond=np.greater)
+    return _wrapping(width, nsw, nuw, operator.sub, np.subtract, overflows, _cut_to(width, partial(subi, width)))
 
 
 def muli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
     """Return the kernel of arith.muli: the product modulo 2**width."""
-    return _wrapping(width, nsw, nuw, operator.mul, np.multiply, _product_overflows)
+    real = _cut_to(width, partial(muli, width))
+    return _wrapping(width, nsw, nuw, operator.mul, np.multiply, _product_overflows, real)
 
 
 def _wrapping(
@@ -75,6 +83,7 @@ def _wrapping(
     exact: Callable[[int, int], int],
     modular: np.ufunc,
     overflows: Callable[[Reading, Codes, Codes, Codes], Mask],
+    real: Integral,
 ) -> Kernel:
     mask = mask_of(width)
     rules = _overflow_rules(width, nsw, nuw)
@@ -97,6 +106,7 @@ def _wrapping(
         array,
         tuple(fault for _, fault in rules),
         words=words.wrapping(cast("Any", exact), (reading for reading, _ in rules)),
+        real=real,
     )
 
 
@@ -141,6 +151,9 @@ def _high_half(reading: Reading, a: Codes, b: Codes) -> Codes:
 
 # Extended addition, subtraction, multiplication -----------------------------------------------------------------------
 
+_PAIR_OF_UNSIGNED = Integral(signed=False)
+"""Both results together are exact."""
+
 
 def addui_extended(width: int) -> Kernel:
     """Return the kernel of arith.addui_extended: the sum modulo 2**width, and the carry as i1."""
@@ -154,7 +167,8 @@ def addui_extended(width: int) -> Kernel:
         total = wrap(width, a + b)
         return (total, (total < a).view(np.uint8)), ()
 
-    return integer_kernel((width, width), (width, 1), scalar, array, words=words.carrying)
+    real = _PAIR_OF_UNSIGNED
+    return integer_kernel((width, width), (width, 1), scalar, array, words=words.carrying, real=real)
 
 
 def subui_extended(width: int) -> Kernel:
@@ -167,7 +181,8 @@ def subui_extended(width: int) -> Kernel:
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (wrap(width, a - b), (a < b).view(np.uint8)), ()
 
-    return integer_kernel((width, width), (width, 1), scalar, array, words=words.borrowing)
+    real = _PAIR_OF_UNSIGNED
+    return integer_kernel((width, width), (width, 1), scalar, array, words=words.borrowing, real=real)
 
 
 def mulsi_extended(width: int) -> Kernel:
@@ -190,7 +205,8 @@ def _multiply_extended(reading: Reading) -> Kernel:
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (wrap(width, a * b), _high_half(reading, a, b)), ()
 
-    return integer_kernel((width, width), (width, width), scalar, array, words=words.product_halves(reading.signed))
+    face = words.product_halves(reading.signed)
+    return integer_kernel((width, width), (width, width), scalar, array, words=face, real=Integral(reading.signed))
 
 
 # Division -------------------------------------------------------------------------------------------------------------
@@ -288,9 +304,8 @@ def _division(
 
     overflow = (DIVISION_OVERFLOW,) if reading.signed else ()
     faults = (DIVISION_BY_ZERO, *overflow, *((INEXACT_DIVISION,) if exact else ()))
-    return integer_kernel(
-        (width, width), (width,), scalar, array, faults, (sign, 0), words.division(reading, toward, exact)
-    )
+    face, real = words.division(reading, toward, exact), Integral(reading.signed)
+    return integer_kernel((width, width), (width,), scalar, array, faults, (sign, 0), face, real)
 
 
 def _remainder(reading: Reading) -> Kernel:
@@ -308,9 +323,8 @@ def _remainder(reading: Reading) -> Kernel:
         rest = np.fmod(reading.values(a), divisor)
         return (wrap(width, rest),), [(DIVISION_BY_ZERO, zero)]
 
-    return integer_kernel(
-        (width, width), (width,), scalar, array, (DIVISION_BY_ZERO,), (0, 0), words.remainder(reading)
-    )
+    face, real = words.remainder(reading), Integral(reading.signed)
+    return integer_kernel((width, width), (width,), scalar, array, (DIVISION_BY_ZERO,), (0, 0), face, real)
 
 
 def _guarded(divisor: Values) -> tuple[Mask, Values]:
@@ -343,8 +357,8 @@ def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
         return (result,), faults
 
     faults = (SHIFT_TOO_FAR, *(fault for _, fault in rules))
-    face = words.shift_left(reading for reading, _ in rules)
-    return integer_kernel((width, width), (width,), scalar, array, faults, words=face)
+    face, real = words.shift_left(reading for reading, _ in rules), _cut_to(width, partial(shli, width))
+    return integer_kernel((width, width), (width,), scalar, array, faults, words=face, real=real)
 
 
 def shrui(width: int, *, exact: bool = False) -> Kernel:
@@ -376,7 +390,8 @@ def _shift_right(reading: Reading, exact: bool) -> Kernel:
         return (result,), faults
 
     faults = (SHIFT_TOO_FAR, INEXACT_SHIFT) if exact else (SHIFT_TOO_FAR,)
-    return integer_kernel((width, width), (width,), scalar, array, faults, words=words.shift_right(reading, exact))
+    face, real = words.shift_right(reading, exact), Integral(reading.signed)
+    return integer_kernel((width, width), (width,), scalar, array, faults, words=face, real=real)
 
 
 def _shifted(reading: Reading, a: Codes, b: Codes) -> Values:
@@ -436,8 +451,8 @@ def _extremum(reading: Reading, wins: Callable[[int, int], bool], ufunc: np.ufun
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (wrap(width, ufunc(reading.values(a), reading.values(b))),), ()
 
-    face = words.extremum(reading, wins.__name__)
-    return integer_kernel((width, width), (width,), scalar, array, words=face)
+    face, real = words.extremum(reading, wins.__name__), Integral(reading.signed)
+    return integer_kernel((width, width), (width,), scalar, array, words=face, real=real)
 
 
 _PREDICATES: tuple[tuple[bool, Callable[[int, int], bool], np.ufunc], ...] = (
@@ -452,6 +467,9 @@ _PREDICATES: tuple[tuple[bool, Callable[[int, int], bool], np.ufunc], ...] = (
     (False, operator.gt, np.greater),  # ugt
     (False, operator.ge, np.greater_equal),  # uge
 )
+
+_EQUALITIES = (0, 1)
+"""The predicates for which all readings are one."""
 
 
 def cmpi(width: int, predicate: int) -> Kernel:
@@ -471,7 +489,8 @@ def cmpi(width: int, predicate: int) -> Kernel:
         return (ufunc(reading.values(a), reading.values(b)).view(np.uint8),), ()
 
     face = words.relation(reading, holds.__name__)
-    return integer_kernel((width, width), (1,), scalar, array, words=face)
+    real = Integral(None if predicate in _EQUALITIES else signed)
+    return integer_kernel((width, width), (1,), scalar, array, words=face, real=real)
 
 
 # Casts ----------------------------------------------------------------------------------------------------------------
@@ -495,7 +514,7 @@ def trunci(source: int, result: int, *, nsw: bool = False, nuw: bool = False) ->
         Range(Reading(source, into.signed), into.low, into.high, fault)
         for into, fault in _overflow_rules(result, nsw, nuw)
     )
-    return _cast(Reading(source, False), result, rules)
+    return _cast(Reading(source, False), result, rules, _cut_to(result, partial(trunci, source, result)))
 
 
 def index_cast(source: int, result: int) -> Kernel:
@@ -523,7 +542,10 @@ def _nonnegative(width: int, nneg: bool) -> tuple[Range, ...]:
     return (Range(reading, 0, reading.high, NEGATIVE),) if nneg else ()
 
 
-def _cast(reading: Reading, width: int, rules: tuple[Range, ...] = ()) -> Kernel:
+def _cast(reading: Reading, width: int, rules: tuple[Range, ...] = (), real: Integral | None = None) -> Kernel:
+    if real is None:
+        narrows = width < reading.width
+        real = _cut_to(width, partial(trunci, reading.width, width)) if narrows else Integral(reading.signed)
     sign, mask = reading.sign, mask_of(width)
     dtype = storage_dtype(width)
     ranges = tuple((rule.reading.sign, rule.low, rule.high, rule.fault) for rule in rules)
@@ -544,4 +566,5 @@ def _cast(reading: Reading, width: int, rules: tuple[Range, ...] = ()) -> Kernel
         return (result,), ((rule.fault, outside(rule, a)) for rule in rules)
 
     face = words.cast(reading, width, ((rule.reading, rule.low, rule.high) for rule in rules))
-    return integer_kernel((reading.width,), (width,), scalar, array, tuple(rule.fault for rule in rules), words=face)
+    faults = tuple(rule.fault for rule in rules)
+    return integer_kernel((reading.width,), (width,), scalar, array, faults, words=face, real=real)

@@ -6,25 +6,37 @@ cttz), the absolute value of the smallest integer is itself, powers wrap around.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from halfulp.fp_formats.codes import Codes
-from halfulp.semantics.integer_kernels import Faults, Reading, integer_kernel, wrap
+from halfulp.semantics.integer import SIGNED_OVERFLOW, UNSIGNED_OVERFLOW
+from halfulp.semantics.integer_kernels import Faults, Reading, integer_kernel, mapped_kernel, wrap
 from halfulp.semantics.kernel import Kernel, Scalar, undefined
+from halfulp.semantics.meanings import Integral
 
 ZERO_TO_NEGATIVE_POWER = undefined("0 to a negative power")
 
 
-def absi(width: int) -> Kernel:
-    """Return the kernel of math.absi: the absolute value of a signed integer, modulo 2**width."""
+def absi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
+    """Return the kernel of math.absi: the absolute value of a signed integer, modulo 2**width. ``nsw``: that of the
+    smallest integer is poison; as an unsigned number it is exact.
+    """
     reading = Reading(width, True)
     sign, mask = reading.sign, (1 << width) - 1
+    strict = nsw and width > 0
+
+    def scalar(a: int) -> Scalar:
+        return SIGNED_OVERFLOW if strict and a == sign else abs((a ^ sign) - sign) & mask
 
     def array(a: Codes) -> tuple[tuple[Codes, ...], Faults]:
         values = reading.values(a)
-        return (wrap(width, np.where(values < 0, -values, values)),), ()
+        faults = [(SIGNED_OVERFLOW, a == sign)] if strict else []
+        return (wrap(width, np.where(values < 0, -values, values)),), faults
 
-    return integer_kernel((width,), (width,), lambda a: abs((a ^ sign) - sign) & mask, array)
+    faults, real = (SIGNED_OVERFLOW,) if strict else (), Integral(strict=partial(absi, width) if width > 1 else None)
+    return integer_kernel((width,), (width,), scalar, array, faults, real=real)
 
 
 def ctpop(width: int) -> Kernel:
@@ -98,4 +110,24 @@ def ipowi(width: int) -> Kernel:
         return (wrap(width, np.asarray(result, a.dtype)),), ((ZERO_TO_NEGATIVE_POWER, negative & (base == 0)),)
 
     faults = (ZERO_TO_NEGATIVE_POWER,) if width else ()
-    return integer_kernel((width, width), (width,), scalar, array, faults, worst=(0, mask))
+    real = Integral(strict=partial(_strict_ipowi, width) if width > 1 else None)
+    return integer_kernel((width, width), (width,), scalar, array, faults, worst=(0, mask), real=real)
+
+
+def _strict_ipowi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
+    """Return the kernel of math.ipowi whose result is poison where the width does not hold the power, of a base that is
+    signed with ``nsw``, and unsigned with ``nuw``.
+    """
+    signed, base_of = Reading(width, True), Reading(width, nsw)
+    fault = SIGNED_OVERFLOW if nsw else UNSIGNED_OVERFLOW
+    plain = ipowi(width).scalar
+
+    def scalar(a: int, b: int) -> Scalar:
+        base, exponent = (a ^ base_of.sign) - base_of.sign, (b ^ signed.sign) - signed.sign
+        if exponent <= 0 or abs(base) <= 1:
+            fits = exponent < 0 or base_of.low <= base ** (exponent and 2 - exponent % 2) <= base_of.high
+        else:  # from the width on the power of any other base is too large
+            fits = exponent <= width and base_of.low <= base**exponent <= base_of.high
+        return plain(a, b) if fits else fault
+
+    return mapped_kernel((width, width), (width,), scalar, (ZERO_TO_NEGATIVE_POWER, fault))

@@ -27,6 +27,7 @@ from halfulp.fp_formats.codes import (
 )
 from halfulp.fp_formats.paths.words import Face
 from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of
+from halfulp.semantics.meanings import Meaning
 
 Values = npt.NDArray[Any]
 """The numbers of codes: the codes themselves, or a signed array of the same item size."""
@@ -90,12 +91,13 @@ def integer_kernel(
     faults: tuple[Fault, ...] = (),
     worst: tuple[int, ...] | None = None,
     words: Face | None = None,
+    real: Meaning | tuple[Meaning, ...] | None = None,
 ) -> Kernel:
     """Return the kernel of an op with these operand and result widths."""
     wide = max(operands + results) > LIMB_BITS
     described = words if min(operands + results) and not wide else None
     face = _mapped(operands, results, scalar) if wide else _ranked(array)
-    return Kernel(scalar, face, worst, faults=faults, words=described)
+    return Kernel(scalar, face, worst, faults=faults, words=described, real=real)
 
 
 def mapped_kernel(

@@ -280,6 +280,35 @@ _NO_NUMBERS = ("nan", "inf", "-inf")
 _SUMS = ("add", "subtract")
 
 
+def overflows(meaning: Computes, judged: Computed) -> Mask | None:
+    """Return where results of finite operands are not finite, because the format has no number as large as the exact
+    ones: infinities, and in a format without these NaNs, or its largest number, from which the exact one is an ulp or
+    more away. None where there is none.
+    """
+    value, fmt = judged.value, meaning.result
+    largest = float(fmt.max_value) if isinstance(fmt, FloatFormat) else inf
+    if np.abs(value).max(initial=0.0) < largest:  # not so with a NaN
+        return None
+    finite = np.logical_and.reduce([np.isfinite(each) for each in judged.operands])
+    beyond: Mask = np.isinf(value) & finite
+    if not isinstance(fmt, FloatFormat):
+        return beyond
+    outward = (judged.own.error * np.sign(value) >= judged.ulp) & np.isfinite(judged.own.radius)
+    beyond |= (np.abs(value) == largest) & outward
+    absent = np.isnan(value) & finite
+    if absent.any() and not fmt.infinities:
+        operands = [exact(each) for each in judged.operands]
+        for end in (largest, -largest) if fmt.signed else (largest,):
+            own = errors(meaning.rule, end, *operands, rules=_ALL_RULES).own
+            beyond |= absent & (own.error * np.sign(end) > own.radius)
+    return beyond
+
+
+def overflows_alone(fmt: FloatFormat, value: float, own: float, radius: float) -> bool:
+    """Tell the same of one finite number, from its own error."""
+    return abs(value) == fmt.max_value and (own if value > 0 else -own) >= ulp_at(fmt, value) and isfinite(radius)
+
+
 # --- single numbers ---------------------------------------------------------------------------------------------------
 
 _BITS = 192

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Mapping
 
 from halfulp.semantics.integer import DIVISION_BY_ZERO, DIVISION_OVERFLOW, SHIFT_TOO_FAR
+from halfulp.semantics.integer_functions import absi
 from halfulp.semantics.integer_kernels import Reading, mapped_kernel, mask_of
 from halfulp.semantics.kernel import Kernel, Scalar, poison
 
@@ -102,12 +103,14 @@ def reversed_bits(width: int) -> Kernel:
 
 def absolute(width: int, least_is_poison: bool) -> Kernel:
     """Return the kernel of ``llvm.abs``. The least integer is its own absolute value, or gives poison."""
+    if not least_is_poison:
+        return absi(width)
     sign, mask = Reading(width, True).sign, mask_of(width)
 
     def scalar(a: int) -> Scalar:
-        return LEAST_NEGATED if least_is_poison and a == sign else abs((a ^ sign) - sign) & mask
+        return LEAST_NEGATED if a == sign else abs((a ^ sign) - sign) & mask
 
-    return mapped_kernel((width,), (width,), scalar, (LEAST_NEGATED,) if least_is_poison else ())
+    return mapped_kernel((width,), (width,), scalar, (LEAST_NEGATED,))
 
 
 def counted_zeros(width: int, leading: bool, zero_is_poison: bool) -> Kernel:

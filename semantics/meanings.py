@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +87,25 @@ class Reinterprets:
     """A bit cast: the same bits, read as a value of another type."""
 
 
-Meaning = Computes | Compares | ToInteger | Stored | Reinterprets
+@dataclass(frozen=True)
+class Integral:
+    """A function of integers whose result is cut to the bits of its type. ``signed``: how it reads its operands; None
+    where it makes no difference.
+
+    ``strict``: makes the kernel of the same op with the flag ``nsw`` or ``nuw``: it has a fault where the type does not
+    hold the exact result of signed, or of unsigned operands. None for an op whose exact results the type always holds.
+    """
+
+    signed: bool | None = None
+    strict: Callable[..., Any] | None = None
+
+    @cached_property
+    def strict_kernels(self) -> tuple[Any, ...]:
+        """The strict kernels, of signed numbers and of unsigned ones; none where the type holds all results."""
+        return () if self.strict is None else (self.strict(nsw=True), self.strict(nuw=True))
+
+
+Meaning = Computes | Compares | ToInteger | Stored | Reinterprets | Integral
 
 
 def same_kind(rule: str, fmt: FloatFormat, operands: int) -> Computes:

@@ -20,7 +20,7 @@ import halfulp as hu
 from halfulp.fp_formats.reals.enclosing import bits_of_precision
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.shadows import Shadows
+from halfulp.interp.run.shadows import FORMS, Shadows
 from halfulp.running import find_entry
 
 BITS = 2000
@@ -244,9 +244,11 @@ def ball(number: float | Fraction) -> arb:
     return arb(whole.numerator) / arb(whole.denominator)
 
 
-def run_with_shadows(text: str, *arguments: Any, **settings: Any) -> tuple[tuple[hu.Value, ...], Shadows]:
-    """Run a program; return its results and all that is known of its errors."""
-    module, shadows = hu.parse(text), Shadows()
+def run_with_shadows(
+    text: str, *arguments: Any, form: str = "", **settings: Any
+) -> tuple[tuple[hu.Value, ...], Shadows]:
+    """Run a program; return its results and all that is known of its errors. ``form``: a key of `FORMS`."""
+    module, shadows = hu.parse(text), Shadows(FORMS[form])
     function = find_entry(module, None)
     program = program_for(module, Settings(recorder=shadows, **settings))
     return program.run(function, arguments), shadows

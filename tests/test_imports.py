@@ -33,6 +33,7 @@ IN_FUNCTIONS = {
     "halfulp.fp_formats.reals": "slow: 30 ms, of python-flint; only elementary functions need it",
     "halfulp.interp.run.compiled": "slow: 8 ms; only programs that become machine code need it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
+    "halfulp.traces.flag_report": "slow: 10 ms, of the lineage; only a run with flags needs it",
     "halfulp.traces.error_report": "slow: 30 ms, of python-flint; only a run with shadows needs it",
     "importlib.metadata": "slow: 40 ms; only a type name that no table has needs it, for plugins",
     "jax": "optional",

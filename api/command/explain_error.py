@@ -30,7 +30,7 @@ def execute(arguments: ExplainErrorArguments, sources: Sources) -> int:
     if arguments.json:
         write(json.dumps({"end": json_record(end), "steps": [json_record(step) for step in story]}) + "\n")
     else:
-        write("".join(f"{line}\n" for line in story_lines(end, story)))
+        write("".join(f"{line}\n" for line in story_lines(end, story, chosen=element is not None)))
     return SUCCESS
 
 

@@ -14,14 +14,15 @@ class OpError:
     """What one op of a program did to the exactness of its numbers, over all of its runs.
 
     ``own_ulp``: the largest distance of its results from the exact function of its operands, ``total_ulp``: that of its
-    results from the exact run, in ulp of the result, the latter also relative to it (``relative``). ``effect_ulp``:
-    what its own errors bring to the result that `ErrorReport.worst` is about, in ulp of that, with its sign; ``share``:
-    the same as a share of the error of that result. Errors are NaN where nothing is known of any.
+    results from the exact run, in ulp of the result, the latter also relative to it (``relative``: infinite for 0).
+    ``effect_ulp``: what its own errors bring to the result that `ErrorReport.worst` is about, in ulp of that, with its
+    sign; ``share``: the same as a share of the error of that result. Errors are NaN where nothing is known of any.
 
     ``cancelled``: the most leading bits that a sum lost, of its terms as they were computed. Numbers of elements:
-    ``absorbed``: a sum equals one of its terms, though the other is not 0; ``overflowed``: infinite, of finite
-    operands; ``flushed``: 0, though the exact function of the operands is not; ``unknown``: nothing is known of the
-    exact number; ``otherwise``: the exact run decides otherwise; ``undecided``: it may.
+    ``absorbed``: a sum equals one of its terms, though the other is not 0; ``overflowed``: of finite operands an
+    infinity, or what the format has instead; ``flushed``: 0, though the exact function of the operands is not;
+    ``unknown``: nothing is known of the exact number; ``otherwise``: the exact run decides otherwise; ``undecided``: it
+    may; ``wrapped``: integers whose type does not hold the exact result.
     """
 
     op: str
@@ -44,6 +45,7 @@ class OpError:
     unknown: int
     otherwise: int
     undecided: int
+    wrapped: int
 
 
 @dataclass(frozen=True, slots=True)

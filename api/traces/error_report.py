@@ -161,7 +161,7 @@ class ErrorReport:
             error, radius, exact = float((end.value - end.exact).mid()), float(end.exact.rad()), float(end.exact.mid())
         number = float(end.value)
         # An infinity and a NaN have no distance from a number.
-        ulp = error / -unit if isfinite(number) else nan
+        ulp = error / -unit + 0.0 if isfinite(number) else nan
         relative = abs(error / number) if isfinite(number) and number else nan
         unknown = found.unknown if isfinite(found.ulp) else found.unknown - 1
         return replace(found, value=number, exact=exact, ulp=ulp, radius=radius, relative=relative, unknown=unknown)
@@ -186,7 +186,7 @@ class ErrorReport:
             node, weight = share.node, share.weight / unit
             site = self._named(node.op, node.around)
             special = [_is_special(each.type, each.code) for each in node.operands]
-            parts = [(name, growth * weight) for name, growth in zip(site.operands, share.growth, strict=False)]
+            parts = [(name, growth * weight + 0.0) for name, growth in zip(site.operands, share.parts, strict=False)]
             if not share.value.is_finite():
                 parts = [(name, nan) for name, one in zip(site.operands, special, strict=False) if one]
             sources = zip(share.growth, node.operands, strict=False)
@@ -195,7 +195,7 @@ class ErrorReport:
                 following = node.operands[special.index(True)].id
             yield StoryStep(
                 node.op.name, site.line, site.place, site.source, float(share.value), _exactly(share.exact),
-                share.error * weight, share.own * weight, tuple(parts),
+                share.error * weight + 0.0, share.own * weight + 0.0, tuple(parts),  # + 0.0: no negative zero
             )  # fmt: skip
             began = not share.value.is_finite() and not any(special)
             share = None if began else attribution.shares.get(following)
@@ -210,16 +210,12 @@ class ErrorReport:
 
     def _op_error(self, ran: Ran, effect: float, share: float) -> OpError:
         site, found = self._named(*ran), self._shadows.figures[ran]
-        # No number of which something is known: an error of 0 would be a claim.
-        own, total, relative = (
-            nan if 0 < found.elements == found.unknown and not each.size else each.size
-            for each in (found.own, found.total, found.relative)
-        )
+        own, total, relative = map(found.known, (found.own, found.total, found.relative))
         return OpError(
             site.op, site.line, site.place, site.source, site.function, found.elements,
             own, found.own.place, total, found.total.place, relative, effect, share,
             found.cancelled, found.absorbed, found.overflowed, found.flushed, found.unknown, found.otherwise,
-            found.undecided,
+            found.undecided, found.wrapped,
         )  # fmt: skip
 
 
@@ -336,7 +332,7 @@ def _error_of(name: str, value: Value, element: Element | None, form: Form) -> R
         element,
         number,
         number + error if known else nan,
-        -float(ulps[element]),
+        0.0 - float(ulps[element]),
         float(shadow.radius[element]) if known else inf,
         abs(error / number) if known and number and isfinite(number) else nan,
         value.size,

@@ -57,8 +57,10 @@ def result_lines(report: Report) -> Iterator[str]:
         yield f"error of {each.name}{beside}: {result_text(each, report.wider)}"
 
 
-def result_text(each: ResultError, wider: str = "") -> str:
-    """Say how far a result is from the truth, or from what a wider format gives."""
+def result_text(each: ResultError, wider: str = "", chosen: bool = False) -> str:
+    """Say how far a result is from the truth, or from what a wider format gives. ``chosen``: the element was asked
+    for, and need not have the largest error.
+    """
     truth = f"in {wider}" if wider else "exactly"
     unknown = f"; nothing is known of {plural(each.unknown, 'element')}" if each.unknown else ""
     if not isfinite(each.ulp) and isfinite(each.exact):
@@ -73,7 +75,7 @@ def result_text(each: ResultError, wider: str = "") -> str:
     at = f" at{element_text(each.element)}" if each.element else ""
     relative = f", relative {each.relative:.2g}" if isfinite(each.relative) else ""
     return (
-        f"{each.type}: {'largest ' if each.element else ''}error {ulps(each.ulp)} ulp{at}{relative}: "
+        f"{each.type}: {'largest ' if each.element and not chosen else ''}error {ulps(each.ulp)} ulp{at}{relative}: "
         f"{each.value:.9g}, {truth} {each.exact:.17g}{loose}{unknown}"
     )
 
@@ -112,9 +114,9 @@ def event_lines(report: Report) -> Iterator[str]:
             yield f"{line}{one.source}: {', '.join(notes)}"
 
 
-def story_lines(end: ResultError, story: Sequence[StoryStep]) -> Iterator[str]:
-    """Yield the way of an error through the program, from its end back."""
-    yield f"{end.name}: {result_text(end)}"
+def story_lines(end: ResultError, story: Sequence[StoryStep], chosen: bool = False) -> Iterator[str]:
+    """Yield the way of an error through the program, from its end back. ``chosen``: see `result_text`."""
+    yield f"{end.name}: {result_text(end, chosen=chosen)}"
     if not story:
         yield "no op computed it: it is an argument, a constant, or made of integers"
     for step in story:

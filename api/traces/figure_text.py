@@ -45,6 +45,10 @@ class Counts(Protocol):
     def undecided(self) -> int:
         """Decisions that it may take otherwise."""
 
+    @property
+    def wrapped(self) -> int:
+        """Integers that wrapped around."""
+
 
 def ulps(size: float) -> str:
     """Spell a number of ulps with three digits."""
@@ -65,6 +69,7 @@ def events(one: Counts) -> Iterator[str]:
         (one.unknown, "with an unknown exact number"),
         (one.otherwise, "that the exact run decides otherwise"),
         (one.undecided, "that the exact run may decide otherwise"),
+        (one.wrapped, "wrapped around: integer overflow"),
     ):
         if count:
             yield f"{plural(count, 'element')} {what}" if one.elements > 1 else what
@@ -74,5 +79,6 @@ def step_text(found: Figures) -> str:
     """Return what a step did to the exactness of numbers; "" if it did nothing."""
     parts = []
     if found.own.size or found.total.size:
-        parts.append(f"error: own {ulps(found.own.size)} ulp, in all {ulps(found.total.size)} ulp")
+        own, total = map(found.known, (found.own, found.total))
+        parts.append(f"error: own {ulps(own)} ulp, in all {ulps(total)} ulp")
     return "; ".join([*parts, *events(found)])

@@ -120,15 +120,16 @@ class SiteNames:
 
 
 def name_of(value: SSAValue) -> str:
-    """Return the name of a value in the text."""
+    """Return the name of a value in the text; of a result without one, such as those of ops that another op made to
+    compute with, the name of its op.
+    """
     if isinstance(value, OpResult):
-        siblings = value.owner.results
-        if len(siblings) > 1 and siblings[0].name == siblings[1].name:
-            return f"%{value.name or '?'}#{value.index}"
-        return f"%{value.name or '?'}"
+        name, siblings = f"%{value.name}" if value.name else value.owner.name, value.owner.results
+        several = len(siblings) > 1 and siblings[0].name == siblings[1].name
+        return f"{name}#{value.index}" if several else name
     if isinstance(value, BlockArgument) and value.name is None:
         return f"%arg{value.index}"
-    return f"%{value.name or '?'}"
+    return f"%{value.name}"
 
 
 def _constant_bytes(module: Module) -> int:

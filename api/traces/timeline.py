@@ -68,7 +68,7 @@ def _columns(steps: Sequence[Step]) -> Iterator[_Column]:
     for first in range(0, len(steps), together):
         part = steps[first : first + together]
         found = [step.errors for step in part if step.errors is not None]
-        event = [each.unknown or each.otherwise or each.undecided or each.overflowed for each in found]
+        event = [each.unknown or each.otherwise or each.undecided or each.overflowed or each.wrapped for each in found]
         chosen = max(range(len(part)), key=lambda k: (bool(event[k]), found[k].total.size))
         yield _Column(
             max(each.own.size for each in found), max(each.total.size for each in found), any(event), part[chosen]

@@ -11,26 +11,40 @@ An error is the exact number less the computed one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
-from math import isfinite
+from math import fsum, isfinite
 
+import numpy as np
 from flint import arb
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.reals.enclosing import bits_of_precision, exact_ball
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded
-from halfulp.interp.run.lineage import Leaf, Lineage, Node
+from halfulp.interp.run.lineage import Chain, Leaf, Lineage, Node, Operand
 from halfulp.semantics.ball_rules import BALLS
-from halfulp.semantics.judging import ulp_at
-from halfulp.semantics.meanings import IDENTITIES, Computes, Numbers, Quantized, Reinterprets
+from halfulp.semantics.integer_shadows import Apart, reading_of, wraps
+from halfulp.semantics.judging import as_f64, has_shadows, ulp_at
+from halfulp.semantics.meanings import (
+    IDENTITIES,
+    Computes,
+    Integer,
+    Integral,
+    Meaning,
+    Numbers,
+    Quantized,
+    Reinterprets,
+)
+from halfulp.semantics.shadows import Floats
 
 MOST_NUMBERS = 2_000_000
 """The most numbers of a history."""
 _FIRST_BITS, _MOST_BITS = 192, 6144
+_WHOLE = Apart(False, False)
 _CLOSE = 2.0**-53
 """The radius up to which a number is wanted, relative to it and to its error."""
 
@@ -41,7 +55,8 @@ class Share:
 
     ``value``: the computed number, ``exact``: the exact one; ``own``: its own error, ``error``: all of it. ``growth``:
     what the error of each operand brings to that. ``weight``: what the number at the end grows by, for each unit of
-    error. Errors are NaN where nothing is known.
+    error. Errors are NaN where nothing is known. ``chain``: of a sum in many steps, which count as one op; its operands
+    are what it begins with and the elements that have a history.
     """
 
     id: int
@@ -52,6 +67,15 @@ class Share:
     error: float = 0.0
     growth: tuple[float, ...] = ()
     weight: float = 0.0
+    chain: Chain | None = None
+
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """What the errors of each operand of the op bring to its error: of a sum in many steps, of all of these."""
+        if self.chain is None or not self.growth:
+            return self.growth
+        both = self.growth[0], sum(self.growth[1:])
+        return both[::-1] if self.chain.accumulator else both
 
     @property
     def own_ulp(self) -> float:
@@ -75,6 +99,7 @@ class Attribution:
     bits: int = _FIRST_BITS
     shares: dict[int, Share] = field(default_factory=dict)
     _unknown: set[int] = field(default_factory=set)
+    _apart: dict[int, Apart] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._reach()
@@ -112,7 +137,10 @@ class Attribution:
                 if found.unknown:
                     self._unknown.add(id)
                 continue
-            self.shares[id] = Share(id, found, zero, zero)
+            chain = _sum_of_many(self.lineage.chain(id), found)
+            if chain is not None:
+                found = replace(found, operands=(chain.first, *_with_history(chain, found.type)))
+            self.shares[id] = Share(id, found, zero, zero, chain=chain)
             if len(self.shares) > MOST_NUMBERS:
                 raise LimitExceeded(
                     f"the history of this number has more than {MOST_NUMBERS:,} numbers",
@@ -131,6 +159,7 @@ class Attribution:
         share.value = arb.nan() if numbers is None else value_of(numbers, node.code)
         if isinstance(node.type, ty.IntegerType | ty.IndexType):
             share.exact = share.value  # the exact run goes the same way
+            self._apart[share.id] = self._integer_apart(node, meaning)
             if isinstance(meaning, Reinterprets):
                 self._cast(share)
             return
@@ -139,9 +168,13 @@ class Attribution:
             self._cast(share)
         if not isinstance(meaning, Computes) or meaning.rule not in BALLS:
             return
+        if share.chain is not None:
+            self._add_up(share, share.chain, meaning.result)
+            return
         ball, pairs = BALLS[meaning.rule], zip(meaning.operands, node.operands, strict=True)
         given = [value_of(kind, each.code) for kind, each in pairs]
-        exact = [self._exact(each.id, value) for each, value in zip(node.operands, given, strict=True)]
+        kinds = [isinstance(kind, Integer) and kind.signed for kind in meaning.operands]
+        exact = [self._exact(*each) for each in zip(node.operands, given, kinds, strict=True)]
         if meaning.rule in IDENTITIES:
             self._pass_over(node, IDENTITIES[meaning.rule], given, exact)
         found = [ball(*exact[:count], *given[count:]) for count in range(len(given) + 1)]
@@ -149,6 +182,17 @@ class Attribution:
         share.exact = found[-1]
         share.own, share.error = (_number(each) for each in (steps[0], steps[-1]))
         share.growth = tuple([_number(after - before) for before, after in pairwise(steps)])
+
+    def _add_up(self, share: Share, chain: Chain, numbers: Numbers) -> None:
+        """Judge a sum in many steps. The error of each operand is one of the whole sum."""
+        own = _exact_sum(_floats(chain.codes, numbers)) + value_of(numbers, chain.first.code) - share.value
+        errors = []
+        for each in share.node.operands:
+            value = value_of(numbers, each.code)
+            errors.append(self._exact(each, value, signed=False) - value)
+        error = sum(errors, own)
+        share.exact, share.own, share.error = error + share.value, _number(own), _number(error)
+        share.growth = tuple(map(_number, errors))
 
     def _cast(self, share: Share) -> None:
         """Hand on the error of the bits that a bit cast takes, to a number of the type that they are bits of."""
@@ -169,12 +213,23 @@ class Attribution:
             if given[number].is_nan() and each.id not in self.shares and each.id not in self._unknown:
                 given[number] = exact[number] = arb(identity)
 
-    def _exact(self, id: int, value: arb) -> arb:
-        if id in self._unknown:
+    def _exact(self, operand: Operand, value: arb, signed: bool) -> arb:
+        if operand.id in self._unknown:
             return arb.nan()
-        made = self.shares.get(id)
-        integer = made is not None and isinstance(made.node.type, ty.IntegerType | ty.IndexType)
-        return value if made is None or integer else made.exact  # of integers the exact run has the same
+        made = self.shares.get(operand.id)
+        if made is None or not isinstance(made.node.type, ty.IntegerType | ty.IndexType):
+            return value if made is None else made.exact
+        # Of integers the exact run has the same, unless an op wrapped.
+        return arb.nan() if self._apart.get(operand.id, _WHOLE).misread(signed) else value
+
+    def _integer_apart(self, node: Node, meaning: Meaning | None) -> Apart:
+        """Tell whether an integer is not the exact one; see `halfulp.semantics.integer_shadows`."""
+        given = [self._apart.get(each.id, _WHOLE) for each in node.operands]
+        if isinstance(meaning, Integral) and meaning.strict is not None:
+            given.append(Apart(*wraps(meaning, [each.code for each in node.operands])))
+        elif any(each.misread(reading_of(meaning)) for each in given):
+            return Apart(True, True)
+        return Apart(any(each.signed for each in given), any(each.unsigned for each in given))
 
     def _settled(self) -> bool:
         """Tell whether more bits would not help: the error is known closely, or not at all."""
@@ -197,6 +252,38 @@ class Attribution:
                 made = self.shares.get(operand.id)
                 if made is not None and made.error and isfinite(growth / made.error):
                     made.weight += share.weight * growth / made.error
+
+
+def _sum_of_many(chain: Chain | None, node: Node) -> Chain | None:
+    """Return the steps of a fold if it adds finite numbers."""
+    meaning = node.kernel.meaning(node.result)
+    if chain is None or not isinstance(meaning, Computes) or meaning.rule != "add":
+        return None
+    fmt = meaning.result
+    if not isinstance(fmt, FloatFormat) or not has_shadows(fmt):
+        return None
+    finite = all(np.isfinite(_floats(codes, fmt)).all() for codes in (chain.codes, chain.results))
+    return chain if finite and not fmt.is_infinite(chain.first.code) and not fmt.is_nan(chain.first.code) else None
+
+
+def _with_history(chain: Chain, type_: ty.Type) -> Iterator[Operand]:
+    if chain.ids is not None:
+        for at in np.flatnonzero(chain.ids):
+            yield Operand(int(chain.ids[at]), type_, int(chain.codes[at]))
+
+
+def _floats(codes: Codes, numbers: Numbers) -> Floats:
+    assert isinstance(numbers, FloatFormat)
+    return as_f64(numbers, np.ascontiguousarray(codes))
+
+
+def _exact_sum(numbers: Floats) -> arb:
+    """Return the sum of numbers, exactly, if the balls have the bits for it."""
+    rest, parts = numbers.tolist(), []
+    while part := fsum(rest):
+        parts.append(part)
+        rest.append(-part)
+    return sum(map(arb, parts), arb(0))
 
 
 def _number(ball: arb) -> float:

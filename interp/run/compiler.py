@@ -21,6 +21,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import is_cast, lower, seen
 from halfulp.interp.run.steps import (
     GeneralPath,
+    exact_scalar,
     general_step,
     letting_go,
     outside_step,
@@ -236,9 +237,10 @@ class FunctionCompiler(Compiler):
         slow = GeneralPath(op, evaluator, kernel, self.settings, operands, results)
         if any(isinstance(value.type, ty.ShapedType) for value in values):
             return slow
+        if self.settings.recorder is not None:
+            return slow if on_floats(op) else scalar_step(exact_scalar(kernel), operands, results, slow)
         scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
-        recorded = self.settings.recorder is not None and on_floats(op)
-        return slow if scalar is None or recorded or kernel.notice else scalar_step(scalar, operands, results, slow)
+        return slow if scalar is None or kernel.notice else scalar_step(scalar, operands, results, slow)
 
     def machine_code(self, function: Operation) -> MachineCall | None:
         """See `Compiler`."""

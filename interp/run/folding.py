@@ -10,14 +10,18 @@ where results are marked as unspecified, or where an op may fail, each element i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import accumulate
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Codes, codes_to_ints, element_shape, ints_to_codes
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths.fast import is_nan, path_of, reduced_extremum
+from halfulp.fp_formats.paths.fast_conversions import dtype_of
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -26,6 +30,7 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.run.elementwise import Places
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.points import PointwiseStep
+from halfulp.interp.run.recording import Recorder
 from halfulp.interp.values.poisoning import zeroed
 from halfulp.interp.values.value import Value
 from halfulp.semantics.accumulators import SCALAR_LANES, Accumulator, Faults
@@ -42,6 +47,23 @@ _EXTREMA = {
     "arith.maxnumf": "maximum_number",
     "arith.minnumf": "minimum_number",
 }
+
+_RUNNING: Mapping[str, np.ufunc] = {
+    "arith.addf": np.add,
+    "arith.mulf": np.multiply,
+    "arith.maximumf": np.maximum,
+    "arith.minimumf": np.minimum,
+    "arith.maxnumf": np.fmax,
+    "arith.minnumf": np.fmin,
+}
+"""What accumulators are in most cases, in NumPy's formats."""
+_BY_NUMPY = tuple([FORMATS[name] for name in ("f16", "bf16", "f32", "f64")])
+RECORDED = 1 << 18
+"""Elements that a recorder gets at once."""
+RECORDED_LANES = 256
+"""From more lanes on single steps are long enough."""
+FEWEST_STEPS = 16
+"""From so many steps on it saves time to record them at once."""
 
 Names = Callable[[int], Places]
 """Gives the names of the lanes when the element of that number is combined."""
@@ -107,8 +129,10 @@ class Fold:
             return self._combined(run, first, self._extreme(run, rows, names), names(0))
         if self.order == "pairwise" or (self._associative and not marked):
             return self._combined(run, first, self._of_pairs(run, rows, names), names(0))
-        clean = rows.poison is None and first.poison is None
-        if clean and not self._kernel.faults and not marked:
+        clean = rows.poison is None and first.poison is None and not self._kernel.faults
+        if clean and run.settings.recorder is not None:
+            return self._recorded(run, run.settings.recorder, first, rows, names)
+        if clean and not marked:
             quick = self._quickly(run, first, rows, names)
             if quick is not None:
                 return quick
@@ -118,6 +142,58 @@ class Fold:
         pair = (element, total) if self._element_first else (total, element)
         (result,) = self._step.run_at(run, pair, places)
         return result
+
+    def _recorded(self, run: Run, recorder: Recorder, total: Value, rows: Value, names: Names) -> Value:
+        """Return the result in sequence. Of few lanes, a recorder gets many steps at once, if it can take them so."""
+        lanes = prod(total.shape)
+        together = RECORDED // max(lanes, 1) if 0 < lanes <= RECORDED_LANES else 0
+        if len(rows.bits) < FEWEST_STEPS or not together:
+            return self._in_steps(run, total, rows, names)
+        for start in range(0, len(rows.bits), together):
+            some = part(rows, slice(start, start + together))
+            found = self._at_once(run, recorder, total, some)
+            total = self._in_steps(run, total, some, partial(_after, names, start)) if found is None else found
+        return total
+
+    def _at_once(self, run: Run, recorder: Recorder, first: Value, rows: Value) -> Value | None:
+        """Return the result in sequence, all steps of which a recorder gets at once; None where that cannot be."""
+        terms = joined(run, part(first, np.newaxis), part(rows, slice(-1)))
+        codes = self._running(first.bits, rows.bits)
+        before, after = codes[:-1], codes[1:]
+        given = (rows.bits, before) if self._element_first else (before, rows.bits)
+        (found,) = self._kernel.array(*given).results
+        if not np.array_equal(found, after):  # a NaN may depend on the way
+            return None
+        totals = recorder.accumulators(self._kernel, terms, before)
+        if totals is None:
+            return None
+        step, operands = self._step, (rows, totals) if self._element_first else (totals, rows)
+        marks = recorder.record(
+            step.op, step.behalf, self._kernel, step.location, operands, given, (after,), rows.shape, None,
+            accumulator=int(self._element_first),
+        )  # fmt: skip
+        return Value(first.type, after[-1], None, None if marks[0] is None else marks[0][-1])
+
+    def _running(self, first: Codes, rows: Codes) -> Codes:
+        """Return what the accumulator is at first, and after each step, but for the bits of NaNs."""
+        terms = np.concatenate([first[np.newaxis], rows])
+        combine = _RUNNING.get(self._name)
+        if combine is not None and isinstance(self._number, ty.FloatType) and self._number.format in _BY_NUMPY:
+            with np.errstate(all="ignore"):
+                running: Codes = combine.accumulate(terms.view(dtype_of(self._number.format)), axis=0)
+            return running.view(terms.dtype)
+        return self._running_by_scalar(terms)
+
+    def _running_by_scalar(self, terms: Codes) -> Codes:
+        width = ty.width_of(self._number)
+        lanes = _flat(terms, 1, len(element_shape(terms, width)) - 1)
+        combine: Callable[..., Any] = self._kernel.scalar
+        found = []
+        for lane in range(lanes.shape[1]):
+            codes = codes_to_ints(lanes[:, lane], width)
+            found.append(list(accumulate(codes, (lambda a, b: combine(b, a)) if self._element_first else combine)))
+        running = ints_to_codes([code for lane in found for code in lane], width, (lanes.shape[1], len(terms)))
+        return np.swapaxes(running, 0, 1).reshape(terms.shape)
 
     def _in_steps(self, run: Run, total: Value, rows: Value, names: Names) -> Value:
         for number in range(rows.shape[0]):
@@ -200,6 +276,10 @@ class Fold:
                 code = combine(term, code) if self._element_first else combine(code, term)
             results.append(code)
         return ints_to_codes(results, width, (len(results),))
+
+
+def _after(names: Names, start: int, number: int) -> Places:
+    return names(start + number)
 
 
 def _flat(bits: Codes, lead: int, lanes: int) -> Codes:

@@ -27,6 +27,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.recording import holds_floats, on_floats
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
+from halfulp.semantics.integer_shadows import wrapped
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import PoisonIds
 
@@ -47,7 +48,8 @@ class Batch:
 
     ``around``: the op on whose behalf it ran, such as a reduction; else ``op`` itself. ``operands``: the ids of each
     operand; None where none has one. ``codes`` and ``results``: the codes of the operands and of the results. The
-    arrays of operands broadcast to ``shape``. ``poison``: the ids of poison, or None.
+    arrays of operands broadcast to ``shape``. ``poison``: the ids of poison, or None. ``accumulator``: see
+    `Recorder.record`.
     """
 
     base: int
@@ -60,6 +62,7 @@ class Batch:
     results: tuple[Codes, ...]
     shape: tuple[int, ...]
     poison: PoisonIds | None
+    accumulator: int | None = None
 
     @property
     def size(self) -> int:
@@ -121,6 +124,21 @@ class Node:
     poison: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The steps of a fold that made a number, recorded at once. ``first``: what the accumulator was before them.
+
+    ``ids``: of the elements, None where no op made any; ``codes``: of the elements; ``results``: of the accumulator.
+    ``accumulator``: see `Recorder.record`.
+    """
+
+    first: Operand
+    ids: Ids | None
+    codes: Codes
+    results: Codes
+    accumulator: int
+
+
 @dataclass(eq=False, slots=True)
 class Lineage:
     """The history of the numbers of one run. It grows while the run goes on.
@@ -156,12 +174,14 @@ class Lineage:
         results: tuple[Codes, ...],
         shape: tuple[int, ...],
         poison: PoisonIds | None,
+        accumulator: int | None = None,
     ) -> tuple[Ids | None, ...]:
         """Note what an op made of its operands, and return the ids of its results; None for those of an op on integers
-        that have no history. Raises LimitExceeded.
+        that have no history, unless it wraps. Raises LimitExceeded.
         """
         ids = tuple([value.open for value in operands])
-        if not any(each is not None for each in ids) and not on_floats(op):
+        traced = any(each is not None for each in ids) or on_floats(op)
+        if not traced and wrapped(kernel.meaning(), codes) is None:
             return (None,) * len(results)
         rank = len(shape)
         aligned = tuple(
@@ -170,13 +190,22 @@ class Lineage:
         )  # fmt: skip
         size = prod(shape)
         base = self._add(
-            lambda base: Batch(base, op, around, kernel, location, aligned, codes, results, shape, poison),
+            lambda base: Batch(base, op, around, kernel, location, aligned, codes, results, shape, poison, accumulator),
             size * len(results),
         )
         return tuple(
             [np.arange(start, start + size, dtype=np.int64).reshape(shape)
              for start in range(base, base + max(1, size) * len(results), max(1, size))]
         )  # fmt: skip
+
+    def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
+        """See `Recorder.accumulators`. The steps get the next ids."""
+        if not holds_floats(terms) and terms.open is None:
+            wraps = wrapped(kernel.meaning(), (codes[:-1], terms.bits[1:])) is not None
+            return None if wraps else Value(terms.type, codes)
+        ids = self._next - prod(terms.shape[1:]) + np.arange(prod(terms.shape), dtype=np.int64).reshape(terms.shape)
+        ids[0] = NO_ID if terms.open is None else terms.open[0]
+        return Value(terms.type, codes, None, ids)
 
     def argument(self, number: int, given: Any) -> Any:
         """Return an argument with ids for its elements. The memory of a buffer gets them in place, each piece once.
@@ -289,6 +318,30 @@ class Lineage:
         if found is None or found.code != code or ty.element_width(found.type) != ty.element_width(type_):
             return Leaf(type_, code, unknown="bits of other numbers")
         return found
+
+    def chain(self, id: int) -> Chain | None:
+        """Return the steps of the fold that a number is the result of; None for others, and for codes of many words."""
+        entry = self._entries[bisect_right(self._bases, id) - 1]
+        if not isinstance(entry, Batch) or entry.accumulator is None or entry.results[0].shape != entry.shape:
+            return None
+        place = tuple(map(int, np.unravel_index(id - entry.base, entry.shape)))
+        own, element = entry.accumulator, 1 - entry.accumulator
+        type_ = ty.element_type(entry.op.operands[own].type)
+        first = self._operand(entry.operands[own], entry.codes[own], type_, (0, *place[1:]))
+        steps: tuple[Any, ...] = (slice(place[0] + 1), *place[1:])
+        ids = None if entry.operands[element] is None else np.broadcast_to(entry.operands[element], entry.shape)[steps]
+        codes = np.broadcast_to(entry.codes[element], entry.shape)[steps]
+        if ids is not None and self._are_given(ids, codes):
+            ids = None
+        return Chain(first, ids, codes, entry.results[0][steps], own)
+
+    def _are_given(self, ids: Ids, codes: Codes) -> bool:
+        """Tell whether numbers are all elements of one argument, as they were given."""
+        first, last = (bisect_right(self._bases, int(end)) - 1 for end in (ids.min(), ids.max()))
+        entry = self._entries[first] if first == last and first >= 0 else None
+        if not isinstance(entry, _Source) or entry.argument is None or entry.codes.dtype != codes.dtype:
+            return False
+        return np.array_equal(entry.codes.reshape(-1)[ids - entry.base], codes)
 
     def _operand(self, ids: Ids | None, codes: Codes, type_: ty.Type, place: tuple[int, ...]) -> Operand:
         return Operand(NO_ID if ids is None else int(ids[_within(ids.shape, place)]), type_, _code(codes, place, type_))

@@ -37,10 +37,19 @@ class Recorder(Protocol):
         results: tuple[Codes, ...],
         shape: tuple[int, ...],
         poison: PoisonIds | None,
+        accumulator: int | None = None,
     ) -> tuple[Marks | None, ...]:
         """Note what an op made of its operands, element by element, and return the marks of its results.
 
-        ``around``: the op on whose behalf it ran, such as a reduction; else ``op`` itself.
+        ``around``: the op on whose behalf it ran, such as a reduction; else ``op`` itself. ``accumulator``: of
+        the steps of a fold, along the first axis of ``shape``, the number of the operand that is the result before.
+        """
+
+    def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
+        """Return what a fold in sequence has before each of its steps, with marks; None if it must go step by step.
+
+        ``terms``: what it begins with, then all elements but the last, each with the shape of the lanes. ``codes``: of
+        the accumulators. What is returned is recorded next, as an operand of all steps at once.
         """
 
     def argument(self, number: int, given: Any) -> Any:

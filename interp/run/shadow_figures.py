@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isnan
+from math import isnan, nan
 
 import numpy as np
 import numpy.typing as npt
@@ -42,11 +42,12 @@ class Figures:
     """What an op did to the exactness of numbers, over all of its runs.
 
     ``own``: its own error in ulp of its results, less what is not known of it; ``total``: the error of its results;
-    ``relative``: the same, relative to the result; ``radius``: the widest radius of a known error, in ulp.
-    ``cancelled``: the most leading bits that a sum lost. Counts of elements: ``elements``: all; ``absorbed``: a sum is
-    one of its operands, though the other is not 0; ``overflowed``: infinite, of finite operands; ``flushed``: 0, where
-    the exact function is not; ``unknown``: nothing is known; ``otherwise``: the exact run decides otherwise;
-    ``undecided``: it may.
+    ``relative``: the same, relative to the result, infinite where that is 0; ``radius``: the widest radius of a known
+    error, in ulp. ``cancelled``: the most leading bits that a sum lost. Counts of elements: ``elements``: all;
+    ``absorbed``: a sum is one of its operands, though the other is not 0; ``overflowed``: of finite operands an
+    infinity, or what the format has instead; ``flushed``: 0, where the exact function is not; ``unknown``: nothing is
+    known; ``otherwise``: the exact run decides otherwise; ``undecided``: it may; ``wrapped``: an integer op whose type
+    does not hold the exact result.
     """
 
     own: Worst = field(default_factory=Worst)
@@ -61,15 +62,27 @@ class Figures:
     unknown: int = 0
     otherwise: int = 0
     undecided: int = 0
+    wrapped: int = 0
+
+    def known(self, worst: Worst) -> float:
+        """Return the size of one of the largest errors; NaN where nothing is known of any: 0 would be a claim."""
+        return nan if 0 < self.elements in (self.unknown, self.wrapped) and not worst.size else worst.size
 
     def join(self, other: Figures) -> None:
         """Add the figures of other runs."""
-        for name in ("own", "total", "relative"):
-            if getattr(other, name).size > getattr(self, name).size:
-                setattr(self, name, getattr(other, name))
+        # Each step of a loop comes here: reading fields by name would take three times as long.
+        if other.own.size > self.own.size:
+            self.own = other.own
+        if other.total.size > self.total.size:
+            self.total = other.total
+        if other.relative.size > self.relative.size:
+            self.relative = other.relative
         self.radius, self.cancelled = max(self.radius, other.radius), max(self.cancelled, other.cancelled)
-        for name in _COUNTS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
-
-_COUNTS = ("elements", "absorbed", "overflowed", "flushed", "unknown", "otherwise", "undecided")
+        self.elements += other.elements
+        self.absorbed += other.absorbed
+        self.overflowed += other.overflowed
+        self.flushed += other.flushed
+        self.unknown += other.unknown
+        self.otherwise += other.otherwise
+        self.undecided += other.undecided
+        self.wrapped += other.wrapped

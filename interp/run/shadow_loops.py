@@ -2,8 +2,9 @@
 for the same: errors (`halfulp.semantics.shadows`, `halfulp.semantics.plain_shadows`), figures and marks.
 
 The rules are those of the NumPy path, operation by operation: marks and figures are equal. A loop takes elements up to
-the first block with one that it does not judge: a number that is not finite or too large, a mark of an unknown number
-or of one of another format. The caller judges that one, and asks again.
+the first block with one that it does not judge: a number that is not finite or too large, one that may have overflowed
+to the largest of its format, a mark of an unknown number or of one of another format. The caller judges that one, and
+asks again.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ _F32, _F64 = FORMATS["f32"], FORMATS["f64"]
 _FAR = 900
 """From 2**-900 on the inverse of an ulp is an f64, in all formats."""
 _INFINITY = np.int64(0x7FF << 52)
+_NEARLY_ONE = np.float64(1 - 2.0**-20).view(np.int64)
+"""Own errors in ulp from here on may be those of overflow: their radius may be the rest to 1."""
 _FRACTION_BITS = 52
 _MAGNITUDE = np.int64((1 << 63) - 1)
 _REACH = 1e299
@@ -317,19 +320,19 @@ def _judging(rule: Rule, sign: float, width: int, low: int, deep: bool) -> Calla
     def judge_all(
         x: Any, x_marks: Any, x_open: Any, x_tag: Any,
         y: Any, y_marks: Any, y_open: Any, y_tag: Any,
-        results: Any, tag: Any, least: Any, inverse: Any,
+        results: Any, tag: Any, least: Any, inverse: Any, largest: Any,
         own_most: Any, total_most: Any, relative_most: Any, out: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Fill ``out`` with marks, up to the first block with an element that loops do not judge. Return its number;
         the largest errors, own, in total and relative, and the widest radius; the places of the errors, -1 for one that
         is no larger than before; the largest quotient of a term and a sum, as the difference of their codes; whether a
-        sum is 0, of terms that are not; the numbers of sums that are one of their terms, and of results that are
+        sum is 0, of terms that cancel; the numbers of sums that are one of their terms, and of results that are
         flushed.
 
         ``x_open``: 1 where marks are given, 0 where all are exact: then ``x_marks`` are zeros for one block. ``least``:
         the code of the least normal number, or of one that is large enough for ``deep``. ``inverse``: the code of a
-        power of two and that of the inverse of its ulp, added. ``own_most``, ``total_most``, ``relative_most``: the
-        largest errors before.
+        power of two and that of the inverse of its ulp, added. ``largest``: the largest number of the format.
+        ``own_most``, ``total_most``, ``relative_most``: the largest errors before.
         """
         x_unit, y_unit = UNIT * x_open, UNIT * y_open
         own_at = total_at = relative_at = -1
@@ -357,9 +360,8 @@ def _judging(rule: Rule, sign: float, width: int, low: int, deep: bool) -> Calla
                 if sign:
                     term = two.value * sign
                     lost_here = max(lost_here, _lost(result, one, two))
-                    absorbed_here += (i64(result == one.value) & i64(term != 0)) | (
-                        i64(result == term) & i64(one.value != 0)
-                    )
+                    same = (i64(result == one.value) & i64(term != 0)) | (i64(result == term) & i64(one.value != 0))
+                    absorbed_here += same & i64(result != 0)
                 if width == 2:
                     reach = abs(one.value) + abs(two.value) + abs(own) + own_radius + radius
                     wrong = wrong | (not (reach < _REACH))
@@ -369,6 +371,9 @@ def _judging(rule: Rule, sign: float, width: int, low: int, deep: bool) -> Calla
                     o[2 * k + 1] = i64(code if (radius != 0) | (total != 0) else 0).view(f64)
                 else:
                     o[k] = i64(((_code(total) & rest) | tag) if total != 0 else 0).view(f64)
+            if own_size >= _NEARLY_ONE:
+                for k in range(count):
+                    wrong = wrong | (abs(f64(r[k])) == largest)
             # An error that is NaN, or infinite, has the largest size.
             if wrong or own_size >= _INFINITY or total_size >= _INFINITY:
                 break
@@ -384,8 +389,11 @@ def _judging(rule: Rule, sign: float, width: int, low: int, deep: bool) -> Calla
                     if total_here > total_most:
                         total_most, total_at = total_here, start + k
                     if result == 0:
-                        flushed += i64(abs(own) > own_radius)
-                        cancelled |= i64((one.value != 0) | (two.value != 0))
+                        small = i64(abs(own) > own_radius)
+                        flushed += small
+                        cancelled |= i64((one.value != 0) | (two.value != 0)) & (1 - small)
+                        if total != 0 and relative_most < np.inf:
+                            relative_most, relative_at = np.inf, start + k
                     else:
                         relative = abs(total) / abs(result)
                         if relative > relative_most:
@@ -434,7 +442,7 @@ class Judging:
         fmt = results.format
         least = _code_of(2.0 ** max(fmt.emin, -_FAR))
         inverse = np.uint64(2 * _code_of(1.0) + (fmt.mantissa_bits << _FRACTION_BITS)).view(np.int64)
-        self._constants = results.tag, np.int64(least), inverse
+        self._constants = results.tag, np.int64(least), inverse, float(fmt.max_value)
 
     def take(self, first: int, found: Figures, shape: tuple[int, ...], out: npt.NDArray[Any]) -> int:
         """Judge results from number ``first`` on, write their marks, and add their figures. Return the number of the
@@ -480,7 +488,7 @@ def judging(meaning: Computes, operands: Sequence[Marked], results: Marked, plai
     numbers, marks = (np.float32,) if single else (np.float64,), (np.float64,)
     sign = _SIGNS.get(meaning.rule, 0.0)
     function = _judging(rule, sign, 1 if plain else 2, low, results.format.emin < -_FAR)
-    kinds = *(numbers, marks, np.int64, np.int64) * 2, numbers, *[np.int64] * 3, *[np.float64] * 3, marks
+    kinds = *(numbers, marks, np.int64, np.int64) * 2, numbers, *[np.int64] * 3, *[np.float64] * 4, marks
     return Judging(compiled.loop(function, *kinds), operands, results, single, sign != 0)
 
 

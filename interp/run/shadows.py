@@ -9,6 +9,9 @@ Bits may be read as numbers of another format, from memory for example. So the l
 format that it belongs to; of a number with the tag of another format nothing is known. The radius grows by less than a
 part in 2**46 by it.
 
+Integers have marks where they are no longer those of exact arithmetic: they are bits of a number that is not exact, or
+an op wrapped (`halfulp.semantics.integer_shadows`).
+
 A cheaper form of shadows (`halfulp.semantics.plain_shadows`) keeps the error alone, as f64, with the tag in its own
 last bits.
 """
@@ -31,10 +34,12 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run import shadow_loops
+from halfulp.interp.run.folding import part
 from halfulp.interp.run.recording import Ran, holds_floats, same_ran
 from halfulp.interp.run.shadow_figures import Figures
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
+from halfulp.semantics.integer_shadows import Apart, joined, reading_of, wrapped
 from halfulp.semantics.judging import (
     Computed,
     Decided,
@@ -43,12 +48,14 @@ from halfulp.semantics.judging import (
     has_shadows,
     judge,
     judge_one,
+    overflows,
+    overflows_alone,
     quantized_numbers,
     ulp_at,
     ulp_of,
 )
 from halfulp.semantics.kernel import Kernel
-from halfulp.semantics.meanings import Computes, Meaning, Numbers, Quantized, Reinterprets, Stored
+from halfulp.semantics.meanings import Computes, Integer, Meaning, Numbers, Quantized, Reinterprets, Stored
 from halfulp.semantics.plain_shadows import WIDER, judge_plainly
 from halfulp.semantics.poison import PoisonIds
 from halfulp.semantics.shadows import Floats, Shadow
@@ -69,15 +76,21 @@ class Form:
     """A form of shadows: how ops are judged, and how shadows are written as marks.
 
     ``wider``: the format whose numbers stand for the exact ones; "" for a form that encloses these. ``unknown``: the
-    mark of a number of which nothing is known. ``encode`` writes shadows of numbers of a type as marks, ``decode``
-    reads marks in one dimension.
+    mark of a number of which nothing is known; ``wrapped``: those of integers that are not the exact ones, read as
+    signed, or as unsigned numbers alone. ``encode`` writes shadows of numbers of a type as marks, ``decode`` reads
+    marks in one dimension.
     """
 
     wider: str
     judge: Judge
     unknown: complex
+    wrapped: tuple[complex, complex]
     encode: Callable[[Shadow, ty.Type, Any], None]
     decode: Callable[[Any, ty.Type], Shadow]
+
+    def knows(self, fmt: FloatFormat) -> bool:
+        """Tell whether anything can be known of numbers that are computed in a format."""
+        return has_shadows(fmt) and (not self.wider or fmt.precision < FORMATS[self.wider].precision)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -116,14 +129,15 @@ class Shadows:
         results: tuple[Codes, ...],
         shape: tuple[int, ...],
         poison: PoisonIds | None,
+        accumulator: int | None = None,
     ) -> tuple[Marks | None, ...]:
         """See `Recorder.record`."""
         types = [ty.element_type(result.type) for result in op.results]
         if not any(_is_float(each) for each in types) and not any(map(holds_floats, operands)):
+            if not isinstance(kernel.meaning(), Reinterprets):
+                return self._of_integers(op, around, kernel.meaning(), types, operands, codes, shape, poison)
             if not any(map(_is_tainted, operands)):
                 return (None,) * len(results)
-            if not isinstance(kernel.meaning(), Reinterprets):
-                return self._of_bits(op, around, types, operands, shape, poison)
         found = Figures(elements=prod(shape) * len(results))
         marks = tuple(
             [
@@ -131,8 +145,86 @@ class Shadows:
                 for number, each in enumerate(results)
             ]
         )
+        if accumulator is not None:
+            for worst in (found.own, found.total, found.relative):
+                worst.place = None if worst.place is None else worst.place[1:]
         self._note(op, around, found)
         return marks
+
+    def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
+        """See `Recorder.accumulators`. Sums and the like of exact numbers do not depend on their order: so neighbours
+        are combined first, in arrays.
+        """
+        meaning = kernel.meaning()
+        if not holds_floats(terms):
+            return self._integer_accumulators(meaning, terms, codes)
+        if not isinstance(meaning, Computes) or meaning.rule not in _ASSOCIATIVE:
+            return None
+        fmt = meaning.result
+        if not isinstance(fmt, FloatFormat):
+            return None
+        if not self.form.knows(fmt):
+            return Value(terms.type, codes, None, np.broadcast_to(self.form.dtype.type(self.form.unknown), terms.shape))
+        found = self._running(kernel, meaning, terms)
+        same = found.bits == codes
+        marks: Any = found.open
+        if not same.all():
+            rounded = self._judged(Computes("convert", (fmt,), fmt), (found,), codes)
+            marks = np.where(same, marks, rounded)
+        # A combination of neighbours may overflow where those in sequence do not.
+        lost = self._is_unknown(marks, terms.element_type)
+        excused = ~np.isfinite(as_f64(fmt, codes))
+        if terms.open is not None:
+            excused |= self._is_unknown(terms.open, terms.element_type)
+        if (lost & ~np.logical_or.accumulate(excused)).any():
+            return None
+        return Value(terms.type, codes, None, marks)
+
+    def _integer_accumulators(self, meaning: Meaning | None, terms: Value, codes: Codes) -> Value | None:
+        """An integer is not the exact one from the first step on that wraps, or has such an operand."""
+        given = [_apart(self.form, terms)] if _is_tainted(terms) else []
+        own = wrapped(meaning, (codes[:-1], terms.bits[1:]))
+        if own is not None:
+            before = np.zeros((1, *terms.shape[1:]), np.bool_)
+            lanes = np.zeros((len(codes) - 1, *terms.shape[1:]), np.bool_)
+            given.append(Apart(*(np.concatenate([before, lanes | mask]) for mask in own)))
+        if not given:
+            return Value(terms.type, codes)
+        if reading_of(meaning) is not None:
+            return None
+        apart = Apart(*map(np.logical_or.accumulate, joined(given)))
+        return Value(terms.type, codes, None, self._marks_of(apart))
+
+    def _running(self, kernel: Kernel, meaning: Computes, terms: Value) -> Value:
+        """Return the combinations of the first one, the first two, and so on, of terms along the first axis."""
+        if len(terms.bits) == 1:
+            return terms
+        ends = len(terms.bits) // 2 * 2
+        pairs = self._combined(kernel, meaning, part(terms, slice(0, ends, 2)), part(terms, slice(1, ends, 2)))
+        pairs = self._running(kernel, meaning, pairs)
+        bits, marks = terms.bits.copy(), np.zeros(terms.shape, self.form.dtype)
+        if terms.open is not None:
+            marks[0] = terms.open[0]
+        bits[1::2], marks[1::2] = pairs.bits, pairs.open
+        if len(terms.bits) > 2:
+            later = part(terms, slice(2, None, 2))
+            between = self._combined(kernel, meaning, part(pairs, slice(len(later.bits))), later)
+            bits[2::2], marks[2::2] = between.bits, between.open
+        return Value(terms.type, bits, None, marks)
+
+    def _combined(self, kernel: Kernel, meaning: Computes, one: Value, other: Value) -> Value:
+        (codes,) = kernel.array(one.bits, other.bits).results
+        return Value(one.type, codes, None, self._judged(meaning, (one, other), codes))
+
+    def _judged(self, meaning: Computes, operands: tuple[Value, ...], codes: Codes) -> Marks | None:
+        """Return the marks of results that no op of the program gave."""
+        given = tuple([value.bits for value in operands])
+        judging = _Judging(self.form, meaning, operands, given, codes, operands[0].shape, None, Figures())
+        return judging.marks(operands[0].element_type)
+
+    def _is_unknown(self, marks: Any, type_: ty.Type) -> Any:
+        marks = np.asarray(marks, self.form.dtype)
+        return np.isinf(self.form.decode(marks.reshape(-1), type_).radius).reshape(marks.shape)
 
     def _of_result(
         self,
@@ -155,26 +247,48 @@ class Shadows:
                 return alone
         return _Judging(self.form, meaning, operands, codes, result, shape, poison, found).marks(type_)
 
-    def _of_bits(
+    def _of_integers(
         self,
         op: Operation,
         around: Operation,
+        meaning: Meaning | None,
         types: Sequence[ty.Type],
         operands: Sequence[Value],
+        codes: tuple[Codes, ...],
         shape: tuple[int, ...],
         poison: PoisonIds | None,
     ) -> tuple[Marks | None, ...]:
-        """Return the marks of what an op on integers made of the bits of numbers that are not exact. They are bits of
-        which nothing is known; an i1 and an index decide, and only that is said of an i1.
+        """Return the marks of the results of an op on integers: where it wraps, and what it makes of integers that are
+        not exact. An i1 and an index decide, and only that is said of an i1.
         """
-        aligned = [value.open.reshape((1,) * (len(shape) - value.open.ndim) + value.open.shape)
-                   for value in operands if value.open is not None]  # fmt: skip
-        inexact = np.broadcast_to(np.logical_or.reduce([marks != 0 for marks in aligned]), shape)
-        if any(map(_decides, types)):
-            clean = None if poison is None else poison == 0
-            self._note(op, around, Figures(elements=prod(shape), undecided=_number_of(inexact, clean)))
-        marks = np.where(inexact, self.form.unknown, self.form.dtype.type(0))
+        own, given = wrapped(meaning, codes), []
+        misread = late = np.zeros((1,) * len(shape), np.bool_)
+        for value in filter(_is_tainted, operands):
+            found = Apart(*map(partial(_ranked, rank=len(shape)), _apart(self.form, value)))
+            misread = misread | found.misread(reading_of(meaning))
+            late = late | _is_late(found, reading_of(meaning))
+            given.append(found)
+        if own is not None:
+            given.append(own)
+        if not given:
+            return (None,) * len(types)
+        apart = joined([*given, Apart(misread, misread)])
+        clean = None if poison is None else poison == 0
+        decides = any(map(_decides, types))
+        new = late if own is None else own.signed
+        said = own is not None or not decides
+        count = _number_of(np.broadcast_to(new, shape), clean) if said else 0
+        if decides or count:
+            undecided = _number_of(np.broadcast_to(misread, shape), clean) if decides else 0
+            self._note(op, around, Figures(elements=prod(shape), undecided=undecided, wrapped=count))
+        marks = np.broadcast_to(self._marks_of(apart), shape)
         return tuple([None if _decides(each) and not isinstance(each, ty.IndexType) else marks for each in types])
+
+    def _marks_of(self, apart: Apart) -> Any:
+        """Return the marks of integers."""
+        exact = self.form.dtype.type(0)
+        either = np.where(apart.signed, self.form.wrapped[0], np.where(apart.unsigned, self.form.wrapped[1], exact))
+        return np.where(apart.signed & apart.unsigned, self.form.unknown, either)
 
     def _note(self, op: Operation, around: Operation, found: Figures) -> None:
         ran = (op, around) if (op, around) in self.figures else same_ran(self.made, op, around)
@@ -195,19 +309,23 @@ class Shadows:
         return self._marked(value, 0.0) if holds_floats(value) else value
 
     def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return results where floats that were computed from others, without a mark of their own, are unknown."""
-        if not any(isinstance(value, Value) and (holds_floats(value) or _is_tainted(value)) for value in operands):
+        """Return results where numbers that were computed from floats, or from inexact integers, are unknown,
+        if they have no mark of their own. So are all numbers that an index chose which is not exact.
+        """
+        given = [value for value in operands if isinstance(value, Value)]
+        if not any(holds_floats(value) or _is_tainted(value) for value in given):
             return results
+        anywhere = any(_is_inexact_index(self.form, value) for value in given)
         return tuple(
             [
-                self._unknown(op, value)
-                if isinstance(value, Value) and value.open is None and holds_floats(value)
-                else value
+                self._unknown(op, value) if isinstance(value, Value) and (value.open is None or anywhere) else value
                 for value in results
             ]
         )
 
     def _unknown(self, op: Operation, value: Value) -> Value:
+        if not holds_floats(value):
+            return value if _decides(value.element_type) else self._marked(value, self.form.unknown)
         found = Figures(elements=value.size, unknown=value.size)
         self._note(op, op, found)
         return self._marked(value, self.form.unknown)
@@ -240,6 +358,32 @@ def _is_tainted(value: Value) -> bool:
     return value.open is not None and not is_exact(value.open) and not holds_floats(value)
 
 
+def _apart(form: Form, value: Value) -> Apart:
+    """Return where integers are not the exact ones."""
+    signed, unsigned = form.wrapped
+    inexact = np.asarray(value.open != 0)
+    return Apart(inexact & (value.open != unsigned), inexact & (value.open != signed))
+
+
+def _is_late(apart: Apart, signed: bool | None) -> Any:
+    """Return where an op reads what wrapped as unsigned alone. That is said here, and not where it wrapped: there it
+    may be a sum with a negative number.
+    """
+    return apart.unsigned & ~apart.signed & (signed is False)
+
+
+def _is_inexact_index(form: Form, value: Value) -> bool:
+    """Tell whether a value is indices, signed numbers, of which one is not the exact one."""
+    return (
+        isinstance(value.element_type, ty.IndexType) and _is_tainted(value) and bool(_apart(form, value).signed.any())
+    )
+
+
+def _ranked(mask: Any, rank: int) -> Any:
+    """Return an array of elements with as many axes as others have."""
+    return mask if mask.ndim == rank else mask.reshape((1,) * (rank - mask.ndim) + mask.shape)
+
+
 def _reinterpreted(form: Form, value: Value, type_: ty.Type, poison: PoisonIds | None, found: Figures) -> Marks | None:
     """Return the marks of a bit cast. They stay: read as another format, bits of an inexact number are unknown, and
     read once more as the first one, they are the number again. Integers that are not bits of such a number are exact.
@@ -247,6 +391,9 @@ def _reinterpreted(form: Form, value: Value, type_: ty.Type, poison: PoisonIds |
     if value.open is None:
         return None if not _is_float(type_) else np.zeros(value.shape, form.dtype)
     marks: Marks = np.asarray(value.open, form.dtype)
+    if not holds_floats(value) and _is_float(type_):
+        # The bits are those of an integer that is exact in one of its readings.
+        marks = np.where(np.isin(marks, form.wrapped), form.dtype.type(0), marks)
     clean = None if poison is None else poison == 0
     if _is_float(type_):
         shadow = form.decode(marks.reshape(-1), type_)
@@ -325,11 +472,12 @@ def decoded_plainly(marks: npt.NDArray[np.float64], type_: ty.Type) -> Shadow:
     return Shadow(error, np.broadcast_to(0.0, error.shape))
 
 
-ENCLOSED: Form = Form("", judge, complex(0, inf), encoded, decoded)
+ENCLOSED: Form = Form("", judge, complex(0, inf), (complex(1, inf), complex(2, inf)), encoded, decoded)
 FORMS: Mapping[str, Form] = {
     "": ENCLOSED,
     **{
-        name: Form(name, partial(judge_plainly, FORMATS[name]), nan, encoded_plainly, decoded_plainly) for name in WIDER
+        name: Form(name, partial(judge_plainly, FORMATS[name]), nan, (inf, -inf), encoded_plainly, decoded_plainly)
+        for name in WIDER
     },
 }
 """The forms of shadows: by the format that stands for the exact numbers, "" for the one that encloses them."""
@@ -360,11 +508,9 @@ class _Judging:
         kinds = (*_operands_of(meaning), *[None] * len(codes))
         self._codes = [self._numbers(kind, each) for kind, each in zip(kinds, codes, strict=False)]
         self._result = self._numbers(meaning.result if isinstance(meaning, Computes) else None, result)
-        self._marks = [
-            None if value.open is None or is_exact(value.open) else self._flat(self._aligned(value.open))
-            for value in operands
-        ]
         self._clean = None if poison is None else poison.reshape(-1) == 0
+        read = [self._read(kind, value) for kind, value in zip(kinds, operands, strict=False)]
+        self._marks = [None if marks is None else self._flat(_ranked(marks, len(shape))) for marks in read]
 
     def _numbers(self, kind: Numbers | None, codes: Codes) -> Any:
         """Return codes with one axis for the elements; of quantised numbers, whose scales may belong to places, what
@@ -373,9 +519,16 @@ class _Judging:
         found = quantized_numbers(kind, codes, self._shape) if isinstance(kind, Quantized) else codes
         return self._flat(found)
 
-    def _aligned(self, marks: Any) -> Any:
-        rank = len(self._shape)
-        return marks if marks.ndim == rank else marks.reshape((1,) * (rank - marks.ndim) + marks.shape)
+    def _read(self, kind: Numbers | None, value: Value) -> Any:
+        """Return the marks of an operand as its op reads it; None if it is exact."""
+        if value.open is None or is_exact(value.open):
+            return None
+        if holds_floats(value):
+            return value.open
+        apart, signed = _apart(self._form, value), kind.signed if isinstance(kind, Integer) else None
+        late = _ranked(_is_late(apart, signed), len(self._shape))
+        self._found.wrapped += _number_of(self._flat(late), self._clean)
+        return np.where(apart.misread(signed), self._form.unknown, self._form.dtype.type(0))
 
     def _flat(self, array: Any) -> Any:
         """Return an array with one axis for the elements; the limbs of an element stay."""
@@ -460,18 +613,20 @@ class _Judging:
         found.own.take(own / ulp, self._shape, first)
         found.total.take(total / ulp, self._shape, first)
         relative = total / np.abs(value)
-        found.relative.take(relative if value.all() else np.where(value != 0, relative, 0.0), self._shape, first)
+        # 0 / 0 is no error; that of a 0 which stands for another number is infinite.
+        found.relative.take(relative if value.all() else np.where(total != 0, relative, 0.0), self._shape, first)
         found.radius = max(found.radius, float((radius / ulp).max(initial=0.0)))
 
     def _count_events(self, judged: Computed, clean: Any, found: Figures) -> None:
         value, operands = judged.value, judged.operands
         assert isinstance(self._meaning, Computes)
-        if np.isinf(value.max(initial=0.0)) or np.isinf(value.min(initial=0.0)) or np.isnan(value.sum()):
-            finite = np.logical_and.reduce([np.isfinite(each) for each in operands])
-            found.overflowed += _number_of(np.isinf(value) & finite, clean)
+        beyond = overflows(self._meaning, judged)
+        if beyond is not None:
+            found.overflowed += _number_of(beyond, clean)
         zeros = None if value.all() else value == 0
         if zeros is not None:
-            found.flushed += _number_of(zeros & (np.abs(judged.own.error) > judged.own.radius), clean)
+            flushed = zeros & (np.abs(judged.own.error) > judged.own.radius)
+            found.flushed += _number_of(flushed, clean)
         terms = _TERMS.get(self._meaning.rule)
         if terms is None:
             return
@@ -483,10 +638,10 @@ class _Judging:
             lost = np.where(counted, lost, 0.0)
         most = float(lost.max(initial=0.0))
         found.cancelled = max(found.cancelled, _leading(most))
-        same = ((value == x) & (y != 0)) | ((value == y) & (x != 0))
+        same = (((value == x) & (y != 0)) | ((value == y) & (x != 0))) & (value != 0)
         found.absorbed += _number_of(same & np.isfinite(value), clean)
         assert isinstance(self._meaning.result, FloatFormat)
-        if zeros is not None and (zeros & (larger != 0) & np.isfinite(larger)).any():
+        if zeros is not None and (zeros & ~flushed & (larger != 0) & np.isfinite(larger)).any():
             found.cancelled = max(found.cancelled, self._meaning.result.precision)
 
 
@@ -523,10 +678,12 @@ def _judged_alone(
     (own, own_radius), (total, radius) = one
     if isfinite(own_radius):
         found.own.take_one((abs(own) - own_radius) / ulp, place)
-    found.flushed += value == 0 and abs(own) > own_radius
+    flushed = value == 0 and abs(own) > own_radius
+    found.flushed += flushed
+    found.overflowed += overflows_alone(fmt, value, own, own_radius)
     if isfinite(radius):
         found.total.take_one(abs(total) / ulp, place)
-        found.relative.take_one(abs(total / value) if value else 0.0, place)
+        found.relative.take_one(abs(total / value) if value else inf if total else 0.0, place)
         found.radius = radius / ulp
     else:
         found.unknown += 1
@@ -535,10 +692,10 @@ def _judged_alone(
         x, y = terms(*(each[0] for each in given))
         larger = max(abs(x), abs(y))
         if value == 0:
-            found.cancelled = fmt.precision if larger else 0
+            found.cancelled = fmt.precision if larger and not flushed else 0
         else:
             found.cancelled = _leading(larger / abs(value))
-        found.absorbed += (value == x and y != 0) or (value == y and x != 0)
+            found.absorbed += (value == x and y != 0) or (value == y and x != 0)
     return np.full(shape, _encoded_one(total, radius, _TAGS.get(fmt, _OTHER_TAG)))
 
 
@@ -561,6 +718,7 @@ def _decoded_one(mark: Any, type_: ty.Type) -> tuple[float, float]:
     return (error, radius) if bits & _LOW == int(_tag_of(type_)) else (0.0, inf)
 
 
+_ASSOCIATIVE = ("add", "multiply", "maximum", "minimum", "maximum number", "minimum number")
 _TERMS: dict[str, Any] = {
     "add": lambda x, y: (x, y),
     "subtract": lambda x, y: (x, -y),

@@ -20,6 +20,7 @@ from halfulp.interp.run.reports import located
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import Cast, lift, lower, unresolved
 from halfulp.semantics.kernel import Kernel, Open
+from halfulp.semantics.meanings import Integral
 
 
 def refusing_casts(op: Operation, operands: tuple[int, ...], action: Action) -> Action:
@@ -215,6 +216,22 @@ def specified_scalar(kernel: Kernel, op: Operation) -> Callable[..., Any] | None
         return None if code.__class__ is int and is_nan(code) else code
 
     return unless_nan
+
+
+def exact_scalar(kernel: Kernel) -> Callable[..., Any]:
+    """Return the scalar of a kernel for runs with a recorder. It returns None for an integer op that wraps, so that the
+    general path runs.
+    """
+    meaning = kernel.meaning()
+    if not isinstance(meaning, Integral) or not meaning.strict_kernels:
+        return kernel.scalar
+    signed, unsigned = (strict.scalar for strict in meaning.strict_kernels)
+
+    def unless_wrapped(*codes: int) -> Any:
+        code = signed(*codes)
+        return code if code.__class__ is int and unsigned(*codes).__class__ is int else None
+
+    return unless_wrapped
 
 
 def _binary_step(scalar: Callable[..., Any], left: int, right: int, result: int, slow: Step) -> Step:

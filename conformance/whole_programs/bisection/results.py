@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -197,7 +197,8 @@ def _record(one: StageResult) -> dict[str, Any]:
         if comparison is None
         else {k.name.lower(): n for k, n in comparison.report.verdicts.items() if n},
         "counterexamples": [
-            {"input": number} | counterexample_record(example)
-            for number, example in (() if comparison is None else comparison.examples[:SHOWN])
+            # The truth of a stage is that about its first counterexample.
+            {"input": number} | counterexample_record(example if place else replace(example, truth=one.truth))
+            for place, (number, example) in enumerate(() if comparison is None else comparison.examples[:SHOWN])
         ],
     }

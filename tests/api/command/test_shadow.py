@@ -109,3 +109,12 @@ def test_a_wider_format_may_stand_for_the_reals(wider: str, command: Command) ->
     code, out, _ = command("trace", f"--shadow-in={wider}", QUADRATIC, *ROOTS)
     assert code == 0
     assert f"beside {wider}" in out
+
+
+def test_an_element_that_was_asked_for_has_not_the_largest_error(command: Command) -> None:
+    given = ("explain-error", SOFTMAX, "--input=4xf16=1.1 2.3 5.7 -4.2")
+    _, largest, _ = command(*given)
+    _, chosen, _ = command(*given, "--element=0")
+    assert "largest error" in largest.splitlines()[0]
+    assert " at [0]" in chosen.splitlines()[0]
+    assert "largest" not in chosen

@@ -612,3 +612,36 @@ def test_a_run_too_long_for_a_ranking_keeps_its_errors(monkeypatch: pytest.Monke
     assert (found["results"][0]["ulp"], found["ops"][0]["effect_ulp"]) == (report.results[0].ulp, None)
     with pytest.raises(hu.LimitExceeded):
         report.worst()
+
+
+def test_a_flushed_sum_is_no_cancellation() -> None:
+    """The difference of two numbers near the least normal one is subnormal, and becomes 0: nothing else is said."""
+    t = "tensor<2xf32>"
+    text = f"func.func @f(%x: {t}, %y: {t}) -> {t} {{ %0 = arith.subf %x, %y : {t} return %0 : {t} }}"
+    profile = hu.Profile(base="spec", denormals="flush_results")
+    least = np.float32(2.0**-126)
+    for x, y in (([1.5, 0.0], [1.0, 0.5]), ([1.5, 1.0], [1.0, 1.0])):
+        trace = hu.trace(text, np.float32(x) * least, np.float32(y) * least, shadow=True, profile=profile)
+        (op,) = trace.worst()
+        flushed = sum(a != b for a, b in zip(x, y, strict=True))
+        assert (op.flushed, op.absorbed, op.relative) == (flushed, 0, np.inf)
+        # Only two equal numbers cancel: all 24 bits.
+        assert op.cancelled == (24 if 1.0 in x else 0)
+    scalars = text.replace(t, "f32")
+    trace = hu.trace(scalars, np.float32(1.5) * least, least, shadow=True, profile=profile)
+    (op,) = trace.worst()
+    assert (op.flushed, op.absorbed, op.cancelled, op.relative) == (1, 0, 0, np.inf)
+
+
+def test_stories_have_no_negative_zeros_and_name_all_values() -> None:
+    text = """func.func @f(%x: tensor<1x3xf32>, %y: tensor<3x1xf32>) -> tensor<1x1xf32> {
+      %z = arith.constant dense<0.0> : tensor<1x1xf32>
+      %0 = linalg.matmul ins(%x, %y : tensor<1x3xf32>, tensor<3x1xf32>) outs(%z : tensor<1x1xf32>) -> tensor<1x1xf32>
+      return %0 : tensor<1x1xf32> }"""
+    trace = hu.trace(text, np.float32([[0.1, 0.2, 0.5]]), np.float32([[0.3], [0.4], [0.5]]), shadow=True)
+    story = trace.explain_error()
+    parts = [(step.brings, step.own, *(brings for _, brings in step.operands)) for step in story]
+    assert not any(np.signbit(part) and part == 0 for step in parts for part in step)
+    assert any(part == 0 for step in parts for part in step)
+    # The products are no values of the text: their op is named.
+    assert [name for name, _ in story[0].operands] == ["%arg2", "arith.mulf"]

@@ -338,3 +338,18 @@ def test_conversions_of_formats(form: str, taken: Taken) -> None:
       return %1, %2 : tensor<9xbf16>, tensor<9xf32> }""")
     same(form, module, hu.convert(usual(9, 1)[0], "f32"))
     assert taken.judged == taken.asked == [9] * 3
+
+
+@pytest.mark.parametrize("form", ["", "f64"])
+def test_overflow_to_the_largest_number(form: str, taken: Taken) -> None:
+    """It is counted, whatever else has a large error of its own."""
+    count = 4 * BLOCK
+    text = f"""func.func @f(%x: tensor<{count}xf32>) -> tensor<{count}xf6E3M2FN> {{
+      %0 = arith.truncf %x : tensor<{count}xf32> to tensor<{count}xf6E3M2FN>
+      return %0 : tensor<{count}xf6E3M2FN> }}"""
+    x = np.full(count, 1.3, np.float32)
+    x[3], x[2 * BLOCK + 1], x[3 * BLOCK] = 300.0, 33.0, -29.0
+    found = [way(form, hu.parse(text), hu.convert(x, "f32"))[1][0].overflowed for way in (run, by_numpy)]
+    # The largest number is 28, and its ulp 4: -29 rounds to -28.
+    assert found == [2, 2]
+    assert taken.asked

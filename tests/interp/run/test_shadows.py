@@ -185,6 +185,55 @@ def test_overflow_and_flush_are_counted() -> None:
     assert (found.overflowed, found.flushed, found.unknown, found.elements) == (1, 1, 2, 4)
 
 
+LARGEST: dict[str, Fraction | int] = {
+    "f8E4M3FN": 448, "f8E4M3FNUZ": 240, "f8E4M3B11FNUZ": 30, "f8E5M2FNUZ": 57344, "f6E2M3FN": Fraction(15, 2),
+    "f6E3M2FN": 28, "f4E2M1FN": 6, "f8E8M0FNU": 2**127,
+}  # fmt: skip
+"""The largest numbers of the formats without infinities, as their specifications have them."""
+ULPS: dict[str, Fraction | int] = {
+    "f8E4M3FN": 32, "f8E4M3FNUZ": 16, "f8E4M3B11FNUZ": 2, "f8E5M2FNUZ": 8192, "f6E2M3FN": Fraction(1, 2), "f6E3M2FN": 4,
+    "f4E2M1FN": 2, "f8E8M0FNU": 2**127,
+}  # fmt: skip
+"""The steps between numbers just below these."""
+
+
+@pytest.mark.parametrize("form", ["", "f64"])
+@pytest.mark.parametrize("shape", [(), (32,)])
+@pytest.mark.parametrize("kind", LARGEST)
+def test_overflow_without_infinities(kind: str, shape: tuple[int, ...], form: str) -> None:
+    """What a format has in place of an infinity counts as one: a NaN, or its largest number an ulp or more away."""
+    ends = LARGEST[kind], ULPS[kind]
+    sizes = [Fraction(ends[0]) + Fraction(k, 4) * ends[1] for k in range(-4, 9)]
+    numbers = [sign * size for size in sizes for sign in (1, -1)] + [0, 1, Fraction(2) ** 127 * Fraction(3, 2), 1]
+    numbers += [1] * (32 - len(numbers))
+    type_ = "f64" if not shape else "tensor<32xf64>"
+    narrow = type_.replace("f64", kind)
+    text = (
+        f"func.func @f(%x: {type_}) -> {narrow} {{ %0 = arith.truncf %x : {type_} to {narrow} return %0 : {narrow} }}"
+    )
+    given = [float(each) for each in numbers]
+    assert [Fraction(each) for each in given] == numbers
+    for value in given if not shape else [given]:
+        (result,), shadows = run_with_shadows(text, hu.convert(value, "f64"), form=form)
+        (found,) = shadows.figures.values()
+        expected = 0
+        for x, y in zip(np.atleast_1d(value), np.atleast_1d(np.asarray(result.numpy(), np.float64)), strict=True):
+            beyond = abs(Fraction(x)) - LARGEST[kind]
+            expected += bool(np.isnan(y) and beyond > 0 and (x > 0 or kind != "f8E8M0FNU"))
+            expected += bool(abs(y) == LARGEST[kind] and beyond >= ULPS[kind])
+        assert found.overflowed == expected, (value, result)
+
+
+def test_an_invalid_operation_is_no_overflow() -> None:
+    """0 / 0 and 1 / 0 are no numbers: the NaN stands for nothing that is too large."""
+    t = "tensor<3xf8E4M3FN>"
+    text = f"func.func @f(%x: {t}, %y: {t}) -> {t} {{ %0 = arith.divf %x, %y : {t} return %0 : {t} }}"
+    given = [hu.convert(each, "f8E4M3FN") for each in ([0.0, 1.0, 448.0], [0.0, 0.0, 0.5])]
+    _, shadows = run_with_shadows(text, *given)
+    (found,) = shadows.figures.values()
+    assert (found.overflowed, found.unknown) == (1, 3)
+
+
 @pytest.mark.parametrize("form", [True, "f64"])
 def test_a_signalling_nan_is_no_warning(form: bool | str) -> None:
     type_ = "tensor<2xf32>"

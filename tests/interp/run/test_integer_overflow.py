@@ -1,0 +1,215 @@
+"""Integers that wrap beside an exact run: what was computed from them is unknown, and the op that wrapped is named."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from shadow_programs import run_with_shadows
+
+import halfulp as hu
+from halfulp.interp.run.shadows import shadow_of
+
+Reading = tuple[int, int]
+"""The least and the greatest integer of a type."""
+EXACT: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.shli": lambda a, b: a * 2**b,
+    "llvm.add": lambda a, b: a + b,
+    "math.ipowi": lambda a, b: a**b,
+}
+"""What each op gives for integers without an end."""
+WIDTH = 4
+CODES = range(1 << WIDTH)
+
+
+def readings(width: int) -> tuple[Reading, Reading]:
+    return (-(1 << width - 1), (1 << width - 1) - 1), (0, (1 << width) - 1)
+
+
+def read(code: int, reading: Reading, width: int) -> int:
+    return code - (1 << width) if code > reading[1] else code
+
+
+def fits(number: int, reading: Reading) -> bool:
+    return reading[0] <= number <= reading[1]
+
+
+def codes_of(pairs: list[int], width: int) -> hu.Value:
+    return hu.Value.from_bits(np.array(pairs, np.uint8), f"tensor<{len(pairs)}xi{width}>")
+
+
+@pytest.mark.parametrize("name", sorted(EXACT))
+def test_every_pair_of_operands(name: str) -> None:
+    """A conversion knows an integer where the exact one fits its type, of operands that are read as it reads. The op
+    says where it left the range of signed integers.
+    """
+    exact = EXACT[name]
+    shift, power = name == "arith.shli", name == "math.ipowi"
+    pairs = [(a, b) for a in CODES for b in CODES if not (shift and b >= WIDTH) and not (power and b > 7)]
+    vector = f"{'vector' if name.startswith('llvm') else 'tensor'}<{len(pairs)}xi{WIDTH}>"
+    floats = vector.replace(f"xi{WIDTH}", "xf32")
+    text = f"""func.func @f(%a: {vector}, %b: {vector}) -> ({floats}, {floats}) {{
+      %0 = {name} %a, %b : {vector}
+      %1 = arith.sitofp %0 : {vector} to {floats}
+      %2 = arith.uitofp %0 : {vector} to {floats}
+      return %1, %2 : {floats}, {floats} }}"""
+    given = [hu.Value.from_bits(np.array(each, np.uint8), vector) for each in zip(*pairs, strict=True)]
+    results, shadows = run_with_shadows(text, *given)
+    both = readings(WIDTH)
+    for result, by in zip(results, both, strict=True):
+        shadow = shadow_of(result)
+        assert shadow is not None
+        for k, (a, b) in enumerate(pairs):
+            known = fits(exact(read(a, by, WIDTH), b if shift or power else read(b, by, WIDTH)), by)
+            assert np.isfinite(shadow.radius[k]) == known, (name, a, b, by)
+    left = sum(
+        not fits(exact(read(a, both[0], WIDTH), b if shift or power else read(b, both[0], WIDTH)), both[0])
+        for a, b in pairs
+    )
+    found = {op.name: figures.wrapped for (op, _), figures in shadows.figures.items()}
+    assert left
+    assert found[name] == left
+    # Where it left the range of unsigned integers alone, it is the op that reads them which says so.
+    assert found["arith.sitofp"] == 0
+    assert found["arith.uitofp"] == sum(
+        not fits(exact(a, b), both[1])
+        and fits(exact(read(a, both[0], WIDTH), b if shift or power else read(b, both[0], WIDTH)), both[0])
+        for a, b in pairs
+    )
+
+
+@pytest.mark.parametrize("cast", ["trunci {} : i8 to i4", "index_cast", "index_castui"])
+def test_every_narrowed_integer(cast: str) -> None:
+    codes = list(range(256))
+    tensor = "tensor<256x{}>".format
+    cut = (
+        f"%0 = arith.trunci %a : {tensor('i8')} to {tensor('i4')}"
+        if cast.startswith("trunci")
+        else f"%x = arith.{cast} %a : {tensor('i8')} to {tensor('index')} %0 = arith.{cast} %x : {tensor('index')} to {tensor('i4')}"
+    )
+    text = f"""func.func @f(%a: {tensor("i8")}) -> {tensor("f32")} {{
+      {cut}
+      %1 = arith.sitofp %0 : {tensor("i4")} to {tensor("f32")}
+      return %1 : {tensor("f32")} }}"""
+    (result,), shadows = run_with_shadows(text, codes_of(codes, 8))
+    shadow = shadow_of(result)
+    assert shadow is not None
+    for code in codes:
+        # The index that castui makes is that of an unsigned integer, in both readings.
+        known = fits(code if cast == "index_castui" else read(code, readings(8)[0], 8), readings(4)[0])
+        assert np.isfinite(shadow.radius[code]) == known, code
+    assert sum(figures.wrapped for figures in shadows.figures.values()) == sum(
+        not fits(code if cast == "index_castui" else read(code, readings(8)[0], 8), readings(4)[0]) for code in codes
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed: int) -> None:
+    """A conversion knows an integer exactly if none before it left the range of its type, read as it reads."""
+    draw = random.Random(seed)
+    codes = [draw.randrange(256) if draw.random() < 0.5 else draw.choice([1, 2, 3, 254, 255]) for _ in range(3)]
+    names, lines = ["%a", "%b", "%c"], []
+    exact = [[read(code, each, 8) for code in codes] for each in readings(8)]
+    inside = [[True] * 3, [True] * 3]
+    for k in range(draw.randint(1, 5)):
+        name, x, y = draw.choice(["arith.addi", "arith.subi", "arith.muli"]), *draw.choices(range(len(names)), k=2)
+        lines.append(f"%{k} = {name} {names[x]}, {names[y]} : i8")
+        names.append(f"%{k}")
+        for numbers, fit, each in zip(exact, inside, readings(8), strict=True):
+            numbers.append(EXACT[name](numbers[x], numbers[y]))
+            fit.append(fit[x] and fit[y] and fits(numbers[-1], each))
+    text = f"""func.func @f(%a: i8, %b: i8, %c: i8) -> (f32, f32) {{
+      {" ".join(lines)}
+      %s = arith.sitofp {names[-1]} : i8 to f32
+      %u = arith.uitofp {names[-1]} : i8 to f32
+      return %s, %u : f32, f32 }}"""
+    results, _ = run_with_shadows(text, *(hu.Value.from_bits(np.array(code, np.uint8), "i8") for code in codes))
+    for result, number in zip(results, range(2), strict=True):
+        shadow = shadow_of(result)
+        assert shadow is not None
+        assert np.isfinite(shadow.radius) == inside[number][-1]
+        assert not inside[number][-1] or exact[number][-1] == int(result.numpy())
+
+
+def test_a_wrapped_index_loads_what_is_unknown() -> None:
+    text = """func.func @f(%m: memref<4xf32>, %i: index) -> (f32, f32) {
+      %big = arith.constant 9223372036854775807 : index
+      %three = arith.constant 3 : index
+      %0 = arith.addi %i, %big : index
+      %1 = arith.andi %0, %three : index
+      %2 = memref.load %m[%1] : memref<4xf32>
+      %3 = memref.load %m[%i] : memref<4xf32>
+      return %2, %3 : f32, f32 }"""
+    results, shadows = run_with_shadows(
+        text, hu.Buffer.from_numpy(np.ones(4, np.float32)), hu.Value.from_bits(np.array(1, np.uint64), "index")
+    )
+    radii = [shadow.radius for shadow in map(shadow_of, results) if shadow is not None]
+    assert (radii[0], radii[1]) == (np.inf, 0)
+    assert {op.name: figures.wrapped for (op, _), figures in shadows.figures.items()}["arith.addi"] == 1
+
+
+LOOP = """func.func @f(%n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %ten = arith.constant 10 : i32
+  %m = memref.alloc() : memref<1xi32>
+  memref.store %one, %m[%c0] : memref<1xi32>
+  scf.for %i = %c0 to %n step %c1 {
+    %p = memref.load %m[%c0] : memref<1xi32>
+    %q = arith.muli %p, %ten : i32
+    memref.store %q, %m[%c0] : memref<1xi32>
+  }
+  %r = memref.load %m[%c0] : memref<1xi32>
+  %f = arith.sitofp %r : i32 to f32
+  return %f : f32
+}"""
+
+
+@pytest.mark.parametrize("form", [True, "f64", "f128"])
+def test_what_a_trace_says(form: bool | str) -> None:
+    """10^9 fits an i32, 10^12 does not: the tenth product wraps, and all that follow."""
+    fine = hu.trace(LOOP, 9, shadow=form)
+    assert fine.errors is not None
+    assert (fine.errors.results[0].ulp, fine.errors.results[0].unknown) == (0, 0)
+    assert "overflow" not in str(fine)
+    trace = hu.trace(LOOP, 12, shadow=form)
+    assert trace.errors is not None
+    assert trace.errors.results[0].unknown == 1
+    assert "line 10: %q = arith.muli %p, %ten : i32: 3 elements wrapped around: integer overflow" in str(trace)
+    said = [step.number for step in trace.steps if step.errors is not None and step.errors.wrapped]
+    assert len(said) == 3
+    assert "wrapped around: integer overflow" in trace.html()
+    (op,) = [one for one in trace.worst(5) if one.op == "arith.muli"]
+    assert (op.wrapped, op.line, np.isnan(op.own_ulp)) == (3, 10, True)
+    records = json.loads(json.dumps(trace.errors.as_json()))["ops"]
+    assert [one["wrapped"] for one in records if one["op"] == "arith.muli"] == [3]
+
+
+def test_the_history_of_a_number_knows_it_too() -> None:
+    """A sum that an integer which wrapped is a term of: its error cannot be found by its history either."""
+    text = """func.func @f(%a: i32, %x: f32) -> (f32, f32) {
+      %four = arith.constant 4 : i32
+      %0 = arith.muli %a, %four : i32
+      %1 = arith.addi %0, %a : i32
+      %2 = arith.sitofp %1 : i32 to f32
+      %3 = arith.addf %x, %2 : f32
+      %4 = arith.addf %x, %x : f32
+      return %3, %4 : f32, f32 }"""
+    trace = hu.trace(text, np.int32(2**30), np.float32(0.1), shadow=True)
+    assert trace.errors is not None
+    assert [each.unknown for each in trace.errors.results] == [1, 0]
+    with pytest.raises(hu.Unsupported, match="nothing is known"):
+        trace.explain_error(0)
+
+
+def test_truth_values_do_not_overflow() -> None:
+    text = "func.func @f(%a: i1) -> i1 { %0 = arith.addi %a, %a : i1 %1 = arith.muli %a, %a : i1 %2 = arith.xori %0, %1 : i1 return %2 : i1 }"
+    _, shadows = run_with_shadows(text, hu.Value.from_bits(np.array(1, np.uint8), "i1"))
+    assert not shadows.figures
