@@ -6,21 +6,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.fp_formats.policy import Rounding, StochasticRule, as_rounding
 from halfulp.fp_formats.reals.extended import Number
+from halfulp.fp_formats.scalar import Random, drawn
 from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.conversions import random_bits
 from halfulp.interp.values.value import Value, to_value
 from halfulp.quantizing.inputs import float_value
 from halfulp.semantics import p3109 as rules
-from halfulp.semantics.p3109 import COMPARISONS, OPERATIONS, PREDICATES, REDUCTIONS, ROUNDINGS, SATURATIONS
+from halfulp.semantics.p3109 import COMPARISONS, OPERATIONS, PREDICATES, REDUCTIONS, ROUNDINGS, SATURATIONS, STOCHASTIC
 
 _TO_BLOCK = ("ConvertToBlock", "ConvertToBlockMaxAbsFinite")
 _OF_BLOCKS: dict[str, int] = {
@@ -39,10 +43,12 @@ class Projection:
     format: FloatFormat
     rounding: Rounding
     saturation: str
+    stochastic: StochasticRule | None = None
 
-    def __call__(self, number: Number) -> int:
-        """Return the code of a number."""
-        return rules.project(self.format, number, self.rounding, self.saturation)
+    def __call__(self, number: Number, random: Random = None) -> int:
+        """Return the code of a number. ``random``: random bits and their width, of a stochastic mode."""
+        bits = None if self.stochastic is None else drawn(random, self.stochastic)
+        return rules.project(self.format, number, self.rounding, self.saturation, bits)
 
 
 def p3109(
@@ -51,10 +57,12 @@ def p3109(
     to: Any = None,
     rounding: str = "NearestTiesToEven",
     saturation: str = "SatNone",
+    random: Any = None,
     scale: Any = None,
     scale_type: Any = None,
     scale_rounding: str = "NearestTiesToEven",
     scale_saturation: str = "SatNone",
+    scale_random: Any = None,
     type: Any = None,
 ) -> Any:
     """Compute an operation of IEEE P3109 exactly, rounded and saturated once, and return a `Value`.
@@ -64,35 +72,40 @@ def p3109(
     ``operands``: arrays or `Value`s of formats of P3109, or of f64, f32, f16 and bf16; of one shape, or numbers. A
     block is a pair (scale, elements): scales of a shape, and elements of that shape and one more dimension.
     ``to``: the format of the result; by default that of the first operand, or of its elements.
-    ``rounding``: NearestTiesToEven, NearestTiesToAway, TowardPositive, TowardNegative, TowardZero or ToOdd; halfulp's
-    names are taken, too. ``saturation``: SatNone (OvfInf in interim report 3.2), SatFinite or SatPropagate.
+    ``rounding``: NearestTiesToEven, NearestTiesToAway, TowardPositive, TowardNegative, TowardZero, ToOdd, StochasticA,
+    StochasticB or StochasticC; halfulp's names of the first six are taken, too.
+    ``saturation``: SatNone (OvfInf in interim report 3.2), SatFinite or SatPropagate.
+    ``random``: the random bits of a stochastic mode: an unsigned integer for each element of the result, whose dtype is
+    the number of bits.
     ``scale``: of a block operation, the scale of the result; a block operation returns a pair (scale, elements).
-    ``scale_type``, ``scale_rounding``, ``scale_saturation``: of ConvertToBlockMaxAbsFinite, for the scale that it
-    computes. ``type``: the type of operands that are plain numbers.
+    ``scale_type``, ``scale_rounding``, ``scale_saturation``, ``scale_random``: of ConvertToBlockMaxAbsFinite, for the
+    scale that it computes. ``type``: the type of operands that are plain numbers.
 
         hu.p3109("Add", x, y, to="binary8p3se", rounding="ToOdd", saturation="SatFinite")
 
     Comparisons and predicates return values of i1.
 
-    Raises ValueError for an unknown name, mode or format, for another number of operands, and for shapes that do not
-    fit; TypeMismatch for operands without floats.
+    Raises ValueError for an unknown name, mode or format, for another number of operands, for shapes that do not fit,
+    and for random bits without a stochastic mode, or the other way round; TypeMismatch for operands without floats, and
+    for random bits of another shape or dtype.
     """
+    how = _How(to, rounding, saturation, random)
     if operation in PREDICATES or operation in COMPARISONS:
         return _booleans(operation, [_operand(x, type) for x in operands])
     if operation in OPERATIONS:
-        return _elementwise(operation, [_operand(x, type) for x in operands], to, rounding, saturation)
+        return _elementwise(operation, [_operand(x, type) for x in operands], how)
     if operation in _TO_BLOCK:
         _count(operation, operands, 1)
         (x,) = (_operand(each, type) for each in operands)
-        how = (scale_type, scale_rounding, scale_saturation)
-        return _to_block(operation, x, to, rounding, saturation, scale, how)
+        of_scale = _How(scale_type, scale_rounding, scale_saturation, scale_random)
+        return _to_block(operation, x, how, scale, of_scale)
     if operation in _OF_BLOCKS:
         _count(operation, operands, _OF_BLOCKS[operation])
-        return _of_blocks(operation, [_block(each, type) for each in operands], to, rounding, saturation)
+        return _of_blocks(operation, [_block(each, type) for each in operands], how)
     name = operation.removeprefix("Block")
     if operation.startswith("Block") and name in OPERATIONS:
         _count(operation, operands, OPERATIONS[name].arity)
-        return _between_blocks(name, [_block(each, type) for each in operands], to, rounding, saturation, scale)
+        return _between_blocks(name, [_block(each, type) for each in operands], how, scale)
     known = [*OPERATIONS, *COMPARISONS, *PREDICATES, *_TO_BLOCK, *_OF_BLOCKS, *(f"Block{name}" for name in OPERATIONS)]
     raise ValueError(with_hint(f"P3109 has no operation {operation!r} here", did_you_mean(operation, known)))
 
@@ -136,20 +149,44 @@ def _block(given: Any, type_: Any) -> tuple[Value, Value]:
     return scale, elements
 
 
-def _projection(to: Any, default: FloatFormat, rounding: str, saturation: str) -> Projection:
-    fmt = default
-    if to is not None:
-        found = as_type(to)
-        if not isinstance(found, ty.FloatType):
-            raise ValueError(f"to is '{found}', but must be a float format")
-        fmt = found.format
-    name = "SatNone" if saturation == "OvfInf" else saturation
-    if name not in SATURATIONS:
-        raise ValueError(f"saturation is {saturation!r}, but must be one of {', '.join(SATURATIONS)}, OvfInf")
-    mode = ROUNDINGS[rounding] if rounding in ROUNDINGS else as_rounding(rounding)
-    if mode not in ROUNDINGS.values():
-        raise ValueError(f"rounding is {rounding!r}, but must be one of {', '.join(ROUNDINGS)}")
-    return Projection(_check_format(fmt), mode, name)
+@dataclass(frozen=True)
+class _How:
+    """What is asked of the results: the arguments of `p3109`."""
+
+    to: Any
+    rounding: str
+    saturation: str
+    random: Any = None
+
+    def projection(self, default: FloatFormat) -> Projection:
+        fmt = default
+        if self.to is not None:
+            found = as_type(self.to)
+            if not isinstance(found, ty.FloatType):
+                raise ValueError(f"to is '{found}', but must be a float format")
+            fmt = found.format
+        name = "SatNone" if self.saturation == "OvfInf" else self.saturation
+        if name not in SATURATIONS:
+            raise ValueError(f"saturation is {self.saturation!r}, but must be one of {', '.join(SATURATIONS)}, OvfInf")
+        if self.rounding in STOCHASTIC:
+            return Projection(_check_format(fmt), Rounding.STOCHASTIC, name, STOCHASTIC[self.rounding])
+        mode = ROUNDINGS[self.rounding] if self.rounding in ROUNDINGS else as_rounding(self.rounding)
+        if mode not in ROUNDINGS.values():
+            choices = ", ".join((*ROUNDINGS, *STOCHASTIC))
+            raise ValueError(f"rounding is {self.rounding!r}, but must be one of {choices}")
+        return Projection(_check_format(fmt), mode, name)
+
+    def bits(self, shape: tuple[int, ...]) -> list[Random]:
+        """Return the random bits of each element of the result, in one row; None for each in other modes."""
+        if self.rounding not in STOCHASTIC:
+            if self.random is not None:
+                raise InputError(
+                    f"random bits are given, but the rounding is {self.rounding}",
+                    hint=f"the modes by random bits are {', '.join(STOCHASTIC)}",
+                )
+            return [None] * prod(shape)
+        values, width = random_bits(self.random, shape)
+        return [(value, width) for value in values.reshape(-1).tolist()]
 
 
 # --- computing --------------------------------------------------------------------------------------------------------
@@ -178,28 +215,29 @@ def _aligned(operands: Sequence[Value]) -> tuple[tuple[int, ...], list[Codes]]:
     return shape, [np.broadcast_to(value.bits, shape).reshape(-1) for value in operands]
 
 
-def _mapped(rows: Sequence[Codes], compute: Callable[..., int]) -> list[int]:
-    """Compute each combination of codes once."""
-    known: dict[tuple[int, ...], int] = {}
+def _mapped(rows: Sequence[Codes], compute: Callable[..., int], random: Sequence[Random] = ()) -> list[int]:
+    """Compute each combination of codes, and of random bits, once."""
+    known: dict[tuple[Any, ...], int] = {}
     found = []
-    for key in zip(*(row.tolist() for row in rows), strict=True):
+    for key in zip(*(row.tolist() for row in rows), *([random] if random else []), strict=True):
         if key not in known:
             known[key] = compute(*key)
         found.append(known[key])
     return found
 
 
-def _elementwise(operation: str, operands: Sequence[Value], to: Any, rounding: str, saturation: str) -> Value:
+def _elementwise(operation: str, operands: Sequence[Value], how: _How) -> Value:
     arity, compute = OPERATIONS[operation]
     _count(operation, operands, arity)
     formats = [_format_of(value) for value in operands]
-    projection = _projection(to, formats[0], rounding, saturation)
+    projection = how.projection(formats[0])
     shape, rows = _aligned(operands)
 
-    def result(*codes: int) -> int:
-        return projection(compute(*map(_number, formats, codes)))
+    def result(*key: Any) -> int:
+        *codes, random = key
+        return projection(compute(*map(_number, formats, codes)), random)
 
-    return _value(projection.format, _mapped(rows, result), shape)
+    return _value(projection.format, _mapped(rows, result, how.bits(shape)), shape)
 
 
 def _booleans(operation: str, operands: Sequence[Value]) -> Value:
@@ -229,14 +267,19 @@ def _rows(block: tuple[Value, Value]) -> list[list[Number]]:
 
 
 def _blocks(
-    numbers: Sequence[Sequence[Number]], scale: Value, shape: tuple[int, ...], projection: Projection
+    numbers: Sequence[Sequence[Number]], scale: Value, shape: tuple[int, ...], how: _How, default: FloatFormat
 ) -> tuple[Value, Value]:
     """Project rows of numbers to blocks of given scales (5.1.2)."""
-    codes: list[int] = []
+    quotients: list[Number] = []
     for row, code in zip(numbers, _codes(scale), strict=True):
         divisor = _number(_format_of(scale), code)
-        codes += [projection(rules.block_quotient(x, divisor)) for x in row]
-    return scale, _value(projection.format, codes, shape)
+        quotients += [rules.block_quotient(x, divisor) for x in row]
+    return scale, _projected(quotients, shape, how, default)
+
+
+def _projected(numbers: Sequence[Number], shape: tuple[int, ...], how: _How, default: FloatFormat) -> Value:
+    projection = how.projection(default)
+    return _value(projection.format, list(map(projection, numbers, how.bits(shape))), shape)
 
 
 def _scales(given: Any, shape: tuple[int, ...]) -> Value:
@@ -248,43 +291,35 @@ def _scales(given: Any, shape: tuple[int, ...]) -> Value:
     return _value(_format_of(scale), np.broadcast_to(scale.bits, shape).reshape(-1).tolist(), shape)
 
 
-def _to_block(
-    operation: str, x: Value, to: Any, rounding: str, saturation: str, scale: Any, how: tuple[Any, str, str]
-) -> tuple[Value, Value]:
+def _to_block(operation: str, x: Value, how: _How, scale: Any, of_scale: _How) -> tuple[Value, Value]:
     if not x.shape or not x.shape[-1]:
         raise ValueError("x needs at least one dimension, of at least one element: the last one is the block")
     fmt, size = _format_of(x), x.shape[-1]
-    projection = _projection(to, fmt, rounding, saturation)
     numbers = [_number(fmt, code) for code in _codes(x)]
     rows = [numbers[start : start + size] for start in range(0, len(numbers), size)]
     if operation == "ConvertToBlock":
         scales = _scales(scale, x.shape[:-1])
     else:
-        of_scale = _projection(how[0], fmt, *how[1:])
-        scales = _value(of_scale.format, [of_scale(rules.largest_finite(row)) for row in rows], x.shape[:-1])
-    return _blocks(rows, scales, x.shape, projection)
+        scales = _projected(list(map(rules.largest_finite, rows)), x.shape[:-1], of_scale, fmt)
+    return _blocks(rows, scales, x.shape, how, fmt)
 
 
-def _between_blocks(
-    name: str, blocks: Sequence[tuple[Value, Value]], to: Any, rounding: str, saturation: str, scale: Any
-) -> tuple[Value, Value]:
+def _between_blocks(name: str, blocks: Sequence[tuple[Value, Value]], how: _How, scale: Any) -> tuple[Value, Value]:
     shape = blocks[0][1].shape
     if any(elements.shape != shape for _, elements in blocks):
         raise ValueError(f"blocks have different shapes: {', '.join(str(each[1].shape) for each in blocks)}")
-    projection = _projection(to, _format_of(blocks[0][1]), rounding, saturation)
     compute = OPERATIONS[name].compute
     rows = [list(map(compute, *each)) for each in zip(*map(_rows, blocks), strict=True)]
-    return _blocks(rows, _scales(scale, shape[:-1]), shape, projection)
+    return _blocks(rows, _scales(scale, shape[:-1]), shape, how, _format_of(blocks[0][1]))
 
 
-def _of_blocks(operation: str, blocks: Sequence[tuple[Value, Value]], to: Any, rounding: str, saturation: str) -> Value:
+def _of_blocks(operation: str, blocks: Sequence[tuple[Value, Value]], how: _How) -> Value:
     shape = blocks[0][1].shape
     if any(elements.shape != shape for _, elements in blocks):
         raise ValueError(f"blocks have different shapes: {', '.join(str(each[1].shape) for each in blocks)}")
-    projection = _projection(to, _format_of(blocks[0][1]), rounding, saturation)
-    rows = [_rows(block) for block in blocks]
+    default, rows = _format_of(blocks[0][1]), [_rows(block) for block in blocks]
     if operation == "ConvertFromBlock":
-        return _value(projection.format, [projection(x) for row in rows[0] for x in row], shape)
+        return _projected([x for row in rows[0] for x in row], shape, how, default)
     if operation == "BlockDotProduct":
         sums = [
             rules.reduced(rules.add, map(rules.multiply, x, y), rules.ZERO)
@@ -292,7 +327,7 @@ def _of_blocks(operation: str, blocks: Sequence[tuple[Value, Value]], to: Any, r
         ]
     else:
         sums = [REDUCTIONS[operation](row) for row in rows[0]]
-    return _value(projection.format, [projection(x) for x in sums], shape[:-1])
+    return _projected(sums, shape[:-1], how, default)
 
 
 # --- kappa, 4.4 -------------------------------------------------------------------------------------------------------
@@ -343,7 +378,7 @@ def kappa(
     if arity is None:
         raise ValueError(f"{operation!r} is no numeric operation of P3109; those are {', '.join(OPERATIONS)}")
     _count(operation, formats, arity)
-    chosen = [_projection(each, rules.EXTERNAL[0], rounding, saturation).format for each in formats]
+    chosen = [_How(each, rounding, saturation).projection(rules.EXTERNAL[0]).format for each in formats]
     if sum(fmt.bits for fmt in chosen) > _MOST_PAIRS.bit_length() - 1:
         raise ValueError(f"{operation} of {', '.join(map(str, chosen))} has more than {_MOST_PAIRS:,} operands")
     columns = list(zip(*product(*(range(1 << fmt.bits) for fmt in chosen)), strict=True))

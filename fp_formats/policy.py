@@ -177,6 +177,21 @@ def check_choice(what: str, name: str, value: object, choice: Choice) -> None:
         raise ValueError(with_hint(message, did_you_mean(str(value), choice.meanings)))
 
 
+class StochasticRule(NamedTuple):
+    """How k random bits decide. The discarded fraction times 2**k is rounded to an integer, in the mode ``fraction``.
+    The result goes away from zero if and only if this integer plus the bits is at least 2**k.
+
+    ``complement``: 2**k - 1 minus the bits counts in place of the bits.
+    """
+
+    fraction: Rounding
+    complement: bool
+
+    def taken(self, bits: Any, width: int) -> Any:
+        """Return what counts of random bits: an integer, or an array of uint64."""
+        return bits ^ ((1 << width) - 1) if self.complement else bits
+
+
 class Saturation(NamedTuple):
     """What becomes the largest finite value: numbers beyond it, and infinities."""
 
@@ -190,6 +205,12 @@ _OVERFLOW = {
     "saturate_numbers": "the largest finite value for numbers that are too large; infinities as `format`",
     "saturate_fn": "like `saturate` in signed formats that have NaN and no infinities, with a NaN of all ones "
     "(f8E4M3FN); like `format` in others (PyTorch)",
+}
+_FRACTIONS = {
+    "less": Rounding.UPWARD,  # r < f * 2**k if and only if ceil(f * 2**k) plus the complement of r is at least 2**k
+    "p3109_a": Rounding.TOWARD_ZERO,
+    "p3109_b": Rounding.TO_NEAREST_AWAY,
+    "p3109_c": Rounding.TO_NEAREST_EVEN,
 }
 _FLUSHING = {
     "ieee": "subnormals are kept",
@@ -341,6 +362,20 @@ class FloatChoices:
         after="after rounding",
         before="before rounding",
     )
+    stochastic: str = one_of(
+        "stochastic rounding by k random bits, an integer r, where f is the discarded fraction of the last place: when "
+        "the result goes away from zero",
+        less="if r < f * 2^k, exactly",
+        p3109_a="if floor(f * 2^k) + r >= 2^k (StochasticA of IEEE P3109). Hardware that adds k random bits below the "
+        "last place and truncates does the same",
+        p3109_b="if floor(f * 2^(k+1)) + 2r + 1 >= 2^(k+1) (StochasticB)",
+        p3109_c="if f * 2^k, rounded to an integer, ties to even, plus r is at least 2^k (StochasticC)",
+    )
+    stochastic_bits: str = one_of(
+        "the random bits of stochastic rounding",
+        given="as they are given",
+        complement="2^k - 1 - r takes the place of r",
+    )
 
 
 @dataclass(frozen=True)
@@ -385,6 +420,12 @@ class FloatPolicy(FloatChoices):
     def arithmetic_saturation(self, fmt: FloatFormat) -> Saturation:
         """Return what becomes the largest finite value of a format in arithmetic."""
         return _saturation(self.arithmetic_overflow, fmt)
+
+    @cached_property
+    def stochastic_rule(self) -> StochasticRule:
+        """How random bits decide."""
+        complement = (self.stochastic_bits == "complement") != (self.stochastic == "less")
+        return StochasticRule(_FRACTIONS[self.stochastic], complement)
 
     @property
     def first_nan_counts(self) -> bool:

@@ -5,7 +5,8 @@ Every operation unpacks its operands, computes the exact result as an integer ti
 poison.
 
 Arguments named ``a`` and ``b`` are codes. ``rounding`` is a `Rounding`; ``random`` is ``(value, width)``, needed by
-stochastic rounding only. Results are `Result`s; their ``flags`` are the bits of `policy.Flags`.
+stochastic rounding only, and the policy says how it decides. Results are `Result`s; their ``flags`` are the bits of
+`policy.Flags`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
-from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding
+from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding, StochasticRule
 
 FINITE, INFINITE, QUIET_NAN, SIGNALLING_NAN = range(4)  # kinds, in the order that the tests below rely on
 INEXACT, UNDERFLOW, OVERFLOW, DIVIDE_BY_ZERO, INVALID = (int(flag) for flag in Flags)
@@ -92,13 +93,25 @@ def number(x: Unpacked) -> Fraction:
 # Rounding and encoding.
 
 
+class Drawn(NamedTuple):
+    """The random bits of one stochastic rounding, as its rule takes them; ``fraction``: see `StochasticRule`."""
+
+    value: int
+    width: int
+    fraction: int
+
+
+def drawn(random: Random, rule: StochasticRule) -> Drawn | None:
+    """Return random bits as a rule takes them."""
+    return None if random is None else Drawn(rule.taken(*random), random[1], rule.fraction)
+
+
 def round_to_integer(
-    sign: int, significand: int, shift: int, rounding: int, random: Random, odd: int = 0
+    sign: int, significand: int, shift: int, rounding: int, bits: Drawn | None, odd: int = 0
 ) -> tuple[int, bool]:
     """Round significand / 2**shift to an integer, and tell whether that was inexact. All rounding happens here.
 
     ``odd``: 1 where an even integer stands for an odd code; see `code_parity`.
-    Stochastic rounding goes away from zero if and only if value / 2**width is less than the discarded fraction.
     """
     if shift <= 0:
         return significand << -shift, False
@@ -119,9 +132,10 @@ def round_to_integer(
     elif rounding == TO_ODD:
         away = not kept & 1 ^ odd
     else:
-        if random is None:
+        if bits is None:
             raise ValueError("stochastic rounding needs random bits: (value, width)")
-        away = random[0] << shift < discarded << random[1]
+        scaled, _ = round_to_integer(0, discarded, shift - bits.width, bits.fraction, None)
+        away = bool(scaled + bits.value >> bits.width)
     return kept + away, True
 
 
@@ -154,7 +168,8 @@ def round_pack(
     sign_bit = sign << (fmt.bits - 1)  # of an unsigned format: ``negative_to_unsigned=sign_bit``
     leading = significand.bit_length() - 1 + exponent
     lowest = (leading if leading > fmt.emin else fmt.emin) - fmt.mantissa_bits
-    kept, inexact = round_to_integer(sign, significand, lowest - exponent, rounding, random, code_parity(fmt, lowest))
+    bits, parity = drawn(random, policy.stochastic_rule), code_parity(fmt, lowest)
+    kept, inexact = round_to_integer(sign, significand, lowest - exponent, rounding, bits, parity)
     flags = INEXACT if inexact else 0
     if leading < fmt.emin:
         if not fmt.zero:
@@ -162,7 +177,7 @@ def round_pack(
         tiny = policy.tininess == "before" or leading < fmt.emin - 1
         if not tiny:  # with an unlimited exponent the value may round up to the smallest normal one
             parity = code_parity(fmt, lowest - 1)
-            unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, random, parity)
+            unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, bits, parity)
             tiny = not unbounded >> fmt.precision
         if tiny and policy.flushing(fmt).results:
             zero = encode_zero(fmt, flushed_sign(fmt, sign, policy), policy)
@@ -426,7 +441,8 @@ def integer_of(
     lowest, highest = (-(1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
     mask = (1 << width) - 1
     if x.kind == FINITE:
-        magnitude, inexact = round_to_integer(x.sign, x.significand, -x.exponent, rounding, random)
+        bits = drawn(random, policy.stochastic_rule)
+        magnitude, inexact = round_to_integer(x.sign, x.significand, -x.exponent, rounding, bits)
         number = -magnitude if x.sign else magnitude
         if lowest <= number <= highest:
             return Result(number & mask, INEXACT if inexact else 0)

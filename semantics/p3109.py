@@ -19,13 +19,13 @@ from flint import arb
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.named_formats import p3109_format
-from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.policy import FloatPolicy, Rounding, StochasticRule
 from halfulp.fp_formats.reals import applying, extended
 from halfulp.fp_formats.reals.elementary import grid_of
 from halfulp.fp_formats.reals.enclosing import SPECIALS, Cell, Kind, Special
 from halfulp.fp_formats.reals.extended import NAN, Enclosed, Number, is_kind
 from halfulp.fp_formats.reals.rounding_once import located
-from halfulp.fp_formats.scalar import FINITE, INFINITE, Random
+from halfulp.fp_formats.scalar import FINITE, INFINITE, Drawn
 
 ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
     {
@@ -37,7 +37,11 @@ ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
         "ToOdd": Rounding.TO_ODD,
     }
 )
-"""The rounding modes by the names of clause 4.2."""
+"""The rounding modes by the names of clause 4.2, but those by random bits."""
+STOCHASTIC: Mapping[str, StochasticRule] = MappingProxyType(
+    {f"Stochastic{which}": FloatPolicy(stochastic=f"p3109_{which.lower()}").stochastic_rule for which in "ABC"}
+)
+"""The rounding modes by random bits, and how the bits decide (4.7.4)."""
 SATURATIONS: Mapping[str, str] = MappingProxyType(
     {
         "SatNone": "infinity, the largest value or NaN, by rounding mode and format (interim report 3.2: OvfInf)",
@@ -73,10 +77,10 @@ def decode(fmt: FloatFormat, code: int) -> Number:
     return NAN
 
 
-def project(fmt: FloatFormat, x: Number, rounding: Rounding, saturation: str, random: Random = None) -> int:
+def project(fmt: FloatFormat, x: Number, rounding: Rounding, saturation: str, bits: Drawn | None = None) -> int:
     """Round a number to the precision of a format, saturate it, and return its code (4.7.3)."""
     if isinstance(x, Enclosed):
-        width, grid = random[1] if random else 0, grid_of(fmt)
+        width, grid = bits.width if bits else 0, grid_of(fmt)
         found: Fraction | Special | Cell = located(x, lambda lead: grid(lead) - width)
     else:
         found = x
@@ -84,7 +88,7 @@ def project(fmt: FloatFormat, x: Number, rounding: Rounding, saturation: str, ra
         if found.kind is Kind.INFINITE:
             return _saturated(fmt, found.sign, True, rounding, saturation)
         return 0 if found.kind is Kind.ZERO else fmt.nan_code or 0
-    sign, magnitude = _rounded(fmt, found, rounding, random)
+    sign, magnitude = _rounded(fmt, found, rounding, bits)
     if not magnitude:
         return 0
     if magnitude > fmt.max_magnitude or (sign and not fmt.signed):
@@ -92,19 +96,19 @@ def project(fmt: FloatFormat, x: Number, rounding: Rounding, saturation: str, ra
     return scalar.with_sign(fmt, sign, magnitude)
 
 
-def _rounded(fmt: FloatFormat, x: Fraction | Cell, rounding: Rounding, random: Random) -> tuple[int, int]:
+def _rounded(fmt: FloatFormat, x: Fraction | Cell, rounding: Rounding, bits: Drawn | None) -> tuple[int, int]:
     """Round to the precision, without an upper limit of the exponent (4.7.4); return sign and magnitude."""
     if isinstance(x, Cell):  # half a cell further stands for every number in it
         sign, significand, exponent = x.sign, 2 * x.floor + 1, x.exponent - 1
     else:
         sign, numerator, denominator = int(x < 0), abs(x.numerator), x.denominator
-        extra = fmt.precision + 2 + (random[1] if random else 0)
+        extra = fmt.precision + 2 + (bits.width if bits else 0)
         extra += max(0, denominator.bit_length() - numerator.bit_length())
         digits, rest = divmod(numerator << extra, denominator)
         significand, exponent = digits << 1 | (rest != 0), -extra - 1
     lowest = max(significand.bit_length() - 1 + exponent, fmt.emin) - fmt.mantissa_bits
     parity = scalar.code_parity(fmt, lowest)
-    kept, _ = scalar.round_to_integer(sign, significand, lowest - exponent, rounding, random, parity)
+    kept, _ = scalar.round_to_integer(sign, significand, lowest - exponent, rounding, bits, parity)
     return sign, (lowest + fmt.mantissa_bits - fmt.emin << fmt.mantissa_bits) + kept
 
 

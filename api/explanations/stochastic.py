@@ -1,16 +1,18 @@
 """Explain stochastic rounding: both outcomes, their probabilities, and the decision by random bits.
 
-The convention is that of `halfulp.fp_formats.scalar`: a result goes away from zero if and only if random / 2**width is
-less than the discarded fraction. Both outcomes come from that specification, and so does the decision.
+The rule of the profile says how random bits decide. Both outcomes come from the specification,
+`halfulp.fp_formats.scalar`, and so does the decision.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from html import escape
-from math import ceil
+from math import ceil, floor
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,15 @@ from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.semantics.profile import Profile
 
 _MOST_WIDTH = 64
+_INTEGERS: Mapping[str, tuple[str, Callable[[Fraction], int]]] = MappingProxyType(
+    {
+        "less": ("ceil({})", ceil),
+        "p3109_a": ("floor({})", floor),
+        "p3109_b": ("floor({} + 1/2)", lambda scaled: floor(scaled + Fraction(1, 2))),
+        "p3109_c": ("ties_to_even({})", round),
+    }
+)
+"""The integer that a rule makes of the discarded fraction times 2**k: of 2**k numbers, so many go away from zero."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,19 +92,30 @@ class StochasticExplanation:
     @property
     def rule(self) -> str:
         """How the bits decide, and with bits the decision."""
-        fraction = decimal_text(self.fraction, 24)
+        fraction, policy = decimal_text(self.fraction, 24), self.profile.conversions
+        complement, less = policy.stochastic_bits == "complement", policy.stochastic == "less"
         if self.width is None:
-            return f"away from zero if the random number from 0 to 1 is less than {fraction}; toward zero otherwise"
-        count, numbers = self.probability * (1 << self.width), 1 << self.width
+            drawn = "the random number from 0 to 1"
+            drawn = f"(1 minus {drawn})" if complement else drawn
+            holds = f"{drawn} is less than {fraction}" if less else f"{fraction} plus {drawn} is at least 1"
+            return f"away from zero if {holds}; toward zero otherwise"
+        numbers, count = 1 << self.width, int(self.probability * (1 << self.width))
+        words = _INTEGERS[policy.stochastic][0].format(f"{fraction} * 2^{self.width}")
         if self.random is None:
-            return (
-                f"away from zero if random / 2^{self.width} is less than {fraction}: for {count} of {numbers} numbers"
-            )
-        drawn = Fraction(self.random, numbers)
-        less = drawn < self.fraction
-        where = "is less than" if less else "is not less than"
-        decision = "away from zero" if less else "toward zero"
-        return f"{self.random} / 2^{self.width} = {decimal_text(drawn, 24)} {where} {fraction}: {decision}"
+            drawn = f"(2^{self.width} - 1 - random)" if complement else "random"
+            holds = f"{drawn} / 2^{self.width} is less than {fraction}"
+            if not less:
+                holds = f"{words} + {drawn} is at least 2^{self.width}"
+            return f"away from zero if {holds}: for {count} of {numbers} numbers"
+        taken = numbers - 1 - self.random if complement else self.random
+        drawn = f"(2^{self.width} - 1 - {self.random})" if complement else str(self.random)
+        if less:
+            away, part = taken < count, decimal_text(Fraction(taken, numbers), 24)
+            holds = f"{drawn} / 2^{self.width} = {part} is {'' if away else 'not '}less than {fraction}"
+        else:
+            away = count + taken >= numbers
+            holds = f"{words} + {drawn} = {count + taken} is {'at least' if away else 'less than'} 2^{self.width}"
+        return f"{holds}: {'away from' if away else 'toward'} zero"
 
     def _number(self, number: RoundedNumber) -> str:
         if number.code is None:
@@ -199,20 +221,27 @@ def explained_stochastically(
         relative = None if error is None or not given.exact or ulp is None else error * ulp / abs(given.exact)
         return RoundedNumber(found.code, value, found.flags, error, relative)
 
+    policy = profile.conversions
+    integer = _INTEGERS[policy.stochastic][1]
+
+    def decided(number: int) -> Found:
+        """Return the result of bits that count like ``number`` under the rule: the larger ones go away from zero."""
+        return draw(policy.stochastic_rule.taken(number, enough), enough)
+
     enough = fraction.denominator.bit_length() + 1
-    toward, away = draw((1 << enough) - 1, enough), draw(0, enough)
+    toward, away = decided(0), decided((1 << enough) - 1)
     if given.code is not None:
         fraction = Fraction(0)
     elif toward.code != away.code:
         # The claimed fraction is checked where the specification changes its result. Flags may change elsewhere: the
         # same bits, one place further down, decide whether a result is tiny.
-        last = ceil(fraction * (1 << enough)) - 1
-        if not fraction or draw(last, enough).code != away.code or draw(last + 1, enough).code != toward.code:
+        first = (1 << enough) - integer(fraction * (1 << enough))
+        if not fraction or decided(first).code != away.code or decided(first - 1).code != toward.code:
             raise Unsupported(
                 f"under profile {profile.name} this takes several roundings: its stochastic rounding is not explained",
                 hint='use profile="spec"',
             )
-    probability = fraction if width is None else Fraction(ceil(fraction * (1 << width)), 1 << width)
+    probability = fraction if width is None else Fraction(integer(fraction * (1 << width)), 1 << width)
     result = rounded(toward) if toward.code == away.code else None
     if number is not None and width is not None:
         result = rounded(draw(number, width))

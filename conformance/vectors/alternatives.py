@@ -88,10 +88,11 @@ def _as_case(op: str | None, properties: Mapping[str, Any], computation: Computa
 
 
 def other_profiles(computation: Computation) -> Iterator[Cause]:
-    """Yield each other value of each field of the profile, and the named profiles."""
+    """Yield each other value of each field of the profile that can count, and the named profiles."""
     if not isinstance(computation, OpComputation | ProgramComputation):
         return
-    for name, fields in _other_fields(computation.profile, _has_f32_beside_others(computation)):
+    f32_apart, stochastic = _has_f32_beside_others(computation), _takes_random_bits(computation)
+    for name, fields in _other_fields(computation.profile, f32_apart, stochastic):
         yield computing(name, partial(_under, fields))
 
 
@@ -113,16 +114,21 @@ def _has_f32_beside_others(computation: Computation) -> bool:
     return "f32" in types and len(types & FORMATS.keys()) > 1
 
 
-def _other_fields(own: Profile, f32_apart: bool) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _takes_random_bits(computation: Computation) -> bool:
+    return isinstance(computation, OpComputation) and computation.random_bits is not None
+
+
+def _other_fields(own: Profile, f32_apart: bool, stochastic: bool) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield each other value of each field, flushing with a positive zero, and the named profiles, with the fields that
-    they set. ``f32_apart``: include the fields of f32 alone.
+    they set. ``f32_apart``: include the fields of f32 alone; ``stochastic``: those of stochastic rounding.
     """
 
     def changed(**fields: str) -> tuple[str, Mapping[str, str]]:
         return ",".join(f"{field}={value}" for field, value in fields.items()), fields
 
     for field, choice in PROFILE_FIELDS.items():
-        for value in choice.values if f32_apart or not field.endswith("_f32") else ():
+        counts = (f32_apart or not field.endswith("_f32")) and (stochastic or not field.startswith("stochastic"))
+        for value in choice.values if counts else ():
             if value != getattr(own, field):
                 yield changed(**{field: value})
     for value in PROFILE_FIELDS["denormals"].values:

@@ -53,7 +53,9 @@ class Packed(NamedTuple):
 
 @dataclass(slots=True)
 class RoundingOptions:
-    """Everything that a chunk needs beside its operands. ``saturate``: of a conversion; None in arithmetic."""
+    """Everything that a chunk needs beside its operands. ``random``: random bits as the policy's rule takes them.
+    ``saturate``: of a conversion; None in arithmetic.
+    """
 
     rounding: int
     policy: FloatPolicy
@@ -90,7 +92,8 @@ def run(
     for start in range(0, size, CHUNK):
         part = slice(start, start + CHUNK)
         if noise is not None:
-            options.random = noise[part].astype(np.uint64)
+            rule = options.policy.stochastic_rule
+            options.random = rule.taken(noise[part].astype(np.uint64), options.random_width)
         packed = kernel(options, *(operand[part] for operand in flat))
         if width <= LIMB_BITS:
             codes[part] = narrow(packed.codes)

@@ -54,6 +54,7 @@ from halfulp.fp_formats.scalar import (
     RNE,
     RU,
     RZ,
+    STOCHASTIC,
     TO_ODD,
     UNDERFLOW,
     nan_rule,
@@ -61,29 +62,36 @@ from halfulp.fp_formats.scalar import (
 
 
 def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions, odd: U64 | None = None) -> Limbs:
-    """Round x / 2**shift to an integer. All rounding happens here, as an increment and a right shift.
+    """Round x / 2**shift to an integer. All rounding happens here, as increments and right shifts.
 
     ``odd``: 1 where an even integer stands for an odd code; None without such codes (see `scalar.code_parity`).
-    ``shift``: an integer, or an int64 array, from 1 up to one less than the width of x in bits, and at least
-        `random_width`.
+    ``shift``: an integer, or an int64 array, from 1 up to one less than the width of x in bits, and more than
+        `random_width`; by two or more, where the lowest bit of x is jammed.
     """
-    if options.rounding == RZ:
+    if options.rounding != STOCHASTIC:
+        return _round_shift(sign, x, shift, options.rounding, odd)
+    assert options.random is not None
+    fraction, width = options.policy.stochastic_rule.fraction, options.random_width
+    scaled = _round_shift(np.zeros_like(sign), x, shift - width, fraction, None)
+    return shift_right(scaled + like(x, options.random), width)
+
+
+def _round_shift(sign: U64, x: Limbs, shift: Count, rounding: int, odd: U64 | None) -> Limbs:
+    """Do `round_shift` in a mode without random bits."""
+    if rounding == RZ:
         return shift_right(x, shift)
     one = 1 if isinstance(shift, int) else like(x, np.ones_like(shift).view(np.uint64))
     half = 1 << (shift - 1) if isinstance(shift, int) else shift_left(one, shift - 1)
-    if options.rounding == RNE:
+    if rounding == RNE:
         return shift_right(x + (half - one) + _parity(shift_right(x, shift), odd), shift)
-    if options.rounding == RNA:
+    if rounding == RNA:
         return shift_right(x + half, shift)
     all_below = (1 << shift) - 1 if isinstance(shift, int) else shift_left(one, shift) - one
-    if options.rounding == TO_ODD:
+    if rounding == TO_ODD:
         even = 1 - narrow(_parity(shift_right(x, shift), odd))
         return shift_right(x + times_bit(all_below, even, x), shift)
-    if options.rounding in (RU, RD):
-        return shift_right(x + times_bit(all_below, sign ^ np.uint64(options.rounding == RU), x), shift)
-    assert options.random is not None
-    threshold = shift_left(like(x, options.random), shift - options.random_width)
-    return shift_right(x + (like(x, np.zeros_like(sign)) + all_below - threshold), shift)
+    assert rounding in (RU, RD)
+    return shift_right(x + times_bit(all_below, sign ^ np.uint64(rounding == RU), x), shift)
 
 
 def _parity(kept: Limbs, odd: U64 | None) -> Limbs:
