@@ -261,6 +261,26 @@ def exponent_of(number: Fraction) -> int:
     return exponent if Fraction(2) ** exponent <= abs(number) else exponent - 1
 
 
+def adds_random_bits(dice: Dice) -> Plant:
+    """Random bits added below the last place of a bf16, and the rest of the f32 cut off."""
+    width = int(dice.integers(3, 9))
+    computation = OpComputation(op_case("arith.truncf", "f32", "bf16"), random_bits=width)
+    rows = some_rows(dice, computation)
+    (codes, bits), outputs = split(computation, rows)
+    finite = codes & 0x7F80_0000 != 0x7F80_0000
+    made = codes + (bits.astype(np.uint32) << (16 - width)) >> 16
+    return Plant(computation, rows, put(outputs, 0, np.where(finite, made, outputs[0])), "stochastic=p3109_a")
+
+
+def other_random_rule(dice: Dice) -> Plant:
+    """A rule that differs in one of 512 rows from the next one, or inverted bits."""
+    computation = OpComputation(op_case("arith.truncf", "f16", "f8E5M2"), random_bits=int(dice.integers(2, 7)))
+    field, value = pick(dice, (("stochastic", "p3109_b"), ("stochastic", "p3109_c"), ("stochastic_bits", "complement")))
+    rows = Recipe(computation, "random", seed=int(dice.integers(1 << 30)), count=6000).vectors().gather()
+    device = replace(computation, profile=Profile(**{field: value}))
+    return Plant(computation, rows, device.compute(split(computation, rows)[0]).outputs, f"{field}={value}")
+
+
 # --- two causes -------------------------------------------------------------------------------------------------------
 
 
@@ -283,5 +303,6 @@ def two_with_bytes(dice: Dice) -> Plant:
 
 PLANTS: tuple[Callable[[Dice], Plant], ...] = (
     late, dropped, doubled, byte_swapped, flags_reversed, stuck, flag_stuck, other_format, rounding, tininess, flushed,
-    saturated, saturated_integers, twice_rounded, narrow_accumulator, two, two_with_bytes,
+    saturated, saturated_integers, twice_rounded, narrow_accumulator, adds_random_bits, other_random_rule, two,
+    two_with_bytes,
 )  # fmt: skip

@@ -31,7 +31,7 @@ class Document:
         self.values = [self.decode(code) for code in range(2**self.K)]
         finite = [x for x in self.values if isinstance(x, Fraction)]
         self.low, self.high = min(finite), max(finite)
-        self.known: dict[tuple[Extended, str, str], int] = {}
+        self.known: dict[tuple[Extended, str, str, int], int] = {}
         self.codes: dict[Extended, int] = {x: code for code, x in enumerate(self.values) if x == x}
 
     def decode(self, x: int) -> Extended:
@@ -47,7 +47,8 @@ class Document:
         value: Fraction = part * Fraction(2) ** (1 - self.B) if E == 0 else (1 + part) * Fraction(2) ** (E - self.B)
         return value
 
-    def round(self, X: Extended, mode: str) -> Extended:
+    def round(self, X: Extended, mode: str, R: int = 0) -> Extended:
+        """Clause 4.7.4. R: the random bits of the stochastic modes, of which there are N = 8."""
         if not isinstance(X, Fraction) or X == 0:
             return X
         size = abs(X)
@@ -58,8 +59,11 @@ class Document:
         whole = math.floor(S)
         v = S - whole
         even = whole % 2 == 0 if self.P > 1 else (whole == 0 or (Q + self.B) % 2 == 0)
-        half = Fraction(1, 2)
+        half, N = Fraction(1, 2), 8
         away = {
+            "StochasticA": math.floor(v * 2**N) + R >= 2**N,
+            "StochasticB": math.floor(v * 2 ** (N + 1)) + 2 * R + 1 >= 2 ** (N + 1),
+            "StochasticC": round(v * 2**N) + R >= 2**N,
             "TowardZero": False,
             "TowardPositive": v > 0 and X > 0,
             "TowardNegative": v > 0 and X < 0,
@@ -90,10 +94,10 @@ class Document:
             return low
         return (-INF if e else low) if s else NAN
 
-    def project(self, X: Extended, mode: str, sat: str) -> int:
-        key = (X, mode, sat)
+    def project(self, X: Extended, mode: str, sat: str, R: int = 0) -> int:
+        key = (X, mode, sat, R)
         if key not in self.known:
-            Z = X if X != X else self.saturate(self.round(X, mode), sat, mode)
+            Z = X if X != X else self.saturate(self.round(X, mode, R), sat, mode)
             nan = 2 ** (self.K - 1) if self.signed else 2**self.K - 1
             self.known[key] = nan if Z != Z else self.codes[Z]
         return self.known[key]
@@ -179,6 +183,82 @@ def test_every_projection_of_every_code(to: str) -> None:
         for sat in SATURATIONS:
             found = hu.p3109("Convert", x, to=to, rounding=mode, saturation=sat).bits.tolist()
             assert found == [target.project(source.values[code], mode, sat) for code in codes.tolist()], (mode, sat)
+
+
+STOCHASTIC = ("StochasticA", "StochasticB", "StochasticC")
+
+
+@pytest.mark.parametrize("mode", STOCHASTIC)
+@pytest.mark.parametrize("to", ["binary8p1se", "binary8p3sf", "binary8p4ue", "binary5p5ue"])
+def test_modes_by_random_bits(to: str, mode: str) -> None:
+    rng = np.random.default_rng(len(to))
+    source, target = Document("binary12p4se"), Document(to)
+    codes, bits = rng.integers(0, 1 << 12, 300, np.uint16), rng.integers(0, 256, 300, np.uint8)
+    x = hu.Value.from_bits(codes, "binary12p4se")
+    for sat in SATURATIONS:
+        found = hu.p3109("Convert", x, to=to, rounding=mode, saturation=sat, random=bits).bits.tolist()
+        pairs = zip(codes.tolist(), bits.tolist(), strict=True)
+        assert found == [target.project(source.values[code], mode, sat, r) for code, r in pairs]
+
+
+@pytest.mark.parametrize("mode", STOCHASTIC)
+def test_every_random_byte(mode: str) -> None:
+    """A quotient that ends nowhere, a sum halfway between two multiples of 2**-8, and an irrational number."""
+    target, every = Document("binary8p4se"), np.arange(256, dtype=np.uint8)
+    exponential = sum(Fraction(1, math.factorial(n)) for n in range(30))
+    for operation, operands, exact in (
+        ("Divide", (1.0, 3.0), Fraction(1, 3)),
+        ("Add", (1.0, 45 / 4096), 1 + Fraction(45, 4096)),
+        ("Add", (-1.0, -43 / 4096), -1 - Fraction(43, 4096)),
+        ("Exp", (1.0,), exponential),
+    ):
+        given = [hu.convert(np.full(256, x), "f32") for x in operands]
+        found = hu.p3109(operation, *given, to="binary8p4se", rounding=mode, random=every).bits.tolist()
+        assert found == [target.project(exact, mode, "SatNone", r) for r in range(256)]
+
+
+def test_random_bits_of_blocks() -> None:
+    x = hu.convert([[6.5, -3.0, 1.0], [1.1, 0.3, 0.2]], "f32")
+    of_elements, of_scales = np.arange(0, 252, 42, dtype=np.uint8).reshape(2, 3), np.array([200, 20], np.uint8)
+    scale, elements = hu.p3109(
+        "ConvertToBlockMaxAbsFinite",
+        x,
+        to="binary6p3se",
+        rounding="StochasticB",
+        random=of_elements,
+        scale_type="binary8p1ue",
+        scale_rounding="StochasticA",
+        scale_random=of_scales,
+    )
+    scales, target = Document("binary8p1ue"), Document("binary6p3se")
+    largest = [Fraction(float(row.max())) for row in abs(x.numpy())]
+    codes = [
+        scales.project(number, "StochasticA", "SatNone", int(r)) for number, r in zip(largest, of_scales, strict=True)
+    ]
+    assert scale.bits.tolist() == codes
+    expected = [
+        [
+            target.project(Fraction(float(number)) / scales.values[code], "StochasticB", "SatNone", int(r))
+            for number, r in zip(row, bits, strict=True)
+        ]
+        for row, code, bits in zip(x.numpy(), codes, of_elements, strict=True)
+    ]
+    assert elements.bits.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"rounding": "StochasticA"}, "random"),
+        ({"random": np.zeros(2, np.uint8)}, "the rounding is NearestTiesToEven"),
+        ({"rounding": "StochasticA", "random": np.zeros(3, np.uint8)}, "shape"),
+        ({"rounding": "StochasticA", "random": np.zeros(2, np.int8)}, "unsigned"),
+        ({"rounding": "stochastic", "random": np.zeros(2, np.uint8)}, "ToOdd, StochasticA, StochasticB, StochasticC"),
+    ],
+)
+def test_random_bits_that_do_not_fit(how: dict[str, Any], words: str) -> None:
+    with pytest.raises((ValueError, hu.TypeMismatch), match=words):
+        hu.p3109("Recip", [1.0, 3.0], type="binary8p4se", **how)
 
 
 def test_arithmetic_of_halfulp_agrees_where_the_document_has_the_rules_of_ieee() -> None:

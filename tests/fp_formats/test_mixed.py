@@ -120,8 +120,9 @@ def test_arrays(name: str, triple: tuple[str, str, str], count: int) -> None:
     rows = rows_of(sources, count, 7)
     for mode in MODES:
         check(name, sources, dst, rows, mode)
-    for width in (1, 16, 40):
-        check(name, sources, dst, rows[:40], Rounding.STOCHASTIC, width=width)
+    for rule in POLICY_FIELDS["stochastic"].values:
+        for width in (1, 16, 40):
+            check(name, sources, dst, rows[:40], Rounding.STOCHASTIC, FloatPolicy(stochastic=rule), width)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=str)

@@ -34,6 +34,11 @@ def test_explain(value: str, command: Command) -> None:
         (["arith.addf", "f8E4M3FN", "0.1", "0.2"], "arith.addf on f8E4M3FN, ", "total     +0.4 ulp against 0.3"),
         (["0.3", "f8E4M3FN", "--rounding=stochastic"], "0.3 in f8E4M3FN, stochastic, ", "probability"),
         (["0.3", "f16", "--rounding=SR", "--random=5", "--random-bits=8"], "0.3 in f16, stochastic, ", "5 / 2^8"),
+        (
+            ["0.3", "f16", "--rounding=SR", "--random-bits=8", "--profile=spec,stochastic=p3109_a"],
+            "0.3 in f16, stochastic, ",
+            "* 2^8) + random is at least 2^8",
+        ),
     ],
 )
 def test_explain_bits_and_ops(arguments: list[str], title: str, words: str, command: Command) -> None:

@@ -90,6 +90,7 @@ def test_a_document_makes_its_set_again(tmp_path: Path) -> None:
     for number, arguments in enumerate(
         [
             ("arith.truncf", "--from", "f32", "--type", "f8E4M3FN", "--rounding", "stochastic", "--random-bits", "5"),
+            ("arith.divf", "--type", "bf16", "--rounding=SR", "-n", "90", "--profile=spec,stochastic=p3109_c"),
             ("arith.cmpf", "--type", "f16", "--attr", "predicate=olt", "--level", "random", "-n", "400", "--seed", "9"),
             ("arith.fptosi", "--from", "bf16", "--type", "i7", "--models", "all", "--float-to-int", "modular"),
             ("quant.qcast", "--from", "f32", "--type", "!quant.uniform<i8:f32:0, {0.5:3, 0.25}>", "-n", "100"),

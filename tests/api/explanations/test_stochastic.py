@@ -113,6 +113,51 @@ def test_exact_results_need_no_bits() -> None:
     assert bits.code == 8
 
 
+@pytest.mark.parametrize("bits", ["given", "complement"])
+@pytest.mark.parametrize("rule", ["less", "p3109_a", "p3109_b", "p3109_c"])
+def test_rules(rule: str, bits: str) -> None:
+    """The probability counts the bytes that go away from zero, and the decision in words is that of `hu.convert`."""
+    profile = hu.Profile(stochastic=rule, stochastic_bits=bits)
+    every = np.arange(256, dtype=np.uint8)
+    for x in (0.3, -1.1, 1 + 45 / 4096, 1 + 43 / 4096, 2.0**-12, 465.0):
+        whole = hu.convert(np.full(256, x), "f8E4M3FN", rounding="stochastic", random=every, profile=profile)
+        explained = hu.explain(x, "f8E4M3FN", rounding="stochastic", bits=8, profile=profile)
+        away = whole.bits == explained.away.code
+        assert (away | (whole.bits == explained.toward.code)).all()
+        assert explained.probability == Fraction(int(away.sum()), 256)
+        assert f"for {away.sum()} of 256 numbers" in explained.rule
+        for random in (0, 51, 52, 128, 204, 205, 254, 255):
+            one = hu.explain(x, "f8E4M3FN", rounding="stochastic", random=np.uint8(random), profile=profile)
+            assert one.result is not None
+            assert one.result.code == whole.bits[random]
+            assert one.rule.endswith("away from zero" if away[random] else "toward zero")
+
+
+def test_rules_by_hand() -> None:
+    """16 f is 1/2 for 1 + 1/256, 3/2 for 1 + 3/256, and 32/3 for 13/12."""
+    for rule, counts in {
+        "less": (1, 2, 11),
+        "p3109_a": (0, 1, 10),
+        "p3109_b": (1, 2, 11),
+        "p3109_c": (0, 2, 11),
+    }.items():
+        profile = hu.Profile(stochastic=rule)
+        numbers = (Fraction(257, 256), Fraction(259, 256), Fraction(13, 12))
+        found = [hu.explain(x, "f8E4M3FN", rounding="stochastic", bits=4, profile=profile) for x in numbers]
+        assert [each.probability * 16 for each in found] == list(counts), rule
+    words = hu.explain(
+        Fraction(13, 12), "f8E4M3FN", rounding="SR", random=5, bits=4, profile="spec,stochastic=p3109_a"
+    ).rule
+    assert words == "floor(0.666666666666... * 2^4) + 5 = 15 is less than 2^4: toward zero"
+    inverted = "spec,stochastic=p3109_b,stochastic_bits=complement"
+    words = hu.explain(Fraction(13, 12), "f8E4M3FN", rounding="SR", random=5, bits=4, profile=inverted).rule
+    assert words == "floor(0.666666666666... * 2^4 + 1/2) + (2^4 - 1 - 5) = 21 is at least 2^4: away from zero"
+    words = hu.explain(Fraction(13, 12), "f8E4M3FN", rounding="SR", profile=inverted).rule
+    assert words.startswith(
+        "away from zero if 0.666666666666... plus (1 minus the random number from 0 to 1) is at least"
+    )
+
+
 @pytest.mark.parametrize("profile", ["ocp-saturate", "mlir22-fold"])
 def test_profiles(profile: str) -> None:
     for x in (0.3, 465.0, 1000.0):

@@ -145,6 +145,8 @@ def test_policies(fmt: FloatFormat, op: str, count: int) -> None:
         check_arithmetic(fmt, a, b, op, MODES[number % 5], policy)
     for number, width in enumerate((1, 7, 16, 32, 64)):
         check_arithmetic(fmt, a, b, op, STOCHASTIC, POLICIES[number * 5], width)
+        rule = POLICY_FIELDS["stochastic"].values[number % 4]
+        check_arithmetic(fmt, a, b, op, STOCHASTIC, FloatPolicy(stochastic=rule, stochastic_bits="complement"), width)
 
 
 @pytest.mark.parametrize("fmt", ALL, ids=str)
@@ -181,9 +183,10 @@ def test_conversions(src: FloatFormat, count: int) -> None:
         width = (1, 5, 16, 32, 64)[number % 5]
         rng = random.Random(number)
         values = [rng.getrandbits(width) for _ in a]
-        want = [scalar.convert(src, dst, x, STOCHASTIC, SPEC, (r, width)) for x, r in zip(a, values, strict=True)]
+        policy = FloatPolicy(stochastic=POLICY_FIELDS["stochastic"].values[number % 4])
+        want = [scalar.convert(src, dst, x, STOCHASTIC, policy, (r, width)) for x, r in zip(a, values, strict=True)]
         noise = (np.array(values, np.uint64), width)
-        got = conversions.convert(src, dst, to_array(src, a), STOCHASTIC, SPEC, noise, True)
+        got = conversions.convert(src, dst, to_array(src, a), STOCHASTIC, policy, noise, True)
         assert_same((src.name, dst.name, width), dst.bits, want, got, a)
 
 
