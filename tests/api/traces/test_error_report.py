@@ -621,7 +621,9 @@ def test_a_flushed_sum_is_no_cancellation() -> None:
     profile = hu.Profile(base="spec", denormals="flush_results")
     least = np.float32(2.0**-126)
     for x, y in (([1.5, 0.0], [1.0, 0.5]), ([1.5, 1.0], [1.0, 1.0])):
-        trace = hu.trace(text, np.float32(x) * least, np.float32(y) * least, shadow=True, profile=profile)
+        trace = hu.trace(
+            text, np.array(x, np.float32) * least, np.array(y, np.float32) * least, shadow=True, profile=profile
+        )
         (op,) = trace.worst()
         flushed = sum(a != b for a, b in zip(x, y, strict=True))
         assert (op.flushed, op.absorbed, op.relative) == (flushed, 0, np.inf)
@@ -638,7 +640,8 @@ def test_stories_have_no_negative_zeros_and_name_all_values() -> None:
       %z = arith.constant dense<0.0> : tensor<1x1xf32>
       %0 = linalg.matmul ins(%x, %y : tensor<1x3xf32>, tensor<3x1xf32>) outs(%z : tensor<1x1xf32>) -> tensor<1x1xf32>
       return %0 : tensor<1x1xf32> }"""
-    trace = hu.trace(text, np.float32([[0.1, 0.2, 0.5]]), np.float32([[0.3], [0.4], [0.5]]), shadow=True)
+    given = [np.array(each, np.float32) for each in ([[0.1, 0.2, 0.5]], [[0.3], [0.4], [0.5]])]
+    trace = hu.trace(text, *given, shadow=True)
     story = trace.explain_error()
     parts = [(step.brings, step.own, *(brings for _, brings in step.operands)) for step in story]
     assert not any(np.signbit(part) and part == 0 for step in parts for part in step)

@@ -204,16 +204,17 @@ def test_overflow_without_infinities(kind: str, shape: tuple[int, ...], form: st
     """What a format has in place of an infinity counts as one: a NaN, or its largest number an ulp or more away."""
     ends = LARGEST[kind], ULPS[kind]
     sizes = [Fraction(ends[0]) + Fraction(k, 4) * ends[1] for k in range(-4, 9)]
-    numbers = [sign * size for size in sizes for sign in (1, -1)] + [0, 1, Fraction(2) ** 127 * Fraction(3, 2), 1]
-    numbers += [1] * (32 - len(numbers))
+    numbers = [sign * size for size in sizes for sign in (1, -1)] + [Fraction(0), Fraction(2) ** 127 * Fraction(3, 2)]
+    numbers += [Fraction(1)] * (32 - len(numbers))
     type_ = "f64" if not shape else "tensor<32xf64>"
     narrow = type_.replace("f64", kind)
     text = (
         f"func.func @f(%x: {type_}) -> {narrow} {{ %0 = arith.truncf %x : {type_} to {narrow} return %0 : {narrow} }}"
     )
-    given = [float(each) for each in numbers]
+    given: list[float] = [float(each) for each in numbers]
     assert [Fraction(each) for each in given] == numbers
-    for value in given if not shape else [given]:
+    values: list[Any] = [given] if shape else list(given)
+    for value in values:
         (result,), shadows = run_with_shadows(text, hu.convert(value, "f64"), form=form)
         (found,) = shadows.figures.values()
         expected = 0
