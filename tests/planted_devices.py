@@ -199,8 +199,7 @@ def saturated(dice: Dice) -> Plant:
     _, outputs = split(computation, rows)
     over = outputs[place(computation, Role.FLAGS)] & 4 != 0
     # The largest finite code stands before infinity, in either sign.
-    name = "saturation: the largest finite value on overflow"
-    return Plant(computation, rows, put(outputs, 0, outputs[0] - over), name)
+    return Plant(computation, rows, put(outputs, 0, outputs[0] - over), "arithmetic_overflow=saturate")
 
 
 def saturated_integers(dice: Dice) -> Plant:

@@ -84,48 +84,10 @@ def _with_flags(computation: Computation, result: Codes, flags: Codes | None) ->
 
 
 def saturations(computation: Computation) -> Iterator[Cause]:
-    """Yield arithmetic in which nothing overflows."""
-    if not isinstance(computation, OpComputation):
-        return
-    if computation.case.results[0] in FORMATS:
-        yield through("saturation: the largest finite value on overflow", partial(_saturated, False))
-        yield through("saturation: the largest finite value for infinities too", partial(_saturated, True))
-    elif computation.case.op in _INTEGER_OPS:
+    """Yield integer arithmetic in which nothing overflows; a profile says it of floats."""
+    if isinstance(computation, OpComputation) and computation.case.op in _INTEGER_OPS:
         yield through("saturation of signed integers", partial(_clamped, True))
         yield through("saturation of unsigned integers", partial(_clamped, False))
-
-
-def _saturated(infinities: bool, computation: Computation, inputs: Chunk) -> Computed | None:
-    if not isinstance(computation, OpComputation) or computation.random_bits is not None:
-        return None
-    case, fmt = computation.case, FORMATS[computation.case.results[0]]
-    plain = replace(computation, flags=True)
-    made = dict(zip((column.role for column in plain.outputs), plain.compute(inputs).outputs, strict=True))
-    if Role.FLAGS not in made:
-        return None
-    # Rounded toward zero, an overflow gives the largest finite value of its sign.
-    cut = replace(computation, case=op_case(case.op, case.operands, case.results[0], **{**_named(case), **_CUT}))
-    largest = cut.compute(inputs).outputs[0]
-    result, over = made[Role.RESULT], made[Role.FLAGS] & Flags.OVERFLOW != 0
-    result = np.where(_rowwise(over, result), largest, result)
-    if infinities and fmt.infinity_code is not None:
-        negative = fmt.infinity_code | (fmt.sign_mask or 0)
-        for infinity, code in ((fmt.infinity_code, fmt.max_code), (negative, fmt.max_code | (fmt.sign_mask or 0))):
-            found = _rowwise_equal(result, ints_to_codes([infinity], fmt.bits, (1,)))
-            result = np.where(_rowwise(found, result), ints_to_codes([code], fmt.bits, (1,)), result)
-    return _with_flags(computation, result, made[Role.FLAGS])
-
-
-_CUT = {"rounding": "toward_zero"}
-
-
-def _rowwise(mask: Any, codes: Codes) -> Any:
-    return mask.reshape(mask.shape + (1,) * (codes.ndim - 1))
-
-
-def _rowwise_equal(codes: Codes, other: Codes) -> Any:
-    equal = codes == other
-    return equal.all(axis=1) if equal.ndim > 1 else equal
 
 
 _INTEGER_OPS: dict[str, Callable[[int, int], int]] = {

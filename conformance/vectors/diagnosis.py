@@ -31,7 +31,7 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("codes of another format of the same width", other_formats),
     Diagnosis("another rounding mode, predicate or op, or swapped operands", other_ops),
     Diagnosis("another field of the profile", other_profiles),
-    Diagnosis("saturation where the op overflows", saturations),
+    Diagnosis("saturation where integers overflow", saturations),
     Diagnosis("rounding twice", roundings_on_the_way),
     Diagnosis("an accumulator of fewer bits", accumulators),
     Diagnosis("another model of a tile operation", other_models),
