@@ -108,6 +108,7 @@ class _FlagRecorder(Lineage):
         results: tuple[Codes, ...],
         shape: tuple[int, ...],
         poison: PoisonIds | None,
+        accumulator: int | None = None,
     ) -> tuple[Any, ...]:
         """See `halfulp.interp.run.recording.Recorder`."""
         if kernel.flags is not None:
@@ -123,7 +124,7 @@ class _FlagRecorder(Lineage):
         elif on_floats(op) and kernel.real is None:
             self.unseen[op.name] = None
         # Two names of one class that has slots: `super()` without arguments knows the other one.
-        return Lineage.record(self, op, around, kernel, location, operands, codes, results, shape, poison)
+        return Lineage.record(self, op, around, kernel, location, operands, codes, results, shape, poison, accumulator)
 
     def unknown(self, what: str, produced: Any) -> Any:
         """See `halfulp.interp.run.recording.Recorder`."""

@@ -73,6 +73,28 @@ def test_steps_of_a_reduction() -> None:
     assert report.flags == Flags.INEXACT | Flags.OVERFLOW
 
 
+def test_a_long_sum_counts_each_of_its_steps() -> None:
+    """Long folds are recorded in blocks of steps."""
+    program = """func.func @f(%x: tensor<500xf16>, %s: tensor<f16>) -> tensor<f16> {
+  %0 = linalg.reduce ins(%x : tensor<500xf16>) outs(%s : tensor<f16>) dimensions = [0] (%a: f16, %b: f16) {
+    %1 = arith.addf %a, %b : f16
+    linalg.yield %1 : f16
+  }
+  return %0 : tensor<f16>
+}
+"""
+    x = np.random.default_rng(3).normal(0, 3, 500).astype(np.float16)
+    report = hu.exception_flags(program, x, np.float16(0))
+    code, inexact = 0, 0
+    for each in x.view(np.uint16).tolist():
+        step = scalar.add(F16, code, each)
+        code, inexact = step.code, inexact + bool(step.flags & Flags.INEXACT)
+    (op,) = report.ops
+    assert (op.elements, op.counts["inexact"], op.flags) == (500, inexact, Flags.INEXACT)
+    assert int(report.results[0].bits) == code
+    assert 0 < inexact < 500
+
+
 def test_flags_in_loops_and_memory() -> None:
     program = """func.func @f(%m: memref<3xf32>, %n: index) -> f32 {
   %c0 = arith.constant 0 : index
