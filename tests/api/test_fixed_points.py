@@ -58,11 +58,13 @@ def test_requantize() -> None:
     """CMSIS-NN's steps on 1000 and -1000 with a scale of 0.0625: 62.5 rounds away from zero in the last step."""
     multiplier, shift = hu.quantize_multiplier(0.0625)
     assert (multiplier, shift) == (1 << 30, -3)
-    found = hu.requantize(np.int32([1000, -1000, 10**6]), multiplier, shift, "cmsis-nn")
+    found = hu.requantize(np.array([1000, -1000, 10**6], np.int32), multiplier, shift, "cmsis-nn")
     assert (found.tolist(), str(found.element_type)) == ([63, -63, 127], "i8")
-    single = hu.requantize(np.int32([1000, -1000]), multiplier, shift, "tflite-single")
+    single = hu.requantize(np.array([1000, -1000], np.int32), multiplier, shift, "tflite-single")
     assert single.tolist() == [63, -62]
-    tosa = hu.requantize(np.int32([[1000, -1000], [1000, -1000]]), [1 << 30, 1 << 29], [34, 34], "tosa", axis=1)
+    tosa = hu.requantize(
+        np.array([[1000, -1000], [1000, -1000]], np.int32), [1 << 30, 1 << 29], [34, 34], "tosa", axis=1
+    )
     assert tosa.tolist() == [[63, -31], [63, -31]]
     unsigned = hu.requantize([[-5], [500]], multiplier, shift, to="ui8", input_zero_point=3, output_zero_point=128)
     assert unsigned.tolist() == [[127], [159]]

@@ -104,7 +104,7 @@ class Document:
 
 
 def sign(x: Extended) -> int:
-    return (x > 0) - (x < 0)
+    return int(x > 0) - int(x < 0)
 
 
 def add(x: Extended, y: Extended) -> Extended:

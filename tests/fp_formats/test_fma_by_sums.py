@@ -57,7 +57,10 @@ def odd_sum(product: Numbers, addend: Numbers, mode: Rounding) -> npt.NDArray[np
     return codes
 
 
-def check(name: str, formats: tuple[FloatFormat, ...], columns: tuple[Codes, ...], mode: Rounding) -> int:
+Columns = tuple[Codes, Codes, Codes]
+
+
+def check(name: str, formats: tuple[FloatFormat, ...], columns: Columns, mode: Rounding) -> int:
     """Compare exact results with flags, and the fast ones. Return how many rows have numbers alone."""
     dst = formats[2]
     special = np.zeros(columns[0].shape, np.bool_)
@@ -88,7 +91,7 @@ def check(name: str, formats: tuple[FloatFormat, ...], columns: tuple[Codes, ...
     return int((~special).sum())
 
 
-def hard(formats: tuple[FloatFormat, ...], count: int, seed: int) -> tuple[Codes, ...]:
+def hard(formats: tuple[FloatFormat, ...], count: int, seed: int) -> Columns:
     """Random codes; in half of the rows c is near -a * b, or far below or above it."""
     rng = np.random.default_rng(seed)
     a, b, c = (rng.integers(0, 1 << fmt.bits, count, np.uint64).astype(fmt.storage_dtype) for fmt in formats)
@@ -102,7 +105,7 @@ def hard(formats: tuple[FloatFormat, ...], count: int, seed: int) -> tuple[Codes
     return a, b, np.where(rng.random(count) < 0.5, near & dst.storage_dtype.type(dst.code_mask), c)
 
 
-def every_triple(a_codes: range) -> Iterator[tuple[Codes, Codes, Codes]]:
+def every_triple(a_codes: range) -> Iterator[Columns]:
     b, c = (x.reshape(-1) for x in np.meshgrid(*[np.arange(256, dtype=np.uint8)] * 2, indexing="ij"))
     for a in a_codes:
         yield np.full(b.shape, a, np.uint8), b, c

@@ -137,7 +137,7 @@ def test_arrays_under_policies(policy: FloatPolicy, count: int) -> None:
 @pytest.mark.exhaustive
 def test_every_triple_of_f4_with_a_float_of_8_bits() -> None:
     f4, f8 = FORMATS["f4E2M1FN"], FORMATS["f8E5M2"]
-    rows = [(a, b, c) for a in range(16) for b in range(16) for c in range(256)]
+    rows: list[tuple[int, ...]] = [(a, b, c) for a in range(16) for b in range(16) for c in range(256)]
     for name in mixed.FUSED:
         for mode in MODES:
             check(name, (f4, f4, f8), f8, rows, mode)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +18,7 @@ from halfulp.fp_formats.policy import Flags, Rounding
 
 MODES = (*tuple(Rounding)[:5], Rounding.TO_ODD)
 SMALL = ("f4E2M1FN", "f6E3M2FN", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E3M4")
-INTEGERS = {
+INTEGERS: dict[Rounding, Callable[[Fraction], int]] = {
     Rounding.TO_NEAREST_EVEN: round,
     Rounding.DOWNWARD: math.floor,
     Rounding.UPWARD: math.ceil,

@@ -443,7 +443,7 @@ def test_cuda_saturates(number: float, dst: str, code: int) -> None:
 def test_arithmetic_saturates(overflow: str, overflowed: int, infinite: int, by_zero: int) -> None:
     """In f8E5M2: 57344 + 57344, infinity * 1, 1 / 0."""
     profile = f"spec,arithmetic_overflow={overflow}"
-    given = {"type": "f8E5M2", "profile": profile}
+    given: dict[str, Any] = {"type": "f8E5M2", "profile": profile}
     assert hu.eval("arith.addf", 57344.0, 57344.0, **given).bits == overflowed
     assert hu.eval("arith.mulf", np.inf, 1.0, **given).bits == infinite
     assert hu.eval("arith.divf", 1.0, 0.0, **given).bits == by_zero
@@ -464,6 +464,7 @@ def test_programs_saturate(op: str, type_: str) -> None:
     largest = ints_to_codes([fmt.max_code] * size, fmt.bits, (size,))
     value = hu.Value.from_bits(largest, f"tensor<{size}x{type_}>")
     operands = [value] * (3 if op == "math.fma" else 2)
+    assert fmt.infinity_code is not None
     for profile, code in (("spec,arithmetic_overflow=saturate", fmt.max_code), ("spec", fmt.infinity_code)):
         found = hu.eval(op, *operands, profile=profile).bits
         assert np.array_equal(found, ints_to_codes([code] * size, fmt.bits, (size,)))

@@ -76,8 +76,8 @@ def test_mixed_arithmetic(op: str) -> None:
 def test_one_operand(op: str) -> None:
     source, to = ONE_OPERAND[op]
     for number, (x,) in enumerate(drawn((source,), 60, 2)):
-        how = {} if op == "fclass" else {"rounding": MODES[number % len(MODES)]}
-        given = {} if to is None else {"to": to}
+        how: dict[str, Any] = {} if op == "fclass" else {"rounding": MODES[number % len(MODES)]}
+        given: dict[str, Any] = {} if to is None else {"to": to}
         agrees(explain_op(op, x, type=source, **given, **how), hu.eval(op, x, **given, **how, flags=True))
 
 

@@ -57,7 +57,7 @@ def test_steps_of_a_reduction() -> None:
   return %0 : tensor<f16>
 }
 """
-    report = hu.exception_flags(program, np.float16(numbers), np.float16(0))
+    report = hu.exception_flags(program, np.array(numbers, np.float16), np.float16(0))
     total, counts = Fraction(0), {"inexact": 0, "overflow": 0}
     for number in numbers:
         rounded = scalar.from_fraction(F16, total + Fraction(number))
@@ -109,7 +109,7 @@ def test_flags_in_loops_and_memory() -> None:
   return %s : f32
 }
 """
-    memory = hu.Buffer.from_numpy(np.float32([1.0, 2.0**-30, 0.5]), "memref<3xf32>")
+    memory = hu.Buffer.from_numpy(np.array([1.0, 2.0**-30, 0.5], np.float32), "memref<3xf32>")
     report = hu.exception_flags(program, memory, 3)
     (op,) = report.ops
     assert (op.elements, op.counts["inexact"]) == (3, 1)

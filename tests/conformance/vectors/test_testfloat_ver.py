@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import pytest
 from amounts import amounts
@@ -73,7 +73,7 @@ def functions() -> Iterator[Function]:
             yield Function(f"{name}_mulAdd", "fmadd", (own, own, own))
         for word, predicate in (("eq", "oeq"), ("le", "ole"), ("lt", "olt")):
             quiet, signalling = ("eq", "eq_signaling") if word == "eq" else (f"{word}_quiet", word)
-            given = {"modes": False, "properties": {"predicate": predicate}}
+            given: dict[str, Any] = {"modes": False, "properties": {"predicate": predicate}}
             yield Function(f"{name}_{quiet}", "arith.cmpf", (own, own), **given)
             yield Function(f"{name}_{signalling}", "fcmps", (own, own), **given)
 
@@ -102,7 +102,7 @@ def judged(
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            testfloat.write(recipe.vectors(), process.stdin, Options())
+            testfloat.write(recipe.vectors(), cast("BinaryIO", process.stdin), Options())
             process.stdin.close()
         except BrokenPipeError:
             pass
