@@ -65,6 +65,8 @@ def arithmetic(
 ) -> Kernel:
     """Return the kernel of a row of `MIXED`: the exact result, rounded once to the target."""
     operation, policy = MIXED[name], profile.arithmetic
+    # Zero divided by zero is NaN; other numbers make one only from one, or from infinities.
+    makes_nan = operation == "divide" or any(fmt.nan_code or fmt.infinity_code for fmt in sources)
 
     def array(*codes: Codes) -> ArrayResult:
         return exact_mixed.operate(
@@ -80,7 +82,7 @@ def arithmetic(
         sources,
         target,
         0,
-        loses=loses_nan(policy, target),
+        loses=makes_nan and loses_nan(policy, target),
         flags=flags_of(flagged),
         real=Computes(_REAL[operation], sources, target) if operation in _REAL else None,
     )

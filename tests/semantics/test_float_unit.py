@@ -12,9 +12,14 @@ import numpy.typing as npt
 import pytest
 
 import halfulp as hu
+from halfulp.conformance.comparing.inputs import every_input
+from halfulp.conformance.comparing.op_case import op_case
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import Flags, Rounding
+from halfulp.interp.dialects.math.functions import ELEMENTARY, FUNCTIONS
+from halfulp.semantics.kernel import Fault
+from halfulp.semantics.profile import SPEC
 
 MODES = (*tuple(Rounding)[:5], Rounding.TO_ODD)
 SMALL = ("f4E2M1FN", "f6E3M2FN", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E3M4")
@@ -178,3 +183,57 @@ def test_the_type_of_a_result_is_that_of_the_addend() -> None:
     assert str(hu.eval("fmadd", a, a, np.array([1.0], np.float32)).type) == "tensor<1xf32>"
     with pytest.raises(hu.HalfulpError, match="fmadd"):
         hu.eval("fmadd", a, a, np.array([1.0, 2.0], np.float32))
+
+
+CASES: tuple[tuple[str, tuple[str, ...], str | None, dict[str, str]], ...] = (
+    ("fadd", ("f4E2M1FN", "f8E5M2"), "f6E3M2FN", {}),
+    ("fsub", ("f4E2M1FN", "f4E2M1FN"), "f4E2M1FN", {}),
+    ("fmul", ("f6E2M3FN", "f8E4M3FN"), "f8E4M3FN", {}),
+    ("fdiv", ("f4E2M1FN", "f4E2M1FN"), "f4E2M1FN", {}),
+    ("fdiv", ("f6E3M2FN", "f8E5M2"), "f16", {}),
+    ("fmadd", ("f4E2M1FN", "f4E2M1FN", "f8E5M2"), None, {}),
+    ("fnmsub", ("f4E2M1FN", "f4E2M1FN", "f6E3M2FN"), "f4E2M1FN", {}),
+    ("fmsub", ("f4E2M1FN", "f4E2M1FN", "f8E4M3FN"), None, {}),
+    ("fnmadd", ("f4E2M1FN", "f4E2M1FN", "f8E4M3FNUZ"), None, {}),
+    ("fcvt", ("f8E5M2",), "f4E2M1FN", {}),
+    ("fcvt_to_si", ("f8E5M2",), "i4", {}),
+    ("fcvt_to_ui", ("f8E4M3FN",), "i4", {}),
+    ("fcvt_from_si", ("i8",), "f4E2M1FN", {}),
+    ("fcvt_from_ui", ("i8",), "f8E3M4", {}),
+    ("fround", ("f8E5M2",), None, {}),
+    ("froundnx", ("f6E2M3FN",), None, {}),
+    ("fcmps", ("f8E5M2", "f8E5M2"), None, {"predicate": "ole"}),
+    ("fclass", ("f8E4M3FN",), None, {}),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join((case[0], *case[1])))
+def test_scalar_and_array_faces_agree(case: tuple[str, tuple[str, ...], str | None, dict[str, str]]) -> None:
+    """On all operands: results, poison by the declared faults, flags of one element and of arrays."""
+    name, types, to, properties = case
+    modes: tuple[dict[str, str], ...] = (
+        ({},) if name in ("fcmps", "fclass") else tuple({"rounding": m.spelling} for m in MODES)
+    )
+    for mode in modes:
+        asked = op_case(name, types, to, **properties, **mode)
+        inputs = every_input(asked)
+        kernel = asked.kernel(asked.shape(inputs), SPEC)
+        outcome = kernel.array(*inputs)
+        assert {fault.reason for fault, _ in outcome.faults} == {fault.reason for fault in kernel.faults}
+        lost = np.zeros(asked.shape(inputs), np.bool_)
+        for _, mask in outcome.faults:
+            lost |= mask
+        assert kernel.flags is not None
+        flags = kernel.flags(*inputs)
+        rows = list(zip(*(codes.tolist() for codes in inputs), strict=True))
+        for k in range(0, len(rows), max(1, len(rows) // 1000)):
+            alone = kernel.scalar(*rows[k])
+            assert isinstance(alone, Fault) == bool(lost[k]), (mode, rows[k])
+            if not isinstance(alone, Fault):
+                assert alone == int(outcome.results[0][k]), (mode, rows[k])
+            if kernel.flags_of_one is not None:
+                assert kernel.flags_of_one(*rows[k]) == int(flags[k]), (mode, rows[k])
+
+
+def test_each_operation_has_a_case() -> None:
+    assert {case[0] for case in CASES} == FUNCTIONS.keys() - ELEMENTARY.keys()

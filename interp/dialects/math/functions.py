@@ -25,8 +25,11 @@ _functions.op("hypot", **binary("hypot", ("x", "y")))
 _functions.op("pown", **of_integer("powf", ("x", "n")))
 _functions.op("rootn", **of_integer("rootn", ("x", "n")))
 
+_float_unit = Dialect("")
 for _name, _fields in float_unit.DECLARATIONS.items():
-    _functions.op(_name, **_fields)
+    _float_unit.op(_name, **_fields)
 
-FUNCTIONS: Mapping[str, OpDefinition] = MappingProxyType(_functions.ops)
-"""Their declarations, by name."""
+ELEMENTARY: Mapping[str, OpDefinition] = MappingProxyType(_functions.ops)
+"""The declarations of elementary functions, by name."""
+FUNCTIONS: Mapping[str, OpDefinition] = MappingProxyType({**ELEMENTARY, **_float_unit.ops})
+"""All declarations, by name."""

@@ -52,7 +52,7 @@ def test_json() -> None:
         (("exp", "--type", "f33", "--against", "numpy"), 2, "f33"),
         (("exp", "--type", "f32", "--against", "numpy", "--range", "1"), 2, "write LOW:HIGH"),
         (("exp", "--type", "f32", "--against", "numpy", "--max-ulp=-1"), 2, "is not a number of ulp"),
-        (("exp", "--type", "f32", "--against", "numpy", "--rounding=odd"), 2, "--rounding"),
+        (("exp", "--type", "f32", "--against", "numpy", "--rounding=sideways"), 2, "--rounding"),
         (("exp", "--type", "bf16", "--against", "numpy"), 3, "numpy has no bf16"),
         (("exp", "--type", "f32", "--against", "./no.so:f"), 3, "no.so does not exist"),
     ],

@@ -120,7 +120,7 @@ def test_sub_channel_parameters_are_row_major_and_rounded() -> None:
 
 def test_a_user_format_makes_a_type() -> None:
     tiny = FloatFormat("f5E2M2", 2, 2, 1)
-    assert str(FloatType(tiny)) == "f5E2M2"
+    assert str(FloatType(tiny)) == '!halfulp.float<"f5E2M2", exponent = 2, mantissa = 2, bias = 1>'
     assert FloatType(tiny) != F("f16")
 
 

@@ -18,7 +18,7 @@ from halfulp.fp_formats.reals.functions import FUNCTIONS as ROWS
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO as ROWS_OF_TWO
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.math.families import row_of
-from halfulp.interp.dialects.math.functions import FUNCTIONS
+from halfulp.interp.dialects.math.functions import ELEMENTARY, FUNCTIONS
 from halfulp.interp.dialects.math.ops import math
 from halfulp.interp.text.parser import parse_attribute
 
@@ -33,10 +33,10 @@ def test_the_ops_are_those_of_mlir_22() -> None:
 
 def test_every_function_has_a_name() -> None:
     """Each row of the exact reals is an op of math, or a function without an op, and no name means two things."""
-    rows = {row_of(declared) for declared in (*math.ops.values(), *FUNCTIONS.values())} - {None}
+    rows = {row_of(declared) for declared in (*math.ops.values(), *ELEMENTARY.values())} - {None}
     assert rows == {*ROWS, *ROWS_OF_TWO}
     assert not {name.partition(".")[2] for name in math.ops} & FUNCTIONS.keys()
-    for name, declared in FUNCTIONS.items():
+    for name, declared in ELEMENTARY.items():
         assert declared.name == name
         assert row_of(declared) == {"pown": "powf"}.get(name, name)
 

@@ -12,13 +12,13 @@ import pytest
 from halfulp.conformance.comparing.inputs import every_input
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.interp.dialects.math.functions import FUNCTIONS
+from halfulp.interp.dialects.math.functions import ELEMENTARY
 from halfulp.interp.dialects.math.ops import math
 from halfulp.interp.ir.types import width_of
 from halfulp.semantics.kernel import Fault
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
-DECLARED = {**math.ops, **FUNCTIONS}
+DECLARED = {**math.ops, **ELEMENTARY}
 WITH_INTEGER = ("math.fpowi", "pown", "rootn")
 
 
