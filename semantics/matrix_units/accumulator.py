@@ -15,7 +15,7 @@ from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 PREFIX = "custom:"
 KEPT = "kept"
-TO_ODD = "to_odd"
+TO_ODD = Rounding.TO_ODD.spelling
 NOTHING = "none"
 
 MOST_BITS = 4096
@@ -75,11 +75,11 @@ class Accumulator:
     guard: int = field(default=0, metadata=_about("more bits that the sum of the products keeps when C is added last"))
     cut: str = field(
         default="toward_zero",
-        metadata=_about("the rounding of aligned products, and of C with them", (*_MODES, TO_ODD)),
+        metadata=_about("the rounding of aligned products, and of C with them", _MODES),
     )
     cut_sums: str = field(
         default="toward_zero",
-        metadata=_about("the rounding of aligned partial sums, and of C where it is last", (*_MODES, TO_ODD)),
+        metadata=_about("the rounding of aligned partial sums, and of C where it is last", _MODES),
     )
     shifter: int | None = field(
         default=None,

@@ -259,7 +259,7 @@ def test_the_text_form() -> None:
         ("custom:tree=binary", "tree is 'binary', but must be one of flat, even_odd"),
         ("custom:rounding=half_up", "'half_up' is not clear"),
         ("custom:partial=keep", "partial is 'keep', but must be one of kept, to_nearest_even"),
-        ("custom:cut=odd", "cut is 'odd', but must be one of to_nearest_even"),
+        ("custom:cut=sideways", "cut is 'sideways', but must be one of to_nearest_even"),
         ("custom:bits=4,rounding=stochastic", "accumulator: rounding is 'stochastic', but must be one of"),
         ("custom:guard=3", "guard needs c=last and bits"),
         ("custom:products=rounded", "products=rounded needs partial"),
