@@ -395,6 +395,12 @@ def fits(rule: Accumulator, op: TileOp) -> bool:
     return above + size.bit_length() + sums <= 60
 
 
+def holds_products(op: TileOp) -> bool:
+    """Tell whether integers of 64 bits hold the exact products: of f64 they hold the low bits alone."""
+    formats = [FORMATS[op.a], FORMATS[op.b], *([FORMATS[op.scale]] * 2 if op.scale else [])]
+    return sum(fmt.precision for fmt in formats) <= 62
+
+
 def aligned_group(rule: Accumulator, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
     """Add a group as the rule says, which keeps ``bits`` of aligned terms."""
     assert rule.bits is not None

@@ -41,6 +41,7 @@ from halfulp.semantics.matrix_units.aligned_sums import (
     decoded,
     fits,
     flushed,
+    holds_products,
     tree,
 )
 from halfulp.semantics.matrix_units.chips import CHIPS, INTEGER, as_model
@@ -106,9 +107,10 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
                 trace.rounded(Members(tuple(range(len(a[part]))), True), fmt, sums, last=True)
         return by_specification(rule, op, a, b, c, scales)
 
+    exactly = rule.bits is None and rule.partial == KEPT and (holds_products(op) or not rule.product_overflow)
     if rule.plain and not op.scale:
         each = rounding
-    elif fits(rule, op) or (rule.bits is None and rule.partial == KEPT):
+    elif exactly or fits(rule, op):
         each = aligning
     else:
         each = specified

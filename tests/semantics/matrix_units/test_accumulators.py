@@ -299,3 +299,15 @@ def test_sums_beside_infinities_keep_all_bits() -> None:
     c = np.array([[[0x433FFFFFFFFFFFFE], [0]]], np.uint64)  # 2**53 - 2
     for text in ("custom:", "custom:bits=53", "custom:bits=200"):
         assert models.multiply_accumulate(text, op, a, b, c).tolist() == [[[0x433FFFFFFFFFFFFF], [0x7FF0000000000000]]]
+
+
+def test_products_of_f64_beyond_the_range() -> None:
+    """5.1e278 * -1.2e127 is infinite at once; -0.2 * -1.2 and 3 are not. 106 bits of a product do not fit 64."""
+    op, rule = operation("f64", "f64", "f64", 2), Accumulator(product_overflow=True, overflow="infinity", c="last")
+    a = np.array([[[-0.2, 5.1e278], [-0.2, -0.4]]]).view(np.uint64)
+    b = np.array([[[-1.2], [-1.2e127]]]).view(np.uint64)
+    c = np.array([[[1.0], [3.0]]]).view(np.uint64)
+    found = models.multiply_accumulate(rule.text, op, a, b, c).view(np.float64)
+    assert found[0, 0, 0] == -np.inf
+    exact = Fraction(-0.2) * Fraction(-1.2) + Fraction(-0.4) * Fraction(-1.2e127) + 3
+    assert found[0, 1, 0] == float(exact)
