@@ -22,11 +22,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import frexp, inf, isfinite, nan, prod
-from struct import Struct
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -37,6 +35,22 @@ from halfulp.interp.run import shadow_loops
 from halfulp.interp.run.folding import part
 from halfulp.interp.run.recording import Ran, holds_floats, same_ran
 from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.run.shadow_marks import (
+    OTHER_TAG,
+    TAG_MASK,
+    TAGS,
+    UNKNOWN,
+    Marks,
+    decoded,
+    decoded_one,
+    decoded_plainly,
+    encoded,
+    encoded_one,
+    encoded_plainly,
+    is_exact,
+    is_float,
+    tag_of,
+)
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
 from halfulp.semantics.integer_shadows import Apart, joined, reading_of, wrapped
@@ -60,14 +74,8 @@ from halfulp.semantics.plain_shadows import WIDER, judge_plainly
 from halfulp.semantics.poison import PoisonIds
 from halfulp.semantics.shadows import Floats, Shadow
 
-Marks = npt.NDArray[np.complex128] | npt.NDArray[np.float64]
 BLOCK = 1 << 15
 """The elements that are judged at a time."""
-_TAG_BITS = 6
-_TAGS = {fmt: number for number, fmt in enumerate(FORMATS.values(), 1)}
-_LOW = _OTHER_TAG = (1 << _TAG_BITS) - 1
-_LARGEST_RADIUS = 1e300
-_FLOAT, _BITS = Struct("<d"), Struct("<Q")
 Judge = Callable[[Meaning | None, Sequence[Codes], Codes, Sequence[Shadow | None]], Judgement | None]
 
 
@@ -133,7 +141,7 @@ class Shadows:
     ) -> tuple[Marks | None, ...]:
         """See `Recorder.record`."""
         types = [ty.element_type(result.type) for result in op.results]
-        if not any(_is_float(each) for each in types) and not any(map(holds_floats, operands)):
+        if not any(is_float(each) for each in types) and not any(map(holds_floats, operands)):
             if not isinstance(kernel.meaning(), Reinterprets):
                 return self._of_integers(op, around, kernel.meaning(), types, operands, codes, shape, poison)
             if not any(map(_is_tainted, operands)):
@@ -389,13 +397,13 @@ def _reinterpreted(form: Form, value: Value, type_: ty.Type, poison: PoisonIds |
     read once more as the first one, they are the number again. Integers that are not bits of such a number are exact.
     """
     if value.open is None:
-        return None if not _is_float(type_) else np.zeros(value.shape, form.dtype)
+        return None if not is_float(type_) else np.zeros(value.shape, form.dtype)
     marks: Marks = np.asarray(value.open, form.dtype)
-    if not holds_floats(value) and _is_float(type_):
+    if not holds_floats(value) and is_float(type_):
         # The bits are those of an integer that is exact in one of its readings.
         marks = np.where(np.isin(marks, form.wrapped), form.dtype.type(0), marks)
     clean = None if poison is None else poison == 0
-    if _is_float(type_):
+    if is_float(type_):
         shadow = form.decode(marks.reshape(-1), type_)
         found.unknown += _number_of(np.isinf(shadow.radius).reshape(value.shape), clean)
     elif holds_floats(value):
@@ -403,76 +411,10 @@ def _reinterpreted(form: Form, value: Value, type_: ty.Type, poison: PoisonIds |
     return marks
 
 
-def _is_float(type_: ty.Type) -> bool:
-    return not isinstance(type_, ty.IntegerType | ty.IndexType)
-
-
-def is_exact(marks: Any) -> bool:
-    """Tell whether marks are one for all elements, that of exact numbers: those of arguments and constants are."""
-    return not any(marks.strides) and marks.size > 0 and not marks.flat[0]
-
-
-# --- marks ------------------------------------------------------------------------------------------------------------
-
-
-def _tag_of(type_: ty.Type) -> np.uint64:
-    if isinstance(type_, ty.FloatType):
-        return np.uint64(_TAGS.get(type_.format, _OTHER_TAG))
-    return np.uint64(_OTHER_TAG if _is_float(type_) else 0)  # integers have no marks of their own
-
-
-def encoded(shadow: Shadow, type_: ty.Type, into: Marks) -> None:
-    """Write shadows as marks of numbers of a type."""
-    error, radius = shadow
-    tagged = (radius.view(np.uint64) + np.uint64(_LOW)) & ~np.uint64(_LOW) | _tag_of(type_)
-    large = radius.max(initial=0.0) >= _LARGEST_RADIUS
-    # An exact number has no tag; neither has an unknown one.
-    if large or not radius.all():
-        plain = (radius >= _LARGEST_RADIUS) | ((radius == 0) & (error == 0))
-        tagged = np.where(plain, np.where(radius != 0, np.inf, 0.0).view(np.uint64), tagged)
-        error = np.where(plain, 0.0, error)
-    into.real, into.imag = error, tagged.view(np.float64)
-
-
-def decoded(marks: Marks, type_: ty.Type) -> Shadow:
-    """Return the shadows of numbers of a type, from marks in one dimension."""
-    error, radius = np.ascontiguousarray(marks.real), np.ascontiguousarray(marks.imag)
-    bits = radius.view(np.uint64)
-    foreign = (bits & np.uint64(_LOW)) != _tag_of(type_)
-    if foreign.any():
-        foreign &= (bits != 0) | (error != 0)
-        return Shadow(np.where(foreign, 0.0, error), np.where(foreign, np.inf, radius))
-    return Shadow(error, radius)
-
-
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 
-def encoded_plainly(shadow: Shadow, type_: ty.Type, into: npt.NDArray[np.float64]) -> None:
-    """Write errors as marks of numbers of a type."""
-    error, radius = shadow
-    bits = into.view(np.uint64)
-    np.bitwise_and(np.ascontiguousarray(error).view(np.uint64), ~np.uint64(_LOW), out=bits)
-    np.bitwise_or(bits, _tag_of(type_), out=bits)
-    if not error.all():
-        into[error == 0] = 0.0
-    if radius.strides != (0,):
-        into[radius != 0] = np.nan
-
-
-def decoded_plainly(marks: npt.NDArray[np.float64], type_: ty.Type) -> Shadow:
-    """Return the errors of numbers of a type, from marks in one dimension."""
-    error = np.ascontiguousarray(marks)
-    bits = error.view(np.uint64)
-    wrong = (bits & np.uint64(_LOW)) != _tag_of(type_)
-    if wrong.any():
-        wrong &= error != 0
-    if wrong.any():
-        return Shadow(np.where(wrong, 0.0, error), np.where(wrong, np.inf, 0.0))
-    return Shadow(error, np.broadcast_to(0.0, error.shape))
-
-
-ENCLOSED: Form = Form("", judge, complex(0, inf), (complex(1, inf), complex(2, inf)), encoded, decoded)
+ENCLOSED: Form = Form("", judge, UNKNOWN, (complex(1, inf), complex(2, inf)), encoded, decoded)
 FORMS: Mapping[str, Form] = {
     "": ENCLOSED,
     **{
@@ -539,7 +481,7 @@ class _Judging:
     def marks(self, type_: ty.Type) -> Marks | None:
         """Judge all elements, and return the marks of the result; None for integers."""
         count = prod(self._shape)
-        made = np.empty(count, self._form.dtype) if _is_float(type_) else None
+        made = np.empty(count, self._form.dtype) if is_float(type_) else None
         by_loop = None if made is None else self._loop(type_)
         first = 0
         while first < count:
@@ -559,10 +501,10 @@ class _Judging:
         formats = [kind for kind in (*meaning.operands, meaning.result) if isinstance(kind, FloatFormat)]
         if len(formats) <= len(meaning.operands):
             return None
-        tags = [int(_tag_of(each)) for each in (*self._types, type_)]
+        tags = [int(tag_of(each)) for each in (*self._types, type_)]
         arrays = zip(formats, (*self._codes, self._result), (*self._marks, None), tags, strict=True)
         *operands, results = [shadow_loops.Marked(*each) for each in arrays]
-        return shadow_loops.judging(meaning, operands, results, plain=wider != "", low=_LOW)
+        return shadow_loops.judging(meaning, operands, results, plain=wider != "", low=TAG_MASK)
 
     def _block(self, here: slice, type_: ty.Type, made: Marks | None) -> Figures:
         """Judge a block of elements, write their marks, and return their figures."""
@@ -668,7 +610,7 @@ def _judged_alone(
         number = float(as_f64(kind, code).reshape(()))
         if not isfinite(number):
             return None
-        error, radius = (0.0, 0.0) if operand.open is None else _decoded_one(operand.open, operand.element_type)
+        error, radius = (0.0, 0.0) if operand.open is None else decoded_one(operand.open, operand.element_type)
         given.append((number, error, radius))
     one = judge_one(meaning.rule, value, given)
     if one is None:
@@ -696,26 +638,7 @@ def _judged_alone(
         else:
             found.cancelled = _leading(larger / abs(value))
             found.absorbed += (value == x and y != 0) or (value == y and x != 0)
-    return np.full(shape, _encoded_one(total, radius, _TAGS.get(fmt, _OTHER_TAG)))
-
-
-def _encoded_one(error: float, radius: float, tag: int) -> complex:
-    """Return the mark of one number, as `encoded` does."""
-    if not radius < _LARGEST_RADIUS:
-        return ENCLOSED.unknown
-    if not error and not radius:
-        return 0j
-    (bits,) = _BITS.unpack(_FLOAT.pack(radius))
-    return complex(error, _FLOAT.unpack(_BITS.pack((bits + _LOW) & ~_LOW | tag))[0])
-
-
-def _decoded_one(mark: Any, type_: ty.Type) -> tuple[float, float]:
-    """Return the error and the radius of one number, as `decoded` does."""
-    error, radius = mark.real.item(), mark.imag.item()
-    if not error and not radius:
-        return error, radius
-    (bits,) = _BITS.unpack(_FLOAT.pack(radius))
-    return (error, radius) if bits & _LOW == int(_tag_of(type_)) else (0.0, inf)
+    return np.full(shape, encoded_one(total, radius, TAGS.get(fmt, OTHER_TAG)))
 
 
 _ASSOCIATIVE = ("add", "multiply", "maximum", "minimum", "maximum number", "minimum number")
