@@ -512,6 +512,7 @@ SPELLED = {
     "Flushing": "which subnormals become zero",
     "Saturation": "whether numbers beyond the largest value, and infinities, become that value",
     "IndexWidth": "64 or 32",
+    "LevelName": '`"1"`, `"2"`, `"exhaustive"`, `"random"`, `"weighted"` or `"hard"`',
     "Location": "a place in a program; its text is `file:line:col`",
     "Masked": '`"poison"` or None',
     "Number": "an integer, a float or a fraction; for explanations, text as well",
@@ -523,6 +524,7 @@ SPELLED = {
     "Rounding": 'the name of a rounding mode: `"to_nearest_even"`, `"RNE"` ([Semantics](semantics.md#rounding))',
     "Schema": "22 or 24, the version of MLIR",
     "SmtModel": '`"smt"`, `"solver"` or `"iree"`',
+    "Unmarked": '`"refuse"`, `"drop"` or `"canonical"`',
     "Source": "a path, text of MLIR, or bytes of bytecode",
     "Swizzle": '`"hint"` or `"physical"`; of a buffer, the permutation of its rows',
     "ty.Type, TypeName, ty.MemRefType, ty.UniformQuantizedType": (
