@@ -304,7 +304,7 @@ def test_the_curve_is_the_error() -> None:
         (("f128", 1, 10**4000), "can show"),
         (([],), "0 formats are given"),
         ((list(FORMATS),), "18 formats are given"),
-        (("f16", 1, 2, "odd"), "rounding is 'odd'"),
+        (("f16", 1, 2, "sideways"), "rounding is 'sideways'"),
     ],
 )
 def test_relative_error_errors(arguments: tuple[Any, ...], message: str) -> None:
