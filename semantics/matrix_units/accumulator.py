@@ -161,6 +161,7 @@ class Accumulator:
 
     def __post_init__(self) -> None:
         for each in fields(self):
+            object.__setattr__(self, each.name, _named(getattr(self, each.name), each.metadata["choices"]))
             _check(each.name, getattr(self, each.name), each.metadata, _OPTIONAL.get(each.name))
         rules = (
             (not self.guard or (self.c == "last" and self.bits is not None), "guard needs c=last and bits"),
@@ -305,12 +306,19 @@ def _from_text(text: str) -> Accumulator:
     return Accumulator(**given)
 
 
+def _named(value: Any, choices: tuple[str, ...]) -> Any:
+    """Return the keyword of a rounding mode in place of another name of it; any other value as it is."""
+    if _MODES[0] not in choices or not isinstance(value, str) or value in choices:
+        return value
+    try:
+        return as_rounding(value).spelling
+    except ValueError:
+        return value
+
+
 def _read(name: str, value: str, choices: tuple[str, ...]) -> Any:
     if choices:
-        try:
-            return as_rounding(value).spelling if _MODES[0] in choices else value
-        except ValueError:
-            return value
+        return value
     if name in _OPTIONAL:
         if value == NOTHING:
             return None

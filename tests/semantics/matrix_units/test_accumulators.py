@@ -311,3 +311,11 @@ def test_products_of_f64_beyond_the_range() -> None:
     assert found[0, 0, 0] == -np.inf
     exact = Fraction(-0.2) * Fraction(-1.2) + Fraction(-0.4) * Fraction(-1.2e127) + 3
     assert found[0, 1, 0] == float(exact)
+
+
+def test_other_names_of_modes() -> None:
+    for name in ("RZ", "trunc", "toward_zero"):
+        made = Accumulator(rounding=name, partial=name)
+        assert (made.rounding, made.partial) == ("toward_zero", "toward_zero")
+        assert made == Accumulator.from_text(f"custom:rounding={name},partial={name}")
+    assert Accumulator(partial="kept").partial == "kept"
