@@ -20,7 +20,7 @@ from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.attribution import Attribution, value_of
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.lineage import Lineage
-from halfulp.interp.run.recording import Ran, same_ran
+from halfulp.interp.run.recording import Ran, clear_marks, same_ran, unmarked
 from halfulp.interp.run.shadow_figures import Figures
 from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
 from halfulp.interp.values.buffers import Buffer
@@ -30,7 +30,7 @@ from halfulp.running import find_entry, given_arguments, run_with
 from halfulp.semantics.judging import as_f64, has_shadows, ulp_at
 from halfulp.traces.error_records import Element, OpError, ResultError, StoryStep, json_record
 from halfulp.traces.error_text import element_text, report_lines
-from halfulp.traces.site import Site, SiteNames
+from halfulp.traces.site import Site, SiteNames, shown_site
 
 _CLOSE = 2.0**-45
 """The radius, relative to the exact number, up to which that is known closely: nearly all digits that are shown."""
@@ -184,7 +184,7 @@ class ErrorReport:
         share = attribution.end
         while share is not None:
             node, weight = share.node, share.weight / unit
-            site = self._named(node.op, node.around)
+            site = shown_site(self._site, node.op, node.around)
             special = [_is_special(each.type, each.code) for each in node.operands]
             parts = [(name, growth * weight + 0.0) for name, growth in zip(site.operands, share.parts, strict=False)]
             if not share.value.is_finite():
@@ -200,16 +200,8 @@ class ErrorReport:
             began = not share.value.is_finite() and not any(special)
             share = None if began else attribution.shares.get(following)
 
-    def _named(self, op: Operation, around: Operation) -> Site:
-        """Return the op as it is shown: one that is not in the text with the op on whose behalf it ran."""
-        site = self._site(op)
-        if site.line is not None or op is around:
-            return site
-        shown = self._site(around)
-        return replace(site, line=shown.line, place=shown.place, source=f"{op.name} of {shown.source}")
-
     def _op_error(self, ran: Ran, effect: float, share: float) -> OpError:
-        site, found = self._named(*ran), self._shadows.figures[ran]
+        site, found = shown_site(self._site, *ran), self._shadows.figures[ran]
         own, total, relative = map(found.known, (found.own, found.total, found.relative))
         return OpError(
             site.op, site.line, site.place, site.source, site.function, found.elements,
@@ -250,10 +242,8 @@ class BesideReals:
             results = run_with(self._module, self._given, options)
             self._ends = _ends_of(results, self._given)
         finally:
-            for each in self._given:
-                if isinstance(each, Buffer):
-                    each.allocation.root.open = None
-        return tuple(map(_unmarked, results))
+            clear_marks(self._given)
+        return tuple(map(unmarked, results))
 
     def report(self, site: Callable[[Operation], Site]) -> ErrorReport:
         """Return the errors of the run, as far as it came. ``site``: names an op."""
@@ -282,10 +272,6 @@ def _ends_of(results: Sequence[Value], arguments: Sequence[Any]) -> Ends:
     memory = [(f"argument[{k}]", each.load()) for k, each in enumerate(arguments) if isinstance(each, Buffer)]
     named = [(f"result[{k}]", each) for k, each in enumerate(results)] + memory
     return [(name, value) for name, value in named if isinstance(value.element_type, ty.FloatType)]
-
-
-def _unmarked(value: Value) -> Value:
-    return Value(value.type, value.bits, value.poison, None, value.origins, value.unsigned)
 
 
 def _exactly(ball: arb) -> float:

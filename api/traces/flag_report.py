@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
 from typing import Any, Unpack
 
 import numpy as np
@@ -16,22 +18,21 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.lineage import Lineage
-from halfulp.interp.run.recording import Ran, on_floats, same_ran
-from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.run.recording import Ran, clear_marks, on_floats, same_ran, unmarked
 from halfulp.interp.values.value import Value
 from halfulp.loading import Source, load
 from halfulp.run_options import RunKeywords, RunOptions, run_options, takes
 from halfulp.running import find_entry, given_arguments, run_with
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import PoisonIds
-from halfulp.traces.site import Site, SiteNames
+from halfulp.traces.site import Site, SiteNames, shown_site
 
 Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class OpFlags:
-    """What one op of a program raised, over all of its runs.
+    """The flags that one op of a program raised, over all of its runs.
 
     ``flags``: all of them. ``counts``: the number of elements that raised each. ``elements``: how many it computed;
     those with a poison operand raise nothing. ``line``, ``place``, ``source``, ``function``: where it stands.
@@ -91,7 +92,7 @@ def _words(flag: Flags) -> str:
 
 @dataclass(eq=False, slots=True)
 class _FlagRecorder(Lineage):
-    """Counts flags. Of the lineage it keeps the ids alone: they tell floats that an op made unseen."""
+    """Count flags. The ids of a lineage, without its history, show which floats an op made without a record."""
 
     counts: dict[Ran, Counts] = field(default_factory=dict)
     unseen: dict[str, None] = field(default_factory=dict)
@@ -123,7 +124,7 @@ class _FlagRecorder(Lineage):
             found[1:] += [np.count_nonzero((flags & np.uint8(flag) != 0) & clean) for flag in Flags]
         elif on_floats(op) and kernel.real is None:
             self.unseen[op.name] = None
-        # Two names of one class that has slots: `super()` without arguments knows the other one.
+        # A dataclass with slots is made anew, and `super()` without arguments knows the class before.
         return Lineage.record(self, op, around, kernel, location, operands, codes, results, shape, poison, accumulator)
 
     def unknown(self, what: str, produced: Any) -> Any:
@@ -159,25 +160,21 @@ def flags_of_run(module: Module, arguments: Sequence[Any], options: RunOptions) 
     try:
         results = run_with(module, given, replace(options, recorder=recorder))
     finally:
-        for each in given:
-            if isinstance(each, Buffer):
-                each.allocation.root.open = None
-    name = SiteNames(module, options.profile).site
-    rows = tuple(_row(ran, counts, name) for ran, counts in recorder.counts.items())
-    values = [Value(each.type, each.bits, each.poison, None, each.origins, each.unsigned) for each in results]
-    raised = Flags(0)
-    for row in rows:
-        raised |= row.flags
-    return FlagReport(tuple(values), raised, rows, tuple(recorder.unseen))
+        clear_marks(given)
+    site = SiteNames(module, options.profile).site
+    rows = tuple(_row(shown_site(site, *ran), counts) for ran, counts in recorder.counts.items())
+    return FlagReport(tuple(map(unmarked, results)), _union(row.flags for row in rows), rows, tuple(recorder.unseen))
 
 
-def _row(ran: Ran, counts: Counts, name: Callable[[Operation], Site]) -> OpFlags:
-    op, around = ran
-    site, shown = name(op), name(around)
-    if site.line is None and op is not around:
-        site = replace(site, line=shown.line, place=shown.place, source=f"{op.name} of {shown.source}")
-    flags = Flags(0)
-    for flag, count in zip(Flags, counts[1:].tolist(), strict=True):
-        flags |= flag if count else Flags(0)
-    numbers = {_words(flag): count for flag, count in zip(Flags, counts[1:].tolist(), strict=True)}
-    return OpFlags(site.op, site.line, site.place, site.source, site.function, int(counts[0]), flags, numbers)
+def _row(site: Site, counts: Counts) -> OpFlags:
+    elements, *numbers = counts.tolist()
+    raised = dict(zip(Flags, numbers, strict=True))
+    return OpFlags(
+        site.op, site.line, site.place, site.source, site.function, elements,
+        _union(flag for flag, count in raised.items() if count),
+        {_words(flag): count for flag, count in raised.items()},
+    )  # fmt: skip
+
+
+def _union(flags: Iterable[Flags]) -> Flags:
+    return reduce(or_, flags, Flags(0))

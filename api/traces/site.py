@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from halfulp.interp.ir.errors import HalfulpError, spell_place
 from halfulp.interp.ir.operations import Blob, BlockArgument, Module, Operation, OpResult, SSAValue
@@ -117,6 +117,15 @@ class SiteNames:
         pairs = dict(zip(module.walk(), printed.walk(), strict=False))
         self.lines = text.split("\n")
         return pairs.get
+
+
+def shown_site(site: Callable[[Operation], Site], op: Operation, around: Operation) -> Site:
+    """Return the op as it is shown: one that is not in the text with the op on whose behalf it ran."""
+    found = site(op)
+    if found.line is not None or op is around:
+        return found
+    shown = site(around)
+    return replace(found, line=shown.line, place=shown.place, source=f"{op.name} of {shown.source}")
 
 
 def name_of(value: SSAValue) -> str:

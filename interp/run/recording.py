@@ -13,6 +13,7 @@ from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.parts import Marks
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel
@@ -75,6 +76,18 @@ def recording_outside(recorder: Recorder, function: Callable[..., Sequence[Any]]
 def recording_function(op: Operation, recorder: Recorder, function: Function) -> Function:
     """Return the function of an op on whole values that also says where it computes what cannot be recorded."""
     return lambda run, operands: recorder.computed(op, operands, function(run, operands))
+
+
+def unmarked(value: Value) -> Value:
+    """Return a value without the marks of a recorder."""
+    return Value(value.type, value.bits, value.poison, None, value.origins, value.unsigned)
+
+
+def clear_marks(arguments: Sequence[Any]) -> None:
+    """Remove the marks of a recorder from the memory of buffers."""
+    for each in arguments:
+        if isinstance(each, Buffer):
+            each.allocation.root.open = None
 
 
 def same_ran(made: dict[tuple[str, Operation], Ran], op: Operation, around: Operation) -> Ran:
