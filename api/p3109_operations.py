@@ -151,7 +151,7 @@ def _block(given: Any, type_: Any) -> tuple[Value, Value]:
 
 @dataclass(frozen=True)
 class _How:
-    """What is asked of the results: the arguments of `p3109`."""
+    """The arguments of `p3109` that describe the results."""
 
     to: Any
     rounding: str

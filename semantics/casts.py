@@ -37,7 +37,7 @@ ROUNDED_SCALE = (
     "the scale {scale} is not a power of two: this op rounds it to f8E8M0FNU, as its document says, here to {power}; "
     'profile="spec,scaling=exact" takes it as it is (NVFP4)'
 )
-"""What users are told, once for each op, of a scale that f8E8M0FNU does not have."""
+"""The warning, once for each op, about a scale that f8E8M0FNU does not have."""
 RNE = Rounding.TO_NEAREST_EVEN
 
 

@@ -1,5 +1,5 @@
-"""Kernels of the operations of a float unit that no op of MLIR is: operands and results of several formats, signalling
-comparisons, roundings to integers that say what they drop, classes. All have exception flags.
+"""Kernels of the operations of a float unit that MLIR has no op for: operands and results of several formats,
+signalling comparisons, roundings to integers that say what they drop, classes. All have exception flags.
 
 The names are those of RISC-V's instructions.
 """
@@ -55,7 +55,7 @@ CLASSES = (
     "signalling NaN",
     "quiet NaN",
 )
-"""What the bits of a class say, from bit 0 on."""
+"""The names of the bits of a class, from bit 0 on."""
 
 
 @cpu.forgotten

@@ -1,4 +1,4 @@
-"""Where the integers of a program are not those of exact arithmetic: an op left the range of its type, and wrapped.
+"""Find integers that are not those of exact arithmetic, because an op left the range of its type and wrapped.
 
 The type of an integer does not say how its bits are read. So both readings go along: whether the number is the exact
 one if all integers are signed, and if all are unsigned. An op that reads in one way needs that one. For sums, products

@@ -57,7 +57,7 @@ class Handshake:
 
 
 class Board(Protocol):
-    """What takes transactions: a `Scoreboard`."""
+    """An object that takes transactions, such as a `Scoreboard`."""
 
     name: str
 

@@ -53,7 +53,7 @@ def _run(
         found = flag_report.flags_of_run(module, values, options)
         return found.results, found.lines()
     if arguments.flags:
-        raise InputError("--flags and --shadow are two runs", hint="give one of them at a time")
+        raise InputError("--flags and --shadow cannot be combined", hint="give one of them at a time")
     from halfulp.traces import error_report
 
     results, errors = error_report.beside_reals(module, values, options, arguments.shadow_in or "")

@@ -14,7 +14,7 @@ from halfulp.interp.ir.errors import HalfulpError
 
 @dataclass(frozen=True)
 class Report:
-    """What was found in the results of a device. Its text is that of ``halfulp check-vectors``.
+    """The findings on the results of a device. Its text is that of ``halfulp check-vectors``.
 
     ``found``: all numbers. ``computation``: the op or program that is expected. ``name``: the device or file in the
     text. ``golden``: a file is the golden set, row by row. ``note``: what else to say of a file. ``format``: of a file.

@@ -1,4 +1,4 @@
-"""What a matrix unit does between its operands and its result: one description for chips and for accumulators of users.
+"""The description of how a matrix unit adds products: of chips, and of accumulators of users.
 
 `scalar_sums` is the specification on Python integers, `aligned_sums` does the same on arrays.
 """

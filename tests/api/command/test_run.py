@@ -226,4 +226,4 @@ def test_flags_of_a_run(command: Command) -> None:
     assert command("run", quotient, "--input=0", "--flags")[1].splitlines() == ["result[0]: f32=0", "flags: none"]
     code, _, err = command("run", quotient, "--input=1.3", "--flags", "--shadow")
     assert code == 2
-    assert "--flags and --shadow are two runs" in err
+    assert "--flags and --shadow cannot be combined" in err
