@@ -196,13 +196,13 @@ def _with_flags(module: Module, values: Sequence[Value], settings: Settings) -> 
     op = function.regions[0].blocks[0].operations[0]
     kernel = _flagged_kernel(op, settings.profile, settings.index_width)
     result = op.results[0].type
-    if kernel.flags_of_one is not None and all(value.bits.ndim == 0 and value.poison is None for value in values):
+    dtype, limbs = code_layout(ty.element_type(result))
+    one_element = not limbs and all(value.bits.ndim == 0 and value.poison is None for value in values)
+    if kernel.flagged is not None and one_element:
         # One element of each, as Python integers: an array of one takes longer.
-        codes = [int(value.bits) for value in values]
-        made = kernel.scalar(*codes)
-        dtype, limbs = code_layout(ty.element_type(result))
-        if isinstance(made, int) and not limbs:
-            return Value(result, np.array(made, dtype)), np.array(kernel.flags_of_one(*codes), np.uint8)
+        made, raised = kernel.flagged(*(int(value.bits) for value in values))
+        if isinstance(made, int):
+            return Value(result, np.array(made, dtype)), np.array(raised, np.uint8)
     return program_for(module, settings).run(function, values)[0], _flags_of(kernel, values)
 
 

@@ -123,11 +123,13 @@ def from_integer(
     if emulates:
         specification, array = emulated.from_integer()
 
-    def scalar_face(a: int) -> Scalar:
-        if nneg and a & half:
-            return negative
+    def flagged(a: int) -> tuple[Scalar, int]:
         number = a - (half << 1) if signed and a & half else a
-        return int(specification(target, number, rounding, policy).code)
+        found = specification(target, number, rounding, policy)
+        return negative if nneg and a & half else int(found.code), found.flags
+
+    def scalar_face(a: int) -> Scalar:
+        return flagged(a)[0]
 
     def array_face(a: Codes) -> Outcome:
         found = array(target, a, width, signed, rounding, policy)
@@ -140,11 +142,7 @@ def from_integer(
     quick = scalar_face if nneg else native_scalar.from_integer(target, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
     words = None if nneg else word_floats.from_integer(target, width, signed, rounding, policy)
-
-    def of_one(a: int) -> int:
-        return scalar.from_integer(target, a - (half << 1) if signed and a & half else a, rounding, policy).flags
-
-    return Kernel(quick, array_face, faults=faults, flags=flags, flags_of_one=of_one, words=words, real=real)
+    return Kernel(quick, array_face, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
 
 
 def _always_fits(source: FloatFormat, width: int, signed: bool) -> bool:
@@ -175,9 +173,12 @@ def to_integer(
     if emulates:
         specification, array = emulated.to_integer()
 
-    def scalar_face(a: int) -> Scalar:
+    def flagged(a: int) -> tuple[Scalar, int]:
         found = specification(source, a, width, signed, rounding, policy)
-        return outside if found.poison else found.code
+        return outside if found.poison else found.code, found.flags
+
+    def scalar_face(a: int) -> Scalar:
+        return flagged(a)[0]
 
     def array_face(a: Codes) -> Outcome:
         found = array(source, a, width, signed, rounding, policy)
@@ -189,12 +190,8 @@ def to_integer(
         return Kernel(scalar_face, array_face, faults=faults, real=real)
     quick = native_scalar.to_integer(source, width, signed, rounding, scalar_face)
     flags = flags_of(lambda a: conversions.to_integer(source, a, width, signed, rounding, policy, want_flags=True))
-
-    def of_one(a: int) -> int:
-        return scalar.to_integer(source, a, width, signed, rounding, policy).flags
-
     words = word_floats.to_integer(source, width, signed, rounding)
-    return Kernel(quick, array_face, faults=faults, flags=flags, flags_of_one=of_one, words=words, real=real)
+    return Kernel(quick, array_face, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
 
 
 _IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)), words=lambda a: a, real=Reinterprets())

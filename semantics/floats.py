@@ -100,8 +100,7 @@ def float_kernel(
     lost = lost_nan(result)
     rules = fastmath_rules(fastmath, *operands, result)
 
-    def scalar_face(*codes: int) -> Scalar:
-        found = specification(*codes)
+    def judged(found: scalar.Result, codes: tuple[int, ...]) -> Scalar:
         if found.poison:
             return lost
         for fault, test, _ in rules:
@@ -110,6 +109,10 @@ def float_kernel(
             ):
                 return fault
         return found.code
+
+    def flagged(*codes: int) -> tuple[Scalar, int]:
+        found = specification(*codes)
+        return judged(found, codes), found.flags
 
     def array_face(*codes: Codes) -> Outcome:
         found = array(*codes)
@@ -125,13 +128,13 @@ def float_kernel(
         return Outcome((found.codes,), faults_of(masks))
 
     return Kernel(
-        scalar_face,
+        lambda *codes: judged(specification(*codes), codes),
         array_face,
         open=_open_rule(result, fastmath, open_rule, open_nan),
         opens=_opens(result, fastmath, open_rule, open_nan),
         faults=((lost,) if loses else ()) + tuple(fault for fault, _, _ in rules),
         flags=flags,
-        flags_of_one=None if flags is None else lambda *codes: specification(*codes).flags,
+        flagged=None if flags is None else flagged,
         real=real,
     )
 
@@ -312,7 +315,7 @@ def clamp(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
         real=same_kind("clamp", fmt, 3),
     )
     # Its scalar face is made of two others, which give codes alone.
-    return replace(kernel, flags_of_one=None)
+    return replace(kernel, flagged=None)
 
 
 @lru_cache(maxsize=1024)
@@ -341,18 +344,19 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
     specification: Callable[[int, int], Any] = lambda a, b: scalar.compare(fmt, predicate, a, b, policy)  # noqa: E731
     array: Callable[[Codes, Codes], Any] = lambda a, b: fast.compare(fmt, predicate, a, b, policy)  # noqa: E731
     flags: FlagRule | None = flags_of(lambda a, b: comparisons.compare(fmt, predicate, a, b, policy, want_flags=True))
-    of_one: Callable[[int, int], int] | None = lambda a, b: scalar.invalid_if_signalling(  # noqa: E731
-        scalar.operand(fmt, a, policy), scalar.operand(fmt, b, policy)
-    )
     if emulated.emulates(profile, fmt):
         specification, array = emulated.compare(predicate, fmt, policy)
-        flags = of_one = None
+        flags = None
 
     def specified(a: int, b: int) -> Scalar:
         for fault, test, _ in rules:
             if getattr(fmt, test)(a) or getattr(fmt, test)(b):
                 return fault
         return int(specification(a, b))
+
+    def flagged(a: int, b: int) -> tuple[Scalar, int]:
+        given = scalar.operand(fmt, a, policy), scalar.operand(fmt, b, policy)
+        return specified(a, b), scalar.invalid_if_signalling(*given)
 
     native = not rules and not emulated.emulates(profile, fmt)
     scalar_face = native_scalar.compare(predicate, fmt, policy, specified) if native else specified
@@ -364,4 +368,12 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
     words = word_floats.compare(predicate, fmt, policy) if native else None
     faults = tuple(fault for fault, _, _ in rules)
     real = Compares(predicate, fmt)
-    return Kernel(scalar_face, array_face, faults=faults, flags=flags, flags_of_one=of_one, words=words, real=real)
+    return Kernel(
+        scalar_face,
+        array_face,
+        faults=faults,
+        flags=flags,
+        flagged=None if flags is None else flagged,
+        words=words,
+        real=real,
+    )

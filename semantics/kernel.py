@@ -95,8 +95,8 @@ class Kernel:
     ``words``: see above; None where codes have more than 64 bits or no description is known.
     ``flags``: from operand codes, the exception flags of `halfulp.fp_formats.policy.Flags` as uint8; None for an op
     that raises none, or whose flags are not known.
-    ``flags_of_one``: the same from the codes of one element, as Python integers; quicker than an array of one. None
-    where there is no such function.
+    ``flagged``: the `scalar` face with these flags beside its result, from the specification; quicker than an array of
+    one. None where there is no such function.
     ``notice``: from operand codes, what the op does to them that users may not expect, or None. The op then runs on
     values alone, never as machine code.
     ``real``: see above; one for each result if these are several. None where that is not known.
@@ -109,7 +109,7 @@ class Kernel:
     opens: int = 0
     faults: tuple[Fault, ...] = ()
     flags: Callable[..., npt.NDArray[np.uint8]] | None = None
-    flags_of_one: Callable[..., int] | None = None
+    flagged: Callable[..., tuple[Scalar, int]] | None = None
     words: Face | None = None
     notice: Callable[..., str | None] | None = None
     real: Meaning | tuple[Meaning, ...] | None = None

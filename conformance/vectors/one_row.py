@@ -51,21 +51,22 @@ def _scalar_function(computation: OpComputation) -> OneRowFunction | None:
     if not isinstance(case.definition.evaluate, Elementwise) or any(column.role is Role.OPEN for column in columns):
         return None
     kernel = case.kernel((1,), computation.profile)
-    flags = kernel.flags_of_one
-    if flags is None and any(column.role is Role.FLAGS for column in columns):
+    has_flags = any(column.role is Role.FLAGS for column in columns)
+    if has_flags and kernel.flagged is None:
         return None
+    face = kernel.flagged if has_flags else None
     results = sum(column.role is Role.RESULT for column in columns)
     others = [column.role for column in columns[results:]]
     scalar = kernel.scalar
 
     def function(codes: Sequence[int]) -> OneRow:
-        made = scalar(*codes)
+        made, raised = (scalar(*codes), 0) if face is None else face(*codes)
         undefined = isinstance(made, Fault) and made.kind is FaultKind.UNDEFINED
         poison = isinstance(made, Fault) and (not undefined or computation.keep_ub)
         found = (0,) * results if isinstance(made, Fault) else made if isinstance(made, tuple) else (made,)
         if not others:
             return OneRow(found, undefined)
-        marks = (flags(*codes) if flags is not None and role is Role.FLAGS else int(poison) for role in others)
+        marks = (raised if role is Role.FLAGS else int(poison) for role in others)
         return OneRow((*found, *marks), undefined)
 
     return function

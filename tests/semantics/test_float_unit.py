@@ -231,8 +231,8 @@ def test_scalar_and_array_faces_agree(case: tuple[str, tuple[str, ...], str | No
             assert isinstance(alone, Fault) == bool(lost[k]), (mode, rows[k])
             if not isinstance(alone, Fault):
                 assert alone == int(outcome.results[0][k]), (mode, rows[k])
-            if kernel.flags_of_one is not None:
-                assert kernel.flags_of_one(*rows[k]) == int(flags[k]), (mode, rows[k])
+            if kernel.flagged is not None:
+                assert kernel.flagged(*rows[k]) == (alone, int(flags[k])), (mode, rows[k])
 
 
 def test_each_operation_has_a_case() -> None:
