@@ -243,6 +243,40 @@ def widen(codes: Any, shift: Any, magnitudes: Any, limit: Any, infinity: Any, ke
     return done
 
 
+def shorten(
+    codes: Any,
+    shift: Any,
+    below: Any,
+    magnitudes: Any,
+    limit: Any,
+    infinity: Any,
+    kept: Any,
+    nan: Any,
+    out: Any,
+) -> int:
+    """Shift codes down into ``out``, rounded to nearest even, as far as the block with the first magnitude above the
+    limit. Returns the length filled.
+
+    ``below``: all dropped bits but the highest. Magnitudes above ``infinity`` are NaNs: they keep the bits ``kept`` of
+    the shifted code, and get those of ``nan``.
+    """
+    code, short = codes.dtype.type, out.dtype.type
+    done = 0
+    while done < len(out):
+        x, y = codes[done : done + BLOCK], out[done : done + BLOCK]
+        special = False
+        for i in range(len(y)):
+            magnitude = x[i] & magnitudes
+            special |= magnitude > limit
+            shifted = code(x[i] >> shift)
+            rounded = code(code(x[i] + below) + code(shifted & code(1))) >> shift
+            y[i] = short(shifted & kept | nan) if magnitude > infinity else short(rounded)
+        if special:
+            return done
+        done += len(y)
+    return done
+
+
 def widen_exponents(codes: Any, shift: Any, last: Any, first_result: Any, last_result: Any, out: Any) -> int:
     """Fill ``out`` with the codes shifted up, and return its length. The first and the last code get more bits:
     ``first_result`` and ``last_result``.

@@ -365,6 +365,8 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Fl
     """Return the compiled loop that does the first part of a conversion that is not `EXACT`, where numba is installed.
 
     widen: bf16 to f32: append zeros to the fraction.
+    shorten: f32 to bf16, and others with one exponent field: round the code itself, to nearest even; the carry moves
+        into the exponent.
     exponents: from formats with nothing but an exponent, which the destination has as well; in all modes.
     f32 or f64: by the sums of `narrow`, in this format, to nearest even; from f32 and f64 to formats of up to 16 bits,
         if all powers of two that are added are normal values.
@@ -376,6 +378,16 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Fl
         return None
     if (src, dst) == (FORMATS["bf16"], F32):
         return "widen"
+    return "shorten" if _shortens(src, dst) else _sums(src, dst, policy)
+
+
+def _shortens(src: FloatFormat, dst: FloatFormat) -> bool:
+    same = (dst.exponent_bits, dst.bias, dst.signed, dst.nan) == (src.exponent_bits, src.bias, True, NanEncoding.IEEE)
+    return same and src in NATIVE and dst.bits <= 16 and dst.zero and dst.has_negative_zero
+
+
+def _sums(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> str | None:
+    """Return the format whose sums round to nearest even to ``dst``; None without one."""
     rules = (
         src in NATIVE and dst.bits <= 16 and not dst.explicit_integer_bit,
         src == F32 or not (scalar.through_f32(dst, policy) or scalar.cuts(dst, policy)),
@@ -420,8 +432,9 @@ class Sums(NamedTuple):
 @cpu.forgotten
 @lru_cache(maxsize=4096)
 def sums_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Sums | None:
-    """Return how a conversion is done by sums; None if `ahead_of` names no such loop."""
+    """Return how a conversion is done by sums; None if it is not, or `ahead_of` names no loop."""
     kind = ahead_of(src, dst, rounding, policy)
+    kind = _sums(src, dst, policy) if kind == "shorten" else kind
     if kind not in ("f32", "f64"):
         return None
     sums, sign = FORMATS[kind], dst.sign_mask or 0
@@ -476,6 +489,12 @@ def _ahead(
         kinds = (codes,), results, codes, codes, codes, results, results, (results,)
         constants = shift, src.magnitude_mask, limit, infinity, nans.sign | nans.payload, nans.nan
         return compiled.loop(compiled.widen, *kinds), constants
+    if kind == "shorten":
+        shift = src.mantissa_bits - dst.mantissa_bits
+        kinds = (codes,), codes, codes, codes, codes, codes, codes, codes, (results,)
+        below = (1 << shift >> 1) - 1
+        constants = shift, below, src.magnitude_mask, limit, infinity, nans.sign | nans.payload, nans.nan
+        return compiled.loop(compiled.shorten, *kinds), constants
     if kind == "exponents":
         ends = [scalar.convert(src, dst, code, rounding, policy).code for code in (0, src.code_mask)]
         assert ends[1] == ends[1] | src.code_mask << dst.mantissa_bits  # NaN and infinity have all bits of the exponent
@@ -511,9 +530,9 @@ def _compiled_ahead(
     ahead = loop.get(elements)
     if ahead is None:
         return None
-    if loop.function in (compiled.widen, compiled.widen_exponents):
-        return lambda codes, out: ahead(codes, *constants, out)
-    return lambda codes, out: ahead(codes, codes.view(NATIVE[src]), *constants, out)
+    if loop.function in (compiled.round_by_f32_sums, compiled.round_by_f64_sums):
+        return lambda codes, out: ahead(codes, codes.view(NATIVE[src]), *constants, out)
+    return lambda codes, out: ahead(codes, *constants, out)
 
 
 # Integers.
