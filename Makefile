@@ -16,12 +16,13 @@ RUN := $(VENV)/bin/python -m
 # Where Python must not keep what it compiles, each of the hundreds of processes that tests start compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-exhaustive conformance docs notebooks lint bench clean
+.PHONY: help demo test test-long test-exhaustive conformance docs notebooks lint bench clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo             install into .venv and run $(DEMO_FILE)'
 	@echo 'make test             install into .venv and run the tests (TEST_ARGS="-k name", WORKERS=2)'
+	@echo 'make test-long        the tests that `make test` leaves out because they take seconds each: minutes'
 	@echo 'make test-exhaustive  the tests over whole domains: hours'
 	@echo 'make conformance      compare with every tool that is installed, into docs/conformance.md: 20 to 40 minutes'
 	@echo 'make docs             build the documentation into site/index.html, after what it takes from the code'
@@ -39,8 +40,8 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-test
 	$(RUN) pytest -n $(WORKERS) --dist worksteal --durations=15 --durations-min=2 $(TEST_ARGS)
 
-test-exhaustive: $(VENV)/.installed-test
-	$(RUN) pytest -n $(WORKERS) --dist worksteal --durations=15 -m exhaustive $(TEST_ARGS)
+test-long test-exhaustive: test-%: $(VENV)/.installed-test
+	$(RUN) pytest -n $(WORKERS) --dist worksteal --durations=15 -m $* $(TEST_ARGS)
 
 conformance: $(VENV)/.installed-iree
 	$(VENV)/bin/halfulp verify --level=full -o docs/conformance.md

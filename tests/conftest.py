@@ -1,8 +1,8 @@
-"""Settings and fixtures of the whole test suite: real MLIR, Chromium, exhaustive tests, hypothesis.
+"""Settings and fixtures of the whole test suite: real MLIR, Chromium, long and exhaustive tests, hypothesis.
 
 Environment variables: ``HALFULP_MLIR_OPT``, ``HALFULP_LIBLLVM``, ``HALFULP_LLVM_LIBC`` and ``HALFULP_CHROMIUM`` name the
 tools to use, ``HALFULP_REQUIRE_MLIR=1`` and the others in `OUTSIDE` turn absent or skipped tests into failures,
-``HALFULP_EXHAUSTIVE=1`` adds the exhaustive tests, ``CI`` makes hypothesis repeatable.
+``HALFULP_LONG=1`` adds the long tests, ``HALFULP_EXHAUSTIVE=1`` these and the exhaustive ones, ``CI`` makes hypothesis repeatable.
 """
 
 from __future__ import annotations
@@ -218,16 +218,19 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that use mlir-opt; deselect exhaustive tests by default."""
+    """Mark the tests that use mlir-opt; deselect long and exhaustive tests by default."""
     for item in items:
         if "mlir_opt" in getattr(item, "fixturenames", ()):
             item.add_marker("mlir")
-    if "exhaustive" in config.option.markexpr or os.environ.get("HALFULP_EXHAUSTIVE") == "1":
-        return
-    left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+    absent = []
+    for marker, variable in (("exhaustive", "HALFULP_EXHAUSTIVE"), ("long", "HALFULP_LONG")):
+        if marker in config.option.markexpr or os.environ.get(variable) == "1":
+            break  # exhaustive tests come with the long ones
+        absent.append(marker)
+    left_out = [item for item in items if any(map(item.get_closest_marker, absent))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+        items[:] = [item for item in items if not any(map(item.get_closest_marker, absent))]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -34,6 +34,7 @@ def rows(table: ModuleType) -> ModuleType:
     return sys.modules["benchmarks.rows"]
 
 
+@pytest.mark.long
 def test_every_row_is_measured_at_a_small_size(table: ModuleType, rows: ModuleType) -> None:
     """Those by compiled loops left out: compiling takes long where nothing is cached."""
     sizes = rows.Sizes(elements=2048, chain=2048, exact=256, ops=400, rounds=1)

@@ -24,6 +24,13 @@ def test_fixture(mlir_opt): pass
 @pytest.mark.exhaustive
 def test_exhaustive(): pass
 
+@pytest.mark.long
+def test_long(): pass
+
+@pytest.mark.long
+@pytest.mark.exhaustive
+def test_both(): pass
+
 @pytest.mark.chromium
 def test_chromium(): pass
 
@@ -69,7 +76,7 @@ def run_suite(folder: Path, suite: str, environment: dict[str, str], *arguments:
 
 def test_what_is_absent_is_skipped_loudly(tmp_path: Path) -> None:
     counts, output = run_suite(tmp_path, SUITE, ABSENT)
-    assert counts == {"passed": 1, "skipped": 3, "deselected": 1}
+    assert counts == {"passed": 1, "skipped": 3, "deselected": 3}
     assert "REAL MLIR IS ABSENT: no-such-mlir-opt not found" in output
     assert "2 tests against real MLIR did NOT run" in output
     assert "1 tests against Chromium did NOT run" in output
@@ -94,12 +101,14 @@ def test_a_skip_fails_where_mlir_is_required(tmp_path: Path, suite: str) -> None
 @pytest.mark.parametrize(
     ("environment", "arguments", "expected"),
     [
-        ({}, ("-m", "exhaustive"), {"passed": 1, "deselected": 4}),
-        ({}, ("-m", "not mlir and not chromium"), {"passed": 1, "deselected": 4}),
-        ({"HALFULP_EXHAUSTIVE": "1"}, ("-m", "not mlir and not chromium"), {"passed": 2, "deselected": 3}),
+        ({}, ("-m", "exhaustive"), {"passed": 2, "deselected": 5}),
+        ({}, ("-m", "long"), {"passed": 1, "deselected": 6}),
+        ({}, ("-m", "not mlir and not chromium"), {"passed": 1, "deselected": 6}),
+        ({"HALFULP_LONG": "1"}, ("-m", "not mlir and not chromium"), {"passed": 2, "deselected": 5}),
+        ({"HALFULP_EXHAUSTIVE": "1"}, ("-m", "not mlir and not chromium"), {"passed": 4, "deselected": 3}),
     ],
 )
-def test_exhaustive_tests_are_left_out_unless_asked_for(
+def test_long_and_exhaustive_tests_are_left_out_unless_asked_for(
     tmp_path: Path, environment: dict[str, str], arguments: tuple[str, ...], expected: dict[str, int]
 ) -> None:
     counts, _ = run_suite(tmp_path, SUITE, environment, *arguments)

@@ -343,6 +343,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
+@pytest.mark.long
 def test_the_site_has_every_page_and_its_links_lead_somewhere(site: Path) -> None:
     found = {path.resolve(): Page(path) for path in site.rglob("*.html")}
     assert {page.stem for page in pages()} - {"README"} | {"contributing"} <= {path.stem for path in found}

@@ -22,6 +22,7 @@ def test_there_are_six() -> None:
     "path", [pytest.param(path, id=path.stem, marks=NEEDS.get(path.stem, ())) for path in NOTEBOOKS]
 )
 # Of what Jupyter's parts say to each other in warnings, nothing is ours.
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_outputs_are_the_real_ones(path: Path, tmp_path: Path) -> None:
     kept = nbformat.read(path, as_version=4)

@@ -116,6 +116,7 @@ def test_no_two_files_install_to_one_path() -> None:
     assert not {path.stem for path in (ROOT / "api").iterdir()} & LAYERS.keys()
 
 
+@pytest.mark.long
 def test_the_wheel_holds_the_package_and_nothing_else(source: Path, wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -129,6 +130,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(source: Path, wheel: Path)
     assert "Apache License" in license_text
 
 
+@pytest.mark.long
 def test_every_module_of_the_wheel_imports_with_its_declared_dependencies_alone(
     source: Path, wheel: Path, clean_python: Path, tmp_path: Path
 ) -> None:

@@ -102,6 +102,7 @@ def test_wrong_use(arguments: tuple[str, ...], code: int, message: str) -> None:
     assert "Traceback" not in done.err
 
 
+@pytest.mark.long
 def test_an_oracle_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALFULP_MLIR_OPT", "/nowhere/mlir-opt")
     done = halfulp("verify", "arith.addf", "--type", "f4E2M1FN", "--against", "mlir-fold")
@@ -122,6 +123,7 @@ def test_coverage_can_be_required() -> None:
     assert halfulp(*arguments[:-3], "-n", "100", "--fail-under", "100").code == 0
 
 
+@pytest.mark.long
 def test_everything_to_a_report(tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     done = halfulp("verify", "--against", "ml_dtypes", "--jobs", "1", "-o", str(report))

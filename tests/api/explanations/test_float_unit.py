@@ -60,6 +60,7 @@ def agrees(explanation: Any, found: Any) -> None:
     assert int(explanation.flags or 0) == int(flags)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("op", MEANINGS)
 def test_mixed_arithmetic(op: str) -> None:
     types = ("f8E4M3FN", "bf16", "f32")[: 2 + op.endswith(("madd", "msub"))]

@@ -28,6 +28,7 @@ def explained(op: str, *operands: str, fmt: str = "f32", **how: Any) -> OpExplan
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("fmt", ["f8E4M3FN", "f4E2M1FN", "f64"])
 def test_each_function_is_explained_as_the_specification_computes_it(name: str, fmt: str) -> None:

@@ -134,6 +134,7 @@ def binary_cases(
             yield "arith.cmpf", name, pairs(FORMATS[name], count, f"{name}{predicate}"), {"predicate": predicate}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["f4E2M1FN", "f6E3M2FN", "f8E4M3FN", "f8E5M2", "f8E5M2FNUZ", "f8E8M0FNU", "f16"])
 def test_binary_ops_sampled(name: str) -> None:
     for op, type_, rows, how in binary_cases([name], 2):
@@ -163,6 +164,7 @@ def test_unary_ops(name: str) -> None:
         check(op, name, [name], random.Random(name).sample(rows, min(16, len(rows))), None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", [*SMALL, "f8E4M3FN", "f8E5M2FNUZ", "f8E8M0FNU", "f16"])
 def test_casts(source: str) -> None:
     fmt, rng = FORMATS[source], random.Random(source)

@@ -65,6 +65,7 @@ def chosen(every: int, profile: Profile) -> Iterator[OpCase]:
     return (asked for asked in cases("full" if every == 1 else "sample") if rng.randrange(every) == 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("profile", PROFILES_AND_MORE, ids=lambda profile: profile.name)
 @pytest.mark.parametrize("every", [16, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_faults_and_open_bits_are_declared(profile: Profile, every: int) -> None:

@@ -165,6 +165,7 @@ def test_messages_mean_the_same() -> None:
     assert same > 5 * other, (same, other)
 
 
+@pytest.mark.long
 def test_printing_is_a_fixed_point() -> None:
     for entry in entries():
         module = modules()[entry.name]

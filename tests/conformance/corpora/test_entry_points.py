@@ -18,6 +18,7 @@ TOOLS = {
 """The arguments that a tool is run with: those that would write recorded data only explain themselves."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("package", ["halfulp.conformance", "halfulp.conformance.corpora"])
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_tool_runs(package: str, tool: str) -> None:

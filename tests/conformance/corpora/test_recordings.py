@@ -18,6 +18,7 @@ def test_every_oracle_is_recorded() -> None:
     assert recorded().keys() == set(ORACLES) - NOT_RECORDED
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(recorded()))
 def test_recorded_answers_are_explained(name: str) -> None:
     source = recorded()[name]

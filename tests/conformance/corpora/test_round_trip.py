@@ -308,6 +308,7 @@ def test_a_module_reads_back_whole(examples: int) -> None:
     check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("examples", EXAMPLES)
 def test_a_module_reads_back_whole_from_bytecode(examples: int) -> None:
     @hypothesis.settings(max_examples=examples, phases=PHASES)

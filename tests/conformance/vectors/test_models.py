@@ -63,6 +63,7 @@ SLOW = {
 """Most of the time of all these cases; f128 is divided, f80 is multiplied, and f32 is added, in every run."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "name"),
     [pytest.param(*case, marks=[pytest.mark.exhaustive] if case in SLOW else []) for case in product(BINARY, WIDE)],
@@ -71,6 +72,7 @@ def test_every_bucket_is_hit(kind: str, name: str) -> None:
     assert empty_buckets(binary(kind, name)) == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["bf16", "f32"])
 def test_every_bucket_of_conversions_is_hit(name: str) -> None:
     assert {str(case): empty for case in conversions(name) if (empty := empty_buckets(case))} == {}
@@ -88,6 +90,7 @@ def test_what_is_empty_in_small_formats_is_proven_so(kind: str, name: str) -> No
     assert empty_buckets(binary(kind, name)) == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2"])
 @pytest.mark.parametrize("kind", BINARY)
 def test_what_is_empty_in_eight_bits_is_proven_so(kind: str, name: str) -> None:

@@ -108,6 +108,7 @@ def test_what_is_right_has_no_mismatch(computation: OpComputation | ProgramCompu
     assert found.digest == VectorSet(computation.inputs + computation.outputs, [rows]).digest()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("examples", amounts(20, 60))
 def test_a_flipped_bit_is_found_unless_it_counts_for_nothing(examples: int) -> None:
     @settings(max_examples=examples, deadline=None)
@@ -175,6 +176,7 @@ def test_one_wrong_bit_is_found_in_every_format(format: str) -> None:
             assert format_named(format).name == format
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("computation", "other", "name"),
     [

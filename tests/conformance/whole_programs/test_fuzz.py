@@ -101,6 +101,7 @@ def test_an_oracle_that_is_right_has_no_failures() -> None:
     assert as_json(report)["oracles"][0]["results"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("right", "wrong"), [("addf", "subf"), ("maxsi", "maxui"), ("shrsi", "shrui")])
 def test_an_op_that_is_wrong_is_found_and_reduced(right: str, wrong: str) -> None:
     oracle = FakeOracle(exchanged={f"arith.{right}": f"arith.{wrong}"})
@@ -137,6 +138,7 @@ def upward(op: str) -> Divergence:
     return Divergence(op, ("fake",), ("1",), (op,), "why", Example(op, ("f32",), (0,), 0, 0), profile=profile)
 
 
+@pytest.mark.long
 def test_what_is_wrong_after_a_known_divergence_is_no_less_wrong() -> None:
     """Ops are judged on their actual operands, so a row for earlier ops hides nothing."""
     oracle = FakeOracle(
@@ -160,6 +162,7 @@ def test_what_is_wrong_after_a_known_divergence_is_no_less_wrong() -> None:
     assert len(after) > 2
 
 
+@pytest.mark.long
 def test_what_is_told_apart_has_a_bound() -> None:
     class Keeping(FakeOracle):
         name = "mlir-fold"

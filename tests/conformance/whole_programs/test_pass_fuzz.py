@@ -87,6 +87,7 @@ def test_a_wrong_rewrite_is_found_and_reduced(right: str, wrong: str) -> None:
     assert len(text.splitlines()) <= 6, text
 
 
+@pytest.mark.long
 def test_wrong_control_flow_is_found_and_reduced() -> None:
     def skipped(text: str) -> str:
         return re.sub(r"(scf.for \S+ = )(%\w+) to %\w+", r"\1\2 to \2", text)

@@ -67,6 +67,7 @@ def assert_alike(name: str, fmt: FloatFormat, mode: Rounding) -> None:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MPFR)
 @pytest.mark.parametrize("format_name", ["f16", "bf16"])
 def test_every_code_to_nearest(name: str, format_name: str) -> None:

@@ -80,6 +80,7 @@ def compare_one(fmt: FloatFormat, name: str, modes: Iterable[Rounding] = MODES) 
     compare(fmt, exact_of_one(name, operands), (codes,), name, modes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", SMALL, ids=str)
 def test_every_code_of_small_formats_in_five_modes(fmt: FloatFormat) -> None:
     for name in (*MPFR, *by_mpmath.NAMES):

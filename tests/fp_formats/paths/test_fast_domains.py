@@ -197,6 +197,7 @@ def test_casts_of_f32(name: str, step: int) -> None:
         check([(RNE, policy)], "convert", FORMATS["f32"], FORMATS[name], sample)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pair", [*CASTS, *SUMS, ("f16", "f32")], ids="-".join)
 def test_casts(pair: tuple[str, str]) -> None:
     src, dst = (FORMATS[name] for name in pair)

@@ -19,6 +19,7 @@ from halfulp.interp.verifier import verify
 MANY = 400
 
 
+@pytest.mark.long
 def test_programs_verify_and_read_back_as_they_print() -> None:
     for program in random_functions(1, MANY):
         verify(program.module)
@@ -52,6 +53,7 @@ def test_every_kind_of_op_occurs() -> None:
     assert {"func.call", "scf.while", "cf.switch", "memref.store", "affine.apply", "quant.qcast"} <= set(seen)
 
 
+@pytest.mark.long
 def test_flags_predicates_and_rounding_modes_occur() -> None:
     text = "".join(text_of(program.module) for program in random_functions(1, 1500))
     for word in ("overflow<nsw>", "overflow<nuw>", "exact", "fastmath<", "cmpi uge", "cmpf une", "downward", "nneg"):

@@ -439,6 +439,7 @@ def test_configurations_that_do_not_fit(template: str, config: str, problem: str
     assert configuration(configured(template, config)) == Configuration({}, problem)
 
 
+@pytest.mark.long
 def test_attributes_that_are_nested_without_end() -> None:
     """Aliases nest as deeply as they like: 3000 arrays around a knob, or an option, or a number."""
 
