@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from halfulp.command import running
+from halfulp.command.console import write
 from halfulp.command.options.eval import EvalArguments
 from halfulp.command.running import run_keywords
 from halfulp.command.semantics import properties_of
 from halfulp.command.sources import Sources
 from halfulp.command.values import check_size, naming, read_value
 from halfulp.evaluating import eval as evaluate
+from halfulp.explanations.texts import flags_text
+from halfulp.fp_formats.exact.core import FlagArray
+from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.parsing import parse_type_head
+from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 
 
@@ -35,9 +40,13 @@ def execute(arguments: EvalArguments, sources: Sources) -> int:
         arguments.op,
         *values,
         to=target,
+        flags=arguments.flags,
         **keywords,
         **properties_of(arguments.op, arguments.attr, sources),
     )
+    raised: FlagArray | None = None
+    if arguments.flags:
+        outcome, raised = outcome
     results = outcome if isinstance(outcome, tuple) else (outcome,)
     for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
         if len(given) > len(results):
@@ -46,4 +55,13 @@ def execute(arguments: EvalArguments, sources: Sources) -> int:
         read_value(text, results[index].type, f"<expected output {index}>", sources)
         for index, text in enumerate(arguments.expected_output)
     ]
-    return running.deliver(results, expected, arguments)
+    code = running.deliver(results, expected, arguments)
+    if raised is not None:
+        write(f"flags: {_flags_text(raised)}\n")
+    return code
+
+
+def _flags_text(raised: FlagArray) -> str:
+    if not raised.ndim:
+        return flags_text(Flags(int(raised)))
+    return spell_value(Value.from_bits(raised, "i8"))

@@ -37,6 +37,17 @@ def option(*names: str, exclusive: bool = False, **keywords: Any) -> Any:
     return field(default=default, metadata=metadata)
 
 
+class _Once(argparse.Action):
+    """Store the value of an option. A second one is an error: which of them counts, nobody would see."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        if hasattr(namespace, self.dest):
+            raise argparse.ArgumentError(self, "may be given only once")
+        setattr(namespace, self.dest, values)
+
+
 def add_options(parser: argparse.ArgumentParser, command: CommandHelp) -> None:
     """Add the options of a command to its parser."""
     groups = {
@@ -52,7 +63,7 @@ def add_options(parser: argparse.ArgumentParser, command: CommandHelp) -> None:
         if each.metadata["exclusive"]:
             place = exclusive = exclusive or parser.add_mutually_exclusive_group()
         if names:
-            keywords["dest"] = each.name
+            keywords = {"dest": each.name, "action": _Once, **keywords}
         # An option that is not given is not in the namespace: the dataclass has the defaults.
         place.add_argument(*(names or [each.name]), default=argparse.SUPPRESS, **keywords)
 

@@ -21,6 +21,12 @@ class EvalArguments(ResultOptions):
         metavar="NAME[=VALUE]",
         help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact; others in MLIR's syntax",
     )
+    flags: bool = option(
+        "--flags",
+        action="store_true",
+        help="show the exception flags: by name, for several elements as the sum of 1 inexact, 2 underflow, "
+        "4 overflow, 8 division by zero, 16 invalid",
+    )
 
 
 COMMAND = CommandHelp(

@@ -43,6 +43,20 @@ def test_eval(arguments: list[str], printed: str | None, command: Command) -> No
     assert err.startswith("note: ") == ("poison" in printed)
 
 
+# The rules of IEEE 754-2019, clause 7.
+FLAGGED = [
+    (["fmadd", "--input=f8E4M3FN=1.5", "--input=f8E4M3FN=2.5", "--input=f32=3"], "f32=6.75", "none"),
+    (["arith.divf", "--input=f32=1", "--input=3"], "f32=0.33333334", "inexact"),
+    (["arith.divf", "--input=4xf16=1 0 5 65504", "--input=3 0 0 0.5"], "4xf16=0.3333 nan inf inf", "4xi8=1 16 8 5"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "result", "flags"), FLAGGED)
+def test_flags_of_an_op(arguments: list[str], result: str, flags: str, command: Command) -> None:
+    printed = f"result[0]: {result}\nflags: {flags}\n"
+    assert command("eval", *arguments, "--flags") == (0, printed, "")
+
+
 def test_eval_of_an_op_with_two_results(command: Command) -> None:
     code, out, _ = command("eval", "arith.addui_extended", "--input=i8=255", "--input=1")
     assert (code, out) == (0, "result[0]: i8=0\nresult[1]: i1=true\n")
@@ -69,6 +83,8 @@ def test_eval_of_an_op_with_two_results(command: Command) -> None:
         (["arith.addi", "--input=i8=1", "--input=1", "--expected_output=3"], 1, "expected 3 (0x03), got 2 (0x02)"),
         (["arith.addi", "--input=i8=1", "--input=1", "--output=@/dev/null", "--output=@x"], 2, "has 1 results"),
         (["arith.constant", "--attr", "value=<"], 2, "<attr value>:1:1: error: "),
+        (["arith.addi", "--input=i8=1", "--input=1", "--flags"], 3, "'arith.addi' has no exception flags"),
+        (["arith.truncf", "--input=f32=1", "--to=f16", "--to=bf16"], 2, "argument --to: may be given only once"),
     ],
 )
 def test_eval_refuses(arguments: list[str], code: int, message: str, command: Command) -> None:
