@@ -47,7 +47,7 @@ from halfulp.interp.run.evaluators import Choice, Constant, Control, Pure
 
 llvm = Dialect("llvm", partial=True)
 llvm.types.update(types.PARSERS)
-llvm.attributes["constant_range"] = attributes.CONSTANT_RANGE
+llvm.attributes.update({each.name.partition(".")[2]: each for each in attributes.ATTRIBUTES})
 for _enum in (enums.LINKAGE, enums.CALLING, enums.TAIL_CALL, enums.FASTMATH):
     llvm.enum(_enum)
 

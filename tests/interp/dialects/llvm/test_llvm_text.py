@@ -148,6 +148,46 @@ def test_an_empty_list_of_bundles_is_printed_as_mlir_opt_prints_it() -> None:
     assert "op_bundle_tags = []" in hu.print_module(module, generic=True)
 
 
+def test_annotations_of_loops_are_read_from_bytecode_and_written_byte_for_byte() -> None:
+    """loops.mlirbc is what mlir-opt 22.1.8 made of loops.mlir. It has a code for the whole, and text for the parts."""
+    text, code = (DATA / "llvm/loops.mlir").read_text(), (DATA / "llvm/loops.mlirbc").read_bytes()
+    module = hu.read_bytecode(code)
+    assert hu.print_module(module).strip() == text.strip()
+    assert hu.print_module(hu.parse(text)).strip() == text.strip()
+    assert hu.write_bytecode(module, producer="MLIR22.1.8") == code
+
+
+@pytest.mark.mlir
+def test_mlir_opt_reads_annotations_of_loops() -> None:
+    text = (DATA / "llvm/loops.mlir").read_text()
+    code = hu.write_bytecode(hu.parse(text))
+    assert b"#llvm.loop_annotation" not in code
+    assert _opt(code).decode().strip() == text.strip()
+
+
+@pytest.mark.parametrize("version", [3, 4, 5, 6])
+def test_annotations_of_loops_are_kept_in_each_version(version: int) -> None:
+    module = hu.parse((DATA / "llvm/loops.mlir").read_text())
+    again = hu.read_bytecode(hu.write_bytecode(module, version=version))
+    assert hu.print_module(again) == hu.print_module(module)
+
+
+_WRONG_LOOPS = {
+    "disableNonforced = 3 : i32": "invalid kind of attribute specified",
+    "mustProgress = true, mustProgress = true": "duplicate or unknown struct parameter name: mustProgress",
+    "nope = true": "duplicate or unknown struct parameter name: nope",
+    "interleave = <>": "expected",
+    "parallelAccesses = 3 : i32": "expected",
+}
+
+
+@pytest.mark.parametrize("parameters", _WRONG_LOOPS)
+def test_wrong_annotations_of_loops_are_refused(parameters: str) -> None:
+    program = f"llvm.func @f() {{{{\n  llvm.br ^a {{{{loop_annotation = #llvm.loop_annotation<{parameters}>}}}}\n^a:\n  llvm.return\n}}}}"
+    with pytest.raises(hu.HalfulpError, match=_WRONG_LOOPS[parameters]):
+        hu.parse(program.replace("{{", "{").replace("}}", "}"))
+
+
 _RANGES = {
     "i8, 200, 10": "i8, -56, 10",
     "si8, -129, 3": "i8, 127, 3",
