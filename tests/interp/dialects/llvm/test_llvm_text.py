@@ -148,9 +148,12 @@ def test_an_empty_list_of_bundles_is_printed_as_mlir_opt_prints_it() -> None:
     assert "op_bundle_tags = []" in hu.print_module(module, generic=True)
 
 
-def test_annotations_of_loops_are_read_from_bytecode_and_written_byte_for_byte() -> None:
-    """loops.mlirbc is what mlir-opt 22.1.8 made of loops.mlir. It has a code for the whole, and text for the parts."""
-    text, code = (DATA / "llvm/loops.mlir").read_text(), (DATA / "llvm/loops.mlirbc").read_bytes()
+@pytest.mark.parametrize("name", ["loops", "aliases"])
+def test_attributes_are_read_from_bytecode_and_written_byte_for_byte(name: str) -> None:
+    """The files of bytecode are what mlir-opt 22.1.8 made of the texts. An annotation of a loop has a code, and text for
+    its parts; the attributes of aliases are text.
+    """
+    text, code = (DATA / f"llvm/{name}.mlir").read_text(), (DATA / f"llvm/{name}.mlirbc").read_bytes()
     module = hu.read_bytecode(code)
     assert hu.print_module(module).strip() == text.strip()
     assert hu.print_module(hu.parse(text)).strip() == text.strip()
