@@ -87,8 +87,8 @@ def test_integers(kind: str, a: int, b: int, expected: int) -> None:
 def test_floats(kind: str, a: float, b: float, expected: float, type_: str) -> None:
     line = f"  %before = llvm.atomicrmw {kind} %p, %b monotonic : !llvm.ptr, {type_}"
     shape, element = ((2,), "f32") if type_[0] == "v" else ((), type_)
-    given = [hu.convert(np.full(shape, number, np.float32), element) for number in (a, b)]
-    before, after = _halves(line, *given, type_=type_)
+    first, second = (hu.convert(np.full(shape, number, np.float32), element) for number in (a, b))
+    before, after = _halves(line, first, second, type_)
     for found, number in ((before, a), (after, expected)):
         shown = hu.convert(found, "f32").numpy()
         np.testing.assert_array_equal(shown, np.full(shape, number, np.float32))
