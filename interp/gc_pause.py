@@ -1,4 +1,4 @@
-"""Pauses of Python's garbage collector while many long-lived objects are made."""
+"""Less work for Python's garbage collector while many objects are made that it need not look at."""
 
 from __future__ import annotations
 
@@ -20,3 +20,21 @@ class PausedCollector:
     def __exit__(self, *_: object) -> None:
         if self._collecting:
             gc.enable()
+
+
+SELDOM = 50_000
+"""The objects that are made between two collections where these are seldom."""
+
+
+class SeldomCollector:
+    """A time in which the garbage collector runs seldom: many short-lived objects are made beside many that stay, and
+    it would look at all of them again and again.
+    """
+
+    def __enter__(self) -> None:
+        self._thresholds = gc.get_threshold()
+        first, *others = self._thresholds
+        gc.set_threshold(first and max(first, SELDOM), *others)
+
+    def __exit__(self, *_: object) -> None:
+        gc.set_threshold(*self._thresholds)

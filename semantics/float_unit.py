@@ -167,6 +167,19 @@ def classify(fmt: FloatFormat) -> Kernel:
     )
 
 
+def in_classes(fmt: FloatFormat, mask: int) -> Kernel:
+    """Return the kernel of LLVM's test for a set of classes. ``mask``: a bit for each class, the two NaNs first, then
+    in the order of `CLASSES`. The result is an i1.
+    """
+    kernel, wanted = classify(fmt), mask >> 2 | (mask & 3) << 8
+
+    def array(a: Codes) -> Outcome:
+        (found,) = kernel.array(a).results
+        return Outcome((((found & wanted) != 0).astype(np.uint8),))
+
+    return Kernel(lambda a: int(bool(1 << _class_of(fmt, a) & wanted)), array)
+
+
 def _class_of(fmt: FloatFormat, a: int) -> int:
     x = scalar.unpack(fmt, a)
     if x.kind >= QUIET_NAN:

@@ -123,3 +123,24 @@ def counted_zeros(width: int, leading: bool, zero_is_poison: bool) -> Kernel:
         return width - a.bit_length() if leading else (a & -a).bit_length() - 1
 
     return mapped_kernel((width,), (width,), scalar, (ZERO_COUNTED,) if zero_is_poison else ())
+
+
+def not_and(width: int) -> Kernel:
+    """Return the kernel of ``atomicrmw nand``: the inverse of the common bits."""
+    mask = mask_of(width)
+    return mapped_kernel((width, width), (width,), lambda a, b: ~(a & b) & mask)
+
+
+def wrapped_increment(width: int) -> Kernel:
+    """Return the kernel of ``atomicrmw uinc_wrap``: 1 more, and 0 from the second operand on."""
+    return mapped_kernel((width, width), (width,), lambda a, b: 0 if a >= b else a + 1)
+
+
+def wrapped_decrement(width: int) -> Kernel:
+    """Return the kernel of ``atomicrmw udec_wrap``: 1 less, but the second operand after 0 and above it."""
+    return mapped_kernel((width, width), (width,), lambda a, b: b if not a or a > b else a - 1)
+
+
+def conditional_subtraction(width: int) -> Kernel:
+    """Return the kernel of ``atomicrmw usub_cond``: the difference, or the first operand if it is less than 0."""
+    return mapped_kernel((width, width), (width,), lambda a, b: a - b if a >= b else a)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 from math import prod
 
 import numpy as np
@@ -229,9 +229,23 @@ class _Maker:
             total = most + 1 if domain.size is None else total * domain.size
             if total > most:
                 return None
-        numbers = product(*(range(domain.size or 0) for domain in domains))
-        rows = [tuple([domain.code(k) for domain, k in zip(domains, row, strict=True)]) for row in numbers]
-        return self._part(known, rows)
+        return self._combinations(known, domains, total)
+
+    def _combinations(self, known: tuple[ty.Type, ...], domains: Sequence[Domain], total: int) -> Part:
+        """Return all combinations of the codes of each element; those of the last one change fastest."""
+        place, inner, next_domain = np.arange(total), total, iter(domains)
+        columns = []
+        for shape, element in zip(self.shapes(known), self.elements, strict=True):
+            elements = []
+            for domain in islice(next_domain, prod(shape)):
+                size = domain.size or 0
+                inner //= size
+                codes = ints_to_codes([domain.code(k) for k in range(size)], width_of(element), (size,))
+                elements.append(codes[place // inner % size])
+            width = width_of(element)
+            made = np.stack(elements, 1) if elements else ints_to_codes([], width, (total, 0))
+            columns.append(made.reshape(code_shape((total, *shape), width)))
+        return Part(self.declared, known, tuple(columns), total)
 
     def sample(self, known: tuple[ty.Type, ...], count: int) -> tuple[Part, tuple[str, ...]]:
         """Return ``count`` inputs, corners and random ones, or fewer large ones, and then a note."""

@@ -20,6 +20,7 @@ from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.pass_difference import Found, PassDifference, explaining
 from halfulp.conformance.whole_programs.pass_reduction import crash_kind, kind_of
 from halfulp.conformance.whole_programs.validation import Inputs, ValidationReport
+from halfulp.interp.gc_pause import SeldomCollector
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.value import Value
@@ -156,11 +157,12 @@ def fuzz_pass(
     deadline = None if seconds is None else time.monotonic() + seconds
     programs = kind.functions(seed, count, first)
     try:
-        while batch := run.next_batch(programs):
-            run.take(batch, deadline, most_failures)
-            progress(run.report.programs, count)
-            if run.report.stopped:
-                break
+        with SeldomCollector():
+            while batch := run.next_batch(programs):
+                run.take(batch, deadline, most_failures)
+                progress(run.report.programs, count)
+                if run.report.stopped:
+                    break
     except KeyboardInterrupt:
         run.report.stopped = "interrupted"
     return run.report

@@ -29,6 +29,9 @@ class CodeSource(Protocol):
     def attribute(self) -> at.Attribute:
         """Read the number of an attribute, and return the attribute."""
 
+    def optional_attribute(self) -> at.Attribute | None:
+        """Read the number of an attribute that may be absent, and return the attribute."""
+
     def type(self) -> ty.Type:
         """Read the number of a type, and return the type."""
 
@@ -51,6 +54,9 @@ class CodeSink(Protocol):
 
     def attribute(self, attribute: at.Attribute) -> None:
         """Write the number of an attribute."""
+
+    def optional_attribute(self, attribute: at.Attribute | None) -> None:
+        """Write the number of an attribute that may be absent."""
 
     def type(self, type: ty.Type) -> None:
         """Write the number of a type."""
@@ -85,6 +91,9 @@ VARINT = Field(lambda source, _: source.cursor.varint(), lambda sink, value, _: 
 SVARINT = Field(lambda source, _: source.cursor.svarint(), lambda sink, value, _: sink.svarint(value))
 STRING = Field(lambda source, _: source.string(), lambda sink, value, _: sink.string(value))
 ATTRIBUTE = Field(lambda source, _: source.attribute(), lambda sink, value, _: sink.attribute(value))
+OPTIONAL_ATTRIBUTE = Field(
+    lambda source, _: source.optional_attribute(), lambda sink, value, _: sink.optional_attribute(value)
+)
 TYPE = Field(lambda source, _: source.type(), lambda sink, value, _: sink.type(value))
 RESOURCE = Field(lambda source, _: source.resource(), lambda sink, value, _: sink.resource(value))
 

@@ -13,6 +13,7 @@ from typing import Any
 from halfulp.interp.bytecode.code import Codec
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, ATTRIBUTES, TYPE_CODES, UNSUPPORTED
 from halfulp.interp.bytecode.container import Container
+from halfulp.interp.bytecode.declared_codes import code_of
 from halfulp.interp.bytecode.encoding import (
     DIALECT_VERSIONS,
     ELIDED_LOCATIONS,
@@ -222,6 +223,16 @@ class FileIndex:
             self.cursor.fail(f"attribute {number} does not exist: there are {len(self.attributes)}", start)
         return self.attribute_at(number)
 
+    def optional_attribute(self) -> at.Attribute | None:
+        """Read the number of an attribute that may be absent, and return the attribute."""
+        start = self.cursor.pos
+        number, present = self.cursor.flagged()
+        if not present:
+            return None
+        if number >= len(self.attributes):
+            self.cursor.fail(f"attribute {number} does not exist: there are {len(self.attributes)}", start)
+        return self.attribute_at(number)
+
     def type(self) -> Type:
         """Read the number of a type, and return the type."""
         start = self.cursor.pos
@@ -349,6 +360,9 @@ class FileIndex:
         number = self.cursor.varint()
         codec = codecs.get(entry[0])
         code = None if codec is None else codec.by_number.get(number)
+        if codec is None and what == "attribute":
+            definition = self.registry.attribute_of_code(entry[0], number)
+            code = None if definition is None else code_of(definition)
         if code is None:
             named = f" ({UNSUPPORTED[what, entry[0], number]})" if (what, entry[0], number) in UNSUPPORTED else ""
             self.cursor.fail(f"unknown code {number}{named} of a {what} of dialect '{entry[0]}'", entry[1])

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
+from halfulp.interp.bytecode.declared_codes import code_of
 from halfulp.interp.bytecode.encoding import NATIVE_PROPERTIES, Varints, varint, zigzag
 from halfulp.interp.bytecode.fields import Thing
 from halfulp.interp.bytecode.properties import Layout, layout_of, segments_of
@@ -75,6 +76,26 @@ class _Resource(NamedTuple):
     key: str
 
 
+class _Present(NamedTuple):
+    """An attribute that may be absent, and is there."""
+
+    attribute: at.Attribute
+
+
+class _Flagged:
+    """A part of an encoding: the number of an entry above a bit that is set."""
+
+    __slots__ = ("_entry",)
+
+    def __init__(self, entry: NumberedEntry) -> None:
+        self._entry = entry
+
+    @property
+    def code(self) -> bytes:
+        """The number as it is written."""
+        return varint(self._entry.number << 1 | 1)
+
+
 BUILTIN = "builtin"
 _PLACE = ATTRIBUTE_CODES["builtin"].by_kind[FileLineCol][0]
 _HOMES = {
@@ -102,6 +123,10 @@ class _Recorder:
         self._parts.append(part)
 
     attribute = type = string = _add
+
+    def optional_attribute(self, attribute: at.Attribute | None) -> None:
+        """Record the number of an attribute that may be absent."""
+        self._parts.append(self._codes[0] if attribute is None else _Present(attribute))
 
     def resource(self, key: str) -> None:
         """Record the number of a dialect resource."""
@@ -303,14 +328,16 @@ class Numbering:
                 if part.__class__ is _Resource:
                     parts[position] = self._resource(part.key)
                     continue
-                key = _key(part)
+                optional = part.__class__ is _Present
+                key = _key(part.attribute if optional else part)
                 found = self._entries.get(key)
                 if found is None:
-                    parts[position] = inner = self._new(key)
+                    inner = self._new(key)
+                    parts[position] = _Flagged(inner) if optional else inner
                     stack.append((inner.parts, enumerate(inner.parts)))
                     break
                 found.refs += 1
-                parts[position] = found
+                parts[position] = _Flagged(found) if optional else found
             else:
                 stack.pop()
         return made
@@ -327,7 +354,11 @@ class Numbering:
         )
         dialect = _dialect_of(key)
         codec = codecs.get(dialect)
-        encoded = codec is not None and codec.write(self._recorder, key)
+        if isinstance(key, DialectAttr) and key.definition.code is not None:
+            encoded = True
+            code_of(key.definition).write(self._recorder, key.values)
+        else:
+            encoded = codec is not None and codec.write(self._recorder, key)
         made = self._entries[key] = NumberedEntry(self._dialect(dialect), self._recorder.take(), encoded)
         entries.append(made)
         if not encoded:

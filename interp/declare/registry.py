@@ -9,6 +9,7 @@ from typing import Any
 
 from halfulp.interp.declare.declarations import Dialect, OpDefinition
 from halfulp.interp.declare.op_names import op_hint
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition
 from halfulp.interp.ir.errors import Unsupported
 
 _ROOT = "halfulp.interp.dialects"
@@ -117,6 +118,12 @@ class Registry:
         """Return the declaration of the op of that full name, or None."""
         dialect = self.dialects.get(name.partition(".")[0])
         return None if dialect is None else dialect.ops.get(name)
+
+    def attribute_of_code(self, dialect: str, code: int) -> AttributeDefinition | None:
+        """Return the definition of the attribute of a dialect that has that number in bytecode, or None."""
+        known = self.dialects.get(dialect)
+        definitions = () if known is None else known.attributes.values()
+        return next((definition for definition in definitions if definition.code == code), None)
 
     def is_complete(self, dialect: str) -> bool:
         """Tell whether all ops of a dialect are declared, so that another op of it is an error."""

@@ -97,13 +97,14 @@ class ParameterKind:
 @dataclass(frozen=True, eq=False, slots=True)
 class Parameter:
     """A named parameter of an attribute. One with a default may be left out, and is not printed when it equals the
-    default.
+    default. ``encoded``: the word for how bytecode holds it, if the attribute has a code there.
     """
 
     name: str
     kind: ParameterKind
     optional: bool = False
     default: Any = None
+    encoded: str = ""
 
 
 class ParameterForm(NamedTuple):
@@ -121,7 +122,7 @@ class AttributeDefinition:
 
     ``form``: compiled from MLIR's declarative notation (`halfulp.interp.declare.parameters`). ``verify`` returns a
     message or None. ``alias``: the name that MLIR gives its aliases, if it makes any. ``interfaces``: the roles of the
-    attribute, each a word such as ``pipeline``.
+    attribute, each a word such as ``pipeline``. ``code``: its number in bytecode; None if it is text there.
     """
 
     name: str
@@ -130,6 +131,7 @@ class AttributeDefinition:
     verify: Callable[[DialectAttr], str | None] | None = None
     alias: str | None = None
     interfaces: frozenset[str] = frozenset()
+    code: int | None = None
 
     @property
     def dialect(self) -> str:
@@ -155,8 +157,9 @@ class DialectAttr(Attribute):
 
     @cached_property
     def parts(self) -> tuple[Attribute | Type, ...]:
-        """The attributes and types among the values."""
-        return tuple(value for value in self.values if isinstance(value, Attribute | Type))
+        """The attributes and types among the values, and in the lists among these."""
+        flat = (part for value in self.values for part in (value if isinstance(value, tuple) else (value,)))
+        return tuple(part for part in flat if isinstance(part, Attribute | Type))
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Spell ``#dialect.mnemonic`` and the parameters; ``#dialect<mnemonic parameters>`` where these stand without

@@ -11,7 +11,7 @@ from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.run.chains import ChainPieces, can_join
 from halfulp.interp.run.control import Compiler, MachineCall
-from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Inline, Pure, evaluator_of
+from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Entry, Inline, Pure, evaluator_of
 from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
 from halfulp.interp.run.function_attributes import settings_of
 from halfulp.interp.run.observing import observed, observed_control
@@ -76,7 +76,10 @@ class FunctionCompiler(Compiler):
 
     def compile(self) -> FunctionCode:
         """Compile the whole function."""
-        return FunctionCode(self.function, self._template, self.region(self.function.regions[0]))
+        entry, evaluator = self.region(self.function.regions[0]), evaluator_of(self.function)
+        if isinstance(evaluator, Entry):
+            entry.steps = (evaluator.build(self.function, self), *entry.steps)
+        return FunctionCode(self.function, self._template, entry)
 
     # --- values that are not needed any more ---
 

@@ -1,4 +1,4 @@
-"""The evaluators that an op's declaration names: `Constant`, `Elementwise`, `Pure` or `Control`."""
+"""The evaluators that an op's declaration names: `Constant`, `Elementwise`, `Pure`, `Control` or `Entry`."""
 
 from __future__ import annotations
 
@@ -80,6 +80,15 @@ class Control:
 @dataclass(frozen=True, slots=True)
 class Inline:
     """An op whose regions run inside of one step: ``build`` makes that step."""
+
+    build: Callable[[Operation, Compiler], Step]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A function that does something to its arguments when it is called: ``build`` makes the step that begins it. It is
+    not compiled, and knows of no lanes.
+    """
 
     build: Callable[[Operation, Compiler], Step]
 

@@ -18,7 +18,7 @@ from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.aggregates import born, poison_of
 from halfulp.interp.dialects.llvm.contents import contents_of
 from halfulp.interp.dialects.llvm.forms import DYNAMIC
-from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, NOWHERE, NULL, AnyMemory, Pointer, address_of, pointer_at
+from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, NOWHERE, NULL, Pointer, address_of, pointer_at
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
@@ -77,35 +77,52 @@ def accessible(
     if slot.__class__ is not Pointer:
         raise undefined(op, f"{what} is poison: {slot.origin()}")
     pointer: Pointer = slot
-    memory, offset = pointer
-    where = described(run, pointer)
-    if memory.freed is not None:
-        raise undefined(op, f"{what} is to {where}, which was freed by {memory.freed}")
-    if memory.function is not None:
-        raise undefined(op, f"{what} is to a function: {where}")
-    if offset < 0 or offset + size > memory.size:
-        reason = "belongs to no allocation" if memory is NOWHERE else "leaves the allocation"
-        raise undefined(op, f"an access of {size} bytes at {where} {reason}")
-    if (memory.alignment + offset) % alignment:
-        raise undefined(
-            op,
-            f"an access that is aligned to {alignment} bytes is at {where}, whose alignment is "
-            f"{_known_alignment(memory, offset)}",
-        )
-    if write and memory.constant:
-        raise undefined(op, f"the memory of {memory.source} is constant, but is written")
+    reason = inaccessible(run, pointer, size, what) or unaligned(
+        run, pointer, alignment, f"an access that is aligned to {alignment} bytes"
+    )
+    if reason is not None:
+        raise undefined(op, reason)
+    if write and pointer.memory.constant:
+        raise undefined(op, f"the memory of {pointer.memory.source} is constant, but is written")
     return pointer
 
 
-def _known_alignment(memory: AnyMemory, offset: int) -> int:
-    start = memory.alignment + offset
-    return start & -start
+def inaccessible(run: Run, pointer: Pointer, size: int, what: str = "the pointer") -> str | None:
+    """Say why ``size`` bytes may not be accessed through a pointer; None if they may."""
+    memory, offset = pointer
+    if memory.freed is not None:
+        return f"{what} is to {described(run, pointer)}, which was freed by {memory.freed}"
+    if memory.function is not None:
+        return f"{what} is to a function: {described(run, pointer)}"
+    if offset < 0 or offset + size > memory.size:
+        reason = "belongs to no allocation" if memory is NOWHERE else "leaves the allocation"
+        return f"an access of {size} bytes at {described(run, pointer)} {reason}"
+    return None
+
+
+def unaligned(run: Run, pointer: Pointer, alignment: int, what: str) -> str | None:
+    """Say that a pointer is not known to be a multiple of an alignment; None if it is one."""
+    memory, offset = pointer
+    start = offset if memory is NOWHERE else memory.alignment + offset
+    if not start % alignment:
+        return None
+    return f"{what} is at {described(run, pointer)}, whose alignment is {start & -start}"
 
 
 def alignment_of(op: Operation, type_: ty.Type) -> int:
     """Return the alignment of an access: what the op says, else that of the type."""
     stated = op.properties.get("alignment")
     return stated.value if isinstance(stated, at.IntegerAttr) and stated.value else layout.alignment_of(type_)
+
+
+def pointer_alignment(op: Operation, operand: int) -> int:
+    """Return the alignment that the attribute of an argument states; 1 without one."""
+    given = op.properties.get("arg_attrs")
+    if not isinstance(given, at.ArrayAttr):
+        return 1
+    attributes = given.elements[operand]
+    stated = attributes.mapping.get("llvm.align") if isinstance(attributes, at.DictionaryAttr) else None
+    return stated.value if isinstance(stated, at.IntegerAttr) and stated.value else 1
 
 
 def _word(type_: ty.Type) -> Struct | None:

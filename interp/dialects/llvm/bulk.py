@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from halfulp.interp.dialects.indices import undefined
-from halfulp.interp.dialects.llvm.access import accessible, described
+from halfulp.interp.dialects.llvm.access import accessible, described, pointer_alignment
 from halfulp.interp.dialects.llvm.memory import Pointer
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
@@ -45,14 +45,14 @@ def _length(op: Operation, slots: Slots, settings: Settings) -> int:
 
 def copy(op: Operation, settings: Settings) -> Function:
     """Return the function of memcpy and memmove. The ranges of memcpy must not overlap, unless they are the same."""
-    may_overlap = op.name.endswith("memmove")
+    may_overlap, alignments = op.name.endswith("memmove"), [pointer_alignment(op, place) for place in range(2)]
 
     def move(run: Run, slots: Slots) -> tuple[Any, ...]:
         size = _length(op, slots, settings)
         if not size:
             return ()
-        target = accessible(op, run, slots[0], size, write=True, what="the target")
-        source = accessible(op, run, slots[1], size, what="the source")
+        target = accessible(op, run, slots[0], size, alignments[0], write=True, what="the target")
+        source = accessible(op, run, slots[1], size, alignments[1], what="the source")
         distance = abs(target.offset - source.offset)
         if not may_overlap and target.memory is source.memory and 0 < distance < size:
             raise undefined(op, f"{size} bytes at {described(run, target)} and {described(run, source)} overlap")
@@ -64,12 +64,13 @@ def copy(op: Operation, settings: Settings) -> Function:
 
 def fill(op: Operation, settings: Settings) -> Function:
     """Return the function of memset."""
+    alignment = pointer_alignment(op, 0)
 
     def set_bytes(run: Run, slots: Slots) -> tuple[Any, ...]:
         size = _length(op, slots, settings)
         if not size:
             return ()
-        memory, at = accessible(op, run, slots[0], size, write=True, what="the target")
+        memory, at = accessible(op, run, slots[0], size, alignment, write=True, what="the target")
         value: Value = lift(slots[1], ty.IntegerType(8))
         memory.data[at : at + size] = bytes([int(value.bits)]) * size
         memory.lost[at : at + size] = (b"\x00" if value.poison is None else b"\xff") * size

@@ -11,7 +11,6 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 
 _VECTOR_KIND = TypeKind("builtin.vector", lambda type_: isinstance(type_, ty.VectorType))
-_POINTER_KIND = TypeKind("llvm.ptr", lambda type_: isinstance(type_, llvm.PointerType))
 
 
 def _is_integer(type_: ty.Type) -> bool:
@@ -51,7 +50,7 @@ INTEGER = TypeConstraint("signless integer", _is_integer)
 FLOAT = TypeConstraint("floating-point", lambda type_: isinstance(type_, ty.FloatType))
 BOOL = c.BOOL
 BYTE = TypeConstraint("8-bit signless integer", lambda type_: type_ == ty.IntegerType(8))
-POINTER = TypeConstraint("LLVM pointer type", _is_pointer, _POINTER_KIND)
+POINTER = TypeConstraint("LLVM pointer type", _is_pointer)
 ANY = TypeConstraint("LLVM dialect-compatible type", llvm.is_outer)
 PRIMITIVE = TypeConstraint(
     "primitive LLVM type",
@@ -77,6 +76,25 @@ BOOL_VECTOR = _vector_of("1-bit signless integer", lambda type_: type_ == ty.I1)
 POINTER_VECTOR = _vector_of("LLVM pointer type", _is_pointer)
 FLOAT_VECTOR = _vector_of("floating-point", lambda type_: isinstance(type_, ty.FloatType))
 LLVM_FLOAT_VECTOR = _vector_of("floating point LLVM type", llvm.is_float)
+
+
+STRUCT = TypeConstraint(
+    "LLVM structure type",
+    lambda type_: isinstance(type_, llvm.StructType),
+    TypeKind("llvm.struct", lambda type_: isinstance(type_, llvm.StructType)),
+)
+EXCHANGED = TypeConstraint(
+    "signless integer or LLVM pointer type", lambda type_: _is_integer(type_) or _is_pointer(type_)
+)
+COMBINED = TypeConstraint(
+    "floating point LLVM type or LLVM pointer type or signless integer or LLVM dialect-compatible fixed-length vector "
+    "type",
+    lambda type_: (
+        llvm.is_float(type_)
+        or EXCHANGED.accepts(type_)
+        or (isinstance(type_, ty.VectorType) and _is_vector(type_) and not any(type_.scalable))
+    ),
+)
 
 
 def _is_function_type(attribute: at.Attribute) -> bool:

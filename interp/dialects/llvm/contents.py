@@ -85,7 +85,7 @@ def _scalar(type_: ty.Type) -> tuple[Read, Write]:
             return
         value = lift(slot, type_)
         if value.poison is not None:
-            put(run, memory, at, size, 0, whole, int(_ids(run, value)))
+            put(run, memory, at, size, 0, whole, int(own_ids(run, value)))
         else:
             put(run, memory, at, size, codes_to_ints(value.bits, width)[0])
         if value.open is not None and value.open.any():
@@ -94,7 +94,7 @@ def _scalar(type_: ty.Type) -> tuple[Read, Write]:
     return read, write
 
 
-def _ids(run: Run, value: Value) -> Any:
+def own_ids(run: Run, value: Value) -> Any:
     """Return the ids of a value's poison in the table of the run."""
     assert value.poison is not None
     same = value.origins is None or value.origins is run.origins
@@ -128,7 +128,7 @@ def _vector(type_: ty.VectorType) -> tuple[Read, Write]:
     def write(run: Run, memory: AnyMemory, at: int, slot: Any) -> None:
         value = lift(slot, type_)
         bits = lost = 0
-        ids = None if value.poison is None else _ids(run, value)
+        ids = None if value.poison is None else own_ids(run, value)
         for index, code in enumerate(codes_to_ints(value.bits, width)):
             if ids is None or not ids[index]:
                 bits |= code << width * index
@@ -167,7 +167,7 @@ def _pointer(type_: ty.Type) -> tuple[Read, Write]:
             put(run, memory, at, size, address_of(run, slot))
             memory.pointers[at] = slot
         else:
-            put(run, memory, at, size, 0, (1 << 64) - 1, int(_ids(run, slot)))
+            put(run, memory, at, size, 0, (1 << 64) - 1, int(own_ids(run, slot)))
 
     return read, write
 

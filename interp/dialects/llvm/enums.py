@@ -60,6 +60,15 @@ ORDERING = EnumDefinition(
     },
     storage_width=64,
 )  # fmt: skip
+ATOMIC_OPERATION = EnumDefinition(
+    "llvm.atomicrmw binary operations",
+    {
+        "xchg": 0, "add": 1, "sub": 2, "_and": 3, "nand": 4, "_or": 5, "_xor": 6, "max": 7, "min": 8, "umax": 9,
+        "umin": 10, "fadd": 11, "fsub": 12, "fmax": 13, "fmin": 14, "uinc_wrap": 15, "udec_wrap": 16, "usub_cond": 17,
+        "usub_sat": 18, "fmaximum": 19, "fminimum": 20,
+    },
+    storage_width=64,
+)  # fmt: skip
 UNNAMED_ADDRESS = EnumDefinition(
     "LLVM GlobalValue UnnamedAddr", {"": 0, "local_unnamed_addr": 1, "unnamed_addr": 2}, storage_width=64
 )

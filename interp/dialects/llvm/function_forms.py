@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, is_inherent
-from halfulp.interp.dialects.cf.forms import typed_operands
 from halfulp.interp.dialects.llvm import enums
 from halfulp.interp.dialects.llvm import types as llvm
+from halfulp.interp.dialects.llvm.bundles import print_bundles, read_bundles
 from halfulp.interp.dialects.llvm.forms import (
     completed,
     optional_keyword,
@@ -19,7 +19,7 @@ from halfulp.interp.dialects.llvm.forms import (
 from halfulp.interp.dialects.signatures import Signature, print_inputs, print_results, print_signature
 from halfulp.interp.ir.attributes import ArrayAttr, DenseArrayAttr, StringAttr, TypeAttr
 from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.literals import quoted, spell_symbol
+from halfulp.interp.ir.literals import spell_symbol
 from halfulp.interp.ir.operations import Operation, Region, SSAValue
 from halfulp.interp.ir.types import I32
 from halfulp.interp.text.op_parser import OpParser
@@ -127,7 +127,7 @@ def _call_parser(definition: OpDefinition) -> CustomParse:
             p.expect("(")
             properties["var_callee_type"] = TypeAttr(p.type())
             p.expect(")")
-        bundles, tags = _bundles(p)
+        bundles, tags = read_bundles(p)
         if tags:
             properties["op_bundle_tags"] = ArrayAttr(tuple(tags))
         attributes = read_dictionary(p, definition, properties)
@@ -166,28 +166,6 @@ def _call_parser(definition: OpDefinition) -> CustomParse:
     return parse
 
 
-def _bundles(p: OpParser) -> tuple[list[list[SSAValue]], list[Attribute]]:
-    """Read optional operand bundles, and return their values and their tags."""
-    bundles: list[list[SSAValue]] = []
-    tags: list[Attribute] = []
-    if not p.take("["):
-        return bundles, tags
-    while p.tokens[p.pos] != "]":
-        tags.append(StringAttr(p.string("expect operand bundle tag")))
-        p.expect("(")
-        tokens, types = typed_operands(p)
-        if len(tokens) != len(types):
-            p.error(
-                f"expected {len(tokens)} types for operand bundle operands for operand bundle #{len(bundles)}, but "
-                f"actually got {len(types)}",
-            )
-        bundles.append([p.use(token, type) for token, type in zip(tokens, types, strict=True)])
-        if not p.take(","):
-            break
-    p.expect("]")
-    return bundles, tags
-
-
 def callee_operands(op: Operation) -> list[SSAValue]:
     """Return the operands without those of the bundles: of a call of a pointer, this first."""
     segments = op.properties.get(SEGMENTS)
@@ -207,7 +185,7 @@ def _print_call(printer: OpPrinter, op: Operation) -> str:
     variadic = properties.get("var_callee_type")
     if isinstance(variadic, TypeAttr):
         text += f" vararg({printer.type(variadic.type)})"
-    text += _print_bundles(printer, op, op.operands[len(operands) :])
+    text += print_bundles(printer, op, op.operands[len(operands) :])
     text += print_dictionary(printer, op, _CALL_WRITTEN) + " : "
     if callee is None:
         text += f"{printer.type(operands[0].type)}, "
@@ -215,20 +193,6 @@ def _print_call(printer: OpPrinter, op: Operation) -> str:
     text += print_inputs(printer, types, properties.get("arg_attrs"))
     results = [result.type for result in op.results]
     return text + (print_results(printer, results, properties.get("res_attrs")) or " -> ()")
-
-
-def _print_bundles(printer: OpPrinter, op: Operation, values: list[SSAValue]) -> str:
-    sizes, tags = op.properties.get("op_bundle_sizes"), op.properties.get("op_bundle_tags")
-    if not isinstance(sizes, DenseArrayAttr) or not isinstance(tags, ArrayAttr) or not sizes.values:
-        return ""
-    texts = []
-    for size, tag in zip(sizes.values, tags.elements, strict=True):
-        bundle, values = values[:size], values[size:]
-        names = ", ".join(printer.name(value) for value in bundle)
-        types = ", ".join(printer.type(value.type) for value in bundle)
-        assert isinstance(tag, StringAttr)
-        texts.append(f"{quoted(tag.value)}({f'{names} : {types}' if bundle else ''})")
-    return f" [{', '.join(texts)}]"
 
 
 CALL = CustomForm(_call_parser, _print_call)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait, TypeConstraint
-from halfulp.interp.dialects.llvm import bulk, kernels, stack, vectors
+from halfulp.interp.dialects.llvm import assumptions, bulk, bundles, kernels, rules, stack, vectors
 from halfulp.interp.dialects.llvm import constraints as k
 from halfulp.interp.run.evaluators import Control, Pure
 
@@ -28,7 +30,7 @@ _FLOAT_REDUCTIONS = ("fmax", "fmin", "fmaximum", "fminimum")
 _CHECKED = ("sadd", "uadd", "ssub", "usub", "smul", "umul")
 
 
-def _form(operands: str) -> str:
+def _form(operands: Iterable[str]) -> str:
     names = " `,` ".join(f"${name}" for name in operands)
     return f"`(` {names} `)` attr-dict `:` functional-type($operands, results)"
 
@@ -69,9 +71,45 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
             results={"res": k.ANY},
             evaluate=Pure(kernels.checked, raw=True, alone=True),
         )
+    llvm.op(
+        "intr.powi",
+        _form(["val", "power"]),
+        operands={"val": k.FLOAT_LIKE, "power": k.INTEGER},
+        results={"res": k.ANY},
+        properties=(fastmath,),
+        evaluate=kernels.evaluator("intr.powi"),
+    )
+    llvm.op(
+        "intr.is.fpclass",
+        operands={"in": k.FLOAT_LIKE},
+        results={"res": k.ANY},
+        properties=(Property("bit", k.INTEGER_32_ATTR),),
+        evaluate=kernels.evaluator("intr.is.fpclass"),
+    )
+    llvm.op(
+        "intr.sincos",
+        _form(["val"]),
+        operands={"val": k.FLOAT_LIKE},
+        results={"res": k.ANY},
+        properties=(fastmath,),
+        verify=rules.verify_sincos,
+        evaluate=Pure(kernels.sincos, raw=True, alone=True),
+    )
+    llvm.op(
+        "intr.assume",
+        custom=bundles.ASSUME,
+        operands=(Slot("cond", c.BOOL), Slot("op_bundle_operands", k.ANY, Arity.VARIADIC)),
+        properties=(
+            Property("op_bundle_sizes", c.INTEGER_ARRAY_ATTR),
+            Property("op_bundle_tags", c.ARRAY_ATTR, optional=True),
+        ),
+        verify=rules.verify_bundles,
+        evaluate=Pure(assumptions.assume, raw=True, alone=True),
+    )
+    llvm.op("intr.vscale", results={"res": k.ANY}, evaluate=Pure(vectors.vscale, raw=True))
     _reductions(llvm, fastmath)
     _memory(llvm, aliases, signature)
-    _masked(llvm)
+    _masked(llvm, signature)
 
 
 def _reductions(llvm: Dialect, fastmath: Property) -> None:
@@ -135,7 +173,7 @@ def _memory(llvm: Dialect, aliases: tuple[Property, ...], signature: tuple[Prope
         )
 
 
-def _masked(llvm: Dialect) -> None:
+def _masked(llvm: Dialect, signature: tuple[Property, ...]) -> None:
     """Declare the access of the elements of vectors that a mask names."""
     aligned = Property("alignment", k.INTEGER_32_ATTR)
     # In MLIR 22 the load alone has this property.
@@ -162,3 +200,16 @@ def _masked(llvm: Dialect) -> None:
             properties=(aligned,),
             evaluate=Pure(vectors.store, raw=True, alone=True),
         )
+    llvm.op(
+        "intr.masked.expandload",
+        operands={"ptr": k.POINTER, "mask": k.BOOL_VECTOR, "passthru": k.VECTOR},
+        results={"res": k.ANY},
+        properties=signature,
+        evaluate=Pure(vectors.load, raw=True, alone=True),
+    )
+    llvm.op(
+        "intr.masked.compressstore",
+        operands={"value": k.VECTOR, "ptr": k.POINTER, "mask": k.BOOL_VECTOR},
+        properties=signature,
+        evaluate=Pure(vectors.store, raw=True, alone=True),
+    )

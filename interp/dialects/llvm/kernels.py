@@ -18,14 +18,13 @@ from halfulp.interp.dialects.vector.moves import bitcast as regrouped_bits
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.evaluators import Choice, Elementwise, Pure
 from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import lift, lower
-from halfulp.interp.values.poisoning import merged_ids
-from halfulp.interp.values.value import Value
-from halfulp.semantics import casts, elementary, float_bits, floats, integer, integer_functions, integral
+from halfulp.semantics import casts, elementary, float_bits, float_unit, floats, integer, integer_functions, integral
 from halfulp.semantics import llvm_integers as only_llvm
 from halfulp.semantics.kernel import Kernel
 
@@ -165,6 +164,26 @@ def _to_integer(signed: bool) -> Build:
     )
 
 
+_CLASS_MASKS = (1 << len(float_unit.CLASSES)) - 1
+
+
+def _in_classes(op: Operation, settings: Settings) -> Kernel:
+    mask = op.properties["bit"]
+    assert isinstance(mask, at.IntegerAttr)
+    if mask.value & ~_CLASS_MASKS:
+        raise _refuse(op, f"with the bits {mask.value:#x}, of which LLVM has the lowest {len(float_unit.CLASSES)},")
+    if op.results[0].type != bool_like(op.operands[0].type):
+        raise _refuse(op, f"from '{op.operands[0].type}' to '{op.results[0].type}'")
+    return float_unit.in_classes(format_of(op.operands[0]), mask.value)
+
+
+def _integer_power(op: Operation, settings: Settings) -> Kernel:
+    if op.results[0].type != op.operands[0].type:
+        raise _refuse(op, f"from '{op.operands[0].type}' to '{op.results[0].type}'")
+    width = _width(op.operands[1], settings)
+    return elementary.of_integer("powf", format_of(op.results[0]), width, _NEAREST, fastmath_of(op), settings.profile)
+
+
 def _bitcast(op: Operation, settings: Settings) -> Kernel:
     return casts.bitcast()
 
@@ -239,7 +258,34 @@ _BUILDS: Mapping[str, Build] = {
     },
     "intr.pow": _elementary_of_two("powf"),
     "intr.atan2": _elementary_of_two("atan2"),
+    "intr.powi": _integer_power,
+    "intr.is.fpclass": _in_classes,
 }  # fmt: skip
+
+
+def _step(
+    op: Operation, kernel: Kernel, operands: Sequence[ty.Type], results: Sequence[ty.Type], settings: Settings
+) -> PointwiseStep:
+    """Return the step that runs a kernel on values of some types, which are not those of the op itself."""
+    inner = Operation(op.name, op.definition, [SSAValue(type_) for type_ in operands], results, op.properties)
+    return PointwiseStep(inner, Elementwise(lambda op, settings: kernel), kernel, settings, op)
+
+
+def _in_struct(op: Operation, kernel: Kernel, results: tuple[ty.Type, ...], settings: Settings) -> Function:
+    """Return the function of an op that gives a struct of the results of a kernel."""
+    operands = [value.type for value in op.operands]
+    step = _step(op, kernel, operands, results, settings)
+    quick = not settings.marks_elements
+
+    def run(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+        if quick and all(slot.__class__ is int for slot in slots):
+            found = kernel.scalar(*slots)
+            if found.__class__ is tuple:
+                return (found,)
+        values = tuple([lift(slot, type_) for slot, type_ in zip(slots, operands, strict=True)])
+        return (tuple(map(lower, step.run(run, values))),)
+
+    return run
 
 
 def checked(op: Operation, settings: Settings) -> Function:
@@ -247,19 +293,14 @@ def checked(op: Operation, settings: Settings) -> Function:
     name = op.name.removeprefix("llvm.intr.").removesuffix(".with.overflow")
     operand = op.operands[0].type
     kernel = only_llvm.checked(name[1:], settings.width(ty.element_type(operand)), name[0] == "s")
-    types = (operand, bool_like(operand))
+    return _in_struct(op, kernel, (operand, bool_like(operand)), settings)
 
-    def run(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
-        if all(slot.__class__ is int for slot in slots):
-            return (kernel.scalar(*slots),)
-        values = [lift(slot, operand) for slot in slots]
-        ids = merged_ids((value.poison for value in values), values[0].shape)
-        codes = kernel.array(*(value.bits for value in values)).results
-        origins = None if ids is None else run.origins
-        parts = zip(types, codes, strict=True)
-        return (tuple([lower(Value(type_, part, ids, None, origins)) for type_, part in parts]),)
 
-    return run
+def sincos(op: Operation, settings: Settings) -> Function:
+    """Return the function of sincos: a struct of the sine and the cosine."""
+    operand = op.operands[0].type
+    kernel = elementary.sincos(format_of(op.operands[0]), _NEAREST, fastmath_of(op), settings.profile)
+    return _in_struct(op, kernel, (operand, operand), settings)
 
 
 _NUMBERS = (ty.IntegerType, ty.FloatType)
@@ -293,4 +334,31 @@ BITCAST = Choice(_bits_unchanged)
 def evaluator(mnemonic: str) -> Elementwise | None:
     """Return the evaluator of an elementwise op; None if no kernel covers it."""
     build = _BUILDS.get(mnemonic)
-    return None if build is None else Elementwise(build)
+    return None if build is None else Elementwise(build, _MAY_BE_SCALAR.get(mnemonic, frozenset()))
+
+
+_MAY_BE_SCALAR = {"intr.powi": frozenset({1})}
+"""Operands whose one number stands for all elements."""
+
+
+# --- atomic ops -------------------------------------------------------------------------------------------------------
+
+_ATOMIC: Mapping[str, Build] = {
+    **{name: _BUILDS[name.strip("_")] for name in ("add", "sub", "_and", "_or", "_xor", "fadd", "fsub")},
+    **{name: _BUILDS[f"intr.{name}"] for name in ("umax", "umin")},
+    **{name: _BUILDS[f"intr.s{name}"] for name in ("max", "min")},
+    **{name: _BUILDS[f"intr.{name[1:]}num"] for name in ("fmax", "fmin")},
+    **{name: _BUILDS[f"intr.{name[1:]}"] for name in ("fmaximum", "fminimum")},
+    "nand": _of_width(only_llvm.not_and),
+    "uinc_wrap": _of_width(only_llvm.wrapped_increment),
+    "udec_wrap": _of_width(only_llvm.wrapped_decrement),
+    "usub_cond": _of_width(only_llvm.conditional_subtraction),
+    "usub_sat": _BUILDS["intr.usub.sat"],
+}
+"""What atomicrmw computes from the number in memory and from its operand, except ``xchg``."""
+
+
+def atomic_step(op: Operation, operation: str, settings: Settings) -> PointwiseStep | None:
+    """Return the step of an atomicrmw from the old and the given number to the new one; None for ``xchg``."""
+    build, type_ = _ATOMIC.get(operation), op.results[0].type
+    return None if build is None else _step(op, build(op, settings), (type_, type_), (type_,), settings)

@@ -25,6 +25,8 @@ from halfulp.interp.dialects.func.ops import RETURN
 from halfulp.interp.dialects.llvm import (
     access,
     aggregates,
+    atomics,
+    attributes,
     calls,
     enums,
     evaluate,
@@ -45,6 +47,7 @@ from halfulp.interp.run.evaluators import Choice, Constant, Control, Pure
 
 llvm = Dialect("llvm", partial=True)
 llvm.types.update(types.PARSERS)
+llvm.attributes.update({each.name.partition(".")[2]: each for each in attributes.ATTRIBUTES})
 for _enum in (enums.LINKAGE, enums.CALLING, enums.TAIL_CALL, enums.FASTMATH):
     llvm.enum(_enum)
 
@@ -316,8 +319,10 @@ llvm.op(
     verify=rules.verify_address,
     evaluate=Pure(access.element_pointer, raw=True, alone=True),
 )
-_ORDERING = (Property("ordering", enums.ORDERING, default=0), *optional("syncscope", kind=c.STRING_ATTR))
-_ATOMIC = "(`atomic` (`syncscope` `(` $syncscope^ `)`)? $ordering^)? "
+_SCOPE = "(`syncscope` `(` $syncscope^ `)`)? "
+_SYNCSCOPE = optional("syncscope", kind=c.STRING_ATTR)
+_ORDERING = (Property("ordering", enums.ORDERING, default=0), *_SYNCSCOPE)
+_ATOMIC = f"(`atomic` {_SCOPE}$ordering^)? "
 llvm.op(
     "load",
     f"(`volatile` $volatile_^)? $addr {_ATOMIC}(`invariant` $invariant^)? (`invariant_group` $invariantGroup^)? "
@@ -342,6 +347,52 @@ llvm.op(
     properties=(*ALIASES, *_ALIGNMENT, *units("invariantGroup", "nontemporal", "volatile_"), *_ORDERING),
     verify=rules.verify_access("acquire", "acq_rel"),
     evaluate=Pure(access.store, raw=True, alone=True),
+)
+
+llvm.op(
+    "atomicrmw",
+    f"(`volatile` $volatile_^)? $bin_op $ptr `,` $val {_SCOPE}$ordering attr-dict `:` type($ptr) `,` type($val)",
+    operands={"ptr": k.POINTER, "val": k.COMBINED},
+    results={"res": k.COMBINED},
+    properties=(
+        Property("bin_op", enums.ATOMIC_OPERATION),
+        Property("ordering", enums.ORDERING),
+        *_SYNCSCOPE,
+        *ALIASES,
+        *_ALIGNMENT,
+        *units("volatile_"),
+    ),
+    type_rules=(same_type("val", "res", message="failed to verify that result #0 and operand #1 have the same type"),),
+    verify=rules.verify_atomic,
+    evaluate=Pure(atomics.combine, raw=True, alone=True),
+)
+llvm.op(
+    "cmpxchg",
+    f"(`weak` $weak^)? (`volatile` $volatile_^)? $ptr `,` $cmp `,` $val {_SCOPE}$success_ordering $failure_ordering "
+    "attr-dict `:` type($ptr) `,` type($val)",
+    operands={"ptr": k.POINTER, "cmp": k.EXCHANGED, "val": k.EXCHANGED},
+    results={"res": k.STRUCT},
+    properties=(
+        Property("success_ordering", enums.ORDERING),
+        Property("failure_ordering", enums.ORDERING),
+        *_SYNCSCOPE,
+        *ALIASES,
+        *_ALIGNMENT,
+        *units("volatile_", "weak"),
+    ),
+    type_rules=(
+        same_type("val", "cmp", message="failed to verify that operand #1 and operand #2 have the same type"),
+        rules.EXCHANGE_RESULT,
+    ),
+    verify=rules.verify_exchange,
+    evaluate=Pure(atomics.exchange, raw=True, alone=True),
+)
+llvm.op(
+    "fence",
+    f"{_SCOPE}$ordering attr-dict",
+    properties=(Property("ordering", enums.ORDERING), *_SYNCSCOPE),
+    verify=rules.verify_fence,
+    evaluate=Pure(atomics.fence, raw=True),
 )
 
 # --- functions, calls and branches ------------------------------------------------------------------------------------
@@ -375,6 +426,7 @@ llvm.op(
     regions=(RegionSlot("body"),),
     traits=(Trait.SYMBOL, Trait.ISOLATED_FROM_ABOVE),
     verify=rules.verify_function,
+    evaluate=calls.FUNCTION,
 )  # fmt: skip
 llvm.op(
     "call",

@@ -10,6 +10,7 @@ from halfulp.interp.declare.type_rules import TypeRule
 from halfulp.interp.dialects.func.rules import wrong_attributes
 from halfulp.interp.dialects.llvm import enums
 from halfulp.interp.dialects.llvm import types as llvm
+from halfulp.interp.dialects.llvm.constraints import EXCHANGED
 from halfulp.interp.dialects.llvm.forms import DYNAMIC
 from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
 from halfulp.interp.dialects.llvm.parameter_attributes import wrong_attribute
@@ -320,17 +321,20 @@ def verify_return(op: Operation) -> str | None:
 
 
 def verify_bundles(op: Operation) -> str | None:
-    """Return what is wrong with the operand bundles of a call, or None."""
+    """Return what is wrong with the operand bundles of a call or an assumption, or None."""
     sizes, tags = op.properties.get("op_bundle_sizes"), op.properties.get("op_bundle_tags")
     counts = sizes.values if isinstance(sizes, at.DenseArrayAttr) else ()
     words = tags.elements if isinstance(tags, at.ArrayAttr) else ()
+    passed = len(op.operands) - (1 if op.name == "llvm.intr.assume" else len(callee_operands(op)))
+    if min(counts, default=0) < 0 or sum(counts) != passed:
+        return (
+            f"op_bundle_operands count ({passed}) does not match with the total size ({sum(counts)}) specified in "
+            "attribute 'op_bundle_sizes'"
+        )
     if not all(isinstance(word, at.StringAttr) for word in words):
         return Unprefixed("operand bundle tag must be a StringAttr")
     if len(counts) != len(words):
         return Unprefixed(f"expected {len(counts)} operand bundle tags, but actually got {len(words)}")
-    passed = len(op.operands) - len(callee_operands(op))
-    if min(counts, default=0) < 0 or sum(counts) != passed:
-        return f"the bundles have {sum(counts)} operands, but the call passes {passed}"
     return None
 
 
@@ -406,12 +410,11 @@ def verify_access(*refused: str) -> Any:
     """Return the verifier of a load or a store. ``refused``: the orderings that it cannot have."""
 
     def verify(op: Operation) -> str | None:
-        ordering = getattr(op.properties.get("ordering"), "value", 0)
+        ordering = _ordering(op)
         if not ordering:
             return "expected syncscope to be null for non-atomic access" if "syncscope" in op.properties else None
         value = op.results[0] if op.results else op.operands[0]
-        width = 64 if isinstance(value.type, llvm.PointerType) else ty.element_width(value.type)
-        if isinstance(value.type, ty.ShapedType) or width is None or width < 8 or width & (width - 1):
+        if not _suits_atomic(value.type):
             return f"unsupported type '{value.type}' for atomic access"
         word = enums.ORDERING.names[ordering]
         if word in refused:
@@ -419,6 +422,87 @@ def verify_access(*refused: str) -> Any:
         return None if "alignment" in op.properties else "expected alignment for atomic access"
 
     return verify
+
+
+def _suits_atomic(type_: ty.Type) -> bool:
+    """Tell whether an atomic op may exchange values of a type: its bits are a power of two, at least 8."""
+    if isinstance(type_, llvm.PointerType):
+        return True
+    width = ty.element_width(type_)
+    return not isinstance(type_, ty.ShapedType) and width is not None and width >= 8 and not width & (width - 1)
+
+
+_ORDERINGS = enums.ORDERING.cases
+
+
+def _ordering(op: Operation, name: str = "ordering") -> int:
+    return int(getattr(op.properties.get(name), "value", 0))
+
+
+def verify_atomic(op: Operation) -> str | None:
+    """Return what is wrong with the type or the ordering of atomicrmw, or None."""
+    type_ = op.operands[1].type
+    operation = enums.ATOMIC_OPERATION.names[getattr(op.properties["bin_op"], "value", 0)]
+    if operation in ("fadd", "fsub", "fmax", "fmin", "fmaximum", "fminimum"):
+        if isinstance(type_, ty.VectorType):
+            if any(type_.scalable):
+                return "expected LLVM IR fixed vector type"
+            if not llvm.is_float(type_.element):
+                return "expected LLVM IR floating point type for vector element"
+        elif not llvm.is_float(type_):
+            return "expected LLVM IR floating point type"
+    elif operation == "xchg":
+        if not _suits_atomic(type_):
+            return "unexpected LLVM IR type for 'xchg' bin_op"
+    elif not isinstance(type_, ty.IntegerType) or type_.width not in (8, 16, 32, 64):
+        return "expected LLVM IR integer type"
+    return None if _ordering(op) >= _ORDERINGS["monotonic"] else "expected at least 'monotonic' ordering"
+
+
+def verify_exchange(op: Operation) -> str | None:
+    """Return what is wrong with the type or the orderings of cmpxchg, or None."""
+    if not _suits_atomic(op.operands[2].type):
+        return "unexpected LLVM IR type"
+    success, failure = _ordering(op, "success_ordering"), _ordering(op, "failure_ordering")
+    if min(success, failure) < _ORDERINGS["monotonic"]:
+        return "ordering must be at least 'monotonic'"
+    if failure in (_ORDERINGS["release"], _ORDERINGS["acq_rel"]):
+        return "failure ordering cannot be 'release' or 'acq_rel'"
+    return None
+
+
+def verify_fence(op: Operation) -> str | None:
+    """Return what is wrong with the ordering of a fence, or None."""
+    if _ordering(op) > _ORDERINGS["monotonic"]:
+        return None
+    return "can be given only acquire, release, acq_rel, and seq_cst orderings"
+
+
+def _value_and_bool(type_: ty.Type) -> llvm.StructType:
+    return llvm.StructType(body=(type_, ty.I1))
+
+
+def _solve_exchanged(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
+    if "val" in types and EXCHANGED.accepts(types["val"]):
+        types.setdefault("res", _value_and_bool(types["val"]))
+
+
+EXCHANGE_RESULT = TypeRule(
+    "failed to verify that result #0 has an LLVM struct type consisting of the type of operand #2 and a bool",
+    _solve_exchanged,
+    lambda types, properties: bool(types["res"] == _value_and_bool(types["val"])),
+)
+
+
+def verify_sincos(op: Operation) -> str | None:
+    """Return what is wrong with the result of sincos, or None."""
+    given, made = op.operands[0].type, op.results[0].type
+    if isinstance(made, llvm.StructType) and made.body == (given, given):
+        return None
+    return (
+        "expected result type to be an homogeneous struct with two elements matching the operand type, but got "
+        f"'{made}'"
+    )
 
 
 def verify_switch(op: Operation) -> str | None:

@@ -10,6 +10,7 @@ from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.llvm import layout
 from halfulp.interp.dialects.llvm.access import alignment_of
 from halfulp.interp.dialects.llvm.memory import AnyMemory, Memory, Pointer
+from halfulp.interp.dialects.llvm.promises import guard_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.errors import LimitExceeded, spell_place
 from halfulp.interp.ir.operations import Operation
@@ -94,7 +95,7 @@ def allocate(op: Operation, compiler: Compiler) -> Action:
 
 def leave(op: Operation, compiler: Compiler) -> Action:
     """Return the action of llvm.return."""
-    plain = RETURN.build(op, compiler)
+    plain = _guarded(op, compiler, RETURN.build(op, compiler))
     if not any(each.name == "llvm.alloca" for each in compiler.function.walk()):
         return plain
     by = made_by(op)
@@ -107,6 +108,23 @@ def leave(op: Operation, compiler: Compiler) -> Action:
         return plain(frame)
 
     return free
+
+
+def _guarded(op: Operation, compiler: Compiler, plain: Action) -> Action:
+    """Return the action of a return that first holds the result to what the function promises of it."""
+    function = compiler.function
+    given = function.properties.get("res_attrs") if function.name == "llvm.func" and op.operands else None
+    guard = guard_of(op, [(given, 0)], op.operands[0].type, f"the result of @{function.symbol_name}") if given else None
+    if guard is None:
+        return plain
+    (slot,), hidden = compiler.slots(op.operands), compiler.hidden_slot()
+    leaving = compiler.leaving((hidden,))
+
+    def check(frame: Frame) -> Segment | None:
+        frame.slots[hidden] = guard(frame.slots[0], frame.slots[slot])
+        return leaving(frame)
+
+    return check
 
 
 def save(op: Operation, compiler: Compiler) -> Action:

@@ -16,7 +16,8 @@ from halfulp.interp.dialects.arith.ops import FASTMATH
 from halfulp.interp.dialects.elements import picked, poisoned, replaced, stacked
 from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.llvm import layout
-from halfulp.interp.dialects.llvm.access import accessible, alignment_of, lane_of, one_pointer
+from halfulp.interp.dialects.llvm.access import accessible, alignment_of, lane_of, one_pointer, pointer_alignment
+from halfulp.interp.dialects.llvm.aggregates import born, poison_of
 from halfulp.interp.dialects.llvm.contents import contents_of
 from halfulp.interp.dialects.llvm.kernels import fastmath_of
 from halfulp.interp.dialects.llvm.memory import Pointer
@@ -94,6 +95,21 @@ def shuffle(op: Operation, settings: Settings) -> Function:
     return moves.shuffle(op, settings)
 
 
+def vscale(op: Operation, settings: Settings) -> Function:
+    """Return the function of vscale: the multiple of scalable vectors, or poison if the result cannot hold it."""
+    type_ = op.results[0].type
+    if not isinstance(type_, ty.IntegerType):
+        raise Unsupported(f"{op.name} of type '{type_}' does not run", location=op.location, op=op.name)
+
+    def multiple(run: Run, slots: Slots) -> tuple[Any, ...]:
+        found = moves.vscale_of(op, settings)
+        if found.bit_length() > type_.width:
+            return (poison_of(type_, born(op, run, f"{found} has more than {type_.width} bits"), run),)
+        return (found,)
+
+    return multiple
+
+
 # --- reductions -------------------------------------------------------------------------------------------------------
 
 _KINDS: Mapping[str, str] = {
@@ -138,6 +154,10 @@ def _lanes(op: Operation, run: Run, slot: Any, type_: ty.Type) -> npt.NDArray[np
     return np.flatnonzero(mask.bits)
 
 
+_PACKED = {"llvm.intr.masked.expandload": 0, "llvm.intr.masked.compressstore": 1}
+"""The ops whose elements lie one after the other in memory, with the number of their pointer."""
+
+
 class _Lanes:
     """The elements of vectors of one type in memory, one by one.
 
@@ -150,12 +170,17 @@ class _Lanes:
         self.step = layout.size_of(self.element)
         self.size = layout.stored_bytes(self.element)
         self.read, self.write = contents_of(self.element)
-        self.alignment = alignment_of(op, self.element)
+        self.packed = op.name in _PACKED
+        self.alignment = pointer_alignment(op, _PACKED[op.name]) if self.packed else alignment_of(op, self.element)
         if self.size != self.step:
             raise Unsupported(f"{op.name}: vectors of '{self.element}' do not run", location=op.location, op=op.name)
 
     def places(self, op: Operation, run: Run, slot: Any, lanes: Sequence[int], write: bool = False) -> list[Pointer]:
-        """Return the places of some elements, from one pointer or from one for each."""
+        """Return the places of some elements, from one pointer or from one for each. Those of a packed access lie one
+        after the other.
+        """
+        if self.packed:
+            lanes = range(len(lanes))
         if isinstance(slot, Value) and slot.shape:
             found = [lane_of(run, slot, lane) for lane in lanes]
             return [accessible(op, run, each, self.size, self.alignment, write) for each in found]
@@ -172,7 +197,9 @@ class _Lanes:
 
 
 def load(op: Operation, settings: Settings) -> Function:
-    """Return the function of masked.load and masked.gather. Lanes left out have the elements of the last operand."""
+    """Return the function of masked.load, masked.gather and masked.expandload. Lanes left out have the elements of the
+    last operand.
+    """
     type_, mask_type = op.results[0].type, op.operands[1].type
     each = _Lanes(op, type_)
 
@@ -193,7 +220,9 @@ def load(op: Operation, settings: Settings) -> Function:
 
 
 def store(op: Operation, settings: Settings) -> Function:
-    """Return the function of masked.store and masked.scatter. Of lanes at one place the last stays."""
+    """Return the function of masked.store, masked.scatter and masked.compressstore. Of lanes at one place the last
+    stays.
+    """
     type_, mask_type = op.operands[0].type, op.operands[2].type
     each = _Lanes(op, type_)
 

@@ -290,20 +290,21 @@ def step(op: Operation, settings: Settings) -> Function:
     return count
 
 
+def vscale_of(op: Operation, settings: Settings) -> int:
+    """Return the multiple of scalable vectors. Raises Unsupported unless the settings have it."""
+    if settings.vscale is None:
+        raise Unsupported(
+            f"{op.name}: the multiple of scalable vectors depends on the machine",
+            location=op.location,
+            op=op.name,
+            hint="give vscale=N (--vscale=N)",
+        )
+    return settings.vscale
+
+
 def vscale(op: Operation, settings: Settings) -> Function:
     """Return the function of vector.vscale."""
-
-    def multiple(run: Run, operands: Operands) -> tuple[Any, ...]:
-        if settings.vscale is None:
-            raise Unsupported(
-                f"{op.name}: the multiple of scalable vectors depends on the machine",
-                location=op.location,
-                op=op.name,
-                hint="give vscale=N (--vscale=N)",
-            )
-        return (Value(ty.INDEX, np.array(settings.vscale, np.uint64)),)
-
-    return multiple
+    return lambda run, operands: (Value(ty.INDEX, np.array(vscale_of(op, settings), np.uint64)),)
 
 
 def _scalable_place(op: Operation, part: tuple[int, ...], fixed: bool, settings: Settings) -> slice:

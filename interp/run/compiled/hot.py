@@ -19,7 +19,7 @@ from halfulp.interp.run.compiled.copies import Copy, memories_of
 from halfulp.interp.run.compiled.covering import NotCompiled, is_silent, may_compile
 from halfulp.interp.run.compiled.elements import count_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
-from halfulp.interp.run.evaluators import Constant, Elementwise, Pure, evaluator_of
+from halfulp.interp.run.evaluators import Constant, Elementwise, Entry, Pure, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.values.buffers import Allocation
 
@@ -273,7 +273,7 @@ def is_covered(store: CodeStore, op: Operation, others: tuple[type[ty.Type], ...
     found, waiting = {op}, [op]
     while waiting:
         function = waiting.pop()
-        if not function.regions or not function.regions[0].blocks:
+        if not function.regions or not function.regions[0].blocks or isinstance(evaluator_of(function), Entry):
             return False
         for each in function.walk():
             if each is not function and not _covered(each, others):

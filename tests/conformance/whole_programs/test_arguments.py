@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,20 @@ def test_few_inputs_are_all_inputs() -> None:
     range_ = {0: between(as_type("i32"), parse_assumption("%0 in [5, 7]"))}
     assumed = generated([as_type("i32")], 10, domains=range_)
     assert ([int(assumed.row(k)[0].bits) for k in range(assumed.count)], assumed.exhaustive) == ([5, 6, 7], True)
+
+
+def test_all_inputs_come_in_the_order_of_their_codes() -> None:
+    """The codes of the last element change fastest, whatever the shapes and the widths."""
+    types = ["i1", "vector<2xi2>", "tensor<f4E2M1FN>", "tensor<0xi8>", "i128"]
+    wide = {4: between(as_type("i128"), parse_assumption("%4 in [-1, 1]"))}
+    made = generated([as_type(name) for name in types], 10, domains=wide)
+    assert [column.shape for column in made.parts[0].columns] == [(1536,), (1536, 2), (1536,), (1536, 0), (1536, 2)]
+    expected = product(range(2), range(4), range(4), range(16), ((1 << 128) - 1, 0, 1))
+    for row, (flag, first, second, small, large) in enumerate(expected):
+        one, pair, number, nothing, last = (value.bits for value in made.row(row))
+        assert (int(one), pair.tolist(), int(number), nothing.size) == (flag, [first, second], small, 0)
+        assert last.tolist() == [large & (1 << 64) - 1, large >> 64]
+    assert (made.count, made.exhaustive) == (1536, True)
 
 
 def test_inputs_are_those_of_the_seed() -> None:

@@ -89,5 +89,34 @@ module {
   ^bb6:  // pred: ^bb4
     llvm.return %arg0 : i32
   }
+  llvm.func @more(%arg0: i1, %arg1: !llvm.ptr, %arg2: i32, %arg3: f32, %arg4: vector<4xf32>, %arg5: vector<4xi1>, %arg6: vector<4xi32>, %arg7: i64) {
+    llvm.intr.assume %arg0 : i1
+    llvm.intr.assume %arg0 ["align"(%arg1, %arg2 : !llvm.ptr, i32)] : i1
+    %0 = llvm.intr.powi(%arg3, %arg2) : (f32, i32) -> f32
+    %1 = llvm.intr.powi(%arg4, %arg2) {fastmathFlags = #llvm.fastmath<fast>} : (vector<4xf32>, i32) -> vector<4xf32>
+    %2 = "llvm.intr.is.fpclass"(%arg3) <{bit = 3 : i32}> : (f32) -> i1
+    %3 = "llvm.intr.is.fpclass"(%arg4) <{bit = 3 : i32}> : (vector<4xf32>) -> vector<4xi1>
+    %4 = llvm.intr.sincos(%arg3) : (f32) -> !llvm.struct<(f32, f32)>
+    %5 = "llvm.intr.vscale"() : () -> i64
+    %6 = llvm.atomicrmw add %arg1, %arg2 monotonic : !llvm.ptr, i32
+    %7 = llvm.atomicrmw volatile fadd %arg1, %arg3 syncscope("a") acq_rel {alignment = 4 : i64} : !llvm.ptr, f32
+    %8 = llvm.cmpxchg %arg1, %arg2, %arg2 acq_rel monotonic : !llvm.ptr, i32
+    %9 = llvm.cmpxchg weak volatile %arg1, %arg2, %arg2 syncscope("a") acq_rel monotonic {alignment = 8 : i64} : !llvm.ptr, i32
+    llvm.fence syncscope("agent") seq_cst
+    llvm.fence release
+    %10 = "llvm.intr.masked.expandload"(%arg1, %arg5, %arg4) : (!llvm.ptr, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
+    "llvm.intr.masked.compressstore"(%arg4, %arg1, %arg5) : (vector<4xf32>, !llvm.ptr, vector<4xi1>) -> ()
+    llvm.return
+  }
+  llvm.func @promises(%arg0: i32 {llvm.noundef, llvm.range = #llvm.constant_range<i32, 0, 10>}, %arg1: f32 {llvm.nofpclass = 3 : i64}, %arg2: !llvm.ptr {llvm.align = 16 : i64, llvm.dereferenceable = 8 : i64, llvm.nonnull}, %arg3: i1) -> (i8 {llvm.range = #llvm.constant_range<i8, -56, 10>}) {
+    llvm.intr.assume %arg3 ["cold"(), "nonnull"(%arg2 : !llvm.ptr)] : i1 {foo = 1 : i32}
+    %0 = llvm.atomicrmw usub_cond %arg2, %arg0 seq_cst {access_groups = []} : !llvm.ptr, i32
+    %1 = llvm.mlir.undef : vector<2xf16>
+    %2 = llvm.atomicrmw fmaximum %arg2, %1 syncscope("agent") monotonic : !llvm.ptr, vector<2xf16>
+    %3 = llvm.cmpxchg weak %arg2, %arg2, %arg2 seq_cst acquire : !llvm.ptr, !llvm.ptr
+    %4 = llvm.mlir.undef : vector<2xi1>
+    "llvm.intr.masked.compressstore"(%1, %arg2, %4) <{arg_attrs = [{}, {llvm.align = 4 : i64}, {}]}> : (vector<2xf16>, !llvm.ptr, vector<2xi1>) -> ()
+    %5 = llvm.trunc %arg0 : i32 to i8
+    llvm.return %5 : i8
+  }
 }
-

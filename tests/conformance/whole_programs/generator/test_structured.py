@@ -11,10 +11,11 @@ import halfulp as hu
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import ClosedProgram
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.generator.kinds import KINDS
 from halfulp.conformance.whole_programs.generator.structured import WAYS, structured_functions, structured_text
 from halfulp.conformance.whole_programs.pass_fuzz import compare, fuzz_pass
+from halfulp.conformance.whole_programs.program_starts import programs_from
 from halfulp.conformance.whole_programs.runner_fuzz import fuzz_runner, with_kept_nans
 from halfulp.conformance.whole_programs.stages import STAGES, pipeline
 
@@ -46,6 +47,29 @@ def test_every_stage_has_the_same_bits(stage: str) -> None:
     assert not report.broken
     assert not report.skipped
     assert report.equal >= 8
+
+
+@pytest.mark.mlir
+def test_a_loop_of_one_iteration_is_lowered_to_vectors() -> None:
+    """affine-super-vectorize of mlir-opt 22.1.8 alone makes an op of it that is not valid (llvm/llvm-project#131135)."""
+    text = """
+func.func @f(%x: tensor<1x3xf32>, %s: tensor<f32>) -> tensor<f32> {
+  %0 = linalg.reduce ins(%x : tensor<1x3xf32>) outs(%s : tensor<f32>) dimensions = [0, 1]
+    (%a: f32, %b: f32) {
+      %c = arith.maximumf %a, %b : f32
+      linalg.yield %c : f32
+    }
+  return %0 : tensor<f32>
+}"""
+    tool = find_mlir_opt(None)
+    lowered = PassPipeline(tool, pipeline("vectorized")).apply(text)
+    assert "affine.for %arg2 = 0 to 3" in lowered
+    without = pipeline("vectorized").replace("affine-loop-normalize{promote-single-iter},", "")
+    with pytest.raises(PassFailure, match="transfer_write' op should not have broadcast dimensions"):
+        PassPipeline(tool, without).apply(text)
+    programs = programs_from("vectorized", tool)
+    assert len(list(programs.kind.functions(1, 6, 12))) == 6
+    assert not programs.not_lowered
 
 
 @pytest.mark.mlir

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,78 @@ def test_comparisons_of_integers(word: str, expected: bool) -> None:
 )
 def test_floats(body: str, expected: float) -> None:
     assert _run(body, 1.1, 2.3, types="f32 f32", result="f32") == _f32(expected)
+
+
+@pytest.mark.parametrize(
+    ("number", "power"), [(1.1, 7), (-2.5, 3), (3.0, -2), (0.1, 20), (-1.0, -1), (7.25, 0), (1.0000001, 300)]
+)
+def test_a_power_is_rounded_once(number: float, power: int) -> None:
+    """Python rounds a quotient of integers once."""
+    exact = float(Fraction(number) ** power)
+    assert _run("llvm.intr.powi(%a, %b) : (f64, i32) -> f64", number, power, types="f64 i32", result="f64") == exact
+
+
+def test_one_power_stands_for_all_elements() -> None:
+    body = "llvm.intr.powi(%a, %b) : (vector<3xf64>, i8) -> vector<3xf64>"
+    program = f"llvm.func @main(%a: vector<3xf64>, %b: i8) -> vector<3xf64> {{\n %r = {body}\n llvm.return %r : vector<3xf64>\n}}"
+    (found,) = hu.run(program, np.array([1.5, -2.0, 0.0]), np.int8(-3))
+    assert found.tolist() == [1 / 3.375, -0.125, math.inf]
+
+
+@pytest.mark.parametrize("number", [0.5, -1.25, 3.0, 0.0, -0.0])
+def test_sine_and_cosine_are_a_pair(number: float) -> None:
+    """The nearest f64 is near enough to the exact value for one rounding more."""
+    struct = "!llvm.struct<(f32, f32)>"
+    for part, function in enumerate((math.sin, math.cos)):
+        body = f"llvm.intr.sincos(%a) : (f32) -> {struct}\n  %s = llvm.extractvalue %r[{part}] : {struct}"
+        program = f"llvm.func @main(%a: f32) -> f32 {{\n  %r = {body}\n  llvm.return %s : f32\n}}"
+        found = hu.run(program, np.float32(number))[0].item()
+        assert (found, math.copysign(1, found)) == (_f32(function(number)), math.copysign(1, function(number)))
+
+
+def test_flags_of_sincos_and_powi_make_poison() -> None:
+    flag = "{fastmathFlags = #llvm.fastmath<ninf>}"
+    struct = "!llvm.struct<(f32, f32)>"
+    body = f"llvm.intr.sincos(%a) {flag} : (f32) -> {struct}\n  %s = llvm.extractvalue %r[1] : {struct}"
+    program = f"llvm.func @main(%a: f32) -> f32 {{\n  %r = {body}\n  llvm.return %s : f32\n}}"
+    assert hu.run(program, np.float32(math.inf))[0].poison is not None
+    given: dict[str, Any] = {"types": "f32 i32", "result": "f32"}
+    assert _run(f"llvm.intr.powi(%a, %b) {flag} : (f32, i32) -> f32", 1e30, 2, **given) == POISON
+    assert _run("llvm.intr.powi(%a, %b) : (f32, i32) -> f32", 1e30, 2, **given) == math.inf
+
+
+_CLASSES = (
+    (0x7F800001, "a signalling NaN"), (0x7FC00000, "a quiet NaN"), (0xFF800000, "-inf"), (0xBF800000, "-1"),
+    (0x80000001, "a negative subnormal"), (0x80000000, "-0"), (0x00000000, "0"), (0x007FFFFF, "the largest subnormal"),
+    (0x00800000, "the least normal"), (0x7F800000, "inf"),
+)  # fmt: skip
+"""A code of f32 for each bit of the mask, from bit 0 on."""
+
+
+@pytest.mark.parametrize("bit", range(10))
+def test_each_bit_of_the_mask_is_a_class(bit: int) -> None:
+    program = """llvm.func @main(%a: vector<10xf32>) -> vector<10xi1> {
+  %r = "llvm.intr.is.fpclass"(%a) <{bit = MASK : i32}> : (vector<10xf32>) -> vector<10xi1>
+  llvm.return %r : vector<10xi1>
+}"""
+    codes = hu.Value.from_bits(np.array([code for code, _ in _CLASSES], np.uint32), "f32")
+    for mask in (1 << bit, 0x3FF ^ 1 << bit):
+        (found,) = hu.run(program.replace("MASK", str(mask)), codes)
+        assert found.tolist() == [bool(mask >> place & 1) for place in range(10)]
+
+
+def test_bits_that_name_no_class_are_refused() -> None:
+    """mlir-opt accepts them, LLVM's verifier does not."""
+    with pytest.raises(hu.Unsupported, match="with the bits 0x400, of which LLVM has the lowest 10,"):
+        _run('"llvm.intr.is.fpclass"(%a) <{bit = 1024 : i32}> : (f32) -> i1', 1.0, types="f32", result="i1")
+
+
+def test_vscale_is_that_of_the_settings() -> None:
+    program = 'llvm.func @main() -> TYPE {\n  %r = "llvm.intr.vscale"() : () -> TYPE\n  llvm.return %r : TYPE\n}'
+    assert hu.run(program.replace("TYPE", "i64"), vscale=4)[0].item() == 4
+    assert hu.run(program.replace("TYPE", "i2"), vscale=4)[0].poison is not None
+    with pytest.raises(hu.Unsupported, match="depends on the machine"):
+        hu.run(program.replace("TYPE", "i64"))
 
 
 def test_fast_math_flags_are_those_of_their_names() -> None:

@@ -86,6 +86,35 @@ _ERRORS = {
     "llvm.return %i : i32": "expected no operands",
     '"llvm.call"(%p, %i) <{op_bundle_sizes = array<i32: 1>, operandSegmentSizes = array<i32: 1, 1>}> : '
     "(!llvm.ptr, i32) -> ()": "expected 1 operand bundle tags, but actually got 0",
+    "%0 = llvm.atomicrmw fadd %p, %i monotonic : !llvm.ptr, i32": "op expected LLVM IR floating point type",
+    "%0 = llvm.atomicrmw fadd %p, %v monotonic : !llvm.ptr, vector<4xi32>": "floating point type for vector element",
+    "%0 = llvm.atomicrmw add %p, %f monotonic : !llvm.ptr, f32": "expected LLVM IR integer type",
+    "%0 = llvm.atomicrmw xchg %p, %v monotonic : !llvm.ptr, vector<4xi32>": "unexpected LLVM IR type for 'xchg' bin_op",
+    "%0 = llvm.atomicrmw add %p, %i unordered : !llvm.ptr, i32": "expected at least 'monotonic' ordering",
+    "%0 = llvm.atomicrmw and %p, %i monotonic : !llvm.ptr, i32": "[xchg, add, sub, _and, nand, _or, _xor, max, min,",
+    "%0 = llvm.atomicrmw add %i, %i monotonic : i32, i32": "operand #0 must be LLVM pointer type, but got 'i32'",
+    "%0 = llvm.atomicrmw add %p, %s monotonic : !llvm.ptr, !llvm.struct<(i32)>": "dialect-compatible fixed-length vector",
+    '"llvm.atomicrmw"(%p, %i) <{bin_op = 1 : i64, ordering = 2 : i64}> : (!llvm.ptr, i32) -> i64': "result #0 and operand "
+    "#1 have the same type",
+    "%0 = llvm.cmpxchg %p, %i, %i acq_rel acq_rel : !llvm.ptr, i32": "failure ordering cannot be 'release' or 'acq_rel'",
+    "%0 = llvm.cmpxchg %p, %i, %i unordered monotonic : !llvm.ptr, i32": "ordering must be at least 'monotonic'",
+    "%0 = llvm.cmpxchg %p, %f, %f acq_rel monotonic : !llvm.ptr, f32": "'val' must be signless integer or LLVM pointer",
+    "llvm.fence monotonic": "'llvm.fence' op can be given only acquire, release, acq_rel, and seq_cst orderings",
+    "%0 = llvm.intr.sincos(%f) : (f32) -> !llvm.struct<(f32, f16)>": "homogeneous struct with two elements matching the "
+    "operand type, but got '!llvm.struct<(f32, f16)>'",
+    "%0 = llvm.intr.powi(%f, %v) : (f32, vector<4xi32>) -> f32": "operand #1 must be signless integer, but got",
+    '%0 = "llvm.intr.is.fpclass"(%f) <{bit = 3 : i64}> : (f32) -> i1': "constraint: 32-bit signless integer attribute",
+    '%0 = "llvm.intr.vscale"() : () -> index': "result #0 must be LLVM dialect-compatible type, but got 'index'",
+    "llvm.intr.assume %i : i32": "operand #0 must be 1-bit signless integer, but got 'i32'",
+    '%b = llvm.mlir.undef : i1 "llvm.intr.assume"(%b, %i) <{op_bundle_sizes = array<i32>, op_bundle_tags = []}> : (i1, '
+    "i32) -> ()": "op_bundle_operands count (1) does not match with the total size (0) specified in attribute "
+    "'op_bundle_sizes'",
+    '%b = llvm.mlir.undef : i1 "llvm.intr.assume"(%b, %i) <{op_bundle_sizes = array<i32: 1>}> : (i1, i32) -> ()': "expected "
+    "1 operand bundle tags, but actually got 0",
+    '"llvm.intr.masked.compressstore"(%v, %p, %v) : (vector<4xi32>, !llvm.ptr, vector<4xi32>) -> ()': "operand #2 must be "
+    "LLVM dialect-compatible vector of 1-bit signless integer",
+    "%0 = llvm.mlir.constant(0 : i32) {a = #llvm.constant_range<f32, 0, 1>} : i32": "expected builtin.integer, but found "
+    "'f32'",
     "%0 = llvm.mlir.zero : !llvm.nope": "nope",
     "%0 = llvm.mlir.zero : !llvm.array<2 x void>": "invalid array element type",
     "%0 = llvm.mlir.zero : !llvm.struct<opaque>": "only identified structs can be opaque",
@@ -109,6 +138,73 @@ def test_the_words_are_those_of_mlir_opt(line: str, mlir_opt: Any) -> None:
     with pytest.raises(RuntimeError) as caught:
         mlir_opt(_program(line))
     assert _ERRORS[line] in str(caught.value)
+
+
+def test_an_empty_list_of_bundles_is_printed_as_mlir_opt_prints_it() -> None:
+    """mlir-opt 22.1.8 leaves two spaces for it, and reads that as no list."""
+    line = '"llvm.intr.assume"(%b) <{op_bundle_sizes = array<i32>, op_bundle_tags = []}> : (i1) -> ()'
+    module = hu.parse(f"llvm.func @f(%b: i1) {{\n{line}\nllvm.return\n}}")
+    assert "llvm.intr.assume %b  : i1\n" in hu.print_module(module).replace("%arg0", "%b")
+    assert "op_bundle_tags = []" in hu.print_module(module, generic=True)
+
+
+@pytest.mark.parametrize("name", ["loops", "aliases"])
+def test_attributes_are_read_from_bytecode_and_written_byte_for_byte(name: str) -> None:
+    """The files of bytecode are what mlir-opt 22.1.8 made of the texts. An annotation of a loop has a code, and text for
+    its parts; the attributes of aliases are text.
+    """
+    text, code = (DATA / f"llvm/{name}.mlir").read_text(), (DATA / f"llvm/{name}.mlirbc").read_bytes()
+    module = hu.read_bytecode(code)
+    assert hu.print_module(module).strip() == text.strip()
+    assert hu.print_module(hu.parse(text)).strip() == text.strip()
+    assert hu.write_bytecode(module, producer="MLIR22.1.8") == code
+
+
+@pytest.mark.mlir
+def test_mlir_opt_reads_annotations_of_loops() -> None:
+    text = (DATA / "llvm/loops.mlir").read_text()
+    code = hu.write_bytecode(hu.parse(text))
+    assert b"#llvm.loop_annotation" not in code
+    assert _opt(code).decode().strip() == text.strip()
+
+
+@pytest.mark.parametrize("version", [3, 4, 5, 6])
+def test_annotations_of_loops_are_kept_in_each_version(version: int) -> None:
+    module = hu.parse((DATA / "llvm/loops.mlir").read_text())
+    again = hu.read_bytecode(hu.write_bytecode(module, version=version))
+    assert hu.print_module(again) == hu.print_module(module)
+
+
+_WRONG_LOOPS = {
+    "disableNonforced = 3 : i32": "invalid kind of attribute specified",
+    "mustProgress = true, mustProgress = true": "duplicate or unknown struct parameter name: mustProgress",
+    "nope = true": "duplicate or unknown struct parameter name: nope",
+    "interleave = <>": "expected",
+    "parallelAccesses = 3 : i32": "expected",
+}
+
+
+@pytest.mark.parametrize("parameters", _WRONG_LOOPS)
+def test_wrong_annotations_of_loops_are_refused(parameters: str) -> None:
+    program = f"llvm.func @f() {{{{\n  llvm.br ^a {{{{loop_annotation = #llvm.loop_annotation<{parameters}>}}}}\n^a:\n  llvm.return\n}}}}"
+    with pytest.raises(hu.HalfulpError, match=_WRONG_LOOPS[parameters]):
+        hu.parse(program.replace("{{", "{").replace("}}", "}"))
+
+
+_RANGES = {
+    "i8, 200, 10": "i8, -56, 10",
+    "si8, -129, 3": "i8, 127, 3",
+    "i1, 0, 1": "i1, 0, -1",
+    "ui128, 170141183460469231731687303715884105727, 3": "i128, 170141183460469231731687303715884105727, 3",
+    "i0, 0, 0": "i0, 0, 0",
+}
+"""Ranges, and as mlir-opt 22.1.8 prints them."""
+
+
+@pytest.mark.parametrize("text", _RANGES)
+def test_bounds_of_a_range_count_modulo_the_width(text: str) -> None:
+    program = f"llvm.func @f(i8 {{llvm.range = #llvm.constant_range<{text}>}})"
+    assert f"#llvm.constant_range<{_RANGES[text]}>" in hu.print_module(hu.parse(program))
 
 
 _VALUES = {"unit": "", "integer": " = 4 : i64", "type": " = i32"}

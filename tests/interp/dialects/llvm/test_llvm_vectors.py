@@ -292,3 +292,60 @@ def test_a_poison_mask_is_undefined() -> None:
     poisoned = f"  %x = llvm.mlir.poison : {M4}\n{LOADED.replace('%m', '%x')}"
     with pytest.raises(hu.UndefinedBehavior, match="mask is poison"):
         _masked(poisoned, "1, 1, 1, 1")
+
+
+# --- packed access ----------------------------------------------------------------------------------------------------
+
+_PACKED = """
+llvm.func @main(%a: vector<4xi8>, %m: vector<4xi1>, %n: i64) -> vector<4xi8> {
+  %count = llvm.mlir.constant(SIZE : i64) : i64
+  %p = llvm.alloca %count x i8 {alignment = 4 : i64} : (i64) -> !llvm.ptr
+  %q = llvm.getelementptr %p[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  LINES
+  llvm.return %r : vector<4xi8>
+}"""
+_STORE = '"llvm.intr.masked.compressstore"(%a, %q, %m) STATED: (vector<4xi8>, !llvm.ptr, vector<4xi1>) -> ()\n'
+_LOADED = f"{_STORE}  %r = llvm.load %p {{alignment = 1 : i64}} : !llvm.ptr -> vector<4xi8>"
+_EXPANDED = (
+    "llvm.store %a, %p {alignment = 1 : i64} : vector<4xi8>, !llvm.ptr\n  "
+    '%r = "llvm.intr.masked.expandload"(%q, %m, %a) STATED: (!llvm.ptr, vector<4xi1>, vector<4xi8>) -> vector<4xi8>'
+)
+
+
+def _packed(lines: str, mask: Any, n: int = 0, size: int = 4, stated: str = "") -> Any:
+    program = _PACKED.replace("LINES", lines).replace("SIZE", str(size)).replace("STATED", stated)
+    return _shown(hu.run(program, _i8(1, 2, 3, 4), np.array(mask, bool), np.int64(n))[0])
+
+
+@pytest.mark.parametrize(
+    ("mask", "stored", "loaded"),
+    [
+        ([1, 0, 1, 1], [1, 3, 4, POISON], [1, 2, 2, 3]),
+        ([0, 0, 0, 1], [4, POISON, POISON, POISON], [1, 2, 3, 1]),
+        ([0, 0, 0, 0], [POISON] * 4, [1, 2, 3, 4]),
+        ([1, 1, 1, 1], [1, 2, 3, 4], [1, 2, 3, 4]),
+    ],
+)
+def test_elements_lie_one_after_the_other(mask: list[int], stored: list[Any], loaded: list[int]) -> None:
+    """Memory that no element reaches stays as it was: never written."""
+    assert _packed(_LOADED, mask) == stored
+    assert _packed(_EXPANDED, mask) == loaded
+
+
+def test_only_the_elements_of_the_mask_are_accessed() -> None:
+    assert _packed(_EXPANDED, [0, 1, 0, 0], n=3) == [1, 4, 3, 4]
+    assert _packed(_EXPANDED, [0, 0, 0, 0], n=99) == [1, 2, 3, 4]
+    with pytest.raises(hu.UndefinedBehavior, match="an access of 1 bytes at byte 4 of the 4 bytes"):
+        _packed(_EXPANDED, [0, 1, 1, 0], n=3)
+    with pytest.raises(hu.UndefinedBehavior, match="leaves the allocation"):
+        _packed(_LOADED, [1, 0, 0, 1], n=3)
+
+
+def test_the_alignment_is_that_of_the_attribute() -> None:
+    """LLVM's reference: it is 1 unless the pointer has the attribute align."""
+    store = "<{arg_attrs = [{}, {llvm.align = 4 : i64}, {}]}> "
+    assert _packed(_LOADED, [1, 0, 0, 0], n=0, stated=store)[0] == 1
+    with pytest.raises(hu.UndefinedBehavior, match="aligned to 4 bytes is at byte 1"):
+        _packed(_LOADED, [1, 0, 0, 0], n=1, stated=store)
+    with pytest.raises(hu.UndefinedBehavior, match="aligned to 4 bytes is at byte 1"):
+        _packed(_EXPANDED, [1, 0, 0, 0], n=1, stated="<{arg_attrs = [{llvm.align = 4 : i64}, {}, {}]}> ")
