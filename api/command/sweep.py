@@ -37,7 +37,7 @@ DASK_SECONDS = 10
 LISTED = 8
 """The most missing shards that are named."""
 _RECIPE = (
-    "type", "source", "attr", "rounding", "random_bits", "function", "mma", "level", "models", "n", "flags", *FIELDS,
+    "type", "source", "attr", "rounding", "random_bits", "function", "mma", "level", "models", "operands", "n", "flags", *FIELDS,
     "seed", "profile", "keep_ub",
 )  # fmt: skip
 

@@ -40,7 +40,7 @@ BINARY = ("npz", "npy", "bin")
 LONGEST_NAME = 80
 _OF_FILES = ("metadata", "poison", "pack", "mx", "block")
 _MAKING = (
-    "type", "source", "attr", "rounding", "random_bits", "function", "mma", "level", "models", "n", "flags", "out",
+    "type", "source", "attr", "rounding", "random_bits", "function", "mma", "level", "models", "operands", "n", "flags", "out",
     "metadata", "name", "poison", "pack", "mx", "block", "any_nan", "coverage", "keep_ub",
 )  # fmt: skip
 
