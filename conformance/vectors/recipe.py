@@ -214,6 +214,9 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
         raise InputError(f"{file}: the metadata does not say how its vectors are made: {error!r}") from None
     try:
         _ = recipe.rows
+    except HalfulpError as error:
+        error.message = f"{file}: {error.message}"
+        raise
     except (TypeError, ValueError) as error:
         raise InputError(f"{file}: {error}") from None
     return recipe

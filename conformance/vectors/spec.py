@@ -148,7 +148,15 @@ def _completed(data: Mapping[str, Any], folder: Path) -> Document:
     options = inputs.get("options", {})
     _checked("options", options)
     source = _source(data.get("source"), folder)
-    usual = "operands" if "operands" in inputs else "weighted" if "tile" in source else "models" if inputs.get("models") else "1"
+    usual = (
+        "operands"
+        if "operands" in inputs
+        else "weighted"
+        if "tile" in source
+        else "models"
+        if inputs.get("models")
+        else "1"
+    )
     level = inputs.get("level", usual)
     profile = data.get("profile", "spec")
     if isinstance(profile, str):

@@ -324,9 +324,7 @@ def corner_rows(kinds: Sequence[OperandKind], level: Level, seed: int = 0) -> Ro
     return Rows(tuple(kind.width for kind in kinds), count, make)
 
 
-def drawn_corners(
-    kinds: Sequence[OperandKind], level: Level, count: int, seed: int = 0, first_stream: int = 0
-) -> Rows:
+def drawn_corners(kinds: Sequence[OperandKind], level: Level, count: int, seed: int = 0, first_stream: int = 0) -> Rows:
     """Return rows of random operands, half of which are corners."""
     lists = [kind.corners(level, False) for kind in kinds]
     tables = [ints_to_codes(codes, kind.width, (len(codes),)) for codes, kind in zip(lists, kinds, strict=True)]

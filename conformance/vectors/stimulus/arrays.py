@@ -62,7 +62,11 @@ def arrays_of(path: str, size: int, changed: int) -> Mapping[str, Callable[[], S
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
     except Exception as error:  # NumPy and zipfile raise many kinds of errors for damaged files
-        raise InputError(f"'{path}' cannot be read: {str(error).splitlines()[0]}") from None
+        raise InputError(f"'{path}' cannot be read: {_line(error)}") from None
+
+
+def _line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def read_arrays(path: str) -> Mapping[str, Callable[[], Stored]]:
@@ -135,9 +139,7 @@ def _mapped(path: str, file: BinaryIO, end: int) -> npt.NDArray[Any]:
 def _header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(file)
     first = version == (1, 0)
-    read: Callable[..., Any] = (
-        np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
-    )
+    read: Callable[..., Any] = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
     found: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(file)
     return found
 
@@ -157,7 +159,7 @@ def _member(path: str, member: zipfile.ZipInfo) -> Callable[[], Stored]:
         except HalfulpError:
             raise
         except Exception as error:  # as in `arrays_of`
-            raise InputError(f"'{path}': '{member.filename}' cannot be read: {str(error).splitlines()[0]}") from None
+            raise InputError(f"'{path}': '{member.filename}' cannot be read: {_line(error)}") from None
 
     return read
 
@@ -187,8 +189,7 @@ def _of_member(path: str, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
 
 
 def _safetensors(path: str) -> Mapping[str, Callable[[], Stored]]:
-    """Read the header: its length in 8 bytes, then JSON: for each tensor its dtype, shape, and the place of its bytes.
-    """
+    """Read the header: its length in 8 bytes, then JSON: for each tensor its dtype, shape, and the place of its bytes."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")

@@ -88,10 +88,10 @@ class Distribution:
         law, given = LAWS[self.name], dict(self.parameters)
         if self.name == POWER:
             low, high = given["low"], given["high"]
-            if not (low.is_integer() and high.is_integer() and -1000 <= low <= high <= 1000):
+            if not (low % 1 == high % 1 == 0 and -1000 <= low <= high <= 1000):
                 raise ValueError("low and high are integers from -1000 to 1000, the low one first")
             return np.ldexp(1.0, source.randint(int(low), int(high) + 1, count))
-        if self.name == "binomial" and not given["n"].is_integer():
+        if self.name == "binomial" and given["n"] % 1:
             raise ValueError("n is an integer")
         loc, scale = (given.pop("loc"), given.pop("scale")) if law.moved else (0.0, 1.0)
         if scale < 0:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, storage_dtype
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, codes_to_ints, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.numbers import Exact, round_to_format, round_to_integer
 from halfulp.fp_formats.paths import fast
@@ -58,12 +58,13 @@ def codes_of_elements(
     """Return the codes of some elements of an array.
 
     ``array``: numbers of a NumPy or ml_dtypes dtype, or unsigned raw codes; with ``source``, codes of that format. For
-    a type of more than 64 bits, raw codes have a last axis of limbs. ``first``: the number of the first element, or that of
-    each, for errors. Raises TypeMismatch for elements of another type, unless they are to be rounded, and InputError for numbers
-    out of range and codes of too many bits.
+    a type of more than 64 bits, raw codes have a last axis of limbs. ``first``: the number of the first element, or
+    that of each, for errors. Raises TypeMismatch for elements of another type, unless they are to be rounded, and
+    InputError for numbers out of range and codes of too many bits.
     """
     width = width_in_bits(type_)
     target = type_.format if isinstance(type_, ty.FloatType) else None
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     own = type_of_dtype(array.dtype) if source is None else None
     if isinstance(own, ty.FloatType):
         source, array = own.format, np.asarray(Value.from_numpy(np.ascontiguousarray(array)).bits)
@@ -103,7 +104,8 @@ def _raw(array: npt.NDArray[Any], width: int, first: Places) -> Codes:
         wrong = np.flatnonzero(top >> array.dtype.type(spare))
         if len(wrong):
             k = int(wrong[0])
-            raise InputError(f"element {_number(first, k)} is {int(top[k]):#x}, which has more than {width} bits")
+            code = codes_to_ints(array[k : k + 1], width)[0]
+            raise InputError(f"element {_number(first, k)} is {code:#x}, which has more than {width} bits")
     return array.astype(dtype, copy=False)
 
 
@@ -143,7 +145,8 @@ def _converted(codes: Codes, source: FloatFormat, type_: ty.Type, fitting: Fitti
     wrong = np.flatnonzero(made.poison) if made.poison is not None else ()
     if len(wrong):
         raise InputError(
-            f"element {_number(first, int(wrong[0]))} is not within the range of {type_}", hint="saturate takes the nearest"
+            f"element {_number(first, int(wrong[0]))} is not within the range of {type_}",
+            hint="saturate takes the nearest",
         )
     return made.codes
 

@@ -247,7 +247,9 @@ class Mixture:
         """Return rows of a source for one operand."""
         match source:
             case Level("hard") | Level("exhaustive") | Models():
-                raise InputError(f"operand '{group.name}': models, 'hard' and 'exhaustive' are for all operands together")
+                raise InputError(
+                    f"operand '{group.name}': models, 'hard' and 'exhaustive' are for all operands together"
+                )
             case Level():
                 return _level(source.name, target, group, seed, stream)
             case Drawn():
@@ -298,7 +300,9 @@ class Mixture:
         if not isinstance(text, str):
             raise InputError("the operands are not described by a text and files")
         bare = cls(text, digests, folder)
-        return replace(bare, files=each_file(bare.parts, lambda path: digests.get(path) or digest_of(bare._found(path))))
+        return replace(
+            bare, files=each_file(bare.parts, lambda path: digests.get(path) or digest_of(bare._found(path)))
+        )
 
 
 def _plain(share: Fraction) -> float | int:

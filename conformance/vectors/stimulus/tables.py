@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from halfulp.conformance.vectors.philox import words
 from halfulp.conformance.vectors.rows import ENDLESS, Rows, of_tuples
-from halfulp.conformance.vectors.stimulus import arrays, text
+from halfulp.conformance.vectors.stimulus import text
 from halfulp.conformance.vectors.stimulus.arrays import Stored, named_array, read_arrays
 from halfulp.conformance.vectors.stimulus.elements import codes_of_elements, rounded_numbers, width_in_bits
 from halfulp.conformance.vectors.stimulus.grammar import Drawn, File
@@ -188,7 +188,9 @@ def from_file(source: File, group: Group, groups: Sequence[Group], seed: int, st
         return _of_text(source, group).rows(source.sample, source.hold, seed, stream)
     fields = _fields(source, groups) if source.array is None else None
     if fields is not None:
-        table = _side_by_side(source, [_of_elements(source, *each) for each in zip(fields, groups, strict=True)], groups)
+        table = _side_by_side(
+            source, [_of_elements(source, *each) for each in zip(fields, groups, strict=True)], groups
+        )
         return table.rows(source.sample, source.hold, seed, stream)
     what = f"'{source.path}'" + (f", array '{source.array}'" if source.array is not None else "")
     elements = _Elements(named_array(source.path, source.array), what)
@@ -264,6 +266,4 @@ def _sampled_elements(source: File, elements: _Elements, group: Group, seed: int
         for k, (name, type_) in enumerate(zip(group.names, group.types, strict=True))
     ]
     each = [table.rows(True, source.hold, seed, stream + OF_AN_OPERAND * k) for k, table in enumerate(tables)]
-    return Rows(
-        widths_of(group.types), ENDLESS, lambda start, stop: tuple(rows.make(start, stop)[0] for rows in each)
-    )
+    return Rows(widths_of(group.types), ENDLESS, lambda start, stop: tuple(rows.make(start, stop)[0] for rows in each))
