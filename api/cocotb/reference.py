@@ -99,8 +99,8 @@ class Reference:
     ) -> Iterator[dict[str, int]]:
         """Yield operands to send, as codes by name: those of the models, then those of the level; or your own.
 
-        ``level``, ``models``, ``operands``, ``n``, ``seed``: as for `halfulp.vectors`. Transactions with undefined behaviour are left
-        out.
+        ``level``, ``models``, ``operands``, ``n``, ``seed``: as for `halfulp.vectors`. Transactions with
+        undefined behaviour are left out.
         """
         recipe = recipe_for(self.computation, level, models, n, seed, operands)
         for chunk in recipe.chunks(size=_ROWS):

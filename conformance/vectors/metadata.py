@@ -67,8 +67,8 @@ class VectorFile:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The choice of operands. ``level``: 1, 2, exhaustive, random, models, operands or given. ``models``: the FPgen models.
-    ``operands``: those of one's own.
+    """The choice of operands. ``level``: 1, 2, exhaustive, random, models, operands or given. ``models``: the FPgen
+    models. ``operands``: those of one's own.
 
     ``counter``: the first Philox counter, and the one after the last. ``options``: everything else that the inputs
     depend on.

@@ -189,7 +189,7 @@ def _of_member(path: str, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
 
 
 def _safetensors(path: str) -> Mapping[str, Callable[[], Stored]]:
-    """Read the header: its length in 8 bytes, then JSON: for each tensor its dtype, shape, and the place of its bytes."""
+    """Read the header: its length in 8 bytes, then JSON with the dtype, shape and place of each tensor."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
