@@ -35,7 +35,7 @@ ARITHMETIC = ("add", "subtract", "multiply", "divide")
 SUMS = ("add", "subtract")
 
 
-ROUNDED = (*ARITHMETIC, "convert", "from integer")
+ROUNDED = (*ARITHMETIC, "multiply-add", "convert", "from integer")
 
 
 SIGNS = "+-"

@@ -95,7 +95,7 @@ class Part:
 
 _SHARE = re.compile(r"@\s*(\d{1,9}(?:\.\d{1,6})?)\s*(?:,|$)", re.ASCII)
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=", re.ASCII)
-_MODELS = re.compile(r"[BF]\d+(?:\+[BF]\d+)*", re.ASCII)
+_MODELS = re.compile(r"[BFM]\d+(?:\+[BFM]\d+)*", re.ASCII)
 
 
 def parts_of(spelling: str) -> tuple[Part, ...]:
