@@ -100,8 +100,8 @@ class RecipeOptions(ComputationOptions):
     models: str | None = option(
         "--models",
         metavar="B1[,B3...]",
-        help="FPgen models, and F1 to F6 of elementary functions: their vectors come first, or alone without --level;"
-        " all: every model that applies",
+        help="FPgen models, F1 to F6 of elementary functions, and M1 of multiply-adds: their vectors come first, or"
+        " alone without --level; all: every model that applies",
     )
     operands: str | None = option(
         "--operands",

@@ -285,14 +285,14 @@ def _cancelling(case: ModelCase, lead: int, moved: int, dice: Dice) -> Iterator[
                 yield row
     # An addend just below or above a product of few bits.
     unit = max(top - addend.precision + dice.below(2), lead - dice.below(2))
-    pair = dice.below(3), dice.below(3)
-    row = row_with(
-        case, dice, (of_product, 1 + 2 * pair[0], 1 + 2 * pair[1], top - (1 + 2 * pair[0]).bit_length() + 1),
-        (-1) ** (of_product ^ dice.bits(1)) << max(lead - unit, 0), unit,
-    )  # fmt: skip
+    x, y = 1 + 2 * dice.below(3), 1 + 2 * dice.below(3)
+    wanted = (-1) ** (of_product ^ dice.bits(1)) << max(lead - unit, 0)
+    row = row_with(case, dice, (of_product, x, y, top - x.bit_length() + 1), wanted, unit)
     if row is not None:
         yield row
-    yield from operands_for(case, dice, of_product, 1 << (length := dice.below(both)) | dice.bits(length), lead - length)
+    yield from operands_for(
+        case, dice, of_product, 1 << (length := dice.below(both)) | dice.bits(length), lead - length
+    )
 
 
 def _b16_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
@@ -338,18 +338,25 @@ def _b18_buckets(case: ModelCase) -> Iterator[Bucket]:
     yield from (("exact", last, *tail) for last, tail in product(bits, tails))
     for sign in (SIGNS[sign] for sign in case.signs):
         if max(_highest_term(case)) >= target.emax and _highest_term(case)[0] > target.emax:
-            yield from (("overflow", sign, ulps) for ulps in range(1, _MORE + 1))
+            top, bits = _top(target), sum(fmt.precision for fmt in case.float_sources[:2])
+            # A product of few bits lies just above the largest value only as a number of few bits.
+            yield from (("overflow", sign, ulps) for ulps in range(1, _MORE) if _odd(top + ulps).bit_length() <= bits)
+            yield "overflow", sign, _MORE
         low, _ = _lowest_term(case)
         yield from (("underflow", sign, target.emin - lead) for lead in range(max(low, _floor(target)), target.emin))
         if low < _floor(target):
             yield "underflow", sign, "below all"
 
 
+def _odd(number: int) -> int:
+    return number >> (number & -number).bit_length() - 1
+
+
 def _below(case: ModelCase) -> int:
-    """Return the most bits of a product below the last one that the target keeps."""
+    """Return the most bits of a product below the last one that the target keeps, and that an addend can cancel."""
     one, other, _ = case.float_sources
     target = float_target(case)
-    return max(one.precision + other.precision - target.precision, _floor(target) - _lowest_term(case)[0])
+    return max(one.precision + other.precision - target.precision, _floor(target) - max(_lowest_term(case)))
 
 
 def _floor(target: FloatFormat) -> int:
@@ -363,16 +370,13 @@ def _b18_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     if terms is None or result is None or not result.significand:
         return
     found, _ = terms
-    alone, made = pieces(target, found), pieces(target, result)
-    largest = pieces(target, ExactResult(0, (1 << target.precision), target.emax), quantum(target, target.emax))
-    top = _top(target)
-    over = pieces(target, found, quantum(target, target.emax))
-    fits_in = result.lead <= target.emax and pieces(target, result, largest.lowest).kept <= top
-    if not made.rest and fits_in and alone.rest:
+    alone, made, top = pieces(target, found), pieces(target, result), _top(target)
+    over, left = (pieces(target, number, quantum(target, target.emax)) for number in (found, result))
+    within = left.kept < top or (left.kept == top and not left.rest)
+    if not made.rest and within and alone.rest:
         yield "exact", alone.kept & 1, alone.guard, alone.sticky
-    ulps = over.kept - top
-    if ulps >= 1 and fits_in:
-        yield "overflow", SIGNS[found.sign], min(ulps, _MORE)
+    if over.kept > top and within:
+        yield "overflow", SIGNS[found.sign], min(over.kept - top, _MORE)
     if found.lead < target.emin <= result.lead:
         below = found.lead < _floor(target)
         yield "underflow", SIGNS[found.sign], "below all" if below else target.emin - found.lead
@@ -392,10 +396,12 @@ def _b18_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
         # The addend has the opposite of the product's tail.
         x, y = (significand(dice, fmt.precision, bool(dice.bits(1))) for fmt in (one, other))
         if not bucket[3]:  # a tail of one bit needs short factors
-            first = min(max(1 + dice.below(target.precision), target.precision + 1 - other.precision), one.precision)
-            x, y = significand(dice, first), significand(dice, max(target.precision + 1 - first, 1))
+            bits = target.precision + 1 + dice.below(2)
+            first = min(max(1 + dice.below(bits), bits - other.precision), one.precision)
+            x, y = significand(dice, first), significand(dice, min(max(bits - first, 1), other.precision))
         length = (x * y).bit_length()
-        lead = dice.between(-4, 4) if dice.bits(1) else target.emin + dice.below(3) - 1
+        ends = target.emin, target.emax
+        lead = dice.between(-4, 4) if dice.bits(1) else ends[dice.bits(1)] + dice.below(3) - 1
         place = max(lead, target.emin) - length + 1 if dice.bits(1) else lead - length + 1
         unit = quantum(target, lead)
         kept = (x * y >> max(unit - place, 0)) if unit >= place else x * y << place - unit
@@ -411,9 +417,9 @@ def _b18_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
         wanted = _top(target) + (ulps if ulps < _MORE else ulps + dice.bits(target.precision))
         y = significand(dice, other.precision, bool(dice.bits(1)))
         for moved in (0, one.precision + other.precision - target.precision):
-            x = ((wanted << max(moved, 0) + 2) // y + 3) >> 2
+            x = -(-(wanted << max(moved, 0)) // y)
             down = max(x.bit_length() - one.precision, 0)
-            x = (x >> down) + (down > 0)
+            x = -(-x >> down)
             for less in (dice.below(4), dice.bits(addend.precision)):
                 total = (x * y << down) - (ulps + less << max(moved, 0))
                 if x and total > 0:
@@ -433,8 +439,8 @@ def _b18_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     x, y = significand(dice, one.precision, True), significand(dice, other.precision, True)
     pair = factors(case, dice, sign, x, y, lead - (x * y).bit_length() + 1)
     exponent = max(addend.emin, target.emin + dice.below(3))
-    c = encoded(addend, dice.bits(1) if addend.signed else 0,
-                1 << addend.mantissa_bits | dice.bits(addend.mantissa_bits), exponent - addend.mantissa_bits)  # fmt: skip
+    full = 1 << addend.mantissa_bits | dice.bits(addend.mantissa_bits)
+    c = encoded(addend, dice.bits(1) if addend.signed else 0, full, exponent - addend.mantissa_bits)
     if pair is not None and c is not None:
         yield *pair, c
 
@@ -511,10 +517,10 @@ def _m1_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
             yield *pair, c
         return
     above = str(place).startswith("above")
-    y = significand(dice, other.precision, False)
+    y = significand(dice, other.precision, bool(dice.bits(1)))
     both = one.precision + other.precision
     for moved in {y.bit_length() + one.precision - 1, y.bit_length() + one.precision - 2, 1 + dice.below(both)}:
-        x = (1 << moved) // y + above
+        x = (1 << moved) // y + 1 if above else ((1 << moved) - 1) // y
         if x and x.bit_length() <= one.precision:
             pair = factors(case, dice, signs[0], x, y, unit - moved)
             if pair is not None:

@@ -152,8 +152,17 @@ def _b19_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 B1 = CoverageModel(
     "B1",
     "basic types of the operands with both signs, crossed",
-    (*ARITHMETIC, "multiply-add", "remainder", "compare", "convert", "to integer", "function", "function of two",
-     "other"),  # fmt: skip
+    (
+        *ARITHMETIC,
+        "multiply-add",
+        "remainder",
+        "compare",
+        "convert",
+        "to integer",
+        "function",
+        "function of two",
+        "other",
+    ),
     _b1_buckets,
     _b1_fits,
     _b1_aim,
