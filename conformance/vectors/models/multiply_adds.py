@@ -458,7 +458,11 @@ def _near(case: ModelCase) -> int:
 def _m1_buckets(case: ModelCase) -> Iterator[Bucket]:
     target = float_target(case)
     floor, lowest = _floor(target), _lowest_term(case)[0]
+    precisions = [fmt.precision for fmt in case.float_sources[:2]]
+    longest = sum(precisions) - (min(precisions) == 1)  # a power of two adds no bit
     for place in _AROUND:
+        if place.startswith("above") and longest < _near(case) + 2:
+            continue
         # Beside subnormals, the last bit is the smallest value: a product must be as small, and as fine.
         needed = floor - place.endswith("1/2") - (_near(case) if " " in place else 0)
         small = target.zero and target.mantissa_bits and lowest <= needed
