@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from halfulp.conformance.vectors.models.model import EACH
 from halfulp.conformance.vectors.models.table import MODELS
 from halfulp.conformance.vectors.stimulus import arrays, text
 from halfulp.conformance.vectors.stimulus.distributions import LAWS, Distribution
@@ -28,6 +29,9 @@ LEVELS = ("corners", "1", "2", "random", "weighted", "hard", "exhaustive")
 
 ENDINGS = (*arrays.ENDINGS, *text.ENDINGS)
 """The endings of files with operands."""
+
+MOST_EACH = 1000
+"""The most rows that are constructed for a bucket of a model."""
 
 MOST_SPREAD = 1000
 """The largest exponent of the factor of a block."""
@@ -45,9 +49,10 @@ class Level:
 
 @dataclass(frozen=True)
 class Models:
-    """Rows of coverage models, by name; empty: of all that apply."""
+    """Rows of coverage models, by name; empty: of all that apply. ``each``: the rows for every bucket."""
 
     names: tuple[str, ...]
+    each: int = EACH
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,7 @@ def _source(spelling: str) -> Source:
         unknown = [name for name in names if name not in MODELS]
         if unknown:
             raise InputError(f"unknown model '{unknown[0]}'; choose one of {', '.join(MODELS)}")
-        source = Models(names)
+        source = Models(names, _whole("each", given.pop("each"), MOST_EACH) if "each" in given else EACH)
     elif head in LAWS:
         source = _drawn(head, given)
     elif head == GIVEN and "sha256" in given:
@@ -151,7 +156,9 @@ def _source(spelling: str) -> Source:
     else:
         raise _unknown(head)
     if given:
-        known = (*LAWS[head].parameters, *_OF_DRAWN) if head in LAWS else _OF_FILE if isinstance(source, File) else ()
+        takes_each = ("each",) if isinstance(source, Models) else ()
+        known = (*LAWS[head].parameters, *_OF_DRAWN) if head in LAWS else takes_each
+        known = _OF_FILE if isinstance(source, File) else known
         takes = f"it takes {', '.join(known)}" if known else "it takes none"
         raise InputError(
             f"'{head}' has no parameter '{next(iter(given))}': {takes}", hint=did_you_mean(next(iter(given)), known)

@@ -201,7 +201,7 @@ class Mixture:
                     raise InputError("the models are about the rounding of one op, not about programs and tiles")
                 if block is not None:
                     raise InputError("the models do not support blocks that share a scale", hint="ask for a level")
-                return spread(rows_of_models(case, chosen_models(case, source.names or ("all",)), seed))
+                return spread(rows_of_models(case, chosen_models(case, source.names or ("all",)), seed, source.each))
             case Level("hard") | Level("exhaustive") if case is not None:
                 return rows_of_case(case, source.name, seed)  # type: ignore[arg-type]
             case Level():

@@ -348,6 +348,7 @@ DIGESTS = {
     ("arith.mulf", "f80", None): "98d9d9aebeeb9db2",
     ("arith.truncf", "f64", "f16"): "d99345750a6009d7",
     ("arith.sitofp", "i64", "bf16"): "ca247c4aa05285e3",
+    ("math.fma", "f8E4M3FN", None): "26cdcab1ba49a678",
 }
 
 

@@ -273,3 +273,11 @@ def test_a_comma_in_parameters_does_not_end_a_part() -> None:
     assert [(part.text, part.share) for part in parts] == [
         ("normal:loc=1,scale=2", Fraction(125, 2)), ("a=uniform:low=0,high=2;b=weighted", Fraction(75, 2)),
     ]  # fmt: skip
+
+
+def test_more_rows_for_each_bucket() -> None:
+    few, many = (set(rows(f"M1{each}", FMA)) for each in ("", ":each=20"))
+    assert len(few) < 100
+    assert len(many) > 500
+    with pytest.raises(InputError, match="each=0: a positive integer"):
+        rows("M1:each=0", FMA)
