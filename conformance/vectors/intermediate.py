@@ -137,8 +137,8 @@ class ModelCase:
         low, high = _extent(self.sources[0])
         match self.kind:
             case "multiply-add":
-                (second, most), (third, added) = map(_extent, self.sources[1:])
-                return min(low * second, third), high * most + added
+                (least, most), (third, added) = map(_extent, self.sources[1:])
+                return min(low * least, third), high * most + added
             case "add" | "subtract":
                 return low, 2 * high
             case "multiply":

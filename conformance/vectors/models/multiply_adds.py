@@ -332,15 +332,14 @@ _MORE = 4
 
 def _b18_buckets(case: ModelCase) -> Iterator[Bucket]:
     target = float_target(case)
-    bits = (0, 1)
-    below = _below(case)
+    below, most = _below(case), sum(fmt.precision for fmt in case.float_sources[:2])
     tails = ((guard, sticky) for guard, sticky in ((0, 1), (1, 0), (1, 1)) if below > sticky)
-    yield from (("exact", last, *tail) for last, tail in product(bits, tails))
+    yield from (("exact", last, *tail) for last, tail in product((0, 1), tails))
     for sign in (SIGNS[sign] for sign in case.signs):
-        if max(_highest_term(case)) >= target.emax and _highest_term(case)[0] > target.emax:
-            top, bits = _top(target), sum(fmt.precision for fmt in case.float_sources[:2])
+        if _highest_term(case)[0] > target.emax:
+            top = _top(target)
             # A product of few bits lies just above the largest value only as a number of few bits.
-            yield from (("overflow", sign, ulps) for ulps in range(1, _MORE) if _odd(top + ulps).bit_length() <= bits)
+            yield from (("overflow", sign, ulps) for ulps in range(1, _MORE) if _odd(top + ulps).bit_length() <= most)
             yield "overflow", sign, _MORE
         low, _ = _lowest_term(case)
         yield from (("underflow", sign, target.emin - lead) for lead in range(max(low, _floor(target)), target.emin))

@@ -133,7 +133,8 @@ def _of_integers(array: npt.NDArray[Any], type_: ty.Type, fitting: Fitting, firs
         if width % LIMB_BITS:
             wide[:, -1] &= np.uint64((1 << width % LIMB_BITS) - 1)
         return wide
-    return (clipped.view(np.uint64) & np.uint64((1 << width) - 1)).astype(storage_dtype(width))
+    codes: Codes = (clipped.view(np.uint64) & np.uint64((1 << width) - 1)).astype(storage_dtype(width))
+    return codes
 
 
 def _converted(codes: Codes, source: FloatFormat, type_: ty.Type, fitting: Fitting, first: Places) -> Codes:
@@ -142,7 +143,7 @@ def _converted(codes: Codes, source: FloatFormat, type_: ty.Type, fitting: Fitti
         return fast.convert(source, type_.format, codes, fitting.rounding, fitting.policy).codes
     width = width_in_bits(type_)
     made = fast.to_integer(source, codes, width, signed(type_), fitting.rounding, fitting.policy)
-    wrong = np.flatnonzero(made.poison) if made.poison is not None else ()
+    wrong = np.flatnonzero(made.poison) if made.poison is not None else np.zeros(0, np.intp)
     if len(wrong):
         raise InputError(
             f"element {_number(first, int(wrong[0]))} is not within the range of {type_}",
