@@ -133,8 +133,8 @@ def _of_integers(array: npt.NDArray[Any], type_: ty.Type, fitting: Fitting, firs
         if width % LIMB_BITS:
             wide[:, -1] &= np.uint64((1 << width % LIMB_BITS) - 1)
         return wide
-    codes: Codes = (clipped.view(np.uint64) & np.uint64((1 << width) - 1)).astype(storage_dtype(width))
-    return codes
+    found: Codes = (clipped.view(np.uint64) & np.uint64((1 << width) - 1)).astype(storage_dtype(width))
+    return found
 
 
 def _converted(codes: Codes, source: FloatFormat, type_: ty.Type, fitting: Fitting, first: Places) -> Codes:
