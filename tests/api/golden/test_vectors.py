@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -173,7 +174,7 @@ def test_operands_of_ones_own() -> None:
         (3, "operands takes a text"),
     ],
 )
-def test_operands_that_do_not_fit(operands: object, told: str) -> None:
+def test_operands_that_do_not_fit(operands: Any, told: str) -> None:
     with pytest.raises(hu.HalfulpError, match=told):
         hu.vectors("arith.mulf", "f32", operands=operands)
 

@@ -333,7 +333,7 @@ def test_literals_are_exact(tmp_path: Path) -> None:
     path.write_text("-1 255 -128\n0xff 0x80 127\n")
     assert columns(str(path), "i8", "ui8", "i8") == [[255, 255], [255, 128], [128, 127]]
     path.write_text("0.1\n1/3\n1e-9999\n0x1p99999")
-    rounded = columns(f"{path}:round=upward", "f128")
+    rounded: Any = columns(f"{path}:round=upward", "f128")
     values = [scalar.value(FORMATS["f128"], low | high << 64) for low, high in rounded[0][:2]]
     assert all(
         value is not None and value >= exact
