@@ -35,6 +35,7 @@ from tasks import SPELLED, TASKS, Task
 import halfulp as hu
 from halfulp.command import main as cli
 from halfulp.conformance.corpora import pass_results, reports, text_results
+from halfulp.conformance.vectors.stimulus.distributions import LAWS
 from halfulp.fp_formats.aliases import AMBIGUOUS, TYPE_ALIASES
 from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, ROUNDING_ALIASES
 from halfulp.interp.declare.declarations import Trait
@@ -118,6 +119,15 @@ def rounding_names() -> str:
         [f"`{mode.spelling}`", ", ".join(f"`{name}`" for name in ROUNDING_ALIASES[mode])] for mode in ROUNDING_ALIASES
     )
     return table(["keyword", "other names"], rows)
+
+
+def distributions() -> str:
+    """Return the distributions of operands, with their parameters."""
+    rows = (
+        [f"`{name}`", ", ".join(f"`{key}={value:g}`" for key, value in law.parameters.items())]
+        for name, law in LAWS.items()
+    )
+    return table(["distribution", "parameters, with their usual values"], rows)
 
 
 def misleading_roundings() -> str:
@@ -631,6 +641,7 @@ BLOCKS = {
         float_formats,
         names_of_types,
         ambiguous_names,
+        distributions,
         rounding_names,
         misleading_roundings,
         functions,

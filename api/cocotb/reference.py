@@ -93,15 +93,16 @@ class Reference:
         self,
         level: LevelName | None = None,
         models: str | Sequence[str] = (),
+        operands: str | Mapping[str, Any] | None = None,
         n: int | None = None,
         seed: int = 0,
     ) -> Iterator[dict[str, int]]:
-        """Yield operands to send, as codes by name: those of the models, then those of the level.
+        """Yield operands to send, as codes by name: those of the models, then those of the level; or your own.
 
-        ``level``, ``models``, ``n``, ``seed``: as for `halfulp.vectors`. Transactions with undefined behaviour are left
-        out.
+        ``level``, ``models``, ``operands``, ``n``, ``seed``: as for `halfulp.vectors`. Transactions with
+        undefined behaviour are left out.
         """
-        recipe = recipe_for(self.computation, level, models, n, seed)
+        recipe = recipe_for(self.computation, level, models, n, seed, operands)
         for chunk in recipe.chunks(size=_ROWS):
             inputs = zip(chunk, self.computation.inputs, strict=False)
             for row in zip(*(codes_to_ints(codes, column.width) for codes, column in inputs), strict=True):

@@ -77,16 +77,19 @@ def check_file(
 ) -> CheckedFile:
     """Compare a file with a computation. Problems of the file are part of the result. Raise HalfulpError."""
     notes, document = Notes(), asked.document
+    foreseen, lacking = _foreseen(asked)
     with opened(arguments.file) as (file, head):
         format_ = format_of_vectors(arguments, head)
         vectors = vectors_of(file, head, format_, asked, arguments, notes)
+        if lacking and not set(asked.computation.inputs) & set(vectors.columns):
+            raise InputError(f"{arguments.file}: the file has no operands, and {lacking}")
         checker = VectorChecker(
             asked.computation,
             vectors.columns,
             any_nan=_any_nan(arguments, document),
             ignored=frozenset({Role.FLAGS} if arguments.ignore_flags else ()),
             notes=notes,
-            foreseen=_foreseen(asked),
+            foreseen=foreseen,
             most=arguments.max,
             leaves=() if document is None else metadata.leaves_of(document),
         )
@@ -104,7 +107,10 @@ def check_file(
         names = ", ".join(column.name for column in vectors.columns)
         found.problem.hint = f"the columns are {names}; --no-flags or --columns says that some are not there"
     golden = document is not None and found.digest == document["sha256"] and not found.problem
-    return CheckedFile(found, format_.name, golden, _note(found, asked))
+    note = _note(found, asked)
+    if lacking and not golden and not note and found.problem is None:
+        note = f"{lacking}, so each result is checked for the operands in the file; these were not compared"
+    return CheckedFile(found, format_.name, golden, note)
 
 
 def _note(found: Check, asked: CheckedAgainst) -> str:
@@ -172,19 +178,24 @@ def _any_nan(arguments: CheckVectorsArguments, document: Document | None) -> boo
     return isinstance(nan, dict) and nan.get("accept") == "any"
 
 
-def _foreseen(asked: CheckedAgainst) -> Iterable[Chunk] | None:
-    """Return the rows of the set as its metadata makes them; None where it does not say how, or rows were left out."""
+def _foreseen(asked: CheckedAgainst) -> tuple[Iterable[Chunk] | None, str]:
+    """Return the rows of the set as its metadata makes them; None where it does not say how, or rows were left out.
+    With it: why operands of one's own cannot be made again, if so.
+    """
     document = asked.document
     if document is None or document.get("dropped"):
-        return None
+        return None, ""
     try:
         recipe = recipe_of(document, asked.metadata)
         start, stop = rows_of(document, recipe)
         # Making the first rows shows whether a handwritten document is valid.
         recipe.given(start, min(stop, start + recipe.step))
-        return recipe.chunks(start, stop)
-    except (HalfulpError, LookupError, ValueError, TypeError, AttributeError, OverflowError):
-        return None
+        return recipe.chunks(start, stop), ""
+    except (HalfulpError, LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
+        inputs = document.get("inputs")
+        own = isinstance(inputs, dict) and inputs.get("level") == "operands"
+        told = error.message if isinstance(error, HalfulpError) else str(error)
+        return None, f"the operands of {asked.metadata} cannot be made again ({told})" if own else ""
 
 
 def _judge_count(found: Check, period: int, asked: CheckedAgainst, arguments: CheckVectorsArguments) -> None:

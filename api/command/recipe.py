@@ -18,10 +18,11 @@ from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.inputs import LevelName, chosen_models
 from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.stimulus.mixture import Mixture
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.interp.declare.registry import default_registry
-from halfulp.interp.ir.errors import InputError, TypeMismatch
+from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_type
 from halfulp.running import find_entry, function_path
@@ -130,6 +131,8 @@ def _program(named: str, arguments: ComputationOptions, profile: Profile, source
 def recipe_of(named: str, arguments: RecipeOptions, sources: Sources, block: int | None = None) -> Recipe:
     """Return the recipe for the vectors that the options describe. Raise HalfulpError, also for its operands."""
     computation = computation_of(named, arguments, sources)
+    if arguments.operands is not None:
+        return _of_own(computation, arguments, block)
     models = _models(computation, arguments.models)
     usual = "weighted" if isinstance(computation, TileComputation) else None if models else "1"
     level = cast("LevelName | None", arguments.level or usual)
@@ -139,6 +142,24 @@ def recipe_of(named: str, arguments: RecipeOptions, sources: Sources, block: int
     except ValueError as error:
         hint = "-n says how many" if "need a count" in str(error) else None
         raise InputError(str(error), hint=hint) from None
+    return recipe
+
+
+def _of_own(computation: Computation, arguments: RecipeOptions, block: int | None) -> Recipe:
+    option = first_given(arguments, ("level", "models"))
+    if option is not None:
+        raise InputError(
+            f"{option} and --operands both say what the operands are",
+            hint="a mixture has both: --operands normal@80,corners@10,B1@10",
+        )
+    try:
+        mixture = Mixture.named(arguments.operands or "")
+        recipe = Recipe(computation, None, (), arguments.seed, arguments.n, block, mixture)
+        _ = recipe.rows
+    except HalfulpError as error:
+        if error.location is None:
+            error.message = f"--operands: {error.message}"
+        raise
     return recipe
 
 

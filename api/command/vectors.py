@@ -6,7 +6,7 @@ import json
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from halfulp.conformance.vectors.formats import format_of_file, read_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.inputs import filled_models
 from halfulp.conformance.vectors.metadata import to_text
+from halfulp.conformance.vectors.models.running import LOOKED_AT, RunningCoverage
 from halfulp.conformance.vectors.models.table import coverage_table
 from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
 from halfulp.conformance.vectors.produce import Order, ProducedSet, carried_by, document, write_folder, write_stream
@@ -34,14 +35,15 @@ from halfulp.conformance.vectors.recipe import Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.files import write_file
+from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir.errors import InputError
 
 BINARY = ("npz", "npy", "bin")
 LONGEST_NAME = 80
 _OF_FILES = ("metadata", "poison", "pack", "mx", "block")
 _MAKING = (
-    "type", "source", "attr", "rounding", "random_bits", "function", "mma", "level", "models", "n", "flags", "out",
-    "metadata", "name", "poison", "pack", "mx", "block", "any_nan", "coverage", "keep_ub",
+    "type", "source", "attr", "rounding", "random_bits", "function", "mma", "level", "models", "operands", "n", "flags",
+    "out", "metadata", "name", "poison", "pack", "mx", "block", "any_nan", "coverage", "keep_ub",
 )  # fmt: skip
 
 
@@ -189,10 +191,25 @@ def _ends_by_exception() -> Iterator[None]:
 
 
 def _say_coverage(recipe: Recipe) -> None:
+    if recipe.operands is not None and isinstance(recipe.computation, OpComputation):
+        say(_coverage_of_rows(recipe, recipe.computation, recipe.operands.models or ("all",)))
+        return
     if not recipe.models or not isinstance(recipe.computation, OpComputation):
         raise InputError("--coverage shows the models: --models must name some")
     _, filled = filled_models(recipe.computation.case, recipe.models, recipe.seed)
     say(coverage_table(filled))
+
+
+def _coverage_of_rows(recipe: Recipe, computation: OpComputation, models: Sequence[str]) -> str:
+    """Return the buckets of models that the first rows of a set hit."""
+    covered = RunningCoverage(computation.case, models)
+    widths = [column.width for column in computation.inputs[: len(computation.operand_types)]]
+    rows = min(recipe.rows.count, LOOKED_AT // recipe.step * recipe.step)
+    for chunk in recipe.rows.chunks(size=LOOKED_AT >> 4, stop=rows):
+        codes = (codes_to_ints(column, width) for column, width in zip(chunk, widths, strict=True))
+        covered.take(zip(*codes, strict=True))
+    of = f"the first {rows:,} rows hit" if rows < recipe.rows.count else f"the {rows:,} rows hit"
+    return f"{of}\n{covered}"
 
 
 def _list_models(named: str, arguments: VectorsArguments, sources: Sources) -> int:

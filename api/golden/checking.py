@@ -6,21 +6,15 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from halfulp.command.check_vectors import check_file, described
 from halfulp.command.options.check_vectors import CheckVectorsArguments
 from halfulp.command.vector_files import CheckedAgainst
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
-from halfulp.conformance.vectors.comparison import type_of
-from halfulp.conformance.vectors.formats.format import too_wide
 from halfulp.conformance.vectors.row_check import VectorChecker
-from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes, storage_dtype
+from halfulp.golden.given import codes_of
 from halfulp.golden.report import Report
 from halfulp.golden.vectors import Vectors
-from halfulp.inputs import as_value
-from halfulp.interp.ir.errors import InputError, TypeMismatch
-from halfulp.interp.values.value import Value
+from halfulp.interp.ir.errors import InputError
 
 Path = str | os.PathLike[str]
 
@@ -110,31 +104,3 @@ def _chunk(columns: Sequence[Column], arrays: Sequence[Any]) -> Chunk:
     if len(arrays) != len(columns):
         raise InputError(f"{len(arrays)} arrays are given for the columns {names}")
     return tuple(codes_of(column, array) for column, array in zip(columns, arrays, strict=True))
-
-
-def codes_of(column: Column, array: Any) -> Codes:
-    """Return the codes of a column: of a `Value` or an array of its type, or of codes as unsigned integers.
-
-    Raises TypeMismatch for other values, and InputError for codes of too many bits.
-    """
-    if isinstance(array, Value):
-        if array.element_type != type_of(column):
-            raise TypeMismatch(f"'{column.name}' has the type {column.type}, but '{array.element_type}' is given")
-        codes = np.asarray(array.bits)
-        return codes.reshape(code_shape((array.size,), column.width))
-    if isinstance(array, list | tuple) and all(isinstance(code, int) for code in array):
-        if any(not 0 <= int(code) >> column.width < 1 for code in array):
-            raise InputError(f"'{column.name}' has {column.width} bits: a code is from 0 to 2**{column.width} - 1")
-        return ints_to_codes([int(code) for code in array], column.width, (len(array),))
-    found = np.asarray(array)
-    if found.dtype.kind != "u":
-        return codes_of(column, as_value(array, type_of(column), what=f"'{column.name}'"))
-    shape = found.shape[1:] if column.width > 64 else ()
-    if found.shape[1:] != shape or found.ndim < 1 or (shape and shape != code_shape((0,), column.width)[1:]):
-        raise TypeMismatch(f"'{column.name}' takes one code for each row, but the array has the shape {found.shape}")
-    dtype = storage_dtype(column.width)
-    codes = found.astype(dtype)
-    wide = too_wide(codes, column.width)
-    if not np.array_equal(codes, found) or (wide is not None and wide.any()):
-        raise InputError(f"'{column.name}' has {column.width} bits: a code is from 0 to 2**{column.width} - 1")
-    return codes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.policy import Flags
 from halfulp.golden.computations import computation_for
+from halfulp.golden.given import mixture_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, LimitExceeded
 from halfulp.interp.ir.operations import Module
@@ -192,6 +193,7 @@ def vectors(
     to: Any = None,
     level: LevelName | None = None,
     models: str | Sequence[str] = (),
+    operands: str | Mapping[str, Any] | None = None,
     n: int | None = None,
     seed: int = 0,
     rounding: str | None = None,
@@ -210,6 +212,9 @@ def vectors(
     uniform bits; "weighted", TestFloat's random mixture; "hard", the hardest arguments of an elementary function.
     ``models``: coverage models, such as ["B1", "B3"], or "all" that apply. Their rows come first, or alone without
     ``level``.
+    ``operands``: operands of your own, instead of these: a text as for ``halfulp vectors --operands``, such as
+    "normal:scale=2", "rows.npz" or "normal@70,corners@20,B1@10"; or a source for each operand by name: such a text, or
+    an array of its type or of raw bits as unsigned integers.
     ``n``, ``seed``: the number of random rows, and their seed. For other levels ``n`` is the largest number of rows.
     ``rounding``, ``random_bits``: the rounding mode of the op; "stochastic" takes so many random bits for each row
     (default: 16), which are a column.
@@ -225,14 +230,29 @@ def vectors(
         of, type, to=to, rounding=rounding, random_bits=random_bits, profile=profile, function=function, flags=flags,
         keep_ub=keep_ub, properties=properties,
     )  # fmt: skip
-    return Vectors(recipe_for(computation, level, models, n, seed))
+    return Vectors(recipe_for(computation, level, models, n, seed, operands))
 
 
 def recipe_for(
-    computation: Computation, level: LevelName | None, models: str | Sequence[str], n: int | None, seed: int
+    computation: Computation,
+    level: LevelName | None,
+    models: str | Sequence[str],
+    n: int | None,
+    seed: int,
+    operands: str | Mapping[str, Any] | None = None,
 ) -> Recipe:
     """Return the recipe of a computation with these operands, checked. See `vectors`."""
     names = models.split(",") if isinstance(models, str) else tuple(models)
+    if operands is not None:
+        if level is not None or names:
+            raise InputError(
+                "operands, and a level or models, both say what the operands are",
+                hint="a mixture has both: operands='normal@80,corners@10,B1@10'",
+            )
+        bare = Recipe(computation, None, (), seed, n)
+        recipe = replace(bare, operands=mixture_of(operands, bare.target))
+        _ = recipe.rows
+        return recipe
     if names and not isinstance(computation, OpComputation):
         raise InputError("the models are about the rounding of one op, not about programs")
     chosen = chosen_models(computation.case, names) if names and isinstance(computation, OpComputation) else ()

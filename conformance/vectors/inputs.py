@@ -14,7 +14,7 @@ from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors import quantised, testfloat_levels
 from halfulp.conformance.vectors.intermediate import ModelCase, model_case_of
 from halfulp.conformance.vectors.models.functions import hardest
-from halfulp.conformance.vectors.models.model import Filled, fill
+from halfulp.conformance.vectors.models.model import EACH, Filled, fill
 from halfulp.conformance.vectors.models.table import models_for
 from halfulp.conformance.vectors.philox import uniform
 from halfulp.conformance.vectors.rows import Rows, exhaustive, of_tuples, one_after_another
@@ -113,9 +113,10 @@ def _hard_rows(case: OpCase, count: int | None) -> Rows:
 
 
 def filled_models(
-    case: OpCase, names: Sequence[str] | None = None, seed: int = 0
+    case: OpCase, names: Sequence[str] | None = None, seed: int = 0, each: int = EACH
 ) -> tuple[ModelCase, dict[str, Filled]]:
-    """Return the operands that each applicable model constructs; ``names``: of these models only.
+    """Return the operands that each applicable model constructs, ``each`` for every bucket; ``names``: of these models
+    only.
 
     Raises ValueError for an unknown model, Unsupported where none of them applies.
     """
@@ -123,7 +124,7 @@ def filled_models(
     applying = [] if model_case is None else models_for(model_case, names)
     if model_case is None or not applying:
         raise Unsupported(f"none of the models {', '.join(names or ())} applies to {case}")
-    return model_case, {model.name: fill(model, model_case, seed) for model in applying}
+    return model_case, {model.name: fill(model, model_case, seed, each) for model in applying}
 
 
 def chosen_models(case: OpCase, names: Sequence[str]) -> tuple[str, ...]:
@@ -149,9 +150,9 @@ def chosen_models(case: OpCase, names: Sequence[str]) -> tuple[str, ...]:
     return found if wanted is None else wanted
 
 
-def rows_of_models(case: OpCase, names: Sequence[str] | None = None, seed: int = 0) -> Rows:
+def rows_of_models(case: OpCase, names: Sequence[str] | None = None, seed: int = 0, each: int = EACH) -> Rows:
     """Return the operands of the models that apply to a case, one model after another, each row once."""
-    model_case, filled = filled_models(case, names, seed)
+    model_case, filled = filled_models(case, names, seed, each)
     rows = dict.fromkeys(row for made in filled.values() for row in made.rows)
     return of_tuples(list(rows), model_case.widths)
 

@@ -1,4 +1,4 @@
-"""Exact results before rounding, and operands that produce a given one: the base of the coverage models.
+"""Exact results before rounding: the base of the coverage models.
 
 An exact result is sign, significand and exponent in Python integers. An endless quotient is cut far below the bits that
 any model examines, and one more bit is set: all comparisons with shorter numbers stay true.
@@ -6,7 +6,7 @@ any model examines, and one more bit is set: all comparisons with shorter number
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,10 +16,12 @@ from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.philox import Dice
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.mixed import FUSED
 from halfulp.fp_formats.policy import SPEC
 from halfulp.interp.dialects.math.families import row_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
+from halfulp.semantics.float_unit import MIXED
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ _KINDS: Mapping[str, str] = {
     "arith.mulf": "multiply",
     "arith.divf": "divide",
     "arith.remf": "remainder",
+    "math.fma": "multiply-add",
     "arith.cmpf": "compare",
     "arith.maximumf": "compare",
     "arith.minimumf": "compare",
@@ -78,15 +81,16 @@ _UNSIGNED = ("arith.uitofp", "arith.fptoui")
 
 @dataclass(frozen=True)
 class ModelCase:
-    """The case that a model is applied to. ``kind``: add, subtract, multiply, divide, remainder, compare, convert, from
-    integer, to integer, function, function of two, function of an integer, or other. ``function``: the name of an
-    elementary function.
+    """The case that a model is applied to. ``kind``: add, subtract, multiply, divide, multiply-add, remainder, compare,
+    convert, from integer, to integer, function, function of two, function of an integer, or other. ``function``: the
+    name of an elementary function. ``negates``: 1 if a multiply-add changes the sign of its product, and of its addend.
     """
 
     kind: str
     sources: tuple[Numeric, ...]
     target: Numeric
     function: str = ""
+    negates: tuple[int, int] = (0, 0)
 
     @property
     def float_source(self) -> FloatFormat:
@@ -94,6 +98,11 @@ class ModelCase:
         source = self.sources[0]
         assert isinstance(source, FloatFormat)
         return source
+
+    @property
+    def float_sources(self) -> tuple[FloatFormat, ...]:
+        """Return the formats of the operands, which must be floats."""
+        return tuple(source for source in self.sources if isinstance(source, FloatFormat))
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
@@ -114,6 +123,8 @@ class ModelCase:
         if isinstance(source, Integer):
             return min(source.highest.bit_length(), target.emax + 1) - target.precision
         precision = source.precision
+        if self.kind == "multiply-add":  # beside an addend of all bits, the tail is that of a product
+            return min(fmt.precision for fmt in self.float_sources[:2])
         if self.kind == "convert":
             # The smallest values keep one of the bits that the source has there.
             lead = target.emin - target.mantissa_bits if target.zero else target.emin
@@ -125,6 +136,9 @@ class ModelCase:
         """Return the smallest magnitude of an exact result other than 0, and the largest."""
         low, high = _extent(self.sources[0])
         match self.kind:
+            case "multiply-add":
+                (least, most), (third, added) = map(_extent, self.sources[1:])
+                return min(low * least, third), high * most + added
             case "add" | "subtract":
                 return low, 2 * high
             case "multiply":
@@ -142,10 +156,13 @@ class ModelCase:
     def signs(self) -> tuple[int, ...]:
         """Return the signs that an exact result can have."""
         source = self.sources[0]
+        if self.kind == "multiply-add":
+            return (0, 1) if any(fmt.signed for fmt in self.sources) or any(self.negates) else (0,)
         return (0, 1) if source.signed or self.kind == "subtract" else (0,)
 
     def __str__(self) -> str:
-        return f"{self.function or self.kind} {', '.join(map(str, self.sources))} -> {self.target}"
+        kind = "-" * self.negates[0] + self.kind + "-" * self.negates[1]
+        return f"{self.function or kind} {', '.join(map(str, self.sources))} -> {self.target}"
 
 
 def _extent(source: Numeric) -> tuple[Fraction, Fraction]:
@@ -175,8 +192,16 @@ def model_case_of(case: OpCase) -> ModelCase | None:
             return None
     sources, target = tuple(numeric[:-1]), numeric[-1]
     function = row_of(case.definition) or ""
+    if case.op in MIXED:
+        return _of_a_float_unit(MIXED[case.op], sources, target)
     kind = _kind_of_function(sources) if function else _KINDS.get(case.op, "other")
     return ModelCase(kind, sources, target, function)
+
+
+def _of_a_float_unit(operation: str, sources: tuple[Numeric, ...], target: Numeric) -> ModelCase:
+    if operation in FUSED:
+        return ModelCase("multiply-add", sources, target, "", FUSED[operation])
+    return ModelCase(operation if {*sources} == {target} else "other", sources, target)
 
 
 def _kind_of_function(sources: tuple[Numeric, ...]) -> str:
@@ -222,12 +247,10 @@ def exact(case: ModelCase, operands: tuple[int, ...], kind: str | None = None) -
     if y is None:
         return None
     match kind:
+        case "multiply-add":
+            return None if numbers[2] is None else _sum(product_of(case, x, y), addend_of(case, numbers[2]))
         case "add" | "subtract":
-            flip = int(kind == "subtract")
-            exponent = min(x.exponent, y.exponent)
-            total = (-1) ** x.sign * (x.significand << x.exponent - exponent)
-            total += (-1) ** (y.sign ^ flip) * (y.significand << y.exponent - exponent)
-            return ExactResult(int(total < 0), abs(total), exponent)
+            return _sum(x, y._replace(sign=y.sign ^ (kind == "subtract")))
         case "multiply":
             return ExactResult(x.sign ^ y.sign, x.significand * y.significand, x.exponent + y.exponent)
         case "divide" if y.significand:
@@ -239,6 +262,24 @@ def exact(case: ModelCase, operands: tuple[int, ...], kind: str | None = None) -
             dividend = x.significand << x.exponent - exponent
             return ExactResult(x.sign, dividend % (y.significand << y.exponent - exponent), exponent)
     return None
+
+
+def product_of(case: ModelCase, x: ExactResult, y: ExactResult) -> ExactResult:
+    """Return the exact product of a multiply-add, with the sign that it has in the sum."""
+    sign = x.sign ^ y.sign ^ case.negates[0]
+    return ExactResult(sign, x.significand * y.significand, x.exponent + y.exponent)
+
+
+def addend_of(case: ModelCase, z: ExactResult) -> ExactResult:
+    """Return the addend of a multiply-add, with the sign that it has in the sum."""
+    return z._replace(sign=z.sign ^ case.negates[1])
+
+
+def _sum(x: ExactResult, y: ExactResult) -> ExactResult:
+    exponent = min(x.exponent, y.exponent)
+    total = (-1) ** x.sign * (x.significand << x.exponent - exponent)
+    total += (-1) ** y.sign * (y.significand << y.exponent - exponent)
+    return ExactResult(int(total < 0), abs(total), exponent)
 
 
 class Pieces(NamedTuple):
@@ -321,181 +362,3 @@ def random_normal(fmt: FloatFormat, dice: Dice, lead: int, length: int | None = 
     length = fmt.precision if length is None else max(1, min(length, fmt.precision))
     significand = 1 << length - 1 | dice.bits(length - 1)
     return encoded(fmt, dice.bits(1) if fmt.signed else 0, significand, lead - length + 1)
-
-
-def operands_for(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """Yield operands whose exact result is (-1)**sign * significand * 2**exponent, or as close as the op can get.
-
-    Several ways are tried, each with random choices. None is certain, so the caller checks the result.
-    """
-    method = {
-        "add": _summands,
-        "subtract": _summands,
-        "multiply": _factors,
-        "divide": _dividends,
-        "remainder": _remainders,
-    }.get(case.kind)
-    if not significand and case.kind in ("multiply", "divide", "remainder"):
-        fmt = case.float_source
-        other = random_normal(fmt, dice, dice.between(fmt.emin, fmt.emax))
-        if fmt.zero and other is not None:
-            yield 0, other
-        return
-    if method is not None:
-        yield from method(case, dice, sign, significand, exponent)
-        return
-    code = nearest(case.sources[0], sign, significand, exponent)
-    if code is not None:
-        yield (code,)
-
-
-def _summands(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """Yield the upper and the lower part of the sum, with some ulps moved from one to the other."""
-    fmt = case.float_source
-    flip = int(case.kind == "subtract")
-    length = significand.bit_length()
-    lead = length - 1 + exponent
-    half = max(length - fmt.precision, 0)
-    first = (significand >> half + 1) << half
-    a = encoded(fmt, sign, first, exponent)
-    b = encoded(fmt, sign ^ flip if fmt.signed else 0, significand - first, exponent)
-    if a is not None and b is not None:
-        yield a, b
-    # The upper part ends where a p-bit number with this leading bit, or one of the next binade, does.
-    for spare in (0, dice.below(fmt.precision), -1):
-        cut = max(lead - fmt.mantissa_bits + spare - exponent, 0)
-        upper = significand >> cut
-        low = significand - (upper << cut)
-        moved = dice.below(4) - 1
-        for step in (0, moved):
-            first, second = (upper + step) << cut, low - (step << cut)
-            a = encoded(fmt, sign ^ (first < 0), abs(first), exponent)
-            b = encoded(fmt, sign ^ (second < 0) ^ flip if fmt.signed else 0, abs(second), exponent)
-            if a is not None and b is not None:
-                yield a, b
-                swapped = encoded(fmt, sign ^ (second < 0), abs(second), exponent)
-                other = encoded(fmt, sign ^ (first < 0) ^ flip if fmt.signed else 0, abs(first), exponent)
-                if swapped is not None and other is not None:
-                    yield swapped, other
-
-
-def _split(case: ModelCase, dice: Dice, total: int, rising: bool) -> tuple[int, int]:
-    """Return two exponents with that sum (difference if ``rising``), in the middle of the range in which both exist."""
-    fmt = case.float_source
-    low, high = fmt.emin - (fmt.mantissa_bits if fmt.zero else 0), fmt.emax
-    if rising:  # first - second == total
-        first = dice.between(max(low, low + total), min(high, high + total))
-        return first, first - total
-    first = dice.between(max(low, total - high), min(high, total - low))
-    return first, total - first
-
-
-def _pair(fmt: FloatFormat, *numbers: tuple[int, int, int]) -> tuple[int, ...] | None:
-    """Return the codes closest to numbers of a sign, a significand and the exponent of its leading bit; None beyond
-    range.
-    """
-    codes = [nearest(fmt, sign, bits, exponent - bits.bit_length() + 1) for sign, bits, exponent in numbers]
-    found = tuple(code for code in codes if code is not None)
-    return found if len(found) == len(numbers) else None
-
-
-def _factors(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """Yield factors: exact ones with a short second factor, factors with the product's low bits, factors
-    close to it.
-    """
-    fmt = case.float_source
-    lead = significand.bit_length() - 1 + exponent
-    precision = fmt.precision
-    other = dice.bits(1) if fmt.signed else 0
-
-    def placed(first: int, second: int) -> tuple[int, ...] | None:
-        if not first or not second:
-            return None
-        near = lead - (first * second).bit_length() + 1  # exponent of the product, so that its leading bit is right
-        one, two = _split(case, dice, near + first.bit_length() + second.bit_length() - 2, False)
-        return _pair(fmt, (sign ^ other, first, one), (other, second, two))
-
-    short = dice.bits(min(precision, 1 + dice.below(precision))) | 1
-    full = 1 << precision - 1 | dice.bits(precision - 1)
-    odd = full | 1
-    low = significand & (1 << precision - 1) - 1
-    inverse = pow(odd, -1, 1 << precision - 1) if precision > 1 else 0
-    candidates = (
-        (significand, 1),
-        (significand // short, short),
-        (low * inverse % (1 << precision - 1) | 1 << precision - 1, odd),
-        (_rounded(significand << 2 * precision, full), full),
-    )
-    for first, second in candidates:
-        found = placed(first, second)
-        if found is not None:
-            yield found
-
-
-def _rounded(dividend: int, divisor: int) -> int:
-    return (2 * dividend + divisor) // (2 * divisor)
-
-
-def _dividends(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """Yield dividends: an exact multiple of a short divisor, one near a multiple, the closest one of a random divisor.
-
-    For the dividend near a multiple: with a quotient q whose remainder is r, the divisor solves q * divisor = -r modulo
-    a power of two, and the dividend is the part of the product above that power.
-    """
-    fmt = case.float_source
-    lead = significand.bit_length() - 1 + exponent
-    precision = fmt.precision
-    other = dice.bits(1) if fmt.signed else 0
-
-    def placed(first: int, second: int) -> tuple[int, ...] | None:
-        if not first or not second:
-            return None
-        # A quotient of significands in [1, 2) lies below 1 where the dividend's is the smaller one.
-        size = max(first.bit_length(), second.bit_length())
-        below = first << size - first.bit_length() < second << size - second.bit_length()
-        one, two = _split(case, dice, lead + below, True)
-        return _pair(fmt, (sign ^ other, first, one), (other, second, two))
-
-    stripped = significand >> (significand & -significand).bit_length() - 1 if significand else 1
-    room = precision - stripped.bit_length()
-    short = 1 << room | dice.bits(room) if room >= 0 else 1
-    full = 1 << precision - 1 | dice.bits(precision - 1)
-    candidates = [(stripped * (short >> 1 or 1), short >> 1 or 1), (stripped, 1)]
-    candidates.append((_rounded(significand * full, 1 << significand.bit_length() - 1 if significand else 1), full))
-    for bits in (precision, precision + 1):
-        quotient = significand >> max(significand.bit_length() - bits, 0)
-        zeros = (quotient & -quotient).bit_length() - 1 if quotient else 0
-        for sense in (1, -1):
-            for size in (1, 1 << dice.below(precision)):
-                remainder = sense * size << zeros
-                modulus = 1 << precision
-                reduced = modulus >> zeros
-                if reduced < 2 or not quotient:
-                    continue
-                divisor = -(remainder >> zeros) * pow(quotient >> zeros, -1, reduced) % reduced
-                divisor |= dice.bits(zeros) << precision - zeros if zeros else 0
-                candidates.append((quotient * divisor + remainder >> precision, divisor))
-    for first, second in candidates:
-        found = placed(first, second)
-        if found is not None:
-            yield found
-
-
-def _remainders(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """Yield a divisor above the remainder, and the remainder plus a small multiple of it."""
-    fmt = case.float_source
-    other = dice.bits(1) if fmt.signed else 0
-    small = encoded(fmt, sign, significand, exponent)
-    if small is not None:
-        yield small, fmt.max_code | (fmt.sign_mask or 0) * other
-    for times in (0, 1, 1 + dice.below(6)):
-        for length in (1, 2, fmt.precision):
-            lead = significand.bit_length() + exponent + dice.below(3)
-            divisor = (1 << length - 1 | dice.bits(length - 1)) if length > 1 else 1
-            scale = lead - length + 1
-            shift = min(scale, exponent)
-            total = (significand << exponent - shift) + times * (divisor << scale - shift)
-            a = encoded(fmt, sign, total, shift)
-            b = encoded(fmt, other, divisor, scale)
-            if a is not None and b is not None:
-                yield a, b

@@ -67,7 +67,8 @@ class VectorFile:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The choice of operands. ``level``: 1, 2, exhaustive, random, models or given. ``models``: the FPgen models.
+    """The choice of operands. ``level``: 1, 2, exhaustive, random, models, operands or given. ``models``: the FPgen
+    models. ``operands``: those of one's own.
 
     ``counter``: the first Philox counter, and the one after the last. ``options``: everything else that the inputs
     depend on.
@@ -78,6 +79,7 @@ class Inputs:
     seed: int | None = None
     counter: tuple[int, int] | None = None
     options: Mapping[str, Any] | None = None
+    operands: Document | None = None
 
     def to_json(self) -> Document:
         """Return the choice as the document holds it."""
@@ -87,6 +89,7 @@ class Inputs:
             "seed": self.seed,
             "counter": None if self.counter is None else list(self.counter),
             "options": None if self.options is None else dict(self.options),
+            "operands": self.operands,
         }
         return {key: value for key, value in told.items() if value is not None}
 

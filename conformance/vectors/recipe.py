@@ -6,6 +6,7 @@ A recipe can be pickled, and written as the ``source``, ``profile`` and ``inputs
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,6 +19,7 @@ from halfulp.conformance.vectors.inputs import LevelName, first, rounding_bits, 
 from halfulp.conformance.vectors.metadata import Document, Inputs
 from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
 from halfulp.conformance.vectors.scaled import DIVIDES, drawn_together
+from halfulp.conformance.vectors.stimulus.mixture import Mixture, Target
 from halfulp.conformance.vectors.tiles import TileComputation, tile_of
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile
@@ -33,7 +35,8 @@ RANDOM: tuple[LevelName, ...] = ("random", "weighted")
 
 @dataclass(frozen=True)
 class Recipe:
-    """The recipe of a set: the rows of ``models`` first, then those of ``level`` (None: of the models alone).
+    """The recipe of a set: the rows of ``models`` first, then those of ``level`` (None: of the models alone). Or
+    ``operands``, without a level and models.
 
     ``seed``, ``count``: as `halfulp.conformance.vectors.inputs.rows_for` takes them. ``block``: for an op on elements
     with a scale (`scaled.DIVIDES`), the number of consecutive rows that share their scale. Its rows raise what
@@ -46,14 +49,21 @@ class Recipe:
     seed: int = 0
     count: int | None = None
     block: int | None = None
+    operands: Mixture | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Recipe, (self.computation, self.level, self.models, self.seed, self.count, self.block)
+        return Recipe, (
+            self.computation, self.level, self.models, self.seed, self.count, self.block, self.operands,
+        )  # fmt: skip
 
     @cached_property
     def rows(self) -> Rows:
         """Return the operands."""
         computation = self.computation
+        if self.block is not None:
+            self._check_block(self.block)
+        if self.operands is not None:
+            return self._own(self.operands)
         if self.block is not None:
             return self._in_blocks(self.block)
         if isinstance(computation, OpComputation):
@@ -69,12 +79,32 @@ class Recipe:
             return computation.rows(self.level or "weighted", self.seed, self.count)
         return rows_of_types(computation.operand_types, self.level or "1", self.seed, self.count)
 
-    def _in_blocks(self, size: int) -> Rows:
+    def _own(self, operands: Mixture) -> Rows:
+        if self.level is not None or self.models:
+            raise InputError(
+                "operands of your own, and a level or models, both say what the operands are",
+                hint="a mixture has both: normal@80,corners@10,B1@10",
+            )
+        return operands.rows(self.target, self.seed, self.count, self.block)
+
+    @property
+    def target(self) -> Target:
+        """Return the operands as sources of one's own see them."""
+        computation = self.computation
+        columns = tuple(column for column in computation.inputs if column.role is Role.OPERAND)
+        case = computation.case if isinstance(computation, OpComputation) else None
+        return Target(columns, computation.operand_types, case)
+
+    def _check_block(self, size: int) -> None:
         computation = self.computation
         if not isinstance(computation, OpComputation) or computation.case.op not in DIVIDES:
             raise InputError(f"only {' and '.join(DIVIDES)} take blocks that share a scale")
         if size > CHUNK:
             raise InputError(f"a block of {size} elements is too long: {CHUNK} at most")
+
+    def _in_blocks(self, size: int) -> Rows:
+        computation = self.computation
+        assert isinstance(computation, OpComputation)
         if self.level is None or self.models:
             raise InputError("the models do not support blocks that share a scale", hint="ask for a level")
         if self.level in RANDOM:
@@ -148,7 +178,11 @@ class Recipe:
             options["block"] = self.block
         if isinstance(self.computation, OpComputation):
             options["flags"] = self.computation.flags
-        counter = (start, self.rows.count if stop is None else stop) if self.level in RANDOM else None
+        rows = (start, self.rows.count if stop is None else stop)
+        counter = rows if self.level in RANDOM else None
+        if self.operands is not None:
+            told = self.operands.to_json(self.rows.count, self.block)
+            return Inputs("operands", (), self.seed, None, options, told)
         return Inputs(self.level or "models", self.models, self.seed, counter, options)
 
 
@@ -162,7 +196,10 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
         profile = profile_of(data["profile"])
         inputs = data["inputs"]
         options = inputs.get("options", {})
-        level = None if inputs["level"] == "models" else inputs["level"]
+        level = None if inputs["level"] in ("models", "operands") else inputs["level"]
+        operands = None
+        if inputs["level"] == "operands":
+            operands = Mixture.from_json(inputs["operands"], os.path.dirname(file))
         if level is not None and level not in LEVELS:
             raise InputError(f"{file}: the operands of level {level!r} cannot be made again")
         computation = computation_of(data["source"], profile, options)
@@ -170,13 +207,16 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
         for name, number in numbers.items():
             if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
                 raise ValueError(f"{name} is {number!r}")
-        recipe = Recipe(computation, level, tuple(inputs.get("models", ())), **numbers)
+        recipe = Recipe(computation, level, tuple(inputs.get("models", ())), **numbers, operands=operands)
     except HalfulpError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{file}: the metadata does not say how its vectors are made: {error!r}") from None
     try:
         _ = recipe.rows
+    except HalfulpError as error:
+        error.message = f"{file}: {error.message}"
+        raise
     except (TypeError, ValueError) as error:
         raise InputError(f"{file}: {error}") from None
     return recipe

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, ints_to_codes, storage_dtype
 
+GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it, modulo 1, are spread evenly over 0 to 1, however many they are."""
+
 CHUNK = 1 << 18
 """Default number of rows that are made at once; it bounds the memory of a large set."""
+
+
+ENDLESS = 1 << 62
+"""The number of rows of a table that has as many as anyone asks for."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +147,67 @@ def blocked(elements: Rows, scales: Rows, size: int, crossed: bool = True) -> Ro
         return by_block.reshape(-1, *made.shape[1:]), np.repeat(scale[turn - low], size, axis=0)
 
     return Rows(elements.widths + scales.widths, of_elements * repeats * size, make, size)
+
+
+def repeating(rows: Rows, count: int) -> Rows:
+    """Return ``count`` rows of a table, which starts again after its end."""
+    if count <= rows.count:
+        return Rows(rows.widths, count, rows.make, rows.period)
+    return Rows(rows.widths, count, lambda start, stop: _again_from_the_start(rows, start, stop), rows.period)
+
+
+def spread(rows: Rows) -> Rows:
+    """Return the rows of a small table in another order, so that any stretch of them is spread over all of them."""
+    columns, count = rows.make(0, rows.count), rows.count
+    step = next(step for step in range(max(int(count * GOLDEN), 1), count + 2) if gcd(step, count) == 1)
+    order = np.arange(count, dtype=np.int64) * step % max(count, 1)
+    made = tuple(codes[order] for codes in columns)
+    return Rows(rows.widths, count, lambda start, stop: tuple(codes[start:stop] for codes in made))
+
+
+def interleaved(tables: Sequence[Rows], shares: Sequence[int], count: int, unit: int = 1) -> Rows:
+    """Return ``count`` rows of several tables in turns, spread as evenly as their shares allow: of each
+    ``sum(shares)`` consecutive units of ``unit`` rows, ``shares[k]`` are those of table k. Tables start again after
+    their end.
+    """
+    cycle, owner = sum(shares), _owners(shares)
+    place = np.empty(cycle, np.int64)  # among the units of its table in a cycle
+    for k, share in enumerate(shares):
+        place[owner == k] = np.arange(share)
+    widths = tables[0].widths
+
+    def make(start: int, stop: int) -> tuple[Codes, ...]:
+        if start == stop:
+            return empty(widths)
+        units = np.arange(start // unit, -(-stop // unit), dtype=np.int64)
+        turn, slot = np.divmod(units, cycle)
+        made = tuple(np.empty(code_shape((len(units) * unit,), width), storage_dtype(width)) for width in widths)
+        for k, table in enumerate(tables):
+            mine = np.flatnonzero(owner[slot] == k)
+            if not len(mine):
+                continue
+            first = int(turn[mine[0]] * shares[k] + place[slot[mine[0]]]) * unit
+            rows = (mine[:, np.newaxis] * unit + np.arange(unit)).reshape(-1)
+            part = repeating(table, first + len(rows)).make(first, first + len(rows))
+            for codes, own in zip(made, part, strict=True):
+                codes[rows] = own
+        begin = start - int(units[0]) * unit
+        return tuple(codes[begin : begin + stop - start] for codes in made)
+
+    return Rows(widths, count, make, unit)
+
+
+def _owners(shares: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Return the table of each unit of a cycle."""
+    turns = sorted((Fraction(2 * turn + 1, share), k) for k, share in enumerate(shares) for turn in range(share))
+    return np.array([k for _, k in turns], np.int64)
+
+
+def turns_in(shares: Sequence[int], count: int, unit: int = 1) -> list[int]:
+    """Return the rows of each table among the first ``count`` of `interleaved`."""
+    whole, rest = divmod(-(-count // unit), sum(shares))
+    begun = np.bincount(_owners(shares)[:rest], minlength=len(shares))
+    return [(whole * share + int(more)) * unit for share, more in zip(shares, begun, strict=True)]
 
 
 def _again_from_the_start(rows: Rows, start: int, stop: int) -> tuple[Codes, ...]:

@@ -9,8 +9,8 @@ much out.
 ``profile``
     as on the command line, ``"ocp-saturate,tininess=before"``, or with its ``name`` and ``fields``; else ``spec``
 ``inputs``
-    ``level`` (else 1, or none with models; weighted of tiles), ``models``, ``seed`` (else 0), and ``options``:
-    ``count``, ``keep_ub``, ``flags``, ``block``; else level 1
+    ``level`` (else 1, or none with models; weighted of tiles), ``models``, or ``operands`` of one's own, as a text;
+    ``seed`` (else 0), and ``options``: ``count``, ``keep_ub``, ``flags``, ``block``; else level 1
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-_LEVELS = (*get_args(LevelName), "models")
+_LEVELS = (*get_args(LevelName), "models", "operands")
 
 _PARTS: Mapping[str, Mapping[str, tuple[Check, str]]] = {
     "": {
@@ -83,6 +83,7 @@ _PARTS: Mapping[str, Mapping[str, tuple[Check, str]]] = {
         "models": (_texts, "a list of names"),
         "seed": (_whole(0, 1 << 64), "an integer from 0 to 2**64 - 1"),
         "counter": (lambda value: isinstance(value, list), "a list"),
+        "operands": (lambda value: _text(value) or _object(value), "a text, as --operands takes it, or an object"),
         "options": (_object, "an object"),
     },
     "options": {
@@ -147,7 +148,15 @@ def _completed(data: Mapping[str, Any], folder: Path) -> Document:
     options = inputs.get("options", {})
     _checked("options", options)
     source = _source(data.get("source"), folder)
-    usual = "weighted" if "tile" in source else "models" if inputs.get("models") else "1"
+    usual = (
+        "operands"
+        if "operands" in inputs
+        else "weighted"
+        if "tile" in source
+        else "models"
+        if inputs.get("models")
+        else "1"
+    )
     level = inputs.get("level", usual)
     profile = data.get("profile", "spec")
     if isinstance(profile, str):

@@ -299,7 +299,7 @@ def corner_rows(kinds: Sequence[OperandKind], level: Level, seed: int = 0) -> Ro
     More operands have too many combinations: half of the values of each are corners, drawn at random.
     """
     if len(kinds) > 3:
-        return _drawn_corners(kinds, level, seed)
+        return drawn_corners(kinds, level, DRAWN[level], seed)
     mixture = _MIXTURES[level, len(kinds)]
     lists = [kind.corners(level, len(kinds) == 1) for kind in kinds]
     tables = [ints_to_codes(codes, kind.width, (len(codes),)) for codes, kind in zip(lists, kinds, strict=True)]
@@ -324,37 +324,44 @@ def corner_rows(kinds: Sequence[OperandKind], level: Level, seed: int = 0) -> Ro
     return Rows(tuple(kind.width for kind in kinds), count, make)
 
 
-def _drawn_corners(kinds: Sequence[OperandKind], level: Level, seed: int) -> Rows:
+def drawn_corners(kinds: Sequence[OperandKind], level: Level, count: int, seed: int = 0, first_stream: int = 0) -> Rows:
+    """Return rows of random operands, half of which are corners."""
     lists = [kind.corners(level, False) for kind in kinds]
     tables = [ints_to_codes(codes, kind.width, (len(codes),)) for codes, kind in zip(lists, kinds, strict=True)]
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
         columns = []
         for place, (kind, table) in enumerate(zip(kinds, tables, strict=True)):
-            codes = kind.random(seed, STREAMS * place, start, stop - start)
-            choice = words(seed, STREAMS * place + 2, start, stop - start)
+            stream = first_stream + STREAMS * place
+            codes = kind.random(seed, stream, start, stop - start)
+            choice = words(seed, stream + 2, start, stop - start)
             corner = choice & np.uint64(1) == 1
             picked = chosen(choice >> np.uint64(32), 32, len(table))
             codes[corner] = table[picked[corner]]
             columns.append(codes)
         return tuple(columns)
 
-    return Rows(tuple(kind.width for kind in kinds), DRAWN[level], make)
+    return Rows(tuple(kind.width for kind in kinds), count, make)
 
 
-def weighted_rows(kinds: Sequence[OperandKind], count: int, seed: int = 0) -> Rows:
+def weighted_rows(kinds: Sequence[OperandKind], count: int, seed: int = 0, first_stream: int = 0) -> Rows:
     """Return ``count`` rows of weighted random operands."""
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
-        return tuple(kind.random(seed, STREAMS * place, start, stop - start) for place, kind in enumerate(kinds))
+        return tuple(
+            kind.random(seed, first_stream + STREAMS * place, start, stop - start) for place, kind in enumerate(kinds)
+        )
 
     return Rows(tuple(kind.width for kind in kinds), count, make)
 
 
-def uniform_rows(widths: Sequence[int], count: int, seed: int = 0) -> Rows:
+def uniform_rows(widths: Sequence[int], count: int, seed: int = 0, first_stream: int = 0) -> Rows:
     """Return ``count`` rows of uniform bits."""
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
-        return tuple(uniform(seed, STREAMS * place, width, start, stop - start) for place, width in enumerate(widths))
+        return tuple(
+            uniform(seed, first_stream + STREAMS * place, width, start, stop - start)
+            for place, width in enumerate(widths)
+        )
 
     return Rows(tuple(widths), count, make)

@@ -100,8 +100,15 @@ class RecipeOptions(ComputationOptions):
     models: str | None = option(
         "--models",
         metavar="B1[,B3...]",
-        help="FPgen models, and F1 to F6 of elementary functions: their vectors come first, or alone without --level;"
-        " all: every model that applies",
+        help="FPgen models, F1 to F6 of elementary functions, and M1 of multiply-adds: their vectors come first, or"
+        " alone without --level; all: every model that applies",
+    )
+    operands: str | None = option(
+        "--operands",
+        metavar="SOURCE",
+        help="operands of your own, instead of --level and --models: rows of a .npy, .npz, .safetensors or .txt file, a"
+        " distribution such as normal:scale=2, one source for each operand (a=SOURCE;b=SOURCE), or a mixture with"
+        " shares in percent (normal@70,corners@20,B1@10)",
     )
     n: int | None = option(
         "-n", type=positive, metavar="N", help="the number of random rows; for other levels, the largest number of rows"

@@ -35,7 +35,7 @@ ARITHMETIC = ("add", "subtract", "multiply", "divide")
 SUMS = ("add", "subtract")
 
 
-ROUNDED = (*ARITHMETIC, "convert", "from integer")
+ROUNDED = (*ARITHMETIC, "multiply-add", "convert", "from integer")
 
 
 SIGNS = "+-"
@@ -97,8 +97,12 @@ def applies(model: CoverageModel, case: ModelCase) -> bool:
     return case.kind in model.kinds and any(True for _ in model.buckets(case))
 
 
+EACH = 2
+"""The rows for every bucket, unless another number is asked for."""
+
+
 @lru_cache(maxsize=32)
-def fill(model: CoverageModel, case: ModelCase, seed: int = 0, each: int = 2) -> Filled:
+def fill(model: CoverageModel, case: ModelCase, seed: int = 0, each: int = EACH) -> Filled:
     """Make operands for a model: ``each`` rows for every bucket where that many are found. The same seed gives the same
     rows.
     """
@@ -115,15 +119,15 @@ def fill(model: CoverageModel, case: ModelCase, seed: int = 0, each: int = 2) ->
             rows[row] = None
             hits.update(fitting)
 
-    open_buckets = list(wanted)
-    for tried in range(TRIES):
+    open_buckets, enough = list(wanted), TRIES // 20 * -(-each // EACH)
+    for tried in range(max(TRIES, enough)):
         for bucket in open_buckets:
             if hits[bucket] < each:
                 for row in model.aim(case, bucket, dice):
                     consider(row)
         # A bucket with one row does not get many more rounds: a second row may not exist.
-        open_buckets = [bucket for bucket in open_buckets if hits[bucket] < (each if tried < TRIES // 20 else 1)]
-        if not open_buckets or (case.enumerable and tried >= TRIES // 20):
+        open_buckets = [bucket for bucket in open_buckets if hits[bucket] < (each if tried < enough else 1)]
+        if not open_buckets or (case.enumerable and tried >= enough):
             break
     proven = False
     if case.enumerable and open_buckets:

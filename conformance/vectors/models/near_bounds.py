@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
+from halfulp.conformance.vectors.constructing import operands_for
 from halfulp.conformance.vectors.intermediate import (
     ModelCase,
     exact,
     nearest,
     operand,
-    operands_for,
     pieces,
     smallest,
 )
@@ -265,7 +265,7 @@ B5 = CoverageModel(
 B6 = CoverageModel(
     "B6",
     "between 0 and the smallest value: at its quarters and between them",
-    ("multiply", "divide", "convert"),
+    ("multiply", "divide", "multiply-add", "convert"),
     _b6_buckets,
     _b6_fits,
     _b6_aim,

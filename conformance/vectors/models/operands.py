@@ -152,7 +152,17 @@ def _b19_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 B1 = CoverageModel(
     "B1",
     "basic types of the operands with both signs, crossed",
-    (*ARITHMETIC, "remainder", "compare", "convert", "to integer", "function", "function of two", "other"),
+    (
+        *ARITHMETIC,
+        "multiply-add",
+        "remainder",
+        "compare",
+        "convert",
+        "to integer",
+        "function",
+        "function of two",
+        "other",
+    ),
     _b1_buckets,
     _b1_fits,
     _b1_aim,
@@ -162,7 +172,7 @@ B1 = CoverageModel(
 B9 = CoverageModel(
     "B9",
     "special significands of the operands: runs, walking bits, checkerboards, crossed",
-    (*ARITHMETIC, "remainder", "compare", "convert", "to integer", "function"),
+    (*ARITHMETIC, "multiply-add", "remainder", "compare", "convert", "to integer", "function"),
     _b9_buckets,
     _b9_fits,
     _b9_aim,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from halfulp.conformance.vectors.constructing import operands_for
 from halfulp.conformance.vectors.intermediate import (
     ExactResult,
     Integer,
     ModelCase,
     exact,
-    operands_for,
     quantum,
 )
 from halfulp.conformance.vectors.models.model import Operands

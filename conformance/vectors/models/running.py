@@ -11,6 +11,9 @@ from halfulp.conformance.vectors.intermediate import model_case_of
 from halfulp.conformance.vectors.models.model import Bucket, CoverageModel, Operands
 from halfulp.conformance.vectors.models.table import models_for
 
+LOOKED_AT = 1 << 14
+"""The most rows of a set whose buckets are counted: a row takes up to 50 microseconds for each model."""
+
 SHOWN = 8
 """The most buckets of a model that a table names."""
 

@@ -1,5 +1,5 @@
-"""The table of the coverage models, and the report of what they cover: FPgen's B1 to B13 and B19 to B29, and F1 to F6
-for elementary functions.
+"""The table of the coverage models, and the report of what they cover: FPgen's B1 to B29, F1 to F6 for elementary
+functions, and M1 for multiply-adds.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from halfulp.conformance.vectors.models.conversions import B22, B23, B24, B25, B
 from halfulp.conformance.vectors.models.division import B20, B21
 from halfulp.conformance.vectors.models.functions import F1, F2, F3, F4, F5, F6
 from halfulp.conformance.vectors.models.model import CoverageModel, Filled, applies
+from halfulp.conformance.vectors.models.multiply_adds import B14, B15, B16, B17, B18, M1
 from halfulp.conformance.vectors.models.near_bounds import B2, B4, B5, B6
 from halfulp.conformance.vectors.models.operands import B1, B9, B19
 from halfulp.conformance.vectors.models.rounding import B3, B7, B8, B29
@@ -45,6 +46,11 @@ MODELS: Mapping[str, CoverageModel] = {
         B11,
         B12,
         B13,
+        B14,
+        B15,
+        B16,
+        B17,
+        B18,
         B19,
         B20,
         B21,
@@ -62,9 +68,10 @@ MODELS: Mapping[str, CoverageModel] = {
         F4,
         F5,
         F6,
+        M1,
     )
 }
-"""The models by name. B14 to B18 are about fused multiply-add."""
+"""The models by name."""
 
 
 def models_for(case: ModelCase, names: Sequence[str] | None = None) -> list[CoverageModel]:

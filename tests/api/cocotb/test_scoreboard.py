@@ -99,6 +99,9 @@ def test_stimulus_is_that_of_the_vectors() -> None:
     assert [row["b"] for row in found] == codes["b"].tolist()
     stochastic = Reference("arith.truncf", "f32", to="f8E4M3FN", rounding="stochastic", random_bits=8)
     assert {"a", "random"} == set(next(stochastic.stimulus("random", n=1)))
+    own = list(PRODUCT.stimulus(operands="normal@50,B3@50", n=20))
+    assert len(own) == 20
+    assert own == list(PRODUCT.stimulus(operands="normal@50,B3@50", n=20))
 
 
 # --- the scoreboard ---------------------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ from command import halfulp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tree import ROOT
+from vector_sets import ADDF as ADDF_COMMAND
+from vector_sets import run as run_here
 
 from halfulp.command.main import main
 from halfulp.conformance.comparing.op_case import op_case
@@ -542,3 +544,27 @@ def test_the_examples_of_the_user_documentation(tmp_path: Path, run: Run) -> Non
     write_vectors(Recipe(cut, "1", count=500).vectors(), device, "testfloat")
     out = run("-", "--metadata", tmp_path / "set.json", stdin=device.getvalue())[1]
     assert examples["check-all"] in out
+
+
+def test_operands_that_cannot_be_made_again_are_told(tmp_path: Path) -> None:
+    """Without the file of the operands, results are checked for the operands beside them, and the report says so."""
+    np.save(tmp_path / "x.npy", np.arange(20, dtype=np.uint8).reshape(10, 2))
+    done = run_here(*ADDF_COMMAND, "--operands", "x.npy", "--out", "set", cwd=tmp_path)
+    assert done.code == 0, done.err
+    vectors = tmp_path / "set" / "addf_f8E4M3FN.tv"
+    assert run_here("check-vectors", str(vectors), cwd=tmp_path).err == ""
+    lines = vectors.read_text().splitlines()
+    other = tmp_path / "other.tv"
+    other.write_text("\n".join(reversed(lines)) + "\n")
+    metadata = ("--metadata", str(tmp_path / "set" / "addf_f8E4M3FN.json"))
+    (tmp_path / "x.npy").unlink()
+    # The digest shows that the operands are those of the set.
+    assert run_here("check-vectors", str(vectors), cwd=tmp_path).err == ""
+    found = run_here("check-vectors", str(other), *metadata, cwd=tmp_path)
+    assert found.code == 0
+    assert "cannot be made again" in found.err
+    assert "these were not compared" in found.err
+    other.write_text("\n".join(line.split()[2] for line in lines) + "\n")
+    alone = run_here("check-vectors", str(other), *metadata, "--columns", "result", cwd=tmp_path)
+    assert alone.code == 2
+    assert "the file has no operands, and the operands of" in alone.err

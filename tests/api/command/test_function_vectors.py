@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import gmpy2
@@ -131,11 +132,12 @@ def test_a_sweep_of_a_function_goes_on(tmp_path: Path) -> None:
     assert again.out == first.out
 
 
-def test_the_examples_of_the_page(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("part", "count"), [("functions", 5), ("operands", 2)])
+def test_the_examples_of_the_page(part: str, count: int, tmp_path: Path) -> None:
     text = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"<!-- functions -->\n\n```console\n(.*?)```", text, re.DOTALL)
+    (example,) = re.findall(rf"<!-- {part} -->\n\n```console\n(.*?)```", text, re.DOTALL)
     commands = re.findall(r"^\$ halfulp (.*)\n((?:(?!\$).*\n)*)", example, re.MULTILINE)
-    assert len(commands) == 5
+    assert len(commands) == count
     for command, printed in commands:
-        done = halfulp(*command.split(), cwd=tmp_path)
+        done = halfulp(*shlex.split(command), cwd=tmp_path)
         assert (done.code, done.out + done.err) == (0, printed)

@@ -512,3 +512,50 @@ def test_what_a_model_cannot_be(arguments: tuple[str, ...], code: int, message: 
     done = run(*ADDF, *arguments)
     assert done.code == code
     assert message in done.err
+
+
+def test_operands_of_ones_own(tmp_path: Path) -> None:
+    np.savez(tmp_path / "rows.npz", a=np.arange(40, dtype=np.uint8), b=np.arange(40, dtype=np.uint8) + 100)
+    spelling = f"{tmp_path / 'rows.npz'}@50,normal:scale=8@30,B3@20"
+    asked = (*ADDF, "--operands", spelling, "-n", "100", "--format", "npz,csv")
+    document = made(tmp_path / "set", *asked)
+    assert [part["rows"] for part in document["inputs"]["operands"]["parts"]] == [50, 30, 20]
+    assert run("check-vectors", str(tmp_path / "set" / "addf_f8E4M3FN.csv")).code == 0
+    assert run("vectors", "--changed", str(tmp_path / "set" / "addf_f8E4M3FN.json")).code == 0
+    covered = run(*asked[:-2], "--coverage")
+    assert covered.err.startswith("the 100 rows hit\nB3 ")
+    assert run(*ADDF, "--operands", "normal", "-n", "9", "--coverage", "--models", "B1").code == 2
+
+
+def test_the_coverage_of_a_set_is_that_of_its_rows(tmp_path: Path) -> None:
+    """The buckets of B3 from the rows of the file: sign, last kept bit, guard and sticky of each exact sum."""
+    done = run(*ADDF, "--operands", "uniform:low=1,high=1.9@50,B3@50", "-n", "16", "--coverage", "--format", "csv")
+    case, model = op_case("arith.addf", "f8E4M3FN"), MODELS["B3"]
+    rows = [tuple(int(code, 16) for code in line.split(",")[:2]) for line in done.out.splitlines()[1:]]
+    model_case, _ = filled_models(case, ["B3"])
+    hit = sum(map(bool, coverage(model, model_case, rows).values()))
+    assert f"B3   {hit:>6} of 16" in done.err
+    assert 2 <= hit < 16
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--operands", "normal", "--level", "1"), "--level and --operands both say what the operands are"),
+        (("--operands", "normal", "--models", "B1"), "--models and --operands both say"),
+        (("--operands", "normal"), "--operands: these operands need a count"),
+        (("--operands", "none.npy"), "--operands: cannot read 'none.npy'"),
+        (("--operands", "normal@50,corners@40", "-n", "9"), "the shares are 50 + 40 = 90 percent"),
+    ],
+)
+def test_operands_that_are_refused(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    done = run(*ADDF, *arguments, cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+
+
+def test_text_that_is_wrong_shows_its_line(tmp_path: Path) -> None:
+    (tmp_path / "rows.txt").write_text("1 2\n1 x\n")
+    done = run(*ADDF, "--operands", "rows.txt", cwd=tmp_path)
+    assert done.code == 2
+    assert done.err.startswith("rows.txt:2:3: error: 'x' is neither a code, such as 0x3C, nor a number")

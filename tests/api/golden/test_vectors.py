@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,3 +147,47 @@ def test_large_sets_are_not_held_but_can_be_read(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(hu.LimitExceeded, match="65,536 rows are too many to hold in memory: 1,000"):
         len(made)
     assert str(next(iter(made)).result) == str(hu.Value.from_bits(0, "f8E4M3FN"))
+
+
+def test_operands_of_ones_own() -> None:
+    x = np.array([1.5, 2.0, -3.0], np.float32)
+    made = hu.vectors("arith.mulf", "f32", operands={"a": x, "b": hu.Value.from_numpy(x[::-1].copy())})
+    assert [row.result.item() for row in made] == [-4.5, 4.0, -4.5]
+    raw = hu.vectors("arith.negf", "bf16", operands={"a": np.array([0x3F80], np.uint16)})
+    assert raw[0].result.item() == -1.0
+    drawn = hu.vectors("arith.negf", "bf16", operands="uniform:low=1,high=2", n=50)
+    assert all(-2 <= row.result.item() <= -1 for row in drawn)
+    assert len(hu.vectors("math.fma", "bf16", operands="normal@50,corners@30,B1@20", n=100)) == 100
+    text = "func.func @f(%x: tensor<2xf32>, %y: f32) -> tensor<2xf32> { func.return %x : tensor<2xf32> }"
+    of_rows = hu.vectors(text, operands={"arg0": np.array([[1, 2], [3, 4]], np.float32), "arg1": "normal"})
+    assert of_rows[1].results[1].item() == 4.0
+
+
+@pytest.mark.parametrize(
+    ("operands", "told"),
+    [
+        ({"a": np.ones(2)}, "'a': expected 'tensor<2xf32>', got an array of dtype float64"),
+        ({"d": np.ones(2, np.float32)}, "there is no operand 'd': the operands are a, b"),
+        ({"a": np.ones(2, np.float32)}, "the operand 'b' has no source"),
+        ({"a": np.ones(2, np.float32), "b": np.ones(3, np.float32)}, "a has 2, b has 3"),
+        ({"a": np.ones(0, np.float32), "b": "normal"}, "'a': the array has no elements"),
+        (3, "operands takes a text"),
+    ],
+)
+def test_operands_that_do_not_fit(operands: Any, told: str) -> None:
+    with pytest.raises(hu.HalfulpError, match=told):
+        hu.vectors("arith.mulf", "f32", operands=operands)
+
+
+def test_operands_and_a_level_do_not_go_together() -> None:
+    with pytest.raises(hu.InputError, match="both say what the operands are"):
+        hu.vectors("arith.mulf", "f32", level="1", operands="normal")
+
+
+def test_arrays_in_memory_cannot_be_made_again(tmp_path: Path) -> None:
+    made = hu.vectors("arith.negf", "f32", operands={"a": np.ones(2, np.float32)})
+    path = made.write(tmp_path)
+    done = run("vectors", "--changed", str(path))
+    assert done.code == 2
+    assert "was given in memory, so it cannot be made again" in done.err
+    assert run("check-vectors", str(path.with_suffix(".tv"))).code == 0

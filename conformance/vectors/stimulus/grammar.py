@@ -1,0 +1,256 @@
+"""The text that names operands of one's own: sources, for all operands or one by one, and their shares.
+
+::
+
+    normal:scale=2                      a distribution, for each operand
+    a=weights.npz:array=w,sample;b=1    a source for each operand
+    normal@70,corners@20,B1@10          a mixture: shares in percent
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from halfulp.conformance.vectors.models.model import EACH
+from halfulp.conformance.vectors.models.table import MODELS
+from halfulp.conformance.vectors.stimulus import arrays, text
+from halfulp.conformance.vectors.stimulus.distributions import LAWS, Distribution
+from halfulp.conformance.vectors.stimulus.elements import Fitting
+from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.interp.ir.errors import InputError
+
+LEVELS = ("corners", "1", "2", "random", "weighted", "hard", "exhaustive")
+"""Levels as sources; ``corners`` is level 1."""
+
+ENDINGS = (*arrays.ENDINGS, *text.ENDINGS)
+"""The endings of files with operands."""
+
+MOST_EACH = 1000
+"""The most rows that are constructed for a bucket of a model."""
+
+MOST_SPREAD = 1000
+"""The largest exponent of the factor of a block."""
+
+GIVEN = "array"
+"""The name of arrays that were given in memory."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """Operands of a level."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Models:
+    """Rows of coverage models, by name; empty: of all that apply. ``each``: the rows for every bucket."""
+
+    names: tuple[str, ...]
+    each: int = EACH
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Numbers of a distribution. ``hold``: consecutive rows that share one. ``block``: consecutive rows that share a
+    factor 2^k, with k from -``spread`` to ``spread``; None: not given.
+    """
+
+    distribution: Distribution
+    fitting: Fitting
+    hold: int = 1
+    block: int | None = None
+    spread: int | None = None
+
+
+@dataclass(frozen=True)
+class File:
+    """Rows of a file, or of one array in it. ``sample``: rows, or elements, at random places instead of in order."""
+
+    path: str
+    fitting: Fitting
+    array: str | None = None
+    sample: bool = False
+    hold: int = 1
+
+
+@dataclass(frozen=True)
+class Given:
+    """An array that was given in memory: codes with this digest."""
+
+    sha256: str
+
+
+Source = Level | Models | Drawn | File | Given
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a mixture. ``sources``: by the name of the operand; the name "" is for all operands together."""
+
+    text: str
+    share: Fraction
+    sources: Mapping[str, Source] = field(hash=False)
+
+
+_SHARE = re.compile(r"@\s*(\d{1,9}(?:\.\d{1,6})?)\s*(?:,|$)", re.ASCII)
+_NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=", re.ASCII)
+_MODELS = re.compile(r"[BFM]\d+(?:\+[BFM]\d+)*", re.ASCII)
+
+
+def parts_of(spelling: str) -> tuple[Part, ...]:
+    """Return the parts of a mixture. Raises InputError for a text that does not name operands."""
+    parts, begin = [], 0
+    for found in _SHARE.finditer(spelling):
+        parts.append((spelling[begin : found.start()].strip(), Fraction(found[1])))
+        begin = found.end()
+    rest = spelling[begin:].strip()
+    if rest or not parts:
+        if parts:
+            raise InputError(f"'{rest}' has no share", hint="a share is a number of percent: normal@70,corners@30")
+        parts = [(rest, Fraction(100))]
+    for told, share in parts:
+        if not share:
+            raise InputError(f"'{told}' has a share of 0 percent, and so no rows", hint="leave it out")
+    total = sum(share for _, share in parts)
+    if total != 100:
+        shares = " + ".join(f"{float(share):g}" for _, share in parts)
+        raise InputError(f"the shares are {shares} = {float(total):g} percent, but must be 100")
+    return tuple(Part(told, share, _sources(told)) for told, share in parts)
+
+
+def _sources(spelling: str) -> dict[str, Source]:
+    sources: dict[str, Source] = {}
+    for one in spelling.split(";"):
+        found = _NAMED.match(one)
+        name = found[1] if found else ""
+        if name in sources or (sources and "" in (name, *sources)):
+            raise InputError(f"'{spelling}': " + (f"two sources for '{name}'" if name else "a source has no operand"),
+                             hint="a=SOURCE;b=SOURCE names the operands")  # fmt: skip
+        sources[name] = _source(one[found.end() :].strip() if found else one.strip())
+    return sources
+
+
+def _source(spelling: str) -> Source:
+    head, _, rest = spelling.partition(":")
+    given = _options(spelling, rest)
+    if head in LEVELS:
+        source: Source = Level("1" if head == "corners" else head)
+    elif head == "models" or _MODELS.fullmatch(head):
+        names = () if head == "models" else tuple(head.split("+"))
+        unknown = [name for name in names if name not in MODELS]
+        if unknown:
+            raise InputError(f"unknown model '{unknown[0]}'; choose one of {', '.join(MODELS)}")
+        source = Models(names, _whole("each", given.pop("each"), MOST_EACH) if "each" in given else EACH)
+    elif head in LAWS:
+        source = _drawn(head, given)
+    elif head == GIVEN and "sha256" in given:
+        source = Given(given.pop("sha256"))
+    elif os.path.splitext(head)[1].lower() in ENDINGS:
+        source = _file(head, given)
+    else:
+        raise _unknown(head)
+    if given:
+        takes_each = ("each",) if isinstance(source, Models) else ()
+        known = (*LAWS[head].parameters, *_OF_DRAWN) if head in LAWS else takes_each
+        known = _OF_FILE if isinstance(source, File) else known
+        takes = f"it takes {', '.join(known)}" if known else "it takes none"
+        raise InputError(
+            f"'{head}' has no parameter '{next(iter(given))}': {takes}", hint=did_you_mean(next(iter(given)), known)
+        )
+    return source
+
+
+_OF_DRAWN = ("round", "saturate", "hold", "block", "spread")
+_OF_FILE = ("array", "sample", "round", "saturate", "hold")
+
+
+def _unknown(head: str) -> InputError:
+    if not head:
+        return InputError("a source is missing", hint="a file, a distribution such as normal:scale=2, a level, a model")
+    if "@" in head:
+        return InputError(f"'{head}': a share is a number of percent, as in normal@70,corners@30")
+    if "." in head or "/" in head:
+        return InputError(f"'{head}' does not end in {', '.join(ENDINGS)}, so it is no file of operands")
+    return InputError(
+        f"'{head}' is neither a file, nor a distribution ({', '.join(LAWS)}), a level ({', '.join(LEVELS)}) or a model",
+        hint=did_you_mean(head, (*LAWS, *LEVELS, *MODELS, "models")),
+    )
+
+
+def _options(spelling: str, rest: str) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for word in rest.split(",") if rest.strip() else ():
+        name, _, value = (part.strip() for part in word.partition("="))
+        if name in given:
+            raise InputError(f"'{spelling}': '{name}' is given twice")
+        given[name] = value
+    return given
+
+
+def _drawn(name: str, given: dict[str, str]) -> Drawn:
+    law = LAWS[name]
+    parameters = {key: _number(name, key, given.pop(key)) if key in given else float(usual)
+                  for key, usual in law.parameters.items()}  # fmt: skip
+    fitting = _fitting(given)
+    block = _whole("block", given.pop("block")) if "block" in given else None
+    spread = _whole("spread", given.pop("spread"), MOST_SPREAD) if "spread" in given else None
+    if block is not None and spread is None:
+        raise InputError(f"'{name}': a block of rows needs spread=K: it shares a factor 2^k, with k from -K to K")
+    hold = _whole("hold", given.pop("hold")) if "hold" in given else 1
+    rounding = fitting.rounding or Rounding.TO_NEAREST_EVEN
+    return Drawn(
+        Distribution(name, tuple(parameters.items())), Fitting(rounding, fitting.saturate), hold, block, spread
+    )
+
+
+def _file(path: str, given: dict[str, str]) -> File:
+    fitting, array = _fitting(given), given.pop("array", None)
+    sample = _flag("sample", given)
+    return File(path, fitting, array, sample, _whole("hold", given.pop("hold")) if "hold" in given else 1)
+
+
+def _fitting(given: dict[str, str]) -> Fitting:
+    rounding = None
+    if "round" in given:
+        try:
+            rounding = as_rounding(given.pop("round") or Rounding.TO_NEAREST_EVEN)
+        except ValueError as error:
+            raise InputError(f"round: {error}") from None
+        if rounding is Rounding.STOCHASTIC:
+            raise InputError("round: operands are not rounded at random")
+    return Fitting(rounding, _flag("saturate", given))
+
+
+def _flag(name: str, given: dict[str, str]) -> bool:
+    value = given.pop(name, None)
+    if value:
+        raise InputError(f"'{name}' takes no value, but '{value}' is given")
+    return value is not None
+
+
+def _number(name: str, key: str, value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not abs(number) < float("inf"):
+        raise InputError(f"'{name}': {key}={value} is not a finite number")
+    return number
+
+
+def _whole(name: str, value: str, most: int = 1 << 31) -> int:
+    if not (value.isascii() and value.isdecimal() and len(value) < 11 and 1 <= int(value) <= most):
+        raise InputError(f"{name}={value}: a positive integer of at most {most:,} is needed")
+    return int(value)
+
+
+def each_file(parts: tuple[Part, ...], act: Callable[[str], str]) -> dict[str, str]:
+    """Return what a function says of each file that the parts name, in their order."""
+    files = (source.path for part in parts for source in part.sources.values() if isinstance(source, File))
+    return {path: act(path) for path in dict.fromkeys(files)}
