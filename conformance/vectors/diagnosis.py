@@ -20,8 +20,9 @@ from halfulp.conformance.vectors.computation import Computation
 from halfulp.conformance.vectors.datapaths import accumulators, roundings_on_the_way, saturations
 from halfulp.conformance.vectors.device import Cause, Device, Diagnosis, Stage
 from halfulp.conformance.vectors.encodings import byte_orders, flag_orders, other_formats, stuck_bits
+from halfulp.conformance.vectors.flag_causes import integer_ranges, other_flags
 from halfulp.conformance.vectors.sampling import Sample
-from halfulp.conformance.vectors.tile_causes import other_accumulators, other_models
+from halfulp.conformance.vectors.tile_causes import other_accumulators, other_elements, other_models
 from halfulp.fp_formats.codes import Mask
 
 DIAGNOSES: tuple[Diagnosis, ...] = (
@@ -31,9 +32,12 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("codes of another format of the same width", other_formats),
     Diagnosis("another rounding mode, predicate or op, or swapped operands", other_ops),
     Diagnosis("another field of the profile", other_profiles),
+    Diagnosis("a flag in the place of another, or underflow told by the rounded result", other_flags),
+    Diagnosis("the range of an integer compared before rounding, or without the carry of rounding", integer_ranges),
     Diagnosis("saturation where integers overflow", saturations),
     Diagnosis("rounding twice", roundings_on_the_way),
     Diagnosis("an accumulator of fewer bits", accumulators),
+    Diagnosis("other elements of a tile operation, or scales of another bias", other_elements),
     Diagnosis("another model of a tile operation", other_models),
     Diagnosis("another field of the accumulator of a tile operation", other_accumulators),
 )
