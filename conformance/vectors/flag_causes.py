@@ -135,7 +135,7 @@ def _rounded(computation: OpComputation, mode: str) -> OpComputation:
 
 def _negative(computation: OpComputation, codes: Codes) -> Mask:
     fmt = FORMATS[computation.case.operands[0]]
-    return codes & codes.dtype.type(fmt.sign_mask or 0) != 0
+    return np.asarray(codes & codes.dtype.type(fmt.sign_mask or 0) != 0)
 
 
 def _raises(computation: OpComputation, made: Computed, flag: Flags) -> Mask:

@@ -14,6 +14,7 @@ from halfulp.conformance.vectors.columns import Chunk
 from halfulp.conformance.vectors.computation import Computation, ProgramComputation
 from halfulp.conformance.vectors.device import Cause, Stage, computing, reading
 from halfulp.conformance.vectors.encodings import of_same_width
+from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FORMATS
@@ -101,6 +102,23 @@ def _moved_scales(computation: TileComputation, way: int, inputs: Chunk) -> Chun
 
     first = len(inputs) - scales
     return inputs[:first] + tuple(map(moved, inputs[first:]))
+
+
+def elements(computation: TileComputation, sample: Sample, most: int) -> tuple[TileComputation, Sample]:
+    """Return single elements of the tiles of a sample, which do not depend on each other, by the rule of the model.
+
+    Up to ``most`` differ, and as many are equal, each kind spread over the sample.
+    """
+    expected, actual = (np.stack(codes, axis=1) for codes in (sample.expected, sample.actual))
+    counts = (sample.differs | sample.control)[:, np.newaxis]
+    found = [np.flatnonzero(mask & counts) for mask in (expected != actual, expected == actual)]
+    chosen = [places[np.linspace(0, len(places) - 1, min(len(places), most)).astype(np.intp)] for places in found]
+    rows, outputs = np.divmod(np.concatenate(chosen), expected.shape[1])
+    one, inputs = computation.elements(sample.inputs, rows, outputs, _rule(computation).text)
+    differs = np.arange(len(rows)) < len(chosen[0])
+    nothing = np.zeros((len(rows), 0), np.bool_)
+    results = (expected[rows, outputs],), (actual[rows, outputs],)
+    return one, Sample(inputs, *results, np.arange(len(rows)), differs, ~differs, (expected[rows, :0],), nothing)
 
 
 def _rule(computation: TileComputation) -> Accumulator:
