@@ -14,6 +14,7 @@ import pytest
 from amounts import amounts
 
 import halfulp as hu
+from halfulp.golden.report import Report
 
 pytestmark = pytest.mark.cvfpu
 
@@ -50,7 +51,7 @@ CASTS: dict[tuple[str, str, str], tuple[str | None, tuple[int, ...]]] = {
 """Every operand of each cast: what `check-vectors` says, and how many rows differ in each of `MODES`, as recorded."""
 
 
-def judged(folder: Path, op: str, types: tuple[str, ...], to: str, mode: str, **amount: Any) -> hu.Report:
+def judged(folder: Path, op: str, types: tuple[str, ...], to: str, mode: str, **amount: Any) -> Report:
     """Return the report on what the FPU gives for our vectors."""
     unit = Path(os.environ["HALFULP_CVFPU"]) / "bench"
     vectors = hu.vectors(op, types, to=to, rounding=mode, profile="riscv", **amount)
@@ -89,7 +90,7 @@ def flags_of(op: str, numbers: list[float]) -> tuple[list[int], list[int]]:
     operands = hu.convert(numbers, "f64")
     _, right = hu.eval(op, operands, type="f64", to="i32", flags=True, profile="riscv")
     lines = "".join(f"{code:016x}\n" for code in operands.bits.tolist())
-    command = [Path(os.environ["HALFULP_CVFPU"]) / "bench", op, "f64", "i32", "to_nearest_even"]
+    command = [f"{os.environ['HALFULP_CVFPU']}/bench", op, "f64", "i32", "to_nearest_even"]
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
     return right.tolist(), [int(line.split()[2], 16) for line in done.stdout.splitlines()]
 
