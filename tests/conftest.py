@@ -90,6 +90,14 @@ def missing_testfloat() -> str | None:
     return f"{folder} has no testfloat_ver for {' and '.join(absent)} (tests/build_testfloat.sh)" if absent else None
 
 
+def missing_cvfpu() -> str | None:
+    """Say what this machine lacks to run cvfpu; return None when everything is there."""
+    folder = os.environ.get("HALFULP_CVFPU")
+    if folder is None:
+        return "HALFULP_CVFPU names no folder with the FPU's bench (tests/build_cvfpu.sh builds it)"
+    return None if (Path(folder) / "bench").exists() else f"{folder} has no bench (tests/build_cvfpu.sh)"
+
+
 def missing_cocotb() -> str | None:
     """Say what this machine lacks to run test benches of cocotb; return None when everything is there."""
     return missing_iverilog() if find_spec("cocotb") else "cocotb is not installed (the extra cocotb has it)"
@@ -158,6 +166,7 @@ OUTSIDE = {
     "iverilog": Outside("iverilog", "HALFULP_REQUIRE_IVERILOG", missing_iverilog, ("mark.iverilog",)),
     "cocotb": Outside("cocotb", "HALFULP_REQUIRE_COCOTB", missing_cocotb, ("mark.cocotb",)),
     "verilator": Outside("Verilator", "HALFULP_REQUIRE_VERILATOR", missing_verilator, ("mark.verilator",)),
+    "cvfpu": Outside("cvfpu", "HALFULP_REQUIRE_CVFPU", missing_cvfpu, ("mark.cvfpu",)),
     "testfloat": Outside("TestFloat", "HALFULP_REQUIRE_TESTFLOAT", missing_testfloat, ("mark.testfloat",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
     "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", missing_torch, ("mark.torch",)),

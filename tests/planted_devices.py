@@ -19,7 +19,7 @@ from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.semantics.profile import Profile
+from halfulp.semantics.profile import Profile, as_profile
 
 Dice = np.random.Generator
 
@@ -193,6 +193,57 @@ def flushed(dice: Dice) -> Plant:
     return replace(plant, outputs=put(plant.outputs, at, right), name=f"{plant.name} with the expected flags")
 
 
+def confused_flags(dice: Dice) -> Plant:
+    """Overflow that is raised as invalid."""
+    computation = some_op(dice)
+    rows = some_rows(dice, computation)
+    _, outputs = split(computation, rows)
+    at = place(computation, Role.FLAGS)
+    over = outputs[at] & 4 != 0
+    made = np.where(over, outputs[at] & 0x1B | 0x10, outputs[at])
+    return Plant(computation, rows, put(outputs, at, made), "the flag invalid in place of overflow")
+
+
+def underflow_by_the_result(dice: Dice) -> Plant:
+    """Underflow is raised for the rounded result: not where a tiny number is rounded up to the smallest normal one."""
+    target, smallest = pick(dice, (("f8E5M2", 0x04), ("f8E4M3", 0x08), ("f8E3M4", 0x10)))
+    computation = OpComputation(op_case("arith.truncf", "f16", target))
+    rows = Recipe(computation, "random", seed=int(dice.integers(1 << 30)), count=20_000).vectors().gather()
+    _, (result, flags) = split(computation, rows)
+    small = (result & 0x7F < smallest) & (flags & 1 != 0)
+    made = flags & 0x1D | np.where(small, 2, 0)
+    return Plant(computation, rows, (result, made.astype(np.uint8)), "underflow raised only where the rounded result")
+
+
+def compared_before_rounding(dice: Dice) -> Plant:
+    """A conversion to integers whose lower bound, or both, are compared with the operand as it is."""
+    mode, both = pick(dice, ("toward_zero", "upward", "to_nearest_away")), bool(dice.integers(2))
+    computation = OpComputation(op_case("fcvt_to_si", "f16", "i8", rounding=mode), as_profile("riscv"))
+    rows = Recipe(computation, "exhaustive").vectors().gather()
+    (codes,), (result, flags) = split(computation, rows)
+    number = codes.view(np.float16).astype(np.float64)
+    outside = (number < -128) | (number > 127) if both else number < -128
+    made = np.where(outside, 0x10, flags)
+    name = f"{'both bounds' if both else 'the lower bound'} compared before rounding"
+    return Plant(computation, rows, (result, made.astype(np.uint8)), name)
+
+
+def lost_carry(dice: Dice) -> Plant:
+    """A negative number that rounds to -256 as an integer of 8 bits: 0, and no error."""
+    mode = pick(dice, ("to_nearest_even", "downward"))
+    computation = OpComputation(op_case("fcvt_to_ui", "f32", "i8", rounding=mode), as_profile("riscv"))
+    recipe = Recipe(computation, "random", seed=int(dice.integers(1 << 30)), count=1000)
+    (codes,), _ = split(computation, recipe.vectors().gather())
+    codes[::50] = (-255 - dice.random(len(codes[::50]))).astype(np.float32).view(np.uint32)
+    result, flags = computation.compute((codes,)).outputs
+    number = codes.view(np.float32)
+    with np.errstate(invalid="ignore"):
+        rounded = np.floor(number) if mode == "downward" else np.round(number)
+    lost = (rounded == -256) & (number > -256)
+    outputs = np.where(lost, 0, result).astype(np.uint8), np.where(lost, 1, flags).astype(np.uint8)
+    return Plant(computation, (codes, result, flags), outputs, "numbers that round to -2^8 taken as 0")
+
+
 def saturated(dice: Dice) -> Plant:
     computation = some_op(dice, ("f8E5M2", "f8E4M3", "f16", "bf16", "f32"), ("arith.addf", "arith.mulf"))
     rows = some_rows(dice, computation)
@@ -302,6 +353,6 @@ def two_with_bytes(dice: Dice) -> Plant:
 
 PLANTS: tuple[Callable[[Dice], Plant], ...] = (
     late, dropped, doubled, byte_swapped, flags_reversed, stuck, flag_stuck, other_format, rounding, tininess, flushed,
-    saturated, saturated_integers, twice_rounded, narrow_accumulator, adds_random_bits, other_random_rule, two,
+    confused_flags, underflow_by_the_result, compared_before_rounding, lost_carry, saturated, saturated_integers, twice_rounded, narrow_accumulator, adds_random_bits, other_random_rule, two,
     two_with_bytes,
 )  # fmt: skip

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from command import PATIENCE
@@ -14,11 +15,14 @@ from tree import ROOT
 EXAMPLE = ROOT / "examples" / "cocotb"
 
 
-def simulated(folder: Path, unit: str, **environment: str) -> tuple[str, int]:
+def simulated(
+    folder: Path, unit: str, parameters: Mapping[str, str] | None = None, **environment: str
+) -> tuple[str, int]:
     """Return the output of the bench test_UNIT.py of UNIT.sv in a folder, and the exit code of the script."""
+    given = [f"{name}={value}" for name, value in (parameters or {}).items()]
     shutil.copy(EXAMPLE / "simulate.py", folder)
     done = subprocess.run(
-        [sys.executable, "simulate.py", unit],
+        [sys.executable, "simulate.py", unit, *given],
         cwd=folder,
         env={**os.environ, **environment},
         stdout=subprocess.PIPE,

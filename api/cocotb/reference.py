@@ -16,6 +16,7 @@ from halfulp.golden.vectors import recipe_for
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.operations import Module
 from halfulp.loading import Source
+from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile
 
 _ROWS = 1 << 12
@@ -26,13 +27,14 @@ Codes = Mapping[str, int]
 
 
 class Reference:
-    """The model of a unit under test: an op on element types, or a function of a program.
+    """The model of a unit under test: an op on element types, a tile operation, or a function of a program.
 
-    ``of``, ``type``, ``to``, ``rounding``, ``random_bits``, ``profile``, ``function``, ``flags``, ``keep_ub``,
+    ``of``, ``type``, ``to``, ``rounding``, ``random_bits``, ``profile``, ``function``, ``flags``, ``keep_ub``, ``mma``,
     ``properties``: as for `halfulp.vectors`.
 
     ``inputs`` and ``outputs`` are the names of the columns: for an op ``a``, ``b``, ``c`` and ``random``, and
-    ``result``, ``flags``, ``poison`` and ``open``, as far as the op has them; for a program ``arg0``, ``arg1`` …
+    ``result``, ``flags``, ``poison`` and ``open``, as far as the op has them; for a tile operation its elements, such
+    as ``a_0_3`` and ``result_0_0``; for a program ``arg0``, ``arg1`` …
     Raises the errors of `halfulp.vectors`.
     """
 
@@ -48,11 +50,12 @@ class Reference:
         function: str | None = None,
         flags: bool | None = None,
         keep_ub: bool = False,
+        mma: Accumulator | str | None = None,
         **properties: Any,
     ) -> None:
         self.computation: Computation = computation_for(
             of, type, to=to, rounding=rounding, random_bits=random_bits, profile=profile, function=function,
-            flags=flags, keep_ub=keep_ub, properties=properties,
+            flags=flags, keep_ub=keep_ub, mma=mma, properties=properties,
         )  # fmt: skip
         self.inputs = tuple(column.name for column in self.computation.inputs)
         self.outputs = tuple(column.name for column in self.computation.outputs)

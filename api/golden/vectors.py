@@ -20,6 +20,7 @@ from halfulp.conformance.vectors.formats.format import Options, Unmarked
 from halfulp.conformance.vectors.inputs import LevelName, chosen_models
 from halfulp.conformance.vectors.produce import Order, carried_by, write_folder
 from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.policy import Flags
 from halfulp.golden.computations import computation_for
@@ -29,6 +30,7 @@ from halfulp.interp.ir.errors import InputError, LimitExceeded
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.value import Value
 from halfulp.loading import Source
+from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile
 
 MOST_HELD = 1 << 24
@@ -202,11 +204,12 @@ def vectors(
     function: str | None = None,
     flags: bool | None = None,
     keep_ub: bool = False,
+    mma: Accumulator | str | None = None,
     **properties: Any,
 ) -> Vectors:
     """Make golden vectors of an op or a program: operands, and the exact bits of the results. See `halfulp.check`.
 
-    ``of``: the name of an op as for `eval`, or a program as for `run`.
+    ``of``: the name of an op as for `eval`, a tile operation as for `explain_dot`, or a program as for `run`.
     ``type``, ``to``: the element type of the operands, one for all or one for each, and of the result of a cast.
     ``level``: the operands: "1" (default) or "2", TestFloat's corner cases; "exhaustive", every operand; "random",
     uniform bits; "weighted", TestFloat's random mixture; "hard", the hardest arguments of an elementary function.
@@ -221,6 +224,8 @@ def vectors(
     ``profile``: as for `run`. ``function``: of a program; by default the only public one.
     ``flags``: False for vectors without exception flags, True to require them.
     ``keep_ub``: keep rows with undefined behaviour, as poison. By default they are left out.
+    ``mma``: of a tile operation or a program, the model that adds, as for `run`. A row is a whole tile; the levels are
+    "weighted" (default) and "random".
     ``properties``: the other properties of the op, as for `eval`.
 
     Raises InputError for arguments that do not go together, Unsupported for operands that cannot be made, and the
@@ -228,7 +233,7 @@ def vectors(
     """
     computation = computation_for(
         of, type, to=to, rounding=rounding, random_bits=random_bits, profile=profile, function=function, flags=flags,
-        keep_ub=keep_ub, properties=properties,
+        keep_ub=keep_ub, mma=mma, properties=properties,
     )  # fmt: skip
     return Vectors(recipe_for(computation, level, models, n, seed, operands))
 
@@ -254,9 +259,10 @@ def recipe_for(
         _ = recipe.rows
         return recipe
     if names and not isinstance(computation, OpComputation):
-        raise InputError("the models are about the rounding of one op, not about programs")
+        raise InputError("the models are about the rounding of one op, not about programs and tiles")
+    usual: LevelName = "weighted" if isinstance(computation, TileComputation) else "1"
     chosen = chosen_models(computation.case, names) if names and isinstance(computation, OpComputation) else ()
-    recipe = Recipe(computation, level or (None if chosen else "1"), chosen, seed, n)
+    recipe = Recipe(computation, level or (None if chosen else usual), chosen, seed, n)
     try:
         _ = recipe.rows
     except ValueError as error:

@@ -1,5 +1,5 @@
 //% common
-enum { TO_NEAREST_EVEN, DOWNWARD, UPWARD, TOWARD_ZERO, TO_NEAREST_AWAY };
+enum { TO_NEAREST_EVEN, DOWNWARD, UPWARD, TOWARD_ZERO, TO_NEAREST_AWAY, TO_ODD };
 enum { INEXACT = 0x01, UNDERFLOW = 0x02, OVERFLOW = 0x04, DIVIDE_BY_ZERO = 0x08, INVALID = 0x10 };
 enum { FINITE, INFINITE, QUIET_NAN, SIGNALLING_NAN };
 enum { IEEE, ALL_ONES, NEGATIVE_ZERO, NO_NAN };
@@ -11,7 +11,7 @@ enum { EQUAL = 1, GREATER = 2, LESS = 4, UNORDERED = 8 };
 
 // A code is the bit pattern of an element, a magnitude is a code without its sign bit.
 typedef struct {
-    int bits, mantissa_bits, bias, is_signed, has_zero, has_infinity, nan;
+    int bits, mantissa_bits, bias, is_signed, has_zero, has_infinity, has_even_codes, nan;
     int flush_operands, flush_results, flush_to_positive;
     uint64_t max_magnitude;
 } format;
@@ -224,8 +224,14 @@ static outcome packed_infinity(const format *f, int sign, unsigned flags, int la
     return packed(magnitude | sign_bit(f, sign), flags);
 }
 
-// significand / 2**places, rounded to an integer.
-static uint64_t rounded(int sign, wide significand, int places, int mode, int *inexact)
+// The last bit of the code of 0 * 2**lowest: 1 only where codes, not significands, are even or odd.
+static uint64_t code_parity(const format *f, int lowest)
+{
+    return f->has_even_codes ? (uint64_t)((lowest - (f->has_zero - f->bias)) & 1) : 0;
+}
+
+// significand / 2**places, rounded to an integer; odd: 1 where an even integer stands for an odd code.
+static uint64_t rounded(int sign, wide significand, int places, int mode, uint64_t odd, int *inexact)
 {
     uint64_t kept;
     int half, rest, away = 0;
@@ -237,9 +243,11 @@ static uint64_t rounded(int sign, wide significand, int places, int mode, int *i
     rest = has_bits_below(significand, places - 1);
     *inexact = half || rest;
     if (mode == TO_NEAREST_EVEN)
-        away = half && (rest || (kept & 1) != 0);
+        away = half && (rest || ((kept ^ odd) & 1) != 0);
     else if (mode == TO_NEAREST_AWAY)
         away = half;
+    else if (mode == TO_ODD)
+        away = *inexact && ((kept ^ odd) & 1) == 0;
     else if (mode == UPWARD)
         away = *inexact && !sign;
     else if (mode == DOWNWARD)
@@ -252,7 +260,7 @@ static outcome round_pack(const format *f, int sign, wide significand, int expon
 {
     int emin = f->has_zero - f->bias, leading = top_of(significand) + exponent, inexact;
     int lowest = (leading > emin ? leading : emin) - f->mantissa_bits;
-    uint64_t kept = rounded(sign, significand, lowest - exponent, mode, &inexact), magnitude;
+    uint64_t kept = rounded(sign, significand, lowest - exponent, mode, code_parity(f, lowest), &inexact), magnitude;
     uint64_t top_bit = sign ? UINT64_C(1) << (f->bits - 1) : 0;
     unsigned flags = inexact ? INEXACT : 0;
     if (sign && !f->is_signed && NEGATIVE_WITHOUT_CODE == NAN_OF_INVALID)
@@ -264,7 +272,8 @@ static outcome round_pack(const format *f, int sign, wide significand, int expon
         if (!tiny) {
             // With an unlimited exponent the value may round up to the smallest normal one.
             int ignored;
-            tiny = rounded(sign, significand, lowest - 1 - exponent, mode, &ignored) >> (f->mantissa_bits + 1) == 0;
+            uint64_t odd = code_parity(f, lowest - 1);
+            tiny = rounded(sign, significand, lowest - 1 - exponent, mode, odd, &ignored) >> (f->mantissa_bits + 1) == 0;
         }
         if (tiny && f->flush_results) {
             outcome zero = packed_zero(f, has_negative_zero(f) && !f->flush_to_positive ? sign : 0);
@@ -280,6 +289,8 @@ static outcome round_pack(const format *f, int sign, wide significand, int expon
         magnitude -= UINT64_C(1) << f->mantissa_bits;
     if (magnitude > f->max_magnitude) {
         int to_infinity = mode == TO_NEAREST_EVEN || mode == TO_NEAREST_AWAY || mode == (sign ? DOWNWARD : UPWARD);
+        // Of the largest value and infinity, one has an odd code.
+        to_infinity = to_infinity || (mode == TO_ODD && f->has_infinity && (f->max_magnitude & 1) == 0);
         if (saturate || !to_infinity)
             return packed(top_bit | f->max_magnitude, OVERFLOW | INEXACT);
         return packed_infinity(f, sign, OVERFLOW | INEXACT, 1);
@@ -287,6 +298,15 @@ static outcome round_pack(const format *f, int sign, wide significand, int expon
     if (f->has_zero && magnitude == 0 && !has_negative_zero(f))
         top_bit = 0;
     return packed(top_bit | magnitude, flags);
+}
+
+// An operand of another format: the fraction of a NaN is aligned with that of the result.
+static number aligned(const format *f, const format *source, number x)
+{
+    int wider = f->mantissa_bits - source->mantissa_bits;
+    if (x.kind >= QUIET_NAN)
+        x.significand.low = wider >= 0 ? x.significand.low << wider : x.significand.low >> -wider;
+    return x;
 }
 
 // The result of an operation with a NaN operand: that of the first one.
@@ -426,6 +446,7 @@ static outcome compute(const number *x)
 //% fma
 static outcome compute(const number *x)
 {
+    number product, addend;
     outcome r;
     if (is_undefined(x[0], x[1])) {
         // Invalid, even if the addend is a quiet NaN, which is then the result.
@@ -434,7 +455,11 @@ static outcome compute(const number *x)
     }
     if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN || x[2].kind >= QUIET_NAN)
         return of_nans(&TO, x, 3);
-    return sum_of(&TO, times(x[0], x[1]), x[2], MODE);
+    product = times(x[0], x[1]);
+    addend = x[2];
+    product.sign ^= NEGATES_PRODUCT;
+    addend.sign ^= NEGATES_ADDEND;
+    return sum_of(&TO, product, addend, MODE);
 }
 
 //% divf
@@ -511,7 +536,7 @@ static outcome compute(const number *x)
             magnitude = shifted_left(x->significand, x->exponent).low;
             outside = !is_zero(x->significand) && top_of(x->significand) + x->exponent > 63;
         } else {
-            magnitude = rounded(x->sign, x->significand, -x->exponent, MODE, &inexact);
+            magnitude = rounded(x->sign, x->significand, -x->exponent, MODE, 0, &inexact);
         }
         outside = outside || magnitude > (x->sign ? lowest : highest);
         if (x->sign)
@@ -567,6 +592,44 @@ static outcome compute(const number *x)
     }
     r.code = (HOLDS_FOR & relation) != 0;
     r.flags = invalid_if_signalling(x[0].kind) | invalid_if_signalling(x[1].kind);
+    if (SIGNALS && relation == UNORDERED)
+        r.flags = INVALID;
     r.poison = 0;
     return r;
+}
+
+//% to_integral
+static outcome compute(const number *x)
+{
+    uint64_t whole;
+    int inexact;
+    outcome r;
+    if (x->kind >= QUIET_NAN)
+        return packed_nan(&TO, &TO, x, invalid_if_signalling(x->kind));
+    if (x->kind == INFINITE)
+        return packed_infinity(&TO, x->sign, 0, 1);
+    if (x->exponent >= 0)
+        return is_zero(x->significand) ? packed_zero(&TO, x->sign)
+                                       : round_pack(&TO, x->sign, x->significand, x->exponent, TO_NEAREST_EVEN, 0);
+    whole = rounded(x->sign, x->significand, -x->exponent, MODE, 0, &inexact);
+    // If the format ends before that integer, it overflows, to nearest even.
+    r = whole == 0 ? packed_zero(&TO, x->sign) : round_pack(&TO, x->sign, wide_of(whole), 0, TO_NEAREST_EVEN, 0);
+    if (SAYS_INEXACT && inexact)
+        r.flags |= INEXACT;
+    return r;
+}
+
+//% classify
+static outcome compute(const number *x)
+{
+    int size = 5;
+    if (x->kind >= QUIET_NAN)
+        return packed(x->kind == SIGNALLING_NAN ? 1 << 8 : 1 << 9, 0);
+    if (x->kind == INFINITE)
+        size = 7;
+    else if (is_zero(x->significand))
+        size = 4;
+    else if (x->significand.low >> FROM.mantissa_bits != 0)
+        size = 6;
+    return packed(UINT64_C(1) << (x->sign ? 7 - size : size), 0);
 }

@@ -24,6 +24,7 @@ from halfulp.conformance.vectors.produce import whole_files
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
+from halfulp.fp_formats.mixed import FUSED
 from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, FloatPolicy, Rounding
 from halfulp.fp_formats.scalar import PREDICATES
 from halfulp.interp.declare.build import property_of
@@ -54,10 +55,31 @@ _KINDS: Mapping[str, str] = {
     "arith.uitofp": "from_integer",
     "arith.fptosi": "to_integer",
     "arith.fptoui": "to_integer",
+    "fadd": "addf",
+    "fsub": "subf",
+    "fmul": "mulf",
+    "fdiv": "divf",
+    "fmadd": "fma",
+    "fmsub": "fma",
+    "fnmsub": "fma",
+    "fnmadd": "fma",
+    "fcvt": "convert",
+    "fcvt_from_si": "from_integer",
+    "fcvt_from_ui": "from_integer",
+    "fcvt_to_si": "to_integer",
+    "fcvt_to_ui": "to_integer",
+    "fround": "to_integral",
+    "froundnx": "to_integral",
+    "fcmps": "compare",
+    "fclass": "classify",
 }
 """The ops that have a model, and the part of ``c_model.c`` that computes each."""
 
 _CONVERSIONS = ("convert", "from_integer", "to_integer")
+_OF_ONE_FORMAT = ("convert", "to_integer", "compare", "classify")
+"""Kinds whose operands all have the format FROM. Those of others have that of the result, TO, or one of their own."""
+
+_SIGNED = ("arith.sitofp", "arith.fptosi", "fcvt_from_si", "fcvt_to_si")
 _ROUNDING_KEYS = ("rounding", "roundingmode")
 
 _CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -202,6 +224,8 @@ def _needed(items: Sequence[str], callers: Sequence[str]) -> list[str]:
 def _policy(computation: OpComputation) -> FloatPolicy:
     """Return the policy of an op, with the usual value for choices that do nothing for it."""
     case, profile = computation.case, computation.profile
+    if _KINDS[case.op] == "classify":
+        return SPEC  # it flushes nothing
     policy = profile.conversions if _KINDS[case.op] in _CONVERSIONS else profile.arithmetic
     formats = [t.format for t in (case.operand_types[0], case.result_types[0]) if isinstance(t, ty.FloatType)]
     idle = ["number_of_signalling", "extrema", "remainder"]
@@ -209,15 +233,24 @@ def _policy(computation: OpComputation) -> FloatPolicy:
         idle += ["zeroless_nan_widened", "zeroless_smallest_widened", "float_to_zeroless"]
     changed = {field: getattr(SPEC, field) for field in idle}
     if policy.nan_result == "canonical_bf16":
-        to_bf16 = len(formats) > 1 and formats[-1].name == "bf16" != formats[0].name
+        to_bf16 = _KINDS[case.op] == "convert" and formats[-1].name == "bf16" != formats[0].name
         changed["nan_result"] = "canonical" if to_bf16 else "payload"
     return replace(policy, **changed)
 
 
 def _formats(case: OpCase, policy: FloatPolicy) -> Iterator[tuple[str, str]]:
-    for constant, type_ in (("FROM", case.operand_types[0]), ("TO", case.result_types[0])):
+    """Yield the formats of the operands and of the result, by the names of their constants."""
+    operands = [(_format_of(case, k), type_) for k, type_ in enumerate(case.operand_types)]
+    for constant, type_ in (("FROM", case.operand_types[0]), *operands, ("TO", case.result_types[0])):
         if isinstance(type_, ty.FloatType):
             yield constant, _format(case, constant, type_.format, policy)
+
+
+def _format_of(case: OpCase, operand: int) -> str:
+    """Return the name of the constant with the format of an operand."""
+    if _KINDS[case.op] in _OF_ONE_FORMAT:
+        return "FROM"
+    return "TO" if case.operand_types[operand] == case.result_types[0] else f"OPERAND_{operand}"
 
 
 def _format(case: OpCase, constant: str, fmt: FloatFormat, policy: FloatPolicy) -> str:
@@ -225,7 +258,8 @@ def _format(case: OpCase, constant: str, fmt: FloatFormat, policy: FloatPolicy) 
         raise _refusal(case, f"{fmt} is too wide: a model takes formats of up to {WIDEST} bits")
     flushing = policy.flushing(fmt)
     values = [
-        fmt.bits, fmt.mantissa_bits, fmt.bias, int(fmt.signed), int(fmt.zero), int(fmt.infinities), _NANS[fmt.nan],
+        fmt.bits, fmt.mantissa_bits, fmt.bias, int(fmt.signed), int(fmt.zero), int(fmt.infinities), int(fmt.even_code),
+        _NANS[fmt.nan],
         int(flushing.operands), int(flushing.results), int(flushing.positive), f"UINT64_C({fmt.max_magnitude:#x})",
     ]  # fmt: skip
     return f"static const format {constant} = {{{', '.join(map(str, values))}}}; // {fmt.name}"
@@ -256,7 +290,11 @@ def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]
         if not 1 <= width <= WIDEST:
             raise _refusal(case, f"integers have 1 to {WIDEST} bits in models")
         yield "INTEGER_BITS", f"enum {{ INTEGER_BITS = {width} }};"
-        yield "IS_SIGNED", _constant("IS_SIGNED", str(int(case.op in ("arith.sitofp", "arith.fptosi"))))
+        yield "IS_SIGNED", _constant("IS_SIGNED", str(int(case.op in _SIGNED)))
+    yield "SIGNALS", _constant("SIGNALS", str(int(case.op == "fcmps")))
+    yield "SAYS_INEXACT", _constant("SAYS_INEXACT", str(int(case.op == "froundnx")))
+    for constant, negates in zip(("NEGATES_PRODUCT", "NEGATES_ADDEND"), FUSED.get(case.op, (0, 0)), strict=True):
+        yield constant, _constant(constant, str(negates))
 
 
 def _constant(name: str, value: str) -> str:
@@ -268,7 +306,8 @@ def _mode(computation: OpComputation, kind: str) -> str:
     profile, given = computation.profile, dict(computation.case.properties)
     mode = next((given[key] for key in _ROUNDING_KEYS if key in given), None)
     if mode is None or (kind == "convert" and profile.conversion_rounding == "to_nearest_even"):
-        mode = profile.to_integer_rounding if kind == "to_integer" else Rounding.TO_NEAREST_EVEN.spelling
+        by_profile = kind == "to_integer" and computation.case.op.startswith("arith.")
+        mode = profile.to_integer_rounding if by_profile else Rounding.TO_NEAREST_EVEN.spelling
     if mode not in _MODES:
         raise _refusal(computation.case, f"models round {', '.join(_MODES)}, not {mode}")
     return _MODES[mode]
@@ -304,10 +343,12 @@ def _body(computation: OpComputation) -> str:
         (operand,) = computation.inputs
         lines.append(f"    r = compute({operand.name} & bits_of_ones({operand.width}));")
     else:
-        fmt = "FROM" if _KINDS[computation.case.op] in ("convert", "to_integer", "compare") else "TO"
         lines.insert(1, f"    number x[{len(computation.inputs)}];")
         for k, column in enumerate(computation.inputs):
+            fmt = _format_of(computation.case, k)
             lines.append(f"    x[{k}] = unpacked(&{fmt}, {column.name} & bits_of_ones({column.width}));")
+            if fmt not in ("FROM", "TO"):
+                lines.append(f"    x[{k}] = aligned(&TO, &{fmt}, x[{k}]);")
         lines.append("    r = compute(x);")
     lines += [f"    *{c.name} = ({_c_type(c)})r.{_RETURNED[c.role]};" for c in computation.outputs]
     return "\n".join([*lines, "}"])

@@ -20,8 +20,10 @@ from halfulp.conformance.vectors.computation import Computation
 from halfulp.conformance.vectors.datapaths import accumulators, roundings_on_the_way, saturations
 from halfulp.conformance.vectors.device import Cause, Device, Diagnosis, Stage
 from halfulp.conformance.vectors.encodings import byte_orders, flag_orders, other_formats, stuck_bits
+from halfulp.conformance.vectors.flag_causes import integer_ranges, other_flags
 from halfulp.conformance.vectors.sampling import Sample
-from halfulp.conformance.vectors.tile_causes import other_accumulators, other_models
+from halfulp.conformance.vectors.tile_causes import FEW, elements, other_accumulators, other_elements, other_models
+from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.codes import Mask
 
 DIAGNOSES: tuple[Diagnosis, ...] = (
@@ -31,9 +33,12 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("codes of another format of the same width", other_formats),
     Diagnosis("another rounding mode, predicate or op, or swapped operands", other_ops),
     Diagnosis("another field of the profile", other_profiles),
+    Diagnosis("a flag in the place of another, or underflow told by the rounded result", other_flags),
+    Diagnosis("the range of an integer compared before rounding, or without the carry of rounding", integer_ranges),
     Diagnosis("saturation where integers overflow", saturations),
     Diagnosis("rounding twice", roundings_on_the_way),
     Diagnosis("an accumulator of fewer bits", accumulators),
+    Diagnosis("other elements of a tile operation, or scales of another bias", other_elements),
     Diagnosis("another model of a tile operation", other_models),
     Diagnosis("another field of the accumulator of a tile operation", other_accumulators),
 )
@@ -47,6 +52,9 @@ LEADING = 12
 
 FINALISTS = 8
 """Pairs that are tried on all rows."""
+
+NOTHING = 1.0
+"""The score of no explanation."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,11 @@ class Examination:
         """Return what gives at least one row that differs, the likeliest first."""
         found = [*self._slips(), *self._singles()]
         best = min(found, key=lambda one: one.score(self.sample), default=None)
-        if self.pairs and best is not None and best.score(self.sample) > 0:
+        if self.pairs and isinstance(self.computation, TileComputation) and self.computation.products > FEW:
+            # No single cause may give a whole tile.
+            if best is None or best.score(self.sample) > 0:
+                found += self._pairs_of_elements(self.computation, best)
+        elif self.pairs and best is not None and best.score(self.sample) > 0:
             found += self._pairs(found, best)
         # Python's sort keeps the order of the table where scores and ranks are the same.
         return sorted(found, key=lambda one: (round(one.score(self.sample), 9), one.rank))
@@ -155,7 +167,8 @@ class Examination:
     def _slips(self) -> Iterator[Explanation]:
         """Yield results that are those of another row: everywhere, or from the first row that differs on."""
         sample = self.sample
-        first = int(sample.numbers[sample.differs].min())
+        wrong = sample.numbers[sample.differs]
+        first, span = int(wrong.min()), int(np.ptp(wrong))
         here = self._matches(sample.expected, sample)
         for shift, given, known in sample.shifted():
             there = self._matches(given, sample) | ~known
@@ -166,7 +179,8 @@ class Examination:
             yield Explanation(f"results {count} {way}", (Stage.ALIGNMENT, 0), there)
             later = np.where(sample.numbers >= first, there, here)
             name = f"results {count} {way} from row {first} on ({reason})"
-            yield Explanation(name, (Stage.ALIGNMENT, 1), later)
+            # Rows in which no result changes any more say nothing for a slip, and nothing against it.
+            yield Explanation(name, (Stage.ALIGNMENT if span >= abs(shift) else PAIR, 1), later)
 
     def _singles(self) -> Iterator[Explanation]:
         trial = self._trial(self.sample.differs)
@@ -235,6 +249,22 @@ class Examination:
             if device is not None:
                 name = " and ".join(cause.name for cause in causes)
                 likely += self._explained(name, causes, device, self.sample)
+        return [one for one in likely if one.score(self.sample) < bound]
+
+    def _pairs_of_elements(self, tiles: TileComputation, best: Explanation | None) -> list[Explanation]:
+        """Return the same for tiles of many products. Pairs are sought on single elements, and tried on all rows."""
+        bound = NOTHING if best is None else best.score(self.sample)
+        if len(tiles.outputs) == 1 or not all(self.compared):
+            return []
+        examination = Examination(*elements(tiles, self.sample, TRIAL), (True,), self.any_nan)
+        own = {cause.name: cause for cause, _ in self._causes}
+        found = [one for one in examination.explanations() if len(one.causes) > 1][:FINALISTS]
+        likely: list[Explanation] = []
+        for one in found:
+            causes = tuple(own[cause.name] for cause in one.causes if cause.name in own)
+            device = self._together(causes)
+            if device is not None and len(causes) == len(one.causes):
+                likely += self._explained(one.name, causes, device, self.sample)
         return [one for one in likely if one.score(self.sample) < bound]
 
     def _acting(self, trial: Sample) -> Iterator[Cause]:

@@ -116,15 +116,16 @@ def other_formats(computation: Computation) -> Iterator[Cause]:
         return
     case = computation.case
     for type_ in dict.fromkeys((*case.operands, *case.results)):
-        for other in _of_same_width(type_):
+        for other in of_same_width(type_):
             yield replace(computing(f"{other} in place of {type_}", _retyped(type_, other)), stage=Stage.ENCODING)
-    for other in _of_same_width(case.results[0]):
+    for other in of_same_width(case.results[0]):
         recode = _recoded(case.results[0], other)
         if recode is not None:
             yield writing(f"results written as {other}", recode, early=True)
 
 
-def _of_same_width(type_: str) -> list[str]:
+def of_same_width(type_: str) -> list[str]:
+    """Return the names of the other formats of the width of a float type; none of another type."""
     own = FORMATS.get(type_)
     return [name for name, fmt in FORMATS.items() if own is not None and fmt.bits == own.bits and name != type_]
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.conformance.comparing.truth import Truth
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
@@ -32,6 +33,7 @@ from halfulp.semantics.profile import SPEC, Profile
 
 Shape = tuple[int, ...]
 Operand = tuple[str, str, Shape]
+Places = npt.NDArray[np.intp]
 
 LEVELS = ("random", "weighted")
 
@@ -95,6 +97,11 @@ class TileComputation:
 
     def compute(self, inputs: Chunk) -> Computed:
         """Return the outputs of some rows. Raises Unsupported for operands of which a chip's results are not known."""
+        result = self._of_arrays(self.arrays(inputs)).reshape(len(inputs[0]), -1)
+        return Computed(tuple(np.ascontiguousarray(result[:, number]) for number in range(result.shape[1])))
+
+    def arrays(self, inputs: Chunk) -> list[Codes]:
+        """Return each operand of some rows as an array [rows, *shape]."""
         rows, begin, arrays = len(inputs[0]), 0, []
         for _, type_, shape in self.operands:
             size = math.prod(shape)
@@ -103,8 +110,22 @@ class TileComputation:
                 made[:, number] = codes
             arrays.append(made.reshape(rows, *shape))
             begin += size
-        result = self._of_arrays(arrays).reshape(rows, -1)
-        return Computed(tuple(np.ascontiguousarray(result[:, number]) for number in range(result.shape[1])))
+        return arrays
+
+    def elements(self, inputs: Chunk, rows: Places, outputs: Places, model: str) -> tuple[TileComputation, Chunk]:
+        """Return single elements of D as tiles of one element by another model: the computation, and its inputs.
+
+        ``rows``, ``outputs``: the row of each, and the number of its output column.
+        """
+        op = self.operation
+        a, b, c, *scales = self.arrays(inputs)
+        *block, i, j = np.unravel_index(outputs, c.shape[1:])
+        at = (rows, *block)
+        given = [a[(*at, i)], np.moveaxis(b, -1, -2)[(*at, j)], c[(*at, i, j)][:, np.newaxis]]
+        if scales:
+            given += [scales[0][rows, i], np.moveaxis(scales[1], -1, -2)[rows, j]]
+        one = TileComputation(replace(op, shape=(1, 1, op.shape[2]), blocks=1), model, self.keep_ub)
+        return one, tuple(np.ascontiguousarray(array[:, k]) for array in given for k in range(array.shape[1]))
 
     def _of_arrays(self, arrays: Sequence[Codes], model: str = "") -> Codes:
         try:

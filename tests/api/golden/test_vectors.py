@@ -134,6 +134,10 @@ def test_formats_without_flags(tmp_path: Path) -> None:
         (("arith.addf", "f16"), {"function": "f"}, "goes with a program"),
         ((DOUBLE, "f32"), {}, "type goes with an op, not with a program"),
         ((DOUBLE,), {"models": "all"}, "not about programs"),
+        (("arith.addf", "f16"), {"mma": "exact"}, "mma goes with a tile operation or a program"),
+        (("mma.m1n1k2.f32.f16.f16",), {"n": 2, "rounding": "upward"}, "rounding goes with an op"),
+        (("mma.m1n1k2.f32.f16.f16",), {"n": 2, "mma": "custom:bits=x"}, "bits is 'x'"),
+        (("MFMA_SCALE_F32_32x32x64_B32", ("f16", "f16", "f16")), {"n": 2}, "3 types are given"),
     ],
 )
 def test_errors(arguments: tuple[str, ...], options: dict[str, object], message: str) -> None:
@@ -191,3 +195,24 @@ def test_arrays_in_memory_cannot_be_made_again(tmp_path: Path) -> None:
     assert done.code == 2
     assert "was given in memory, so it cannot be made again" in done.err
     assert run("check-vectors", str(path.with_suffix(".tv"))).code == 0
+
+
+def test_tiles(tmp_path: Path) -> None:
+    """2^24 + 1 + 1 in f32: the sum of two steps, each rounded to even, is 2^24; added at once, it is 2^24 + 2."""
+    vectors = hu.vectors("mma.m1n1k2.f32.f16.f16", n=20, mma=hu.Accumulator(group=1))
+    assert [column.name for column in vectors.columns] == ["a_0_0", "a_0_1", "b_0_0", "b_1_0", "c_0_0", "result_0_0"]
+    assert vectors.recipe.level == "weighted"
+    ones = np.array([0x3C00], np.uint16)
+    rows = (ones, ones, ones, ones, np.array([0x4B800000], np.uint32))
+    assert vectors.computation.compute(rows).outputs[0].tolist() == [0x4B800000]
+    at_once = hu.vectors("mma.m1n1k2.f32.f16.f16", n=20)
+    assert at_once.computation.compute(rows).outputs[0].tolist() == [0x4B800001]
+    assert hu.check(at_once, at_once["result_0_0"]).equal
+    scaled = hu.vectors("MFMA_SCALE_F32_32x32x64_B32", ("f8E4M3FN", "f4E2M1FN"), n=1)
+    assert {column.type for column in scaled.columns} == {"f8E4M3FN", "f4E2M1FN", "f32", "f8E8M0FNU"}
+    done = run(
+        "vectors", "mma.m1n1k2.f32.f16.f16", "--mma=custom:group=1", "-n", "20", "--out", str(tmp_path / "theirs")
+    )
+    vectors.write(tmp_path / "ours")
+    ours, theirs = (next((tmp_path / side).glob("*.tv")).read_bytes() for side in ("ours", "theirs"))
+    assert (done.code, ours) == (0, theirs)

@@ -213,6 +213,27 @@ FAULTS = (
         "mma.m1n1k8.f32.f16.f16", "custom:bits=20", {"bits": 18, "cut": "to_odd"},
         "bits=18 and an accumulator with cut=to_odd", marks=pytest.mark.exhaustive,
     ),
+    pytest.param(
+        "mma.m16n8k8.f32.f16.f16", "chip:turing", {"bits": 22, "rounding": "to_nearest_even"},
+        "bits=22 and an accumulator with rounding=to_nearest_even", marks=pytest.mark.exhaustive,
+    ),
+    pytest.param(
+        "NV_MMA_SYNC_F32_16x8x16_F16", "chip:ampere", {"group": 4, "bits": 22},
+        "group=4 and an accumulator with bits=22", marks=pytest.mark.exhaustive,
+    ),
+    pytest.param(
+        "MFMA_F32_16x16x16_F16", "chip:cdna3", {"guard": 3, "cut_sums": "toward_zero"},
+        "guard=3 and an accumulator with cut_sums=toward_zero", marks=pytest.mark.exhaustive,
+    ),
+    pytest.param(
+        "MFMA_F32_4x4x4x16B_F16", "custom:bits=20,cut=to_odd", {"bits": 18, "cut": "toward_zero"},
+        "bits=18 and an accumulator with cut=toward_zero", marks=pytest.mark.exhaustive,
+    ),
+    pytest.param(
+        "mma.m4n4k32.f32.e4m3.e4m3.f32.ue8m0.block16", "custom:group=8,bits=20,cut=to_odd",
+        {"bits": 18, "cut": "toward_zero"}, "bits=18 and an accumulator with cut=toward_zero",
+        marks=pytest.mark.exhaustive,
+    ),
     ("mma.m2n1k8.f16.e4m3.e4m3", "custom:", {"bits": 9}, "bits=9"),
     ("mma.m2n1k8.f16.e4m3.e4m3", "exact", {"fraction": 8}, "fraction=8"),
     ("mma.m2n2k8.i32.s8.s8", "custom:overflow=saturate", {"width": 16}, "width=16"),
