@@ -55,6 +55,7 @@ class TraceKeywords(CallKeywords, total=False):
 
     batch: bool
     mma: str | Accumulator
+    random: str | None
     swizzle: Swizzle
     check_hints: bool
 

@@ -48,13 +48,14 @@ def run_batch(
         found = hot.run(arguments, lanes)
         if found is not None:
             return _completed(program, op, arguments, *found)
-        if goes_in_blocks(op, lanes) and hot.promising and not goes_alone(program.module, op):
+        if goes_in_blocks(op, lanes) and hot.promising and not goes_alone(program.module, op, False):
             results = run_in_blocks(program, op, arguments, lanes)
             if results is not None:
                 return results
     chosen = np.arange(lanes) if active is None else np.flatnonzero(active)
     run = LaneRun(program.settings, Lanes(chosen, lanes))
-    if len(chosen) and goes_alone(program.module, op):
+    run.draws = program.draws(0)
+    if len(chosen) and goes_alone(program.module, op, run.draws is not None):
         return lane_by_lane(program, op, arguments, run)
     frame = LaneFrame(program.compiled(op, LaneCompiler), run, None, (), None)
     given = [_given(run, value, type_, active) for value, type_ in zip(arguments, argument_types(op), strict=True)]
