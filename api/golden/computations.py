@@ -31,6 +31,7 @@ def computation_for(
     to: Any = None,
     rounding: str | None = None,
     random_bits: int | None = None,
+    random: str | None = None,
     profile: Profile | str | None = None,
     function: str | None = None,
     flags: bool | None = None,
@@ -44,19 +45,21 @@ def computation_for(
         wrong = next((name for name, value in given.items() if value is not None), None)
         if wrong is not None:
             raise InputError(f"{wrong} goes with an op, not with a program")
-        return _program(of, function, rules, keep_ub)
-    if function is not None:
-        raise InputError(
-            f"function goes with a program, but '{of}' is an op", hint="the path of a program ends in .mlir"
-        )
+        return _program(of, function, rules, keep_ub, random)
+    for name, value in (("function", function), ("random", random)):
+        if value is not None:
+            hint = "the path of a program ends in .mlir"
+            raise InputError(f"{name} goes with a program, but '{of}' is an op", hint=hint)
     return _op(of, type, to, rounding, random_bits, rules, flags, keep_ub, properties)
 
 
-def _program(of: Source | Module, function: str | None, profile: Profile, keep_ub: bool) -> Computation:
+def _program(
+    of: Source | Module, function: str | None, profile: Profile, keep_ub: bool, random: str | None
+) -> Computation:
     module = of if isinstance(of, Module) else load(of)
     name = Path(of).name if isinstance(of, str | os.PathLike) and not is_text(of) else "<program>"
     path = function_path(find_entry(module, function)).removeprefix("@")
-    return ProgramComputation(print_module(module), path, name, profile, keep_ub, _parsed=module)
+    return ProgramComputation(print_module(module), path, name, profile, keep_ub, random=random, _parsed=module)
 
 
 def _op(

@@ -223,7 +223,7 @@ def computation_of(source: Document, profile: Profile, options: Mapping[str, Any
     if "tile" in source:
         return tile_of(source)
     text, function, mma = source["program_text"], source["function"], source.get("mma", "exact")
-    return ProgramComputation(text, function, source["program"], profile, keep_ub, mma)
+    return ProgramComputation(text, function, source["program"], profile, keep_ub, mma, source.get("random"))
 
 
 def case_of(source: Document) -> OpCase:

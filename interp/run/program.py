@@ -33,6 +33,7 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import Origins
 from halfulp.semantics.profile import Profile
+from halfulp.semantics.random_sources import Words
 
 
 class CompiledModule:
@@ -61,23 +62,26 @@ class CompiledModule:
                         code = self._functions[op, compiler] = compiler(self, op).compile()
         return code
 
-    def run(self, op: Operation, arguments: Sequence[Any], outside: Outside | None = None) -> tuple[Value, ...]:
+    def run(
+        self, op: Operation, arguments: Sequence[Any], outside: Outside | None = None, number: int = 0
+    ) -> tuple[Value, ...]:
         """Call a function with `Value`s (or buffers) of its argument types and return its results, `Value`s.
 
         ``outside``: gives the results of ops that no dialect has, and of calls of declarations to which no function is
-        bound; without it they are Unsupported. Raises the errors of `halfulp.interp.ir.errors`.
+        bound; without it they are Unsupported. ``number``: that of the run, for its random bits. Raises the errors of
+        `halfulp.interp.ir.errors`.
         """
         if outside is not None and self.settings.recorder is not None:
             outside = recording_outside(self.settings.recorder, outside)
         run = Run(self.settings, outside=outside)
-        run.draws = self.draws(0)
+        run.draws = self.draws(number)
         execute = run.execute
         if outside is None:
             execute = partial(self.made((op, Hot), lambda: Hot(self, op)).execute, run)
         return self.finish(op, run, Frame(self.function(op), run, None, (), None), arguments, execute)
 
-    def draws(self, number: int) -> Draws | None:
-        """Return the random bits of a run, one of several; None if the runs need none."""
+    def draws(self, number: int | Words) -> Draws | None:
+        """Return the random bits of the run of this number, or of lanes with these; None if the runs need none."""
         source = self.settings.source
         if source is None:
             return None

@@ -119,16 +119,16 @@ class Lanes(Protocol):
 class Draws:
     """The random bits that a run, or each lane of a batch, has taken from its source.
 
-    ``run``: the number of the run, or of the first lane. The draws of a source have positions: those of each op, or of
-    all ops, one after the other; the elements of an array in row-major order.
+    ``run``: the number of the run, or of the run that each lane stands for. The draws of a source have positions: those
+    of each op, or of all ops, one after the other; the elements of an array in row-major order.
     """
 
     __slots__ = ("_ahead", "_numbers", "_positions", "_run", "_source")
 
-    def __init__(self, source: RandomSource, numbers: OpNumbers, run: int) -> None:
+    def __init__(self, source: RandomSource, numbers: OpNumbers, run: int | Words) -> None:
         self._source = source
         self._numbers = numbers
-        self._run = source.run + run
+        self._run = run + source.run if isinstance(run, int) else run + np.uint64(source.run)
         self._positions: dict[int, Any] = {}
         self._ahead: dict[int, tuple[int, list[int]]] = {}
 
@@ -144,7 +144,8 @@ class Draws:
             size = prod(shape[1:])
             firsts = self._take_in_lanes(number, size, lanes)
             positions = firsts[:, None] + np.arange(size, dtype=np.uint64)
-            runs = np.repeat(lanes.numbers.astype(np.uint64) + np.uint64(self._run), size)
+            assert not isinstance(self._run, int)
+            runs = np.repeat(self._run[lanes.numbers], size)
             bits = self._source.drawn(positions.reshape(-1), number, runs)
         return stochastic_kernel(op, (bits.reshape(shape), self._source.bits), profile)
 

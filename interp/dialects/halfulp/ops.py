@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Dialect, Trait
-
 from halfulp.interp.dialects.elementwise import element_of, elementwise, format_of, same_shape
 from halfulp.interp.dialects.halfulp.types import PARSERS
 from halfulp.interp.ir import types as ty

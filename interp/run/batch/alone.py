@@ -22,6 +22,7 @@ from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import Buffer, buffer_of
 from halfulp.interp.values.lanes import over_lanes, taken
 from halfulp.interp.values.value import Value
+from halfulp.semantics.random_sources import Words
 
 _DRAWING = ("arith.", "cf.", "func.", "index.", "math.", "scf.", "ub.")
 """The beginnings of the names of ops that give each lane random bits of its own, or need none."""
@@ -49,9 +50,10 @@ def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
 
 
 def lane_by_lane(
-    program: CompiledModule, function: Operation, arguments: Sequence[Any], batch: LaneRun
+    program: CompiledModule, function: Operation, arguments: Sequence[Any], batch: LaneRun, numbers: Words
 ) -> tuple[Value, ...]:
-    """Run the lanes of a batch one after the other, and return the results over all lanes.
+    """Run the lanes of a batch one after the other, and return the results over all lanes. ``numbers``: of the runs
+    that the lanes stand for.
 
     Raises the error of the first lane that fails; it names all lanes that fail so, at the same place.
     """
@@ -63,7 +65,7 @@ def lane_by_lane(
         for listener in program.settings.listeners:
             listener.lanes(np.array([lane]))
         run = Run(program.settings)
-        run.draws = program.draws(lane)
+        run.draws = program.draws(int(numbers[lane]))
         run.steps = steps
         frame = Frame(program.function(function), run, None, (), None)
         given = [_of_lane(value, type_, lane) for value, type_ in zip(arguments, types, strict=True)]
