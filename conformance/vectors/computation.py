@@ -22,6 +22,7 @@ from halfulp.conformance.oracles.oracle import Status
 from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role
 from halfulp.conformance.vectors.rows import exhaustive
+from halfulp.conformance.vectors.scaled import DrawnBlock, drawn_blocks
 from halfulp.fp_formats.codes import Codes, Mask, code_shape, ints_to_codes, storage_dtype
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
@@ -466,6 +467,11 @@ class ProgramComputation:
                 if kernel.opens & (Open.SIGN.value | Open.VALUE.value):
                     return True
         return False
+
+    @cached_property
+    def blocks(self) -> tuple[DrawnBlock, ...]:
+        """Return the columns of blocks: elements of arguments that halfulp.quantize_blocks gives one scale."""
+        return drawn_blocks(self._function)
 
     @cached_property
     def tiled(self) -> bool:

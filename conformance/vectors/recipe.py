@@ -17,7 +17,7 @@ from halfulp.conformance.vectors.computation import Computation, OpComputation, 
 from halfulp.conformance.vectors.inputs import LevelName, first, rounding_bits, rows_for, rows_of_types
 from halfulp.conformance.vectors.metadata import Document, Inputs
 from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
-from halfulp.conformance.vectors.scaled import DIVIDES, drawn_together
+from halfulp.conformance.vectors.scaled import DIVIDES, blocks_drawn_together, drawn_together
 from halfulp.conformance.vectors.tiles import TileComputation, tile_of
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile
@@ -67,7 +67,8 @@ class Recipe:
             if self.count is None:
                 raise ValueError("random operands need a count")
             return computation.rows(self.level or "weighted", self.seed, self.count)
-        return rows_of_types(computation.operand_types, self.level or "1", self.seed, self.count)
+        rows = rows_of_types(computation.operand_types, self.level or "1", self.seed, self.count)
+        return blocks_drawn_together(rows, computation.blocks) if self.level in RANDOM else rows
 
     def _in_blocks(self, size: int) -> Rows:
         computation = self.computation

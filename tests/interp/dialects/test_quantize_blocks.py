@@ -119,6 +119,18 @@ def test_vectors_have_whole_blocks_as_rows() -> None:
         assert [int(column[row]) for column in rows[4:9]] == [*expected.elements.bits, *expected.scales.bits]
 
 
+def test_random_blocks_fill_the_element_type() -> None:
+    text = _program("tensor<32xf32> to tensor<32xf4E2M1FN>, tensor<1xf8E8M0FNU>", '{recipe = "mx"}')
+    recipe = Recipe(ProgramComputation(text, "main"), "weighted", count=400)
+    (rows,) = list(recipe.chunks())
+    elements = np.stack(rows[32:64])
+    assert np.unique(elements).size == 16
+    assert (elements & 7 == 0).mean() < 0.5  # of elements that are drawn alone, nearly all become zero
+    assert np.unique(rows[64]).size > 100
+    parts = [column for chunk in recipe.chunks(size=64) for column in [chunk[40]]]
+    assert np.array_equal(np.concatenate(parts), rows[40])
+
+
 F4 = "tensor<4x32xf32> to tensor<4x32xf4E2M1FN>"
 ERRORS = {
     (f"{F4}, tensor<4x1xf8E8M0FNU>", '{recipe = "mxx"}'): r"recipe is 'mxx', but must be one of .*did you mean `mx`",
