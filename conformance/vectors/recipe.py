@@ -68,7 +68,8 @@ class Recipe:
                 raise ValueError("random operands need a count")
             return computation.rows(self.level or "weighted", self.seed, self.count)
         rows = rows_of_types(computation.operand_types, self.level or "1", self.seed, self.count)
-        return blocks_drawn_together(rows, computation.blocks) if self.level in RANDOM else rows
+        blocks = computation.blocks if isinstance(computation, ProgramComputation) and self.level in RANDOM else ()
+        return blocks_drawn_together(rows, blocks) if blocks else rows
 
     def _in_blocks(self, size: int) -> Rows:
         computation = self.computation

@@ -143,10 +143,9 @@ class Draws:
         else:
             size = prod(shape[1:])
             firsts = self._take_in_lanes(number, size, lanes)
-            positions = firsts[:, None] + np.arange(size, dtype=np.uint64)
+            positions: Words = np.add.outer(firsts, np.arange(size, dtype=np.uint64)).reshape(-1)
             assert not isinstance(self._run, int)
-            runs = np.repeat(self._run[lanes.numbers], size)
-            bits = self._source.drawn(positions.reshape(-1), number, runs)
+            bits = self._source.drawn(positions, number, np.repeat(self._run[lanes.numbers], size))
         return stochastic_kernel(op, (bits.reshape(shape), self._source.bits), profile)
 
     def kernel_of_one(self, op: Operation, profile: Profile) -> Kernel:

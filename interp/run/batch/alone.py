@@ -50,10 +50,10 @@ def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
 
 
 def lane_by_lane(
-    program: CompiledModule, function: Operation, arguments: Sequence[Any], batch: LaneRun, numbers: Words
+    program: CompiledModule, function: Operation, arguments: Sequence[Any], batch: LaneRun, runs: Words
 ) -> tuple[Value, ...]:
-    """Run the lanes of a batch one after the other, and return the results over all lanes. ``numbers``: of the runs
-    that the lanes stand for.
+    """Run the lanes of a batch one after the other, and return the results over all lanes. ``runs``: the numbers of the
+    runs that the lanes stand for.
 
     Raises the error of the first lane that fails; it names all lanes that fail so, at the same place.
     """
@@ -65,7 +65,7 @@ def lane_by_lane(
         for listener in program.settings.listeners:
             listener.lanes(np.array([lane]))
         run = Run(program.settings)
-        run.draws = program.draws(int(numbers[lane]))
+        run.draws = program.draws(int(runs[lane]))
         run.steps = steps
         frame = Frame(program.function(function), run, None, (), None)
         given = [_of_lane(value, type_, lane) for value, type_ in zip(arguments, types, strict=True)]
