@@ -148,6 +148,13 @@ class Profile(FloatChoices, _Named):
         own: dict[str, Any] = {"conversion_overflow": "format", "nan_to_nanless": self.invalid_nanless}
         return replace(self.conversions, **own)
 
+    @cached_property
+    def of_one_op(self) -> Profile:
+        """The profile of an op outside of a program: `program_rounding` does not count there."""
+        if self.program_rounding == "to_nearest_even":
+            return self
+        return replace(self, name="", program_rounding="to_nearest_even")
+
     @property
     def keeps_integer_flags(self) -> bool:
         """True if the flags nsw, nuw, exact and nneg have a meaning."""

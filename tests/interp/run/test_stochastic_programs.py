@@ -338,6 +338,13 @@ def test_errors() -> None:
         hu.run(SCALARS, *given, profile=STOCHASTIC, random="philox:")
 
 
+def test_an_op_outside_of_a_program_rounds_to_nearest() -> None:
+    with hu.profile(STOCHASTIC):
+        assert hu.eval("arith.addf", 2.0, 0.0001, type="f16").item() == 2.0
+        assert hu.eval("arith.addf", 2.0, 0.0001, type="f16", flags=True)[1] == 1
+    assert len(hu.vectors("arith.mulf", "f8E4M3FN", profile=STOCHASTIC)) > 100
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("source", ["philox:seed=1", "philox:seed=2,bits=12", "lfsr:width=32,taps=32+22+2+1,seed=99"])
 def test_the_share_that_rounds_up_is_the_discarded_fraction(source: str) -> None:
