@@ -57,8 +57,10 @@ def _build(op: Operation, settings: Settings) -> Kernel:
     )
 
     def array(*codes: Codes) -> Outcome:
-        numbers = np.broadcast_arrays(*[_signed(each, bits) for each, bits in zip(codes, widths, strict=True)])
-        found, wrong = requantized(rule, *numbers, target)
+        x, multiplier, shift = np.broadcast_arrays(
+            *[_signed(each, bits) for each, bits in zip(codes, widths, strict=True)]
+        )
+        found, wrong = requantized(rule, x, multiplier, shift, target)
         result = (found & (1 << width) - 1).astype(storage_dtype(width))
         return Outcome((result,), faults_of(zip(kinds, wrong, strict=True)))
 

@@ -65,7 +65,11 @@ def test_unsigned_and_a_multiplier_for_each_element() -> None:
         : tensor<3xi32>, tensor<3xi32>, tensor<3xi8> to tensor<3xi8>
       return %r : tensor<3xi8>
     }""".replace("128,", "128 : i64,")
-    given = np.int32([100, -7, 5000]), np.int32([1 << 30, 3 << 29, 1 << 30]), np.int8([30, 31, 30])
+    given = (
+        np.array([100, -7, 5000], np.int32),
+        np.array([1 << 30, 3 << 29, 1 << 30], np.int32),
+        np.array([30, 31, 30], np.int8),
+    )
     (found,) = hu.run(text, *given)
     assert found.bits.tolist() == [228, 128 - 5, 255]  # -7 * 3/4 = -5.25
 
@@ -88,7 +92,9 @@ func.func @main(%x: tensor<50x3xi32>, %m: tensor<3xi32>, %s: tensor<3xi8>, %o: t
 def test_channels_in_the_body_of_a_structured_op() -> None:
     x = RNG.integers(-(1 << 16), 1 << 16, (50, 3)).astype(np.int32)
     multipliers, shifts = zip(*[hu.quantize_multiplier(scale) for scale in (0.0012, 0.0007, 0.002)], strict=True)
-    (found,) = hu.run(CHANNELS, x, np.int32(multipliers), np.int8(shifts), np.zeros((50, 3), np.int8))
+    (found,) = hu.run(
+        CHANNELS, x, np.array(multipliers, np.int32), np.array(shifts, np.int8), np.zeros((50, 3), np.int8)
+    )
     assert found == hu.requantize(x, multipliers, shifts, "cmsis-nn", axis=1)
 
 
@@ -147,5 +153,5 @@ def test_errors(rest: str) -> None:
 def test_undefined_behaviour_names_the_element() -> None:
     module = hu.load(_program("tosa", kind="tensor<3x"))
     with pytest.raises(hu.UndefinedBehavior, match=r"shift must lie in 2\.\.62.*shift = 1") as raised:
-        hu.run(module, np.int32([1, 2, 3]), 1 << 30, 1)
+        hu.run(module, np.array([1, 2, 3], np.int32), 1 << 30, 1)
     assert "element [0]" in str(raised.value)
