@@ -115,7 +115,7 @@ def scaled(rule: str, operands: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[
 
 @pytest.mark.parametrize(("rule", "column"), [("gemmlowp", 3), ("cmsis-nn", 4), ("cmsis-nn-single", 5)])
 def test_recorded_results(rule: str, column: int) -> None:
-    assert scaled(rule, ROWS[:3]).tolist() == ROWS[column].tolist()
+    assert scaled(rule, list(ROWS[:3])).tolist() == ROWS[column].tolist()
 
 
 def test_rules_differ_on_the_recorded_rows() -> None:
