@@ -50,7 +50,7 @@ def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
 
 
 def lane_by_lane(
-    program: CompiledModule, function: Operation, arguments: Sequence[Any], batch: LaneRun, runs: Words
+    program: CompiledModule, function: Operation, arguments: Sequence[Any], batch: LaneRun, runs: Words | None
 ) -> tuple[Value, ...]:
     """Run the lanes of a batch one after the other, and return the results over all lanes. ``runs``: the numbers of the
     runs that the lanes stand for.
@@ -65,7 +65,7 @@ def lane_by_lane(
         for listener in program.settings.listeners:
             listener.lanes(np.array([lane]))
         run = Run(program.settings)
-        run.draws = program.draws(int(runs[lane]))
+        run.draws = program.draws(0 if runs is None else int(runs[lane]))
         run.steps = steps
         frame = Frame(program.function(function), run, None, (), None)
         given = [_of_lane(value, type_, lane) for value, type_ in zip(arguments, types, strict=True)]

@@ -61,8 +61,10 @@ def run_batch(
                 return results
     chosen = np.arange(lanes) if active is None else np.flatnonzero(active)
     run = LaneRun(program.settings, Lanes(chosen, lanes))
-    numbers = np.arange(lanes, dtype=np.uint64) if runs is None else runs.astype(np.uint64)
-    run.draws = program.draws(numbers)
+    numbers = None
+    if program.settings.random is not None:
+        numbers = np.arange(lanes, dtype=np.uint64) if runs is None else runs.astype(np.uint64)
+        run.draws = program.draws(numbers)
     if len(chosen) and goes_alone(program.module, op, run.draws is not None):
         return lane_by_lane(program, op, arguments, run, numbers)
     frame = LaneFrame(program.compiled(op, LaneCompiler), run, None, (), None)
