@@ -112,12 +112,11 @@ def eval(
         made = apply_kernel(kernel, applied.name, values, applied.results[0].type)
         return (made, _flags_of(kernel, values)) if flags else made
     drawn_bits(random, rng, seed, (), stochastic)
+    rules = as_profile(profile).of_one_op
     if flags:
-        return _with_flags(module, values, Settings(as_profile(profile), on_ub=on_ub, index_width=index_width))
+        return _with_flags(module, values, Settings(rules, on_ub=on_ub, index_width=index_width))
     _, casts = user_functions()
-    settings = Settings(
-        as_profile(profile), on_ub=on_ub, index_width=index_width, track_open=track_open, casts=casts, mma=mma
-    )
+    settings = Settings(rules, on_ub=on_ub, index_width=index_width, track_open=track_open, casts=casts, mma=mma)
     values = [settings.accepted(value, f"operand {index} of {op}") for index, value in enumerate(values)]
     results = program_for(module, settings).run(function, values)
     return results[0] if len(results) == 1 else results

@@ -12,7 +12,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
 from halfulp.semantics import requantization
-from halfulp.semantics.requantization import RULES
+from halfulp.semantics.requantization import RULES, Target
 
 
 def requantize(
@@ -47,15 +47,14 @@ def requantize(
     target = as_type(to)
     if not isinstance(target, ty.IntegerType) or not 1 <= target.width <= 32:
         raise ValueError(f"to is '{target}', but must be an integer type of 1 to 32 bits")
-    numbers = _integers("x", x) - input_zero_point
+    numbers = _integers("x", x)
     factors, shifts = (
         _along(name, _integers(name, given), numbers.shape, axis)
         for name, given in (("multiplier", multiplier), ("shift", shift))
     )
-    found = requantization.scaled(RULES[rule], numbers, factors, shifts) + output_zero_point
-    signed = target.signedness != "unsigned"
-    lowest = -(1 << target.width - 1) if signed else 0
-    clamped = np.clip(found, lowest, lowest + (1 << target.width) - 1)
+    stored = Target(target.width, target.signedness != "unsigned", input_zero_point, output_zero_point)
+    clamped, wrong = requantization.requantized(RULES[rule], numbers, factors, shifts, stored)
+    requantization.check(RULES[rule], (numbers - input_zero_point, factors, shifts), wrong)
     codes = (clamped & (1 << target.width) - 1).astype(np.uint64)
     whole = ty.TensorType(numbers.shape, target) if numbers.shape else target
     width = 8 if target.width <= 8 else 16 if target.width <= 16 else 32

@@ -13,6 +13,7 @@ from halfulp.interp.run.events import Listener
 from halfulp.interp.run.settings import External, IndexWidth, OnUb, Settings, Swizzle, about
 from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
+from halfulp.semantics.random_sources import RandomSource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,7 @@ class TraceKeywords(CallKeywords, total=False):
 
     batch: bool
     mma: str | Accumulator
+    random: RandomSource | str | None
     swizzle: Swizzle
     check_hints: bool
 

@@ -122,6 +122,13 @@ def working_format(source: FloatFormat, element: Element) -> FloatFormat:
     raise ValueError(f"blocks of {source.name} cannot be computed exactly in f64; convert them to f64 first")
 
 
+def check_source(source: FloatFormat, element: Element, recipe: Recipe) -> None:
+    """Raise ValueError unless a recipe can compute with a source."""
+    if working_format(source, element) != F32 and recipe.levels is not None:
+        message = f"the recipe {recipe.name} computes in f32, which does not hold every {source.name}"
+        raise ValueError(f"{message}; convert the input to f32 first")
+
+
 def quantize(
     codes: Codes,
     source: FloatFormat,
@@ -311,9 +318,7 @@ def _quantize_nvfp4(
     two_levels: bool,
 ) -> Blocks:
     assert recipe.levels is not None
-    if working_format(source, F4) != F32:
-        message = f"the recipe {recipe.name} computes in f32, which does not hold every {source.name}"
-        raise ValueError(f"{message}; convert the input to f32 first")
+    check_source(source, F4, recipe)
     x = _widened(source, F32, codes)
     magnitudes = _magnitudes(F32, x)
     block = magnitudes.max(axis=-1, initial=0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats import mixed, scalar
-from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, element_shape, ints_to_codes
+from halfulp.fp_formats.codes import Codes, Mask, code_shape, codes_to_ints, element_shape, ints_to_codes
 from halfulp.fp_formats.exact import comparisons, conversions
 from halfulp.fp_formats.exact import mixed as exact_mixed
 from halfulp.fp_formats.exact.core import ArrayResult
@@ -26,7 +26,6 @@ from halfulp.semantics.floats import (
     flags_of,
     float_kernel,
     loses_nan,
-    no_scalar_face,
 )
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.meanings import Computes, Integer, Reinterprets, ToInteger
@@ -83,12 +82,10 @@ def _loses_nan(policy: FloatPolicy, source: FloatFormat, target: FloatFormat) ->
 def convert_stochastically(
     source: FloatFormat, target: FloatFormat, random: Random, profile: Profile, fastmath: int = 0
 ) -> Kernel:
-    """Return the kernel of a conversion with stochastic rounding: ``random`` is (one unsigned integer per element, its
-    width). It has no scalar face.
-    """
+    """Return the kernel of a conversion with stochastic rounding; ``random``: see `floats.stochastic`."""
     arguments = (Rounding.STOCHASTIC, profile.conversions, random)
     return float_kernel(
-        no_scalar_face,
+        lambda a: scalar.convert(source, target, a, *arguments),
         lambda a: conversions.convert(source, target, a, *arguments),
         (source,),
         target,
@@ -96,6 +93,28 @@ def convert_stochastically(
         loses=_loses_nan(profile.conversions, source, target),
         flags=flags_of(lambda a: conversions.convert(source, target, a, *arguments, want_flags=True)),
         real=Computes("convert", (source,), target),
+    )
+
+
+@lru_cache(maxsize=1024)
+def convert_by_bits(source: FloatFormat, target: FloatFormat, width: int, profile: Profile) -> Kernel:
+    """Return the kernel of halfulp.stochastic_round: a conversion whose second operand is ``width`` random bits."""
+    policy = profile.conversions
+    arguments = (source, target), (Rounding.STOCHASTIC, policy)
+
+    def array(a: Codes, bits: Codes, want_flags: bool = False) -> ArrayResult:
+        shape = np.broadcast_shapes(element_shape(a, source.bits), bits.shape)
+        codes, random = np.broadcast_to(a, code_shape(shape, source.bits)), np.broadcast_to(bits, shape)
+        return conversions.convert(*arguments[0], codes, *arguments[1], (random, width), want_flags)
+
+    return float_kernel(
+        lambda a, bits: scalar.convert(*arguments[0], a, *arguments[1], (bits, width)),
+        array,
+        (source,),
+        target,
+        0,
+        loses=_loses_nan(policy, source, target),
+        flags=flags_of(lambda a, bits: array(a, bits, want_flags=True)),
     )
 
 
@@ -143,6 +162,30 @@ def from_integer(
     flags = flags_of(lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
     words = None if nneg else word_floats.from_integer(target, width, signed, rounding, policy)
     return Kernel(quick, array_face, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
+
+
+def from_integer_stochastically(
+    width: int, signed: bool, target: FloatFormat, random: Random, profile: Profile, nneg: bool = False
+) -> Kernel:
+    """Return the kernel of arith.sitofp and uitofp with stochastic rounding; ``random``: see `floats.stochastic`."""
+    policy, half = profile.conversions, 1 << width >> 1
+    nearest = from_integer(width, signed, target, profile, nneg)
+
+    def scalar_face(a: int) -> Scalar:
+        found = nearest.scalar(a)
+        if not isinstance(found, int):
+            return found
+        number = a - (half << 1) if signed and a & half else a
+        return scalar.from_integer(target, number, Rounding.STOCHASTIC, policy, random).code
+
+    def array(a: Codes, want_flags: bool = False) -> ArrayResult:
+        return conversions.from_integer(target, a, width, signed, Rounding.STOCHASTIC, policy, random, want_flags)
+
+    def array_face(a: Codes) -> Outcome:
+        return Outcome((array(a).codes,), faults_of([(fault, sign_bit(a, width)) for fault in nearest.faults]))
+
+    flags = flags_of(lambda a: array(a, want_flags=True))
+    return Kernel(scalar_face, array_face, faults=nearest.faults, flags=flags, real=nearest.real)
 
 
 def _always_fits(source: FloatFormat, width: int, signed: bool) -> bool:

@@ -35,7 +35,7 @@ _MAKES_NANS = frozenset({"divide", "remainder"})
 """The operations that can make a NaN from finite operands, in a format without NaN and infinities."""
 _ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "remainder"})
 
-Random = tuple[npt.NDArray[Any], int] | None
+Random = tuple[Any, int] | None
 Faces = tuple[Callable[..., scalar.Result], Callable[..., ArrayResult]]
 OpenRule = Callable[[tuple[Codes, ...], tuple[Codes, ...]], npt.NDArray[np.uint8] | None]
 FlagRule = Callable[..., npt.NDArray[np.uint8]]
@@ -255,26 +255,22 @@ def binary(
 
 
 def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile, fastmath: int = 0) -> Kernel:
-    """Return the kernel of add, subtract, multiply or divide with stochastic rounding: ``random`` is (one unsigned
-    integer per element, its width). It has no scalar face.
+    """Return the kernel of add, subtract, multiply, divide or fma with stochastic rounding: ``random`` is (one unsigned
+    integer per element, its width). With one integer as the bits, only the scalar face can be used, else only the
+    other.
     """
-    array, policy = getattr(arithmetic, name), profile.arithmetic
-    arguments = (Rounding.STOCHASTIC, policy, random)
+    specification, array, policy = getattr(scalar, name), getattr(arithmetic, name), profile.arithmetic
+    arguments, count = (Rounding.STOCHASTIC, policy, random), 3 if name == "fma" else 2
     return float_kernel(
-        no_scalar_face,
-        lambda a, b: array(fmt, a, b, *arguments),
-        (fmt, fmt),
+        lambda *codes: specification(fmt, *codes, *arguments),
+        lambda *codes: array(fmt, *codes, *arguments),
+        (fmt,) * count,
         fmt,
         fastmath,
         loses=name in _MAKES_NANS and loses_nan(policy, fmt),
-        flags=flags_of(lambda a, b: array(fmt, a, b, *arguments, want_flags=True)),
-        real=same_kind(name, fmt, 2),
+        flags=flags_of(lambda *codes: array(fmt, *codes, *arguments, want_flags=True)),
+        real=same_kind(name, fmt, count),
     )
-
-
-def no_scalar_face(*codes: int) -> scalar.Result:
-    """Stand for the specification where random bits come with an array."""
-    raise AssertionError("stochastic rounding takes its random bits from an array")
 
 
 @cpu.forgotten

@@ -95,6 +95,15 @@ class Profile(FloatChoices, _Named):
         "normal value of a format of up to 16 bits may become zero, and NaN may change (all cases: "
         "`halfulp.fp_formats.paths.emulation`); a remainder of any format then never flushes subnormals",
     )
+    program_rounding: str = one_of(
+        "the rounding of the ops of a program that name no rounding mode. To round stochastically, a run needs a "
+        "source of random bits",
+        to_nearest_even="to nearest even",
+        stochastic="stochastically, by the field `stochastic`: arith.addf, subf, mulf, divf, truncf, convertf, sitofp "
+        "and uitofp, math.fma and vector.fma, also in the bodies and reductions of other ops. All others, such as "
+        "math.exp, arith.extf and tile operations, to nearest even",
+        stochastic_conversions="stochastically: arith.truncf and convertf alone",
+    )
     conversion_rounding: str = one_of(
         "the rounding of conversions between floats",
         given="as their `roundingmode` says",
@@ -138,6 +147,13 @@ class Profile(FloatChoices, _Named):
         """
         own: dict[str, Any] = {"conversion_overflow": "format", "nan_to_nanless": self.invalid_nanless}
         return replace(self.conversions, **own)
+
+    @cached_property
+    def of_one_op(self) -> Profile:
+        """The profile of an op outside of a program: `program_rounding` does not count there."""
+        if self.program_rounding == "to_nearest_even":
+            return self
+        return replace(self, name="", program_rounding="to_nearest_even")
 
     @property
     def keeps_integer_flags(self) -> bool:

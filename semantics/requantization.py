@@ -10,13 +10,14 @@ m / 2**31.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Mask
 
 Integers = npt.NDArray[np.int64]
 _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
@@ -125,34 +126,62 @@ RULES: Mapping[str, RequantizationRule] = MappingProxyType(
 """The rules of libraries, by name."""
 
 
-def scaled(rule: RequantizationRule, x: Integers, multiplier: Integers, shift: Integers) -> Integers:
-    """Scale accumulators by a rule; the arrays have one shape.
+def faults(rule: RequantizationRule) -> tuple[str, ...]:
+    """Return what a library leaves undefined, in order of precedence."""
+    ranges = ("x", rule.inputs), ("multiplier", rule.multipliers), ("shift", rule.shifts)
+    return (
+        *(f"{name} must lie in {least}..{most}" for name, (least, most) in ranges),
+        "the left shift overflows i32, which C leaves undefined",
+        "the result does not fit i32",
+    )
 
-    Raises ValueError, with the first operands, for an operand out of the range of the rule, for an accumulator that its
-    left shift brings out of i32 (undefined in C), and for a result beyond i32.
+
+@dataclass(frozen=True)
+class Target:
+    """What becomes of a scaled number: ``output_zero_point`` is added, and it is clamped to integers of ``width`` bits.
+    ``input_zero_point`` is subtracted before scaling.
     """
-    for name, numbers, (least, most) in (
-        ("x", x, rule.inputs),
-        ("multiplier", multiplier, rule.multipliers),
-        ("shift", shift, rule.shifts),
-    ):
-        _check((numbers < least) | (numbers > most), f"{name} must lie in {least}..{most}", x, multiplier, shift)
-    if rule.scale is not _once and not rule.shifts_right:
-        moved = np.abs(x) > (1 << 31) - (x >= 0) >> np.maximum(shift, 0)
-        _check(moved, "the left shift overflows i32, which C leaves undefined", x, multiplier, shift)
-    found = rule.scale(x, multiplier, shift)
+
+    width: int
+    signed: bool = True
+    input_zero_point: int = 0
+    output_zero_point: int = 0
+
+
+def requantized(
+    rule: RequantizationRule, x: Integers, multiplier: Integers, shift: Integers, target: Target
+) -> tuple[Integers, tuple[Mask, ...]]:
+    """Return the integers that a rule makes of accumulators, all of one shape, and a mask for each of `faults`: where
+    one is set, the library's result is undefined.
+    """
+    x = x - target.input_zero_point
+    ranges = (x, rule.inputs), (multiplier, rule.multipliers), (shift, rule.shifts)
+    wrong = [(numbers < least) | (numbers > most) for numbers, (least, most) in ranges]
+    # What is outside of its range is not computed with.
+    x, multiplier, shift = (np.where(mask, 2, each) for mask, (each, _) in zip(wrong, ranges, strict=True))
+    moves = rule.scale is not _once and not rule.shifts_right
+    moved = np.abs(x) > (1 << 31) - (x >= 0) >> np.maximum(shift, 0) if moves else np.zeros(x.shape, np.bool_)
+    found = rule.scale(np.where(moved, 0, x), multiplier, shift)
     if rule.wraps:
-        return _wrapped(found)
-    _check((found < _LOWEST) | (found > _HIGHEST), "the result does not fit i32", x, multiplier, shift)
-    return found
+        found = _wrapped(found)
+    any_before = np.logical_or.reduce([*wrong, moved])
+    beyond = ((found < _LOWEST) | (found > _HIGHEST)) & ~any_before
+    lowest = -(1 << target.width - 1) if target.signed else 0
+    clamped = np.clip(found + target.output_zero_point, lowest, lowest + (1 << target.width) - 1)
+    return clamped, (*wrong, moved, beyond)
 
 
-def _check(wrong: Any, message: str, x: Integers, multiplier: Integers, shift: Integers) -> None:
-    places = np.flatnonzero(wrong)
-    if places.size:
-        place = places[0]
-        operands = f"x = {x.flat[place]}, multiplier = {multiplier.flat[place]}, shift = {shift.flat[place]}"
-        raise ValueError(f"{message}: {operands} (element {place}; {places.size} in all)")
+def check(rule: RequantizationRule, operands: Sequence[Integers], wrong: Sequence[Mask]) -> None:
+    """Raise ValueError for the first fault, with the first operands that have it: x after its zero point, multiplier,
+    shift.
+    """
+    for reason, mask in zip(faults(rule), wrong, strict=True):
+        places = np.flatnonzero(mask)
+        if places.size:
+            place = places[0]
+            x, multiplier, shift = (numbers.flat[place] for numbers in operands)
+            shown = f"x = {x}, multiplier = {multiplier}, shift = {shift}"
+            raise ValueError(f"{reason}: {shown} (element {place}; {places.size} in all)")
 
 
 def multiplier_of(scale: float) -> tuple[int, int]:

@@ -29,8 +29,8 @@ Codes = Mapping[str, int]
 class Reference:
     """The model of a unit under test: an op on element types, a tile operation, or a function of a program.
 
-    ``of``, ``type``, ``to``, ``rounding``, ``random_bits``, ``profile``, ``function``, ``flags``, ``keep_ub``, ``mma``,
-    ``properties``: as for `halfulp.vectors`.
+    ``of``, ``type``, ``to``, ``rounding``, ``random_bits``, ``random``, ``profile``, ``function``, ``flags``,
+    ``keep_ub``, ``mma``, ``properties``: as for `halfulp.vectors`.
 
     ``inputs`` and ``outputs`` are the names of the columns: for an op ``a``, ``b``, ``c`` and ``random``, and
     ``result``, ``flags``, ``poison`` and ``open``, as far as the op has them; for a tile operation its elements, such
@@ -46,6 +46,7 @@ class Reference:
         to: Any = None,
         rounding: str | None = None,
         random_bits: int | None = None,
+        random: str | None = None,
         profile: Profile | str | None = None,
         function: str | None = None,
         flags: bool | None = None,
@@ -54,8 +55,8 @@ class Reference:
         **properties: Any,
     ) -> None:
         self.computation: Computation = computation_for(
-            of, type, to=to, rounding=rounding, random_bits=random_bits, profile=profile, function=function,
-            flags=flags, keep_ub=keep_ub, mma=mma, properties=properties,
+            of, type, to=to, rounding=rounding, random_bits=random_bits, random=random, profile=profile,
+            function=function, flags=flags, keep_ub=keep_ub, mma=mma, properties=properties,
         )  # fmt: skip
         self.inputs = tuple(column.name for column in self.computation.inputs)
         self.outputs = tuple(column.name for column in self.computation.outputs)

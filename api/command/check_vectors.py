@@ -28,7 +28,19 @@ from halfulp.conformance.vectors.recipe import profile_of, recipe_of, rows_of
 from halfulp.conformance.vectors.row_check import Check, VectorChecker
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 
-_FOR_OP = ("type", "source", "attr", "rounding", "random_bits", "function", "mma", "keep_ub", *FIELDS, "profile")
+_FOR_OP = (
+    "type",
+    "source",
+    "attr",
+    "rounding",
+    "random_bits",
+    "random",
+    "function",
+    "mma",
+    "keep_ub",
+    *FIELDS,
+    "profile",
+)
 
 
 def execute(arguments: CheckVectorsArguments, sources: Sources) -> int:

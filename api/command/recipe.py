@@ -10,7 +10,7 @@ from halfulp.codegen.tile_names import SPELLING, model_for, names_tile, operatio
 from halfulp.command.option import first_given
 from halfulp.command.options.recipe import FIELDS, ComputationOptions, RecipeOptions
 from halfulp.command.options.verify import VerifyArguments
-from halfulp.command.semantics import model_of, profile_named, properties_of
+from halfulp.command.semantics import model_of, profile_named, properties_of, source_of_bits
 from halfulp.command.sources import Sources, read
 from halfulp.command.values import naming
 from halfulp.conformance.comparing.op_case import OpCase, op_case
@@ -29,7 +29,7 @@ from halfulp.running import find_entry, function_path
 from halfulp.semantics.profile import Profile
 
 _FOR_AN_OP = ("type", "source", "attr", "rounding", "random_bits", "models", "flags")
-_NOT_FOR_A_TILE = ("source", "attr", "rounding", "random_bits", "models", "flags", "function")
+_NOT_FOR_A_TILE = ("source", "attr", "rounding", "random_bits", "models", "flags", "function", "random")
 
 
 def types_in(text: str) -> list[str]:
@@ -83,8 +83,9 @@ def computation_of(named: str, arguments: ComputationOptions, sources: Sources) 
     if arguments.mma is not None:
         hint = f"name a tile operation, as in {SPELLING}"
         raise InputError(f"--mma goes with a tile operation or a program, but '{named}' is an op", hint=hint)
-    if arguments.function is not None:
-        raise InputError(f"--function goes with a program, but '{named}' is an op", hint="a program ends in .mlir")
+    option = first_given(arguments, ("function", "random"))
+    if option is not None:
+        raise InputError(f"{option} goes with a program, but '{named}' is an op", hint="a program ends in .mlir")
     try:
         mode = None if arguments.rounding is None else as_rounding(arguments.rounding)
     except ValueError as error:
@@ -125,7 +126,8 @@ def _program(named: str, arguments: ComputationOptions, profile: Profile, source
     text = program.text if program.text is not None else print_module(module)
     name = Path(program.name).name if named != "-" else program.name
     path, mma = function_path(function).removeprefix("@"), model_of(arguments.mma or "exact")
-    return ProgramComputation(text, path, name, profile, arguments.keep_ub, mma, module)
+    random = None if arguments.random is None else source_of_bits(arguments.random).text
+    return ProgramComputation(text, path, name, profile, arguments.keep_ub, mma, random, module)
 
 
 def recipe_of(named: str, arguments: RecipeOptions, sources: Sources, block: int | None = None) -> Recipe:

@@ -12,7 +12,7 @@ from halfulp.command.console import DIFFERENT, SUCCESS, UNDEFINED, say, write
 from halfulp.command.option import first_given
 from halfulp.command.options.calls import CallOptions, FunctionOptions, ResultOptions
 from halfulp.command.options.workgroups import WorkgroupsArguments
-from halfulp.command.semantics import model_of, profile_named
+from halfulp.command.semantics import model_of, profile_named, source_of_bits
 from halfulp.command.sources import Sources
 from halfulp.command.values import check_size, differences, poison_origins, read_value, write_npy
 from halfulp.interp.ir.counts import wrong_count
@@ -32,12 +32,14 @@ from halfulp.semantics.poison import Origin
 def run_keywords(arguments: CallOptions | ResultOptions) -> dict[str, Any]:
     """Return the run options that were given, as keywords of `halfulp.run`; all others have their defaults there.
 
-    Raise InputError for a profile or a model that does not exist.
+    Raise InputError for a profile, a model or a source of random bits that does not exist.
     """
     given = {name: getattr(arguments, name, None) for name in RunKeywords.__annotations__}
     keywords = {name: value for name, value in given.items() if value is not None}
     if "mma" in keywords:
         keywords["mma"] = model_of(keywords["mma"])
+    if "random" in keywords:
+        keywords["random"] = source_of_bits(keywords["random"])
     return {**keywords, "profile": profile_named(keywords["profile"])}
 
 

@@ -37,8 +37,8 @@ DASK_SECONDS = 10
 LISTED = 8
 """The most missing shards that are named."""
 _RECIPE = (
-    "type", "source", "attr", "rounding", "random_bits", "function", "mma", "level", "models", "operands", "n", "flags",
-    *FIELDS, "seed", "profile", "keep_ub",
+    "type", "source", "attr", "rounding", "random_bits", "random", "function", "mma", "level", "models",
+    "operands", "n", "flags", *FIELDS, "seed", "profile", "keep_ub",
 )  # fmt: skip
 
 

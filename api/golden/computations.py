@@ -34,6 +34,7 @@ def computation_for(
     to: Any = None,
     rounding: str | None = None,
     random_bits: int | None = None,
+    random: str | None = None,
     profile: Profile | str | None = None,
     function: str | None = None,
     flags: bool | None = None,
@@ -51,11 +52,11 @@ def computation_for(
         wrong = "type" if type is not None else wrong
         if wrong is not None:
             raise InputError(f"{wrong} goes with an op, not with a program")
-        return _program(of, function, rules, keep_ub, mma)
-    if function is not None:
-        raise InputError(
-            f"function goes with a program, but '{of}' is an op", hint="the path of a program ends in .mlir"
-        )
+        return _program(of, function, rules, keep_ub, mma, random)
+    for name, value in (("function", function), ("random", random)):
+        if value is not None:
+            hint = "the path of a program ends in .mlir"
+            raise InputError(f"{name} goes with a program, but '{of}' is an op", hint=hint)
     if names_tile(of):
         if wrong is not None:
             raise InputError(f"{wrong} goes with an op, but '{of}' is a tile operation")
@@ -77,12 +78,18 @@ def _types_of_tile(type: Any) -> tuple[str | None, str | None]:
 
 
 def _program(
-    of: Source | Module, function: str | None, profile: Profile, keep_ub: bool, mma: Accumulator | str | None
+    of: Source | Module,
+    function: str | None,
+    profile: Profile,
+    keep_ub: bool,
+    mma: Accumulator | str | None,
+    random: str | None,
 ) -> Computation:
     module = of if isinstance(of, Module) else load(of)
     name = Path(of).name if isinstance(of, str | os.PathLike) and not is_text(of) else "<program>"
     path = function_path(find_entry(module, function)).removeprefix("@")
-    return ProgramComputation(print_module(module), path, name, profile, keep_ub, model_for(mma or "exact"), module)
+    model = model_for(mma or "exact")
+    return ProgramComputation(print_module(module), path, name, profile, keep_ub, model, random, module)
 
 
 def _op(

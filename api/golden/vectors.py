@@ -200,6 +200,7 @@ def vectors(
     seed: int = 0,
     rounding: str | None = None,
     random_bits: int | None = None,
+    random: str | None = None,
     profile: Profile | str | None = None,
     function: str | None = None,
     flags: bool | None = None,
@@ -221,6 +222,8 @@ def vectors(
     ``n``, ``seed``: the number of random rows, and their seed. For other levels ``n`` is the largest number of rows.
     ``rounding``, ``random_bits``: the rounding mode of the op; "stochastic" takes so many random bits for each row
     (default: 16), which are a column.
+    ``random``: for a program that rounds stochastically, the source of its random bits, as for `run`. With Philox the
+    number of each row's run is a column.
     ``profile``: as for `run`. ``function``: of a program; by default the only public one.
     ``flags``: False for vectors without exception flags, True to require them.
     ``keep_ub``: keep rows with undefined behaviour, as poison. By default they are left out.
@@ -232,8 +235,8 @@ def vectors(
     errors of `eval` and `load`.
     """
     computation = computation_for(
-        of, type, to=to, rounding=rounding, random_bits=random_bits, profile=profile, function=function, flags=flags,
-        keep_ub=keep_ub, mma=mma, properties=properties,
+        of, type, to=to, rounding=rounding, random_bits=random_bits, random=random, profile=profile,
+        function=function, flags=flags, keep_ub=keep_ub, mma=mma, properties=properties,
     )  # fmt: skip
     return Vectors(recipe_for(computation, level, models, n, seed, operands))
 

@@ -8,21 +8,19 @@ from operator import index
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from halfulp.converting import convert
 from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import cpu, fast
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.values.block_quantizing import element_kind, joined, quantized, split
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
 from halfulp.quantizing.inputs import float_value
 from halfulp.semantics import block_scaling
 from halfulp.semantics.block_scaling import Element, Recipe
-from halfulp.semantics.poison import PoisonIds
 
 _F32 = ty.F("f32")
 _RAGGED = ("refuse", "short")
@@ -59,14 +57,14 @@ class BlockQuantized:
         element, scale = _element(self.elements.element_type), self.scales.element_type
         assert isinstance(scale, ty.FloatType)
         blocks = block_scaling.Blocks(
-            _split(self.elements.bits, self.axis, self.block),
+            split(self.elements.bits, self.axis, self.block),
             np.moveaxis(self.scales.bits, self.axis, -1),
             None if self.tensor_scale is None else self.tensor_scale.bits,
         )
         # The product is exact in f64. Codes wider than that have another axis, which blocks do not know.
         wide = target.format.limbs > 1
         product = block_scaling.dequantize(blocks, element, scale.format, block_scaling.F64 if wide else target.format)
-        bits = _joined(product, self.axis, self.shape[self.axis])
+        bits = joined(product, self.axis, self.shape[self.axis])
         if wide:
             bits = np.asarray(fast.convert(block_scaling.F64, target.format, bits).codes)
         result = ty.with_element(self.elements.type, target)
@@ -147,15 +145,13 @@ def quantize_blocks(
     assert isinstance(source, ty.FloatType)
     if source.format.limbs > 1:
         raise ValueError(f'blocks of {source} are wider than f64: round them first, hu.convert(x, "f64")')
-    blocks = block_scaling.quantize(_split(value.bits, axis, size), source.format, kind, rules, mode, given, two_levels)
-    element_poison, scale_poison = _poison(value, axis, size, two_levels and given is None and rules.raises is None)
-    scales = np.moveaxis(blocks.scales, -1, axis)
+    found = quantized(value, axis, size, kind, rules, mode, given, two_levels)
     stored = ty.IntegerType(8) if isinstance(kind, block_scaling.FixedPoint) else ty.FloatType(kind)
-    elements = _joined(blocks.elements, axis, value.shape[axis])
+    scales = ty.TensorType(found.scales.shape, ty.FloatType(rules.scale))
     return BlockQuantized(
-        Value(ty.with_element(value.type, stored), elements, element_poison, None, value.origins),
-        Value(ty.TensorType(scales.shape, ty.FloatType(rules.scale)), scales, scale_poison, None, value.origins),
-        None if blocks.tensor_scale is None else Value(_F32, blocks.tensor_scale),
+        Value(ty.with_element(value.type, stored), found.elements, found.element_poison, None, value.origins),
+        Value(scales, found.scales, found.scale_poison, None, value.origins),
+        None if found.tensor_scale is None else Value(_F32, found.tensor_scale),
         size,
         axis,
         rules.name,
@@ -172,12 +168,10 @@ def _whole(name: str, given: Any) -> int:
 def _element_of(element: Any, rules: Recipe) -> Element:
     """Return the element type of a name, a type or a format. Raises ValueError if the recipe does not take it."""
     found = as_type(element)
-    kind = block_scaling.INT8 if found == ty.IntegerType(8) else getattr(found, "format", None)
-    takes = rules.elements()
-    if rules.raises is not None and isinstance(kind, FloatFormat) and kind.signed and kind.zero and kind.bits <= 16:
-        return kind
-    if kind is None or kind not in takes.values():
-        raise ValueError(f"the recipe {rules.name} does not take elements of '{found}'; it takes {', '.join(takes)}")
+    kind = element_kind(found, rules)
+    if kind is None:
+        takes = ", ".join(rules.elements())
+        raise ValueError(f"the recipe {rules.name} does not take elements of '{found}'; it takes {takes}")
     return kind
 
 
@@ -213,29 +207,3 @@ def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, bool]:
     if not 0 < number.item() < math.inf:
         raise ValueError(f"tensor_scale is {given}, but must be a positive number of f32")
     return number.bits, True
-
-
-def _split(codes: npt.NDArray[Any], axis: int, block: int) -> npt.NDArray[Any]:
-    """Move the blocks of a dimension to the last one; zeros fill up a short last block, which changes nothing."""
-    moved = np.moveaxis(codes, axis, -1)
-    block = min(block, max(1, moved.shape[-1]))  # a block that is longer than the dimension is not filled up
-    missing = -moved.shape[-1] % block
-    if missing:
-        moved = np.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, missing)])
-    return moved.reshape(*moved.shape[:-1], moved.shape[-1] // block, block)
-
-
-def _joined(codes: npt.NDArray[Any], axis: int, size: int) -> npt.NDArray[Any]:
-    """Undo `_split`."""
-    flat = codes.reshape(*codes.shape[:-2], codes.shape[-2] * codes.shape[-1])[..., :size]
-    return np.ascontiguousarray(np.moveaxis(flat, -1, axis))
-
-
-def _poison(value: Value, axis: int, block: int, everywhere: bool) -> tuple[PoisonIds | None, PoisonIds | None]:
-    """Return the poison of elements and of scales: that of the block, or of the whole tensor if ``everywhere``."""
-    if value.poison is None:
-        return None, None
-    blocks = _split(value.poison, axis, block)
-    worst = np.full(blocks.shape[:-1], blocks.max(), blocks.dtype) if everywhere else blocks.max(axis=-1)
-    spread = np.broadcast_to(worst[..., None], blocks.shape)
-    return _joined(spread, axis, value.shape[axis]), np.moveaxis(worst, -1, axis)

@@ -201,7 +201,7 @@ def reference(case: OpCase, inputs: Sequence[Codes], profile: Profile = SPEC, op
 def _run(case: OpCase, inputs: Sequence[Codes], profile: Profile) -> Reference:
     """Compute the same with the executor, for an op without a kernel. Such an op has no undefined behaviour."""
     module = case.module(case.shape(inputs))
-    settings = Settings(profile, track_open=True)
+    settings = Settings(profile.of_one_op, track_open=True)
     results = program_for(module, settings).run(module.body[0], case.values(inputs))
     poison = [value.poisoned for value in results if value.poison is not None]
     return Reference(tuple(value.bits for value in results), _together(poison), None, results[0].open)

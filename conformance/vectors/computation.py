@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple, Protocol
@@ -22,6 +22,7 @@ from halfulp.conformance.oracles.oracle import Status
 from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role
 from halfulp.conformance.vectors.rows import exhaustive
+from halfulp.conformance.vectors.scaled import DrawnBlock, drawn_blocks
 from halfulp.fp_formats.codes import Codes, Mask, code_shape, ints_to_codes, storage_dtype
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
@@ -36,7 +37,7 @@ from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
-from halfulp.interp.run.stochastic import stochastic_kernel
+from halfulp.interp.run.stochastic import check_source, stochastic_kernel
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import FaultKind, Kernel, Open
 from halfulp.semantics.profile import SPEC, Profile
@@ -315,8 +316,10 @@ class ProgramComputation:
     """A function of a program: one column per scalar, or per element of an argument or result of static shape.
 
     ``text``: the program as MLIR text. ``function``: the function's name. ``name``: the name of the program. ``mma``:
-    the model of its tile operations, as text. Raises InputError for a missing function, Unsupported for types that
-    cannot be columns, and the errors of the text.
+    the model of its tile operations, as text. ``random``: the source of random bits of stochastic rounding, as text;
+    with Philox, the number of each row's run is a column. Raises InputError for a missing function, and where there are
+    random bits but no stochastic rounding or the reverse, Unsupported for types that cannot be columns, and the errors
+    of the text.
     """
 
     text: str
@@ -325,13 +328,20 @@ class ProgramComputation:
     profile: Profile = SPEC
     keep_ub: bool = False
     mma: str = "exact"
+    random: str | None = None
     _parsed: Module | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_source(self.profile, self._settings.source)
         _ = self.inputs, self.outputs
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ProgramComputation, (self.text, self.function, self.name, self.profile, self.keep_ub, self.mma)
+        plain = self.text, self.function, self.name, self.profile, self.keep_ub, self.mma, self.random
+        return ProgramComputation, plain
+
+    @cached_property
+    def _settings(self) -> Settings:
+        return Settings(self.profile, track_open=True, mma=self.mma, random=self.random)
 
     @cached_property
     def module(self) -> Module:
@@ -349,7 +359,7 @@ class ProgramComputation:
 
     @cached_property
     def _program(self) -> CompiledModule:
-        return program_for(self.module, Settings(self.profile, track_open=True, mma=self.mma))
+        return program_for(self.module, self._settings)
 
     @cached_property
     def scalars(self) -> bool:
@@ -405,14 +415,22 @@ class ProgramComputation:
 
     @cached_property
     def inputs(self) -> tuple[Column, ...]:
-        """Return the arguments: arg0, arg1, or arg0_1_2 for an element."""
+        """Return the arguments: arg0, arg1, or arg0_1_2 for an element. The number of the run, where it counts, is
+        last.
+        """
         columns = tuple(self._named(argument_types(self._function), "argument", "arg", Role.OPERAND))
         if not columns:
             raise Unsupported(
                 f"'@{self.function}' has no arguments, so there are no vectors of it",
                 location=self._function.location,
             )
-        return columns
+        source = self._settings.source
+        numbered = source is not None and source.by_op
+        return (*columns, Column("random", 32, "i32", Role.RANDOM)) if numbered else columns
+
+    def _runs(self, inputs: Chunk) -> Codes | None:
+        """Return the number of each row's run; None where it does not count."""
+        return inputs[-1] if self.inputs[-1].role is Role.RANDOM else None
 
     @cached_property
     def outputs(self) -> tuple[Column, ...]:
@@ -451,6 +469,11 @@ class ProgramComputation:
         return False
 
     @cached_property
+    def blocks(self) -> tuple[DrawnBlock, ...]:
+        """Return the columns of blocks: elements of arguments that halfulp.quantize_blocks gives one scale."""
+        return drawn_blocks(self._function)
+
+    @cached_property
     def tiled(self) -> bool:
         """Tell whether the function can reach a tile operation."""
         return any(op.name == "iree_codegen.inner_tiled" for op in self._within_reach())
@@ -477,12 +500,13 @@ class ProgramComputation:
 
     def _in_lanes(self, inputs: Chunk) -> Computed:
         rows = len(inputs[0])
-        values = self._given(inputs)
+        values, runs = self._given(inputs), self._runs(inputs)
         active = np.ones(rows, np.bool_)
         # Each time some lanes reach undefined behaviour, the others start again without them.
         while active.any():
             try:
-                results = run_batch(self._program, self._function, values, rows, None if active.all() else active)
+                chosen = None if active.all() else active
+                results = run_batch(self._program, self._function, values, rows, chosen, runs)
                 break
             except (UndefinedBehavior, AssertionFailed) as error:
                 if error.lanes is None:
@@ -531,11 +555,12 @@ class ProgramComputation:
         return values
 
     def _one_by_one(self, inputs: Chunk) -> Computed:
-        rows = len(inputs[0])
+        rows, runs = len(inputs[0]), self._runs(inputs)
         found: list[tuple[Value, ...] | None] = []
         for row in range(rows):
             try:
-                found.append(self._program.run(self._function, self._arguments(inputs, row)))
+                number = 0 if runs is None else int(runs[row])
+                found.append(self._program.run(self._function, self._arguments(inputs, row), number=number))
             except (UndefinedBehavior, AssertionFailed):
                 found.append(None)
         undefined = np.array([values is None for values in found], np.bool_)
@@ -586,8 +611,10 @@ class ProgramComputation:
         )
         lineage = Lineage()
         try:
-            program = program_for(self.module, Settings(self.profile, recorder=lineage, mma=self.mma))
-            values = program.run(self._function, self._arguments(columns, 0))
+            settings = replace(self._settings, track_open=False, recorder=lineage)
+            runs = self._runs(columns)
+            given, number = self._arguments(columns, 0), 0 if runs is None else int(runs[0])
+            values = program_for(self.module, settings).run(self._function, given, number=number)
         except HalfulpError:
             return None
         for result, value in enumerate(values):
@@ -598,13 +625,16 @@ class ProgramComputation:
         raise ValueError("the column is that of no result")
 
     def source(self) -> dict[str, Any]:
-        """Return the program with its digest, the function, and the model of tile operations where it is another."""
+        """Return the program with its digest, the function, the model of tile operations where it is another, and the
+        source of random bits.
+        """
         return {
             "program": self.name,
             "program_sha256": hashlib.sha256(self.text.encode("utf-8", "surrogateescape")).hexdigest(),
             "program_text": self.text,
             "function": self.function,
             **({} if self.mma == "exact" else {"mma": self.mma}),
+            **({} if self.random is None else {"random": self.random}),
         }
 
 

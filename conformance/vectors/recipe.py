@@ -18,7 +18,7 @@ from halfulp.conformance.vectors.computation import Computation, OpComputation, 
 from halfulp.conformance.vectors.inputs import LevelName, first, rounding_bits, rows_for, rows_of_types
 from halfulp.conformance.vectors.metadata import Document, Inputs
 from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
-from halfulp.conformance.vectors.scaled import DIVIDES, drawn_together
+from halfulp.conformance.vectors.scaled import DIVIDES, blocks_drawn_together, drawn_together
 from halfulp.conformance.vectors.stimulus.mixture import Mixture, Target
 from halfulp.conformance.vectors.tiles import TileComputation, tile_of
 from halfulp.interp.ir.errors import HalfulpError, InputError
@@ -77,7 +77,9 @@ class Recipe:
             if self.count is None:
                 raise ValueError("random operands need a count")
             return computation.rows(self.level or "weighted", self.seed, self.count)
-        return rows_of_types(computation.operand_types, self.level or "1", self.seed, self.count)
+        rows = rows_of_types(computation.operand_types, self.level or "1", self.seed, self.count)
+        blocks = computation.blocks if isinstance(computation, ProgramComputation) and self.level in RANDOM else ()
+        return blocks_drawn_together(rows, blocks) if blocks else rows
 
     def _own(self, operands: Mixture) -> Rows:
         if self.level is not None or self.models:
@@ -263,7 +265,7 @@ def computation_of(source: Document, profile: Profile, options: Mapping[str, Any
     if "tile" in source:
         return tile_of(source)
     text, function, mma = source["program_text"], source["function"], source.get("mma", "exact")
-    return ProgramComputation(text, function, source["program"], profile, keep_ub, mma)
+    return ProgramComputation(text, function, source["program"], profile, keep_ub, mma, source.get("random"))
 
 
 def case_of(source: Document) -> OpCase:

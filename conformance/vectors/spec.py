@@ -73,6 +73,7 @@ _PARTS: Mapping[str, Mapping[str, tuple[Check, str]]] = {
         "program_sha256": (_text, "a text"),
         "function": (_text, "a text"),
         "mma": (_text, "a text"),
+        "random": (_text, "a text"),
     },
     "source of a tile operation": {
         "tile": (_object, "an object"),

@@ -27,7 +27,7 @@ MODULES: Mapping[str, str] = {
     "vector": f"{_ROOT}.vector.ops",
     "affine": f"{_ROOT}.affine.ops",
     "gpu": f"{_ROOT}.gpu",
-    "halfulp": f"{_ROOT}.halfulp",
+    "halfulp": f"{_ROOT}.halfulp.ops",
     "check": f"{_ROOT}.check",
     "flow": f"{_ROOT}.flow",
     "util": f"{_ROOT}.util",

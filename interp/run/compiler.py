@@ -21,6 +21,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import is_cast, lower, seen
 from halfulp.interp.run.steps import (
     GeneralPath,
+    drawing_step,
     exact_scalar,
     general_step,
     letting_go,
@@ -34,6 +35,7 @@ from halfulp.interp.run.steps import (
     unsupported_step,
     without_casts,
 )
+from halfulp.interp.run.stochastic import rounds_stochastically
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
 from halfulp.semantics.tabled_words import tabled
@@ -240,6 +242,9 @@ class FunctionCompiler(Compiler):
         slow = GeneralPath(op, evaluator, kernel, self.settings, operands, results)
         if any(isinstance(value.type, ty.ShapedType) for value in values):
             return slow
+        if self.settings.random is not None and rounds_stochastically(op, self.settings.profile):
+            alone = self.one_at_a_time and not self.settings.marks_elements
+            return drawing_step(op, self.settings.profile, operands, results, slow) if alone else slow
         if self.settings.recorder is not None:
             return slow if on_floats(op) else scalar_step(exact_scalar(kernel), operands, results, slow)
         scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar

@@ -22,8 +22,9 @@ from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.frames import Lanes, Run
 from halfulp.interp.run.reports import in_lanes
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.stochastic import rounds_stochastically
 from halfulp.interp.values.element_layout import shape_conflict, spell_shape
-from halfulp.interp.values.lanes import alike, for_elements, over_lanes, ranked
+from halfulp.interp.values.lanes import alike, for_elements, over_lanes, ranked, repeated
 from halfulp.interp.values.poisoning import first_place, merged_ids, zeroed
 from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import Value
@@ -59,6 +60,12 @@ class Places:
         count = f" ({np.count_nonzero(offending[where[:lead]])} of {prod(offending.shape[lead:])} elements)"
         return f" at element {list(where[lead:])}", count
 
+    def numbers(self) -> npt.NDArray[np.uint64] | None:
+        """Return the numbers of the points of a loop, in its order; None where the elements are those of an op that
+        runs once.
+        """
+        return None
+
     def complete(self, error: UndefinedBehavior, offending: Mask) -> UndefinedBehavior:
         """Add the lanes in which it happened to an error. Of what all lanes share, the first axis has one element."""
         by_lane = None
@@ -81,6 +88,7 @@ class ElementwiseStep:
         "result_types",
         "settings",
         "shaped",
+        "stochastic",
     )
 
     def __init__(self, op: Operation, evaluator: Elementwise, kernel: Kernel, settings: Settings) -> None:
@@ -92,6 +100,7 @@ class ElementwiseStep:
         self.result_types = tuple(result.type for result in op.results)
         self.narrow_index = settings.index_width == 32
         self.marked = settings.marks_elements
+        self.stochastic = settings.random is not None and rounds_stochastically(op, settings.profile)
         self.noticed = kernel.notice is None  # or users were told
         self.shaped = any(isinstance(type_, ty.ShapedType) for type_ in (*self.operand_types, *self.result_types))
 
@@ -108,6 +117,9 @@ class ElementwiseStep:
     def run(self, run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """Return the results for these operands. Raises UndefinedBehavior."""
         lanes, lead = run.lanes, 0
+        if lanes is not None and self.stochastic and not any(map(over_lanes, operands)):
+            # Each lane has random bits of its own.
+            operands = (repeated(operands[0], len(lanes)), *operands[1:])
         if lanes is not None and self.shaped and any(map(over_lanes, operands)):
             operands, lead = self._over_lanes(operands), 1
         shape = self._common_shape(run, lead, operands)
@@ -125,14 +137,20 @@ class ElementwiseStep:
         codes = self._aligned(operands, codes, shape)
         if not self.noticed:
             self.notice(codes)
-        outcome = self.kernel.array(*codes)
+        kernel = self._drawing(run, shape) if self.stochastic else self.kernel
+        outcome = kernel.array(*codes)
         if outcome.faults:
             ids = self.with_faults(run, operands, shape, ids, outcome.faults, Places(lanes, lead))
-        marks = self._marks(operands, codes, outcome.results, shape, ids) if self.marked else repeat(None)
+        marks = self._marks(kernel, operands, codes, outcome.results, shape, ids) if self.marked else repeat(None)
         return tuple(
             self._result(ranked(type_, shape[lead:]) if lead else type_, bits, ids, mark, run)
             for type_, bits, mark in zip(self.result_types, outcome.results, marks, strict=False)
         )
+
+    def _drawing(self, run: Run, shape: tuple[int, ...]) -> Kernel:
+        """Return the kernel that rounds by the next random bits of the run."""
+        assert run.draws is not None
+        return run.draws.kernel(self.op, self.behalf, shape, self.settings.profile, run.lanes)
 
     def notice(self, codes: tuple[Codes, ...]) -> None:
         """Tell users, once, what the op does to these operands that they may not expect."""
@@ -269,6 +287,7 @@ class ElementwiseStep:
 
     def _marks(
         self,
+        kernel: Kernel,
         operands: tuple[Value, ...],
         codes: tuple[Codes, ...],
         results: tuple[Codes, ...],
@@ -279,7 +298,7 @@ class ElementwiseStep:
         recorder = self.settings.recorder
         if recorder is None:
             return (self._open(operands, codes, results, shape),) * len(results)
-        return recorder.record(self.op, self.behalf, self.kernel, self.location, operands, codes, results, shape, ids)
+        return recorder.record(self.op, self.behalf, kernel, self.location, operands, codes, results, shape, ids)
 
     def _open(
         self,

@@ -120,6 +120,8 @@ class Fold:
         """
         if not rows.shape[0]:
             return first
+        if self._step.stochastic:
+            return self._in_steps(run, first, rows, names)
         marked = run.settings.marks_elements
         if self.order == "exact":
             total = self._exactly(run, first, rows, names)

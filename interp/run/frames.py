@@ -21,6 +21,7 @@ from halfulp.interp.ir.errors import OutOfSteps
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.host import host_values
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.stochastic import Draws
 from halfulp.semantics.poison import Origins
 
 Slots = list[Any]
@@ -140,10 +141,10 @@ class Run:
 
     ``lanes``: in a batch, those that are running; else None. ``outside``: what runs that the program does not define.
     ``kept``: what ops keep for the whole run, such as the memory of globals. ``tries``: the executor runs a function to
-    find out whether it is worth code.
+    find out whether it is worth code. ``draws``: the random bits of stochastic rounding; None without it.
     """
 
-    __slots__ = ("frame", "kept", "lanes", "origins", "outside", "results", "settings", "steps", "tries")
+    __slots__ = ("draws", "frame", "kept", "lanes", "origins", "outside", "results", "settings", "steps", "tries")
 
     def __init__(self, settings: Settings, lanes: Lanes | None = None, outside: Outside | None = None) -> None:
         self.settings = settings
@@ -155,6 +156,7 @@ class Run:
         self.frame: Frame | None = None
         self.kept: dict[Any, Any] = {}
         self.tries = False
+        self.draws: Draws | None = None
 
     def execute(self, frame: Frame | None) -> None:
         """Run until the first frame returns."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
+from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Mask
 from halfulp.interp.ir.locations import Location, UnknownLoc
@@ -27,30 +29,44 @@ from halfulp.semantics.kernel import Kernel
 class Points(Places):
     """The names of the points of a part of an iteration space: their indices.
 
-    ``axes``: for each axis of the arrays after that over lanes, the dimension of the space and its first index in this
-    part. ``fixed``: the indices in the other dimensions.
+    ``axes``: for each axis of the arrays after that over lanes, the dimension of the space and its indices in this
+    part. ``fixed``: the indices in the other dimensions. ``sizes``: of the space.
     """
 
-    __slots__ = ("_axes", "_fixed")
+    __slots__ = ("_axes", "_fixed", "_sizes")
 
     def __init__(
-        self, lanes: Lanes | None, lead: int, axes: Sequence[tuple[int, int]], fixed: Sequence[tuple[int, int]] = ()
+        self,
+        lanes: Lanes | None,
+        lead: int,
+        axes: Sequence[tuple[int, slice]],
+        fixed: Sequence[tuple[int, int]],
+        sizes: tuple[int, ...],
     ) -> None:
         super().__init__(lanes, lead)
         self._axes = axes
         self._fixed = fixed
+        self._sizes = sizes
 
     def at(self, fixed: Sequence[tuple[int, int]]) -> Points:
         """Return the names where the axes of some dimensions are gone because their indices are fixed."""
         gone = {dimension for dimension, _ in fixed}
-        return Points(self.lanes, self.lead, [axis for axis in self._axes if axis[0] not in gone], fixed)
+        return Points(self.lanes, self.lead, [axis for axis in self._axes if axis[0] not in gone], fixed, self._sizes)
+
+    def numbers(self) -> npt.NDArray[np.uint64]:
+        """Return the numbers of the points in the order of the loops."""
+        steps = [prod(self._sizes[dimension + 1 :]) for dimension in range(len(self._sizes))]
+        first = sum(index * steps[dimension] for dimension, index in self._fixed)
+        along = [np.arange(range_.start, range_.stop, dtype=np.uint64) for _, range_ in self._axes]
+        rows = np.ix_(*[part * np.uint64(steps[axis[0]]) for part, axis in zip(along, self._axes, strict=True)])
+        return np.asarray(sum(rows, np.uint64(first)))
 
     def _point(self, where: tuple[int, ...]) -> tuple[int, ...]:
         point = dict(self._fixed)
         # What depends on no point and no lane has no axes.
         indices = where[self.lead :] or (0,) * len(self._axes)
-        for (dimension, start), index in zip(self._axes, indices, strict=True):
-            point[dimension] = start + index
+        for (dimension, range_), index in zip(self._axes, indices, strict=True):
+            point[dimension] = range_.start + index
         return tuple(point[dimension] for dimension in sorted(point))
 
     def origin(self, where: tuple[int, ...]) -> tuple[int, ...]:
@@ -68,16 +84,18 @@ class Points(Places):
 class PointwiseStep(ElementwiseStep):
     """Runs one elementwise op for the points of a part of an iteration space.
 
-    ``around``: the op whose body it belongs to. Its place stands for that of an op without one.
+    ``around``: the op whose body it belongs to. Its place stands for that of an op without one. ``turn``: of the ops of
+    the body that take random bits, the number of this one, and how many there are.
     """
 
-    __slots__ = ("around",)
+    __slots__ = ("around", "turn")
 
     def __init__(
         self, op: Operation, evaluator: Elementwise, kernel: Kernel, settings: Settings, around: Operation
     ) -> None:
         super().__init__(op, evaluator, kernel, settings)
         self.around = around
+        self.turn = 0, 1
 
     @property
     def location(self) -> Location:
@@ -92,6 +110,11 @@ class PointwiseStep(ElementwiseStep):
 
     def run_at(self, run: Run, operands: Sequence[Value], places: Places) -> tuple[Value, ...]:
         """Return the results for operands whose shapes broadcast. Raises UndefinedBehavior."""
+        numbers = places.numbers() if self.stochastic else None
+        if numbers is not None:
+            # Each point rounds by itself, also where the operands are the same.
+            whole = np.broadcast_shapes(numbers.shape, *[value.shape for value in operands])
+            operands = [broadcast(value, whole) for value in operands]
         shapes = [value.shape for value in operands]
         shape = np.broadcast_shapes(*shapes)
         full = tuple(
@@ -104,12 +127,20 @@ class PointwiseStep(ElementwiseStep):
             codes = self._with_worst(full, codes)
         if not self.noticed:
             self.notice(codes)
-        outcome = self.kernel.array(*codes)
+        kernel = self._drawing(run, shape, numbers) if self.stochastic else self.kernel
+        outcome = kernel.array(*codes)
         if outcome.faults:
             ids = self.with_faults(run, full, shape, ids, outcome.faults, places)
-        marks = self._marks(full, codes, outcome.results, shape, ids) if self.marked else repeat(None)
+        marks = self._marks(kernel, full, codes, outcome.results, shape, ids) if self.marked else repeat(None)
         results = zip(self.result_types, outcome.results, marks, strict=False)
         return tuple([self._result(type_, bits, ids, mark, run) for type_, bits, mark in results])
+
+    def _drawing(self, run: Run, shape: tuple[int, ...], numbers: npt.NDArray[np.uint64] | None = None) -> Kernel:
+        """Return the kernel that rounds by the next random bits of the run, or by those of points of a loop."""
+        if numbers is None:
+            return super()._drawing(run, shape)
+        assert run.draws is not None
+        return run.draws.kernel_at(self.op, self.behalf, numbers, self.turn, self.settings.profile)
 
 
 def broadcast(value: Value, shape: tuple[int, ...]) -> Value:

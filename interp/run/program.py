@@ -25,6 +25,7 @@ from halfulp.interp.run.recording import recording_outside
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import result_types
 from halfulp.interp.run.slots import lift, lower
+from halfulp.interp.run.stochastic import Draws, OpNumbers, check_source
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import concrete
 from halfulp.interp.values.lanes import over_lanes, ranked
@@ -32,6 +33,7 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import Origins
 from halfulp.semantics.profile import Profile
+from halfulp.semantics.random_sources import Words
 
 
 class CompiledModule:
@@ -60,19 +62,30 @@ class CompiledModule:
                         code = self._functions[op, compiler] = compiler(self, op).compile()
         return code
 
-    def run(self, op: Operation, arguments: Sequence[Any], outside: Outside | None = None) -> tuple[Value, ...]:
+    def run(
+        self, op: Operation, arguments: Sequence[Any], outside: Outside | None = None, number: int = 0
+    ) -> tuple[Value, ...]:
         """Call a function with `Value`s (or buffers) of its argument types and return its results, `Value`s.
 
         ``outside``: gives the results of ops that no dialect has, and of calls of declarations to which no function is
-        bound; without it they are Unsupported. Raises the errors of `halfulp.interp.ir.errors`.
+        bound; without it they are Unsupported. ``number``: that of the run, for its random bits. Raises the errors of
+        `halfulp.interp.ir.errors`.
         """
         if outside is not None and self.settings.recorder is not None:
             outside = recording_outside(self.settings.recorder, outside)
         run = Run(self.settings, outside=outside)
+        run.draws = self.draws(number)
         execute = run.execute
         if outside is None:
             execute = partial(self.made((op, Hot), lambda: Hot(self, op)).execute, run)
         return self.finish(op, run, Frame(self.function(op), run, None, (), None), arguments, execute)
+
+    def draws(self, number: int | Words) -> Draws | None:
+        """Return the random bits of the run of this number, or of lanes with these; None if the runs need none."""
+        source = self.settings.source
+        if source is None:
+            return None
+        return Draws(source, self.made(OpNumbers, lambda: OpNumbers(self.module)), number)
 
     def called(self, op: Operation) -> MachineCall | None:
         """Return what runs a function that another one calls as machine code; None for one that is not worth it."""
@@ -165,8 +178,12 @@ def _names_in(module: Module) -> frozenset[str]:
 
 
 def program_for(module: Module, settings: Settings) -> CompiledModule:
-    """Return the module compiled for these settings, and keep it: the module must not be changed once it has run."""
+    """Return the module compiled for these settings, and keep it: the module must not be changed once it has run.
+
+    Raises InputError for a profile that rounds stochastically without a source of random bits, and the reverse.
+    """
     cpu.check()
+    check_source(settings.profile, settings.source)
     if settings.externals:
         # Functions that the module cannot ask for change nothing: users register some for all modules.
         asked = _names_in(module)

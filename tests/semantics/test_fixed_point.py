@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from halfulp.semantics.fixed_point import (
@@ -21,7 +23,7 @@ from halfulp.semantics.fixed_point import (
     quantize,
     sum_format,
 )
-from halfulp.semantics.requantization import RULES, multiplier_of, scaled
+from halfulp.semantics.requantization import RULES, Target, check, multiplier_of, requantized
 
 RECORDED: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "data" / "fixed_point.json").read_text(encoding="utf-8")
@@ -104,9 +106,16 @@ def test_names_of_systemc_and_of_vitis() -> None:
 ROWS = np.array(RECORDED["requantized"], np.int64).T
 
 
+def scaled(rule: str, operands: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    x, multiplier, shift = operands
+    found, wrong = requantized(RULES[rule], x, multiplier, shift, Target(32))
+    check(RULES[rule], operands, wrong)
+    return found
+
+
 @pytest.mark.parametrize(("rule", "column"), [("gemmlowp", 3), ("cmsis-nn", 4), ("cmsis-nn-single", 5)])
 def test_recorded_results(rule: str, column: int) -> None:
-    assert scaled(RULES[rule], *ROWS[:3]).tolist() == ROWS[column].tolist()
+    assert scaled(rule, list(ROWS[:3])).tolist() == ROWS[column].tolist()
 
 
 def test_rules_differ_on_the_recorded_rows() -> None:
@@ -115,7 +124,7 @@ def test_rules_differ_on_the_recorded_rows() -> None:
 
 
 def one(rule: str, x: int, multiplier: int, shift: int) -> int:
-    return int(scaled(RULES[rule], *(np.array([each], np.int64) for each in (x, multiplier, shift)))[0])
+    return int(scaled(rule, [np.array([each], np.int64) for each in (x, multiplier, shift)])[0])
 
 
 def test_tosa_by_its_definition() -> None:

@@ -127,6 +127,12 @@ class FunctionOptions(CallOptions, ResultOptions):
     batch: bool = option(
         "--batch", action="store_true", help="call the function for each entry of the inputs (see below)"
     )
+    random: str | None = option(
+        "--random",
+        metavar="SOURCE",
+        help="the random bits, if the profile has program_rounding=stochastic: philox:seed=1 or "
+        "lfsr:width=16,taps=16+14+13+11,seed=1",
+    )
     check_hints: bool = option(
         "--check-hints",
         action="store_true",

@@ -66,6 +66,12 @@ class ComputationOptions:
         metavar="N",
         help="the random bits per row for stochastic rounding (default: 16)",
     )
+    random: str | None = option(
+        "--random",
+        metavar="SOURCE",
+        help="for a program with program_rounding=stochastic: philox:seed=1 (the number of each row's run is a column)"
+        " or lfsr:width=16,taps=16+14+13+11,seed=1",
+    )
     function: str | None = option(
         "--function", metavar="NAME", help="for a program: the function (default: the only public one)"
     )

@@ -88,7 +88,8 @@ class OnArrays:
         self._fold = self._simple_fold()
         written = [number for number, full in zip(self.body.yields, plan.full, strict=True) if full]
         alone = self.body.dependent.isdisjoint(written)
-        self._scalars = Scalars.of(self.body, inputs) if alone and not self._settings.marks_elements else None
+        plain = alone and not self._settings.marks_elements and not self.body.drawing
+        self._scalars = Scalars.of(self.body, inputs) if plain else None
         self._elements = [argument.type for argument in structure.block.arguments]
 
     def _simple_fold(self) -> Fold | None:
@@ -177,6 +178,9 @@ class _Execution:
                 values = self._computed(block)
                 for out, number in zip(outs, self._body.yields, strict=True):
                     out.put(block, self._value(values, number))
+        if self._body.drawing:
+            assert self._run.draws is not None
+            self._run.draws.pass_points(self._body.drawing, self._compiled._op, prod(sizes))
         return [out.result() for out in outs]
 
     def _computed(self, block: Block) -> Values:
@@ -201,8 +205,8 @@ class _Execution:
                 values[number] = None
 
     def _part(self, space: Space, block: Block, fixed: Sequence[tuple[int, int]] = ()) -> Part:
-        axes = [(dimension, range_.start) for dimension, range_ in zip(space.order, block, strict=True)]
-        return Part(space, block, Points(self._run.lanes, space.lead, axes, fixed))
+        axes = list(zip(space.order, block, strict=True))
+        return Part(space, block, Points(self._run.lanes, space.lead, axes, fixed, space.sizes))
 
     def _value(self, values: Values, number: int) -> Value:
         value: Value = values[number]

@@ -73,7 +73,7 @@ class Body:
 
     ``outside``: the slots, numbers and types of values from outside that the body uses. ``yields``: the numbers of what
     it yields. ``free``: the steps that do not depend on accumulators; ``chain``: the same as one loop, where that is
-    possible. ``bound``: those that do.
+    possible. ``bound``: those that do. ``drawing``: the ops that take random bits.
     """
 
     def __init__(self, op: Operation, structure: Structure, accumulators: Sequence[int], compiler: Compiler) -> None:
@@ -86,6 +86,10 @@ class Body:
         steps = [self._step(op, each, compiler) for each in block.operations[:-1]]
         self.yields = tuple([self._used(value, compiler) for value in block.operations[-1].operands])
         self.size = len(self._numbers)
+        drawing = [s.pointwise for s in steps if s is not None and s.pointwise is not None and s.pointwise.stochastic]
+        for number, pointwise in enumerate(drawing):
+            pointwise.turn = number, len(drawing)
+        self.drawing = tuple([pointwise.op for pointwise in drawing])
         dependent = set(accumulators)
         free: list[Step] = []
         bound: list[Step] = []

@@ -214,7 +214,8 @@ def contract(op: Operation, settings: Settings, masked: bool = False) -> Functio
         many = max(1, _CHUNK // max(1, result.size))
         count = prod(sizes)
         run.charge(op, count * result.size)
-        step = 1 if masked else count if combine.needs_all else many
+        one_by_one = masked or settings.random is not None  # random bits go to the products and sums in their order
+        step = 1 if one_by_one else count if combine.needs_all else many
         for start in range(0, count, max(1, step)):
             some = slice(start, start + step)
             products = multiply.pair(run, *(part(side, some) for side in sides))
@@ -264,7 +265,7 @@ def outer_product(op: Operation, settings: Settings, masked: bool = False) -> Fu
     fused = given and kind == "add" and isinstance(element, ty.FloatType)
     multiply = Combination(op, "mul", type_, settings)
     combine = Combination(op, kind, type_, settings)
-    inner = Operation(op.name, None, [op.results[0]] * 3, [type_])
+    inner = Operation("vector.fma", None, [op.results[0]] * 3, [type_])
     inner.location = op.location
     together = PointwiseStep(inner, FMA, _fma(op, settings), settings, op) if fused else None
 

@@ -22,15 +22,24 @@ from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import Buffer, buffer_of
 from halfulp.interp.values.lanes import over_lanes, taken
 from halfulp.interp.values.value import Value
+from halfulp.semantics.random_sources import Words
+
+_DRAWING = ("arith.", "cf.", "func.", "index.", "math.", "scf.", "ub.")
+"""The beginnings of the names of ops that give each lane random bits of its own, or need none."""
+_KEEPING = frozenset({"tensor.empty", "tensor.extract", "tensor.insert", "memref.alloc", "memref.load", "memref.store"})
 
 
-def goes_alone(module: Module, function: Operation) -> bool:
-    """Tell whether a function, or one that it names, has an op that does not know of lanes."""
+def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
+    """Tell whether a function, or one that it names, has an op that does not know of lanes. ``draws``: ops take random
+    bits.
+    """
     waiting, seen = [function], {function}
     while waiting:
         for op in waiting.pop().walk():
             evaluator = evaluator_of(op)
             if isinstance(evaluator, Entry) or (isinstance(evaluator, Control | Pure) and evaluator.alone):
+                return True
+            if draws and not op.name.startswith(_DRAWING) and op.name not in _KEEPING:
                 return True
             for symbol in op.properties.values():
                 named = module.lookup(symbol.root) if isinstance(symbol, SymbolRefAttr) else None
@@ -41,9 +50,10 @@ def goes_alone(module: Module, function: Operation) -> bool:
 
 
 def lane_by_lane(
-    program: CompiledModule, function: Operation, arguments: Sequence[Any], batch: LaneRun
+    program: CompiledModule, function: Operation, arguments: Sequence[Any], batch: LaneRun, runs: Words | None
 ) -> tuple[Value, ...]:
-    """Run the lanes of a batch one after the other, and return the results over all lanes.
+    """Run the lanes of a batch one after the other, and return the results over all lanes. ``runs``: the numbers of the
+    runs that the lanes stand for.
 
     Raises the error of the first lane that fails; it names all lanes that fail so, at the same place.
     """
@@ -55,6 +65,7 @@ def lane_by_lane(
         for listener in program.settings.listeners:
             listener.lanes(np.array([lane]))
         run = Run(program.settings)
+        run.draws = program.draws(0 if runs is None else int(runs[lane]))
         run.steps = steps
         frame = Frame(program.function(function), run, None, (), None)
         given = [_of_lane(value, type_, lane) for value, type_ in zip(arguments, types, strict=True)]

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Mask
 from halfulp.interp.ir import types as ty
@@ -30,14 +31,20 @@ from halfulp.interp.values.value import Value
 
 
 def run_batch(
-    program: CompiledModule, op: Operation, arguments: Sequence[Any], lanes: int, active: Mask | None = None
+    program: CompiledModule,
+    op: Operation,
+    arguments: Sequence[Any],
+    lanes: int,
+    active: Mask | None = None,
+    runs: npt.NDArray[Any] | None = None,
 ) -> tuple[Value, ...]:
     """Call a function with `Value`s for a batch of ``lanes`` lanes and return its results.
 
     An argument is a `Value` of its type with one more leading axis of these lanes, or one without it for all lanes, and
     so is a result. For a memref it is a `Value` of a tensor type, from which each lane gets memory of its own, or a
     `Buffer` with the axis, which holds afterwards what the lanes stored. ``active``: a mask of the lanes that run; the
-    results mean nothing in the others. Raises the errors of `halfulp.interp.ir.errors`.
+    results mean nothing in the others. ``runs``: the number of the run that each lane stands for, for its random bits;
+    by default that of the lane. Raises the errors of `halfulp.interp.ir.errors`.
 
     A function that may reach an op that does not know of lanes runs lane by lane, with the steps of one run for all.
     """
@@ -48,14 +55,18 @@ def run_batch(
         found = hot.run(arguments, lanes)
         if found is not None:
             return _completed(program, op, arguments, *found)
-        if goes_in_blocks(op, lanes) and hot.promising and not goes_alone(program.module, op):
+        if goes_in_blocks(op, lanes) and hot.promising and not goes_alone(program.module, op, False):
             results = run_in_blocks(program, op, arguments, lanes)
             if results is not None:
                 return results
     chosen = np.arange(lanes) if active is None else np.flatnonzero(active)
     run = LaneRun(program.settings, Lanes(chosen, lanes))
-    if len(chosen) and goes_alone(program.module, op):
-        return lane_by_lane(program, op, arguments, run)
+    numbers = None
+    if program.settings.random is not None:
+        numbers = np.arange(lanes, dtype=np.uint64) if runs is None else runs.astype(np.uint64)
+        run.draws = program.draws(numbers)
+    if len(chosen) and goes_alone(program.module, op, run.draws is not None):
+        return lane_by_lane(program, op, arguments, run, numbers)
     frame = LaneFrame(program.compiled(op, LaneCompiler), run, None, (), None)
     given = [_given(run, value, type_, active) for value, type_ in zip(arguments, argument_types(op), strict=True)]
     try:

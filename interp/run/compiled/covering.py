@@ -14,10 +14,11 @@ class NotCompiled(Exception):
 
 
 def may_compile(settings: Settings) -> bool:
-    """Tell whether code may run with some settings: nobody is told of each op, nothing is recorded, and an index
-    has 64 bits.
+    """Tell whether code may run with some settings: nobody is told of each op, nothing is recorded, no op takes random
+    bits, and an index has 64 bits.
     """
-    return not settings.listeners and settings.recorder is None and settings.index_width == 64
+    watched = settings.listeners or settings.recorder is not None
+    return not watched and settings.random is None and settings.index_width == 64
 
 
 def is_silent(op: Operation) -> bool:

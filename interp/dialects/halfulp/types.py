@@ -1,4 +1,4 @@
-"""The dialect of halfulp itself: float types that MLIR has no spelling for.
+"""The types of the dialect: float types that MLIR has no spelling for.
 
 ``!halfulp.float<"binary8p3se">`` names a format that every halfulp knows. ``!halfulp.float<"e3m2x", exponent = 3,
 mantissa = 2, bias = 3>`` defines one; the words unsigned, finite, no_zero, integer_bit and even_code, and ``nan =
@@ -11,11 +11,8 @@ from typing import Any
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.named_formats import format_named
-from halfulp.interp.declare.declarations import Dialect
 from halfulp.interp.ir.types import FLOAT_FLAGS, FLOAT_NUMBERS, NAN_WORDS, FloatType
 from halfulp.interp.text.type_parser import TypeParser
-
-halfulp = Dialect("halfulp")
 
 
 def _float(parser: TypeParser) -> FloatType:
@@ -86,4 +83,5 @@ def _nan(parser: TypeParser) -> Any:
     return NAN_WORDS[word]
 
 
-halfulp.types["float"] = _float
+PARSERS = {"float": _float}
+"""The readers of the types, by name."""

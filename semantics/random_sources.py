@@ -1,0 +1,270 @@
+"""Sources of the random bits of stochastic rounding: a counter-based generator, and a shift register.
+
+Each draw has a position, from 0 on. The bits at a position depend on nothing but the source and the position (of
+Philox also the numbers of the op and of the run), so that any draws can be computed alone, in any order.
+
+Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.suggestions import did_you_mean, with_hint
+
+Words = npt.NDArray[np.uint64]
+EXAMPLES = "philox:seed=1 or lfsr:width=16,taps=16+14+13+11,seed=0xACE1"
+
+_MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_WEYL = 0x9E3779B9, 0xBB67AE85
+_ROUNDS = 10
+_LOW = np.uint64((1 << 32) - 1)
+_HALF = np.uint64(32)
+_WORDS = 4
+"""The words of 32 bits of one block of Philox."""
+_CHUNK = 1 << 14
+
+
+class RandomSource(Protocol):
+    """A source of random bits. ``by_op``: positions count the draws of each op, otherwise those of all ops together."""
+
+    by_op: ClassVar[bool]
+
+    @property
+    def bits(self) -> int:
+        """The bits of each draw."""
+
+    @property
+    def run(self) -> int:
+        """The number of the first run."""
+
+    @property
+    def text(self) -> str:
+        """The source as text."""
+
+    def drawn(self, positions: Words, op: int, run: int | Words) -> Words:
+        """Return the bits at one-dimensional positions, for an op, and for one run or one for each position."""
+
+
+def philox(counters: tuple[Words, Words, Words, Words], key: int) -> Words:
+    """Return the blocks [n, 4] of Philox4x32-10 for the words of counters, least significant first, and a key of 64
+    bits. All words are of 32 bits.
+    """
+    a, b, c, d = counters
+    first, second = key & 0xFFFFFFFF, key >> 32
+    for _ in range(_ROUNDS):
+        one, two = a * _MULTIPLIERS[0], c * _MULTIPLIERS[1]
+        a, b = two >> _HALF ^ b ^ np.uint64(first), two & _LOW
+        c, d = one >> _HALF ^ d ^ np.uint64(second), one & _LOW
+        first, second = first + _WEYL[0] & 0xFFFFFFFF, second + _WEYL[1] & 0xFFFFFFFF
+    return np.stack([a, b, c, d], axis=-1)
+
+
+@dataclass(frozen=True)
+class Philox:
+    """Philox4x32-10. The draw at position n takes the low bits of word n mod 4 of the block with the key ``seed`` and
+    the counter (n / 4 in two words, the number of the op, the number of the run), the least significant word first.
+
+    Raises ValueError for a seed that is not in 0..2^64 - 1, bits that are not in 1..32, and a negative run.
+    """
+
+    by_op: ClassVar[bool] = True
+    seed: int
+    bits: int = 32
+    run: int = 0
+
+    def __post_init__(self) -> None:
+        _check("seed", self.seed, 0, (1 << 64) - 1)
+        _check("bits", self.bits, 1, 32)
+        _check("run", self.run, 0, (1 << 32) - 1)
+
+    @property
+    def text(self) -> str:
+        """The source as text."""
+        return f"philox:seed={self.seed},bits={self.bits},run={self.run}"
+
+    def drawn(self, positions: Words, op: int, run: int | Words) -> Words:
+        """See `RandomSource`."""
+        mask = np.uint64((1 << self.bits) - 1)
+        if not positions.size:
+            return positions
+        if isinstance(run, int) and _is_range(positions):
+            blocks = np.arange(int(positions[0]) // _WORDS, int(positions[-1]) // _WORDS + 1, dtype=np.uint64)
+            words = self._blocks(blocks, op, run).reshape(-1)[int(positions[0]) % _WORDS :][: positions.size]
+        else:
+            blocks, word = positions // np.uint64(_WORDS), positions % np.uint64(_WORDS)
+            words = np.take_along_axis(self._blocks(blocks, op, run), word[:, None].astype(np.intp), 1)[:, 0]
+        return words & mask
+
+    def _blocks(self, numbers: Words, op: int, run: int | Words) -> Words:
+        made = np.empty((numbers.size, _WORDS), np.uint64)
+        ops, runs = (np.broadcast_to(np.asarray(number, np.uint64), numbers.shape) for number in (op, run))
+        for start in range(0, numbers.size, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            made[part] = philox((numbers[part] & _LOW, numbers[part] >> _HALF, ops[part], runs[part]), self.seed)
+        return made
+
+
+def _is_range(positions: Words) -> bool:
+    size = positions.size
+    return bool(int(positions[-1]) - int(positions[0]) == size - 1 and (np.diff(positions) == 1).all())
+
+
+@dataclass(frozen=True)
+class Lfsr:
+    """A linear-feedback shift register that shifts to the right. The draw at position n takes the low bits of its state
+    after n * ``clocks`` clocks; the state at first is ``seed``. Each run begins at the seed.
+
+    ``taps``: the exponents of the feedback polynomial except 0, the largest of which is ``width``. ``form``: in
+    "fibonacci" the bit that comes in on the left is the sum of the bits ``width`` - tap; in "galois" the bit that goes
+    out on the right is added to the bits tap - 1. ``bits``: ``width`` at most, and by default; ``clocks``: by default
+    ``bits``, so that no bit counts twice.
+
+    Raises ValueError for a value out of its range.
+    """
+
+    by_op: ClassVar[bool] = False
+    run: ClassVar[int] = 0
+    width: int
+    taps: tuple[int, ...]
+    seed: int
+    bits: int = 0
+    clocks: int = 0
+    form: str = "fibonacci"
+
+    def __post_init__(self) -> None:
+        _check("width", self.width, 2, 64)
+        for tap in self.taps:
+            _check("a tap", tap, 1, self.width)
+        if self.width not in self.taps or len(set(self.taps)) < len(self.taps):
+            raise ValueError(f"taps are {self._taps}, but must be different, and one of them the width {self.width}")
+        _check("seed", self.seed, 1, (1 << self.width) - 1)
+        if self.form not in _FORMS:
+            raise ValueError(f"form is {self.form!r}, but must be one of {', '.join(_FORMS)}")
+        object.__setattr__(self, "bits", self.bits or self.width)
+        _check("bits", self.bits, 1, self.width)
+        object.__setattr__(self, "clocks", self.clocks or self.bits)
+        _check("clocks", self.clocks, 1, 1 << 20)
+
+    @property
+    def _taps(self) -> str:
+        return "+".join(map(str, self.taps))
+
+    @property
+    def text(self) -> str:
+        """The source as text."""
+        numbers = f"seed={self.seed:#x},bits={self.bits},clocks={self.clocks},form={self.form}"
+        return f"lfsr:width={self.width},taps={self._taps},{numbers}"
+
+    def clocked(self, state: int) -> int:
+        """Return the state one clock later."""
+        return _FORMS[self.form](state, self.width, self.taps)
+
+    def drawn(self, positions: Words, op: int, run: int | Words) -> Words:
+        """See `RandomSource`. The op and the run do not count."""
+        states = np.full_like(positions, self.seed)
+        for power in range(int(positions.max(initial=0)).bit_length()):
+            moved = _by_bytes(_steps(self, power), states)
+            states = np.where(positions >> np.uint64(power) & np.uint64(1) != 0, moved, states)
+        return states & np.uint64((1 << self.bits) - 1)
+
+
+def _fibonacci(state: int, width: int, taps: tuple[int, ...]) -> int:
+    entering = sum(state >> width - tap for tap in taps) & 1
+    return state >> 1 | entering << width - 1
+
+
+def _galois(state: int, width: int, taps: tuple[int, ...]) -> int:
+    return state >> 1 ^ (sum(1 << tap - 1 for tap in taps) if state & 1 else 0)
+
+
+_FORMS: Mapping[str, Callable[[int, int, tuple[int, ...]], int]] = MappingProxyType(
+    {"fibonacci": _fibonacci, "galois": _galois}
+)
+
+# A clock is a linear map over the field of two elements: it is known by what it does to each bit, and a map is repeated
+# by applying it to these.
+
+
+@lru_cache(maxsize=512)
+def _steps(register: Lfsr, power: int) -> Words:
+    """Return the tables [bytes, 256] of 2**power draws: for each byte of a state, by its place and value, what becomes
+    of it.
+    """
+    images = np.array([1 << bit for bit in range(register.width)], np.uint64)
+    if power:
+        half = _steps(register, power - 1)
+        images = _by_bytes(half, _by_bytes(half, images))
+    else:
+        for _ in range(register.clocks):
+            images = np.array([register.clocked(int(image)) for image in images], np.uint64)
+    tables = np.zeros((-(-register.width // 8), 256), np.uint64)
+    values = np.arange(256)
+    for bit, image in enumerate(images):
+        tables[bit // 8] ^= np.where(values >> bit % 8 & 1, image, np.uint64(0))
+    return tables
+
+
+def _by_bytes(tables: Words, states: Words) -> Words:
+    """Apply a linear map, given as tables, to states."""
+    moved = np.zeros_like(states)
+    for place, table in enumerate(tables):
+        moved ^= table[(states >> np.uint64(8 * place) & np.uint64(255)).astype(np.intp)]
+    return moved
+
+
+def _check(name: str, number: Any, least: int, most: int) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
+        raise ValueError(f"{name} is {number!r}, but must be an integer in {least}..{most}")
+
+
+def _number(text: str) -> int:
+    return int(text, 0)
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
+    {"taps": lambda text: tuple(int(tap) for tap in text.split("+")), "form": str}
+)
+_SOURCES: Mapping[str, tuple[type[Any], tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
+    {
+        "philox": (Philox, ("seed",), ("bits", "run")),
+        "lfsr": (Lfsr, ("width", "taps", "seed"), ("bits", "clocks", "form")),
+    }
+)
+"""The class of each source, the fields that it needs, and those that may be left out."""
+
+
+def source_of(text: object) -> RandomSource:
+    """Return the source that a text names, as in ``philox:seed=1`` or ``lfsr:width=16,taps=16+14+13+11,seed=1``.
+
+    Raises ValueError for a kind, a field or a value that does not exist, and for a field that is missing.
+    """
+    kind, _, rest = text.partition(":") if isinstance(text, str) else ("", "", "")
+    if kind not in _SOURCES:
+        raise ValueError(with_hint(f"{text!r} is not a source, as in {EXAMPLES}", did_you_mean(kind, _SOURCES)))
+    made, needed, free = _SOURCES[kind]
+    given: dict[str, Any] = {}
+    for setting in filter(None, rest.split(",")):
+        name, equals, value = setting.partition("=")
+        if name not in (*needed, *free) or not equals or name in given:
+            wrong = "is given twice" if name in given else f"is not one of {', '.join((*needed, *free))}, with a value"
+            raise ValueError(f"{kind}: {setting!r} {wrong}, as in {EXAMPLES}")
+        try:
+            given[name] = _READERS.get(name, _number)(value)
+        except ValueError:
+            raise ValueError(f"{kind}: {name}={value} is not a number, as in {EXAMPLES}") from None
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise ValueError(f"{kind} needs {' and '.join(missing)}, as in {EXAMPLES}")
+    try:
+        source: RandomSource = made(**given)
+    except ValueError as error:
+        raise ValueError(f"{kind}: {error}") from None
+    return source
