@@ -43,7 +43,8 @@ LONGEST_NAME = 80
 _OF_FILES = ("metadata", "poison", "pack", "mx", "block")
 _MAKING = (
     "type", "source", "attr", "rounding", "random_bits", "random", "function", "mma", "level", "models",
-    "operands", "n", "flags", "out", "metadata", "name", "poison", "pack", "mx", "block", "any_nan", "coverage", "keep_ub",
+    "operands", "n", "flags", "out", "metadata", "name", "poison", "pack", "mx", "block", "any_nan", "coverage",
+    "keep_ub",
 )  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def test_a_document_makes_its_set_again(tmp_path: Path) -> None:
             ("arith.fptosi", "--from", "bf16", "--type", "i7", "--models", "all", "--float-to-int", "modular"),
             ("quant.qcast", "--from", "f32", "--type", "!quant.uniform<i8:f32:0, {0.5:3, 0.25}>", "-n", "100"),
             ("arith.mulf", "--type", "bf16", "--profile", "spec,nan_result=canonical", "--denormals=flush_both"),
-            ("arith.shli", "--type", "i65", "--attr", "overflow=nsw", "--format", "npz", "-n", "100"),
+            ("arith.shli", "--type", "i65", "--attr", "overflow=nsw", "-n", "100"),
         ]
     ):
         document = made(tmp_path / str(number), "vectors", "--format", "npz", *arguments)
