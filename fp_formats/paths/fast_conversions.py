@@ -484,17 +484,15 @@ def _ahead(
         infinity, nans = src.magnitude_mask, Nans(src, dst, 0, 0, 0, 0)  # a NaN stops the loop
     else:
         limit = src.magnitude_mask
+    special = src.magnitude_mask, limit, infinity, nans.sign | nans.payload, nans.nan
     if kind == "widen":
         shift = dst.mantissa_bits - src.mantissa_bits
         kinds = (codes,), results, codes, codes, codes, results, results, (results,)
-        constants = shift, src.magnitude_mask, limit, infinity, nans.sign | nans.payload, nans.nan
-        return compiled.loop(compiled.widen, *kinds), constants
+        return compiled.loop(compiled.widen, *kinds), (shift, *special)
     if kind == "shorten":
         shift = src.mantissa_bits - dst.mantissa_bits
         kinds = (codes,), codes, codes, codes, codes, codes, codes, codes, (results,)
-        below = (1 << shift >> 1) - 1
-        constants = shift, below, src.magnitude_mask, limit, infinity, nans.sign | nans.payload, nans.nan
-        return compiled.loop(compiled.shorten, *kinds), constants
+        return compiled.loop(compiled.shorten, *kinds), (shift, (1 << shift >> 1) - 1, *special)
     if kind == "exponents":
         ends = [scalar.convert(src, dst, code, rounding, policy).code for code in (0, src.code_mask)]
         assert ends[1] == ends[1] | src.code_mask << dst.mantissa_bits  # NaN and infinity have all bits of the exponent
