@@ -111,6 +111,9 @@ _ERRORS = {
     "'op_bundle_sizes'",
     '%b = llvm.mlir.undef : i1 "llvm.intr.assume"(%b, %i) <{op_bundle_sizes = array<i32: 1>}> : (i1, i32) -> ()': "expected "
     "1 operand bundle tags, but actually got 0",
+    '%b = llvm.mlir.undef : i1 llvm.intr.assume %b ["x"(),] : i1': "expected string",
+    'llvm.call %p() ["x"(),] : !llvm.ptr, () -> ()': "expected string",
+    "llvm.call %p() [3] : !llvm.ptr, () -> ()": "expected string",
     '"llvm.intr.masked.compressstore"(%v, %p, %v) : (vector<4xi32>, !llvm.ptr, vector<4xi32>) -> ()': "operand #2 must be "
     "LLVM dialect-compatible vector of 1-bit signless integer",
     "%0 = llvm.mlir.constant(0 : i32) {a = #llvm.constant_range<f32, 0, 1>} : i32": "expected builtin.integer, but found "
