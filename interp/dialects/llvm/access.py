@@ -346,10 +346,10 @@ def _leaves(run: Run, pointer: Pointer, terms: Sequence[tuple[int, int]]) -> str
     Source: LLVM's language reference, getelementptr: the pointer "must remain in bounds" at each addition.
     """
     memory, offset = pointer
-    moved = offset
+    moved, usable = offset, memory is not NOWHERE and memory.freed is None
     for index, scale in terms:
         moved += index * scale
-        if moved != offset and (memory is NOWHERE or not (0 <= offset <= memory.end and 0 <= moved <= memory.end)):
+        if moved != offset and not (usable and 0 <= offset <= memory.size and 0 <= moved <= memory.size):
             return f"inbounds: the pointer moves from {described(run, pointer)} by {moved - offset} bytes"
     return None
 
