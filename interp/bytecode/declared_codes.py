@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from halfulp.interp.bytecode.code import Code
 from halfulp.interp.bytecode.fields import OPTIONAL_ATTRIBUTE, Field, list_of, optional
@@ -26,9 +25,11 @@ def code_of(definition: AttributeDefinition) -> Code:
     """Return the row of an attribute that has a code."""
     assert definition.code is not None
 
-    def make(*values: Any) -> DialectAttr | None:
-        made = DialectAttr(definition, values)
-        return made if definition.verify is None or definition.verify(made) is None else None
-
     fields = tuple(_FIELDS[parameter.encoded] for parameter in definition.parameters)
-    return Code(definition.code, DialectAttr, fields, make, lambda attribute: attribute.values)
+    return Code(
+        definition.code,
+        DialectAttr,
+        fields,
+        lambda *values: DialectAttr(definition, values),
+        lambda attribute: attribute.values,
+    )

@@ -12,6 +12,7 @@ from halfulp.interp.dialects.quant.types import MAX_STORAGE_WIDTH
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import locations as loc
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.text.type_parser import SPACES, is_element
 
 MAX_RANK = 1 << 12
@@ -24,6 +25,15 @@ def wrong(thing: Any) -> str | None:
     """Return what is wrong with an attribute or a type, apart from what is inside it, or None."""
     rule = _RULES.get(type(thing))
     return None if rule is None else rule(thing)
+
+
+def _declared(attribute: DialectAttr) -> str | None:
+    """Return what is wrong with the parameters of an attribute that a dialect declares."""
+    definition = attribute.definition
+    for parameter, value in zip(definition.parameters, attribute.values, strict=True):
+        if not (value is None and parameter.optional) and not parameter.kind.accepts(value):
+            return f"#{definition.name} has no '{parameter.name}' that is {value}"
+    return None if definition.verify is None else definition.verify(attribute)
 
 
 def _shape(shape: ty.Shape | None) -> str | None:
@@ -159,6 +169,7 @@ def _numbers(*names: str) -> Callable[[Any], str | None]:
 
 
 _RULES: dict[type, Callable[[Any], str | None]] = {
+    DialectAttr: _declared,
     ty.VectorType: _element("vector"),
     ty.TensorType: _tensor,
     ty.MemRefType: _memref,

@@ -117,7 +117,7 @@ def attribute(accepts: Callable[[Attribute], bool]) -> ParameterKind:
             p.error("invalid kind of attribute specified", at)
         return found
 
-    return ParameterKind(read, lambda value, names: value.spell_nested(names))
+    return ParameterKind(read, lambda value, names: value.spell_nested(names), accepts)
 
 
 ATTRIBUTE = attribute(lambda found: True)
@@ -148,14 +148,17 @@ def nested(definition: AttributeDefinition) -> ParameterKind:
         if p.tokens[at][:1] != "#":
             return read_parameters(p, definition)
         found = p.attribute()
-        if not (isinstance(found, DialectAttr) and found.definition is definition):
+        if not accepts(found):
             p.error("invalid kind of attribute specified", at)
         return found
 
     def spell(value: DialectAttr, names: Names) -> str:
         return names.get(value) or value.spell_parameters(names)
 
-    return ParameterKind(read, spell)
+    def accepts(found: Attribute) -> bool:
+        return isinstance(found, DialectAttr) and found.definition is definition
+
+    return ParameterKind(read, spell, accepts)
 
 
 # --- the notation -----------------------------------------------------------------------------------------------------

@@ -88,10 +88,13 @@ class EnumAttr(Attribute):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ParameterKind:
-    """The way to write a parameter: ``read`` takes the parser at it; ``spell`` takes its value and the aliases."""
+    """The way to write a parameter: ``read`` takes the parser at it; ``spell`` takes its value and the aliases.
+    ``accepts`` tells whether an attribute that was not read as text may be the value.
+    """
 
     read: Callable[[Any], Any]
     spell: Callable[[Any, Mapping[object, str]], str]
+    accepts: Callable[[Any], bool] = lambda value: True
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -116,13 +116,21 @@ def alignment_of(op: Operation, type_: ty.Type) -> int:
 
 
 def pointer_alignment(op: Operation, operand: int) -> int:
-    """Return the alignment that the attribute of an argument states; 1 without one."""
+    """Return the alignment that the attribute of an argument states; 1 without one. Raises Unsupported."""
     given = op.properties.get("arg_attrs")
-    if not isinstance(given, at.ArrayAttr):
+    attributes = given.elements[operand : operand + 1] if isinstance(given, at.ArrayAttr) else ()
+    mapping = attributes[0].mapping if attributes and isinstance(attributes[0], at.DictionaryAttr) else {}
+    stated = mapping.get("llvm.align")
+    if not isinstance(stated, at.IntegerAttr):
         return 1
-    attributes = given.elements[operand]
-    stated = attributes.mapping.get("llvm.align") if isinstance(attributes, at.DictionaryAttr) else None
-    return stated.value if isinstance(stated, at.IntegerAttr) and stated.value else 1
+    if not is_power_of_two(stated.value):
+        raise Unsupported(f"{op.name}: 'align' of {stated.value} bytes does not run", location=op.location, op=op.name)
+    return stated.value
+
+
+def is_power_of_two(number: int) -> bool:
+    """Tell whether a number may be an alignment."""
+    return number > 0 and not number & (number - 1)
 
 
 def _word(type_: ty.Type) -> Struct | None:
@@ -338,10 +346,10 @@ def _leaves(run: Run, pointer: Pointer, terms: Sequence[tuple[int, int]]) -> str
     Source: LLVM's language reference, getelementptr: the pointer "must remain in bounds" at each addition.
     """
     memory, offset = pointer
-    moved = offset
+    moved, usable = offset, memory is not NOWHERE and memory.freed is None
     for index, scale in terms:
         moved += index * scale
-        if moved != offset and (memory is NOWHERE or not (0 <= offset <= memory.end and 0 <= moved <= memory.end)):
+        if moved != offset and not (usable and 0 <= offset <= memory.size and 0 <= moved <= memory.size):
             return f"inbounds: the pointer moves from {described(run, pointer)} by {moved - offset} bytes"
     return None
 

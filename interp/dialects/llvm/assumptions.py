@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from halfulp.interp.dialects.indices import undefined
+from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.bundles import bundles_of
 from halfulp.interp.dialects.llvm.memory import Pointer
 from halfulp.interp.dialects.llvm.promises import POINTERS, poison_in
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.frames import Function, Run
@@ -42,12 +44,15 @@ def assume(op: Operation, settings: Settings) -> Function:
 
 def _check(op: Operation, tag: str, values: Sequence[SSAValue], settings: Settings) -> Check:
     """Return the check of one bundle. Raises Unsupported for what halfulp does not check."""
-    make = _CHECKS.get(tag)
-    if make is None or len(values) not in make[0]:
+    types = [value.type for value in values]
+    forms, make = _CHECKS.get(tag, ((), _nothing))
+    if not any(len(form) == len(types) and all(map(isinstance, types, form)) for form in forms) and tag != "ignore":
         raise Unsupported(
-            f'{op.name}: the bundle "{tag}" of {len(values)} values does not run', location=op.location, op=op.name
+            f'{op.name}: the bundle "{tag}" of {", ".join(map(repr, map(str, types))) or "no values"} does not run',
+            location=op.location,
+            op=op.name,
         )
-    return make[1](op, tag, values, settings)
+    return make(op, tag, values, settings)
 
 
 def _nothing(op: Operation, tag: str, values: Sequence[SSAValue], settings: Settings) -> Check:
@@ -64,7 +69,7 @@ def _of_pointer(op: Operation, tag: str, values: Sequence[SSAValue], settings: S
             raise undefined(op, f'the pointer of "{tag}" is poison: {poison_in(pointer)}')
         size, offset = [
             *(
-                number(slot, type_, op, f'number of "{tag}"', settings)
+                number(slot, type_, op, f'number of "{tag}"', settings, signed=False)
                 for slot, type_ in zip(given, types[1:], strict=True)
             ),
             *(0, 0),
@@ -96,14 +101,15 @@ def _separate(op: Operation, tag: str, values: Sequence[SSAValue], settings: Set
     return check
 
 
-_CHECKS: Mapping[str, tuple[Sequence[int], Callable[..., Check]]] = {
-    "align": ((2, 3), _of_pointer),
-    "nonnull": ((1,), _of_pointer),
-    "dereferenceable": ((2,), _of_pointer),
-    "dereferenceable_or_null": ((2,), _of_pointer),
-    "noundef": ((1,), _not_poison),
-    "separate_storage": ((2,), _separate),
-    "cold": ((0,), _nothing),
-    "ignore": (range(1 << 16), _nothing),
+_ONE, _NUMBER = (llvm.PointerType,), (llvm.PointerType, ty.IntegerType)
+_CHECKS: Mapping[str, tuple[Sequence[tuple[type[ty.Type], ...]], Callable[..., Check]]] = {
+    "align": ((_NUMBER, (*_NUMBER, ty.IntegerType)), _of_pointer),
+    "nonnull": ((_ONE,), _of_pointer),
+    "dereferenceable": ((_NUMBER,), _of_pointer),
+    "dereferenceable_or_null": ((_NUMBER,), _of_pointer),
+    "noundef": (((ty.Type,),), _not_poison),
+    "separate_storage": (((llvm.PointerType, llvm.PointerType),), _separate),
+    "cold": (((),), _nothing),
+    "ignore": ((), _nothing),
 }
-"""The bundles that run, each with the numbers of values that it may have."""
+"""The bundles that run, each with the types that its values may have; those of ``ignore`` may have any."""

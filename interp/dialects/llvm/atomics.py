@@ -11,12 +11,13 @@ from typing import Any
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.dialects.elementwise import enum_of
 from halfulp.interp.dialects.llvm import enums, layout
-from halfulp.interp.dialects.llvm.access import accessible, alignment_of
+from halfulp.interp.dialects.llvm.access import accessible, alignment_of, is_power_of_two
 from halfulp.interp.dialects.llvm.aggregates import born, poison_of
 from halfulp.interp.dialects.llvm.contents import contents_of
 from halfulp.interp.dialects.llvm.kernels import atomic_step
 from halfulp.interp.dialects.llvm.memory import Pointer, address_of
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings
@@ -31,6 +32,10 @@ class _Place:
     def __init__(self, op: Operation, type_: ty.Type) -> None:
         self._op, self._size = op, layout.stored_bytes(type_)
         self._alignment = alignment_of(op, type_) if "alignment" in op.properties else self._size
+        if not is_power_of_two(self._size):
+            raise Unsupported(
+                f"{op.name}: atomic access of {self._size} bytes does not run", location=op.location, op=op.name
+            )
         self.read, self.write = contents_of(type_)
 
     def __call__(self, run: Run, slot: Any) -> Pointer:

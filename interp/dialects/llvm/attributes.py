@@ -77,7 +77,11 @@ def _spell_annotation(value: DialectAttr, names: Names) -> str:
     return nested(LOOP_ANNOTATION).spell(value, names)
 
 
-_ANNOTATION = ParameterKind(_read_annotation, _spell_annotation)
+def _is_annotation(found: Attribute) -> bool:
+    return nested(LOOP_ANNOTATION).accepts(found)
+
+
+_ANNOTATION = ParameterKind(_read_annotation, _spell_annotation, _is_annotation)
 """The kind of an annotation inside one, which its own definition needs."""
 _FUSED = attribute(lambda found: isinstance(found, FusedLoc))
 
@@ -110,7 +114,10 @@ def _list_of(definition: AttributeDefinition) -> ParameterKind:
             found.append(one.read(p))
         return tuple(found)
 
-    return ParameterKind(read, lambda values, names: ", ".join(one.spell(value, names) for value in values))
+    def spell(values: tuple[DialectAttr, ...], names: Names) -> str:
+        return ", ".join(one.spell(value, names) for value in values)
+
+    return ParameterKind(read, spell, lambda values: all(map(one.accepts, values)))
 
 
 _FLAG = BOOLEAN_ATTRIBUTE

@@ -20,8 +20,8 @@ def read_bundles(p: OpParser) -> tuple[list[list[SSAValue]], list[Attribute]]:
     tags: list[Attribute] = []
     if not p.take("["):
         return bundles, tags
-    while p.tokens[p.pos] != "]":
-        tags.append(StringAttr(p.string("expect operand bundle tag")))
+    while tags or p.tokens[p.pos] != "]":
+        tags.append(StringAttr(p.string()))
         p.expect("(")
         tokens, types = typed_operands(p)
         if len(tokens) != len(types):

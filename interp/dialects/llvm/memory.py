@@ -23,8 +23,8 @@ _FIRST_ADDRESS = 1 << 40
 ADDRESS_MASK = (1 << 64) - 1
 MALLOC_ALIGNMENT = 16
 """The alignment that malloc guarantees."""
-CALLER_ALIGNMENT = 64
-"""The alignment of the memory of arguments."""
+CALLER_ALIGNMENT = PAGE
+"""The alignment of the memory of arguments and of memrefs. Programs assume one of it (`memref.assume_alignment`)."""
 UNWRITTEN = "a byte of memory was never written"
 
 

@@ -1,10 +1,10 @@
 """What attributes of arguments and results promise of their values, and what a broken promise means.
 
 Source: LLVM's language reference, "Parameter Attributes". A value that breaks ``align``, ``nonnull``, ``range`` or
-``nofpclass`` becomes poison; of a vector, each such element. Poison of a ``noundef`` value is undefined behaviour, and
-so is a pointer without the memory that ``dereferenceable`` promises. The attributes hold for the arguments of a
-function when it begins, for its result when it returns, and for both at each call that states them. What other
-attributes promise (such as ``noalias`` and ``readonly``) is not checked.
+``nofpclass`` becomes poison; of a vector, an array or a struct, each such element. Poison of a ``noundef`` value is
+undefined behaviour, and so is a pointer without the memory that ``dereferenceable`` promises. The attributes hold for
+the arguments of a function when it begins, for its result when it returns, and for both at each call that states them.
+What other attributes promise (such as ``noalias`` and ``readonly``) is not checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.llvm import types as llvm
-from halfulp.interp.dialects.llvm.access import inaccessible, unaligned
+from halfulp.interp.dialects.llvm.access import inaccessible, is_power_of_two, unaligned
 from halfulp.interp.dialects.llvm.aggregates import born, poison_of
 from halfulp.interp.dialects.llvm.attributes import CONSTANT_RANGE
 from halfulp.interp.dialects.llvm.contents import own_ids
@@ -52,7 +52,7 @@ def _not_null(run: Run, pointer: Pointer, number: int) -> str | None:
 
 
 def _aligned(run: Run, pointer: Pointer, number: int) -> str | None:
-    if number > 0 and not number & (number - 1):
+    if is_power_of_two(number):
         return unaligned(run, pointer, number, "the pointer")
     return None if is_null(pointer) else f"{number} is no power of two, and the pointer is not null"
 
@@ -78,7 +78,7 @@ STRICT = ("dereferenceable", "dereferenceable_or_null")
 
 def _pointer_guard(op: Operation, name: str, number: int, type_: ty.Type, what: str) -> Guard:
     test, strict = POINTERS[name], name in STRICT
-    if name != "nonnull" and (number <= 0 or (name == "align" and number & (number - 1))):
+    if name != "nonnull" and (number <= 0 or (name == "align" and not is_power_of_two(number))):
         raise Unsupported(f"{op.name}: '{name}' of {number} bytes does not run", location=op.location, op=op.name)
     label = f"'{name}({number})'" if number else f"'{name}'"
 
@@ -127,23 +127,41 @@ def _of_class(op: Operation, attribute: at.Attribute, type_: ty.Type) -> Callabl
 _NUMBERS = {"range": (ty.IntegerType, _outside), "nofpclass": (ty.FloatType, _of_class)}
 
 
-def _number_guard(op: Operation, name: str, attribute: at.Attribute, type_: ty.Type, what: str) -> Guard:
-    breaks = _NUMBERS[name][1](op, attribute, ty.element_type(type_))
+def _number_guard(op: Operation, name: str, attribute: at.Attribute, type_: ty.Type, what: str) -> Guard | None:
+    """Return the guard of numbers, or of floats in arrays and structs; None if the promise is not for the type."""
+    class_, test = _NUMBERS[name]
+    scalar = _float_of(type_) if class_ is ty.FloatType else type_
+    if not isinstance(ty.element_type(scalar), class_):
+        return None
+    breaks = test(op, attribute, ty.element_type(scalar))
     reason = f"{what} breaks '{name}' = {attribute}"
 
     def guard(run: Run, slot: Any) -> Any:
         if slot.__class__ is int and not breaks(slot):
             return slot
-        value: Value = lift(slot, type_)
+        value: Value = lift(slot, scalar)
         codes = codes_to_ints(value.bits, ty.width_of(value.element_type))
         broken = np.array([breaks(code) for code in codes], np.bool_).reshape(value.shape) & ~value.poisoned
         if not broken.any():
             return slot
         ids = np.zeros(value.shape, np.uint16) if value.poison is None else own_ids(run, value)
         ids = np.where(broken, np.uint16(born(op, run, reason)), ids)
-        return Value(type_, zeroed(value.bits, ids), ids, value.open, run.origins)
+        return Value(scalar, zeroed(value.bits, ids), ids, value.open, run.origins)
 
-    return guard
+    def inside(run: Run, slot: Any) -> Any:
+        return tuple([inside(run, part) for part in slot]) if slot.__class__ is tuple else guard(run, slot)
+
+    return guard if scalar is type_ else inside
+
+
+def _float_of(type_: ty.Type) -> ty.Type:
+    """Return the type of the floats of an array, or of a struct without a name whose elements have one type."""
+    if isinstance(type_, llvm.StructType) and type_.name is None and len(set(type_.body or ())) == 1:
+        assert type_.body is not None
+        type_ = type_.body[0]
+    while isinstance(type_, llvm.ArrayType):
+        type_ = type_.element
+    return type_
 
 
 # --- all --------------------------------------------------------------------------------------------------------------
@@ -171,10 +189,11 @@ def _defined(op: Operation, what: str) -> Guard:
 def _guards(op: Operation, attributes: Mapping[str, at.Attribute], type_: ty.Type, what: str) -> list[Guard]:
     """Return the guards of one value: those that may make poison first."""
     guards = []
-    for name, (class_, _) in _NUMBERS.items():
+    for name in _NUMBERS:
         attribute = attributes.get(f"llvm.{name}")
-        if attribute is not None and isinstance(ty.element_type(type_), class_):
-            guards.append(_number_guard(op, name, attribute, type_, what))
+        guard = None if attribute is None else _number_guard(op, name, attribute, type_, what)
+        if guard is not None:
+            guards.append(guard)
     for name in POINTERS:
         attribute = attributes.get(f"llvm.{name}")
         if attribute is not None and isinstance(type_, llvm.PointerType):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from halfulp.interp.dialects.llvm import layout
 from halfulp.interp.dialects.llvm.abi import lowered_type
 from halfulp.interp.dialects.llvm.library import descriptor_type
-from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, MALLOC_ALIGNMENT, UNWRITTEN, Pointer
+from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, CALLER_ALIGNMENT, UNWRITTEN, Pointer
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
@@ -86,7 +86,7 @@ class SharedMemory:
 
     def __init__(self, allocation: Allocation, element: int) -> None:
         self.allocation, self._element = allocation, element
-        self.source, self.alignment = allocation.source, MALLOC_ALIGNMENT
+        self.source, self.alignment = allocation.source, CALLER_ALIGNMENT
         self.data: Any = memoryview(allocation.bits.reshape(-1)).cast("B")  # type: ignore[arg-type]
         self.lost = _Lost(self)
         self.size, self.end = len(self.data), _THE_LONG_WAY

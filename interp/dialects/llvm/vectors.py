@@ -174,6 +174,11 @@ class _Lanes:
         self.alignment = pointer_alignment(op, _PACKED[op.name]) if self.packed else alignment_of(op, self.element)
         if self.size != self.step:
             raise Unsupported(f"{op.name}: vectors of '{self.element}' do not run", location=op.location, op=op.name)
+        types = [value.type for value in (*op.operands, *op.results)]
+        vectors = [each for each in types if isinstance(each, ty.VectorType)]
+        if len({(each.shape, each.scalable) for each in vectors}) > 1 or (op.results and {*types[2:]} != {type_}):
+            spelt = ", ".join(f"'{each}'" for each in vectors)
+            raise Unsupported(f"{op.name}: the vectors {spelt} do not fit", location=op.location, op=op.name)
 
     def places(self, op: Operation, run: Run, slot: Any, lanes: Sequence[int], write: bool = False) -> list[Pointer]:
         """Return the places of some elements, from one pointer or from one for each. Those of a packed access lie one

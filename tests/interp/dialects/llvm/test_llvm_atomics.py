@@ -95,6 +95,16 @@ def test_floats(kind: str, a: float, b: float, expected: float, type_: str) -> N
         assert (np.signbit(shown) == np.signbit(np.float32(number))).all() or np.isnan(number)
 
 
+@pytest.mark.parametrize(("type_", "size"), [("vector<3xf16>", 6), ("f80", 10)])
+def test_other_sizes_than_powers_of_two_are_refused(type_: str, size: int) -> None:
+    """LLVM has no atomic access of them; mlir-opt accepts it."""
+    line = f"  %before = llvm.atomicrmw fadd %p, %b monotonic {{alignment = 16 : i64}} : !llvm.ptr, {type_}"
+    program = HEAD.format(type=type_) + line + TAIL.format(type=type_)
+    value = hu.Value.from_bits(np.zeros(3, np.uint16), type_) if type_[0] == "v" else hu.Value.from_bits(0, type_)
+    with pytest.raises(hu.Unsupported, match=f"atomic access of {size} bytes does not run"):
+        hu.run(program, value, value, entry="main")
+
+
 def test_poison_is_stored() -> None:
     before, after = _halves("  %before = llvm.atomicrmw add %p, %x monotonic : !llvm.ptr, i8", np.int8(3), np.int8(0))
     assert before.item() == 3

@@ -102,6 +102,37 @@ def test_floats_of_forbidden_classes_are_poison(classes: int, code: int, poison:
     assert poison or int(found.bits) == code
 
 
+@pytest.mark.parametrize(
+    ("type_", "given", "expected"),
+    [
+        ("!llvm.array<2 x f32>", "", [POISON, 1.5]),
+        ("!llvm.struct<(f32, f32)>", "", [POISON, 1.5]),
+        ("!llvm.struct<(f32, f32)>", ", llvm.noundef", UNDEFINED),
+        # LLVM has the promise for structs without a name whose elements are of one float type.
+        ("!llvm.struct<(f32, f32, i32)>", "", ["nan", 1.5]),
+    ],
+)
+def test_each_float_of_an_aggregate_keeps_the_promise(type_: str, given: str, expected: Any) -> None:
+    found = []
+    for place in (0, 1):
+        program = f"""
+llvm.func @same(%x: {type_} {{llvm.nofpclass = 3 : i64{given}}}) -> {type_} {{ llvm.return %x : {type_} }}
+llvm.func @main(%a: f32, %b: f32) -> f32 {{
+  %u = llvm.mlir.zero : {type_}
+  %v = llvm.insertvalue %a, %u[0] : {type_}
+  %w = llvm.insertvalue %b, %v[1] : {type_}
+  %x = llvm.call @same(%w) : ({type_}) -> {type_}
+  %r = llvm.extractvalue %x[{place}] : {type_}
+  llvm.return %r : f32
+}}"""
+        outcome = _outcome(program, np.float32(np.nan), np.float32(1.5))
+        if outcome == UNDEFINED:
+            assert expected == UNDEFINED
+            return
+        found.append("nan" if outcome != POISON and np.isnan(outcome) else outcome)
+    assert found == expected
+
+
 def test_a_batch_keeps_the_promise_in_each_lane() -> None:
     (found,) = hu.run(ARGUMENT.format(type="i32", given=RANGE), np.array([3, 10, -1], np.int32), batch=True)
     assert found.poisoned.tolist() == [False, True, True]
@@ -240,6 +271,10 @@ llvm.func @main(%offset: i64) -> i8 {{
   llvm.return %r : i8
 }}"""
     assert _outcome(program, np.int64(offset)) == expected
+    without = program.replace(f"[{{llvm.align = {alignment} : i64}}, {{}}, {{}}]", "[]")
+    assert _outcome(without, np.int64(offset)) == 7
+    with pytest.raises(hu.Unsupported, match="'align' of 3 bytes does not run"):
+        hu.run(program.replace(f"llvm.align = {alignment} ", "llvm.align = 3 "), np.int64(offset))
 
 
 # --- assumptions ------------------------------------------------------------------------------------------------------
@@ -254,6 +289,7 @@ llvm.func @main(%c: i1, %n: i64) -> i64 {
   %odd = llvm.mlir.constant(3 : i64) : i64
   %zero = llvm.mlir.constant(0 : i64) : i64
   %null = llvm.mlir.zero : !llvm.ptr
+  %least = llvm.mlir.constant(-128 : i8) : i8
   %lost = llvm.mlir.poison : i64
   llvm.intr.assume %c BUNDLES : i1
   llvm.return %n : i64
@@ -277,6 +313,11 @@ llvm.func @main(%c: i1, %n: i64) -> i64 {
         ('["dereferenceable"(%q, %k : !llvm.ptr, i64)]', True, 48, True),
         ('["dereferenceable"(%q, %k : !llvm.ptr, i64)]', True, 49, False),
         ('["dereferenceable"(%null, %zero : !llvm.ptr, i64)]', True, 0, True),
+        # The numbers are not negative: LLVM reads them as unsigned.
+        ('["dereferenceable"(%q, %n : !llvm.ptr, i64)]', True, 16, True),
+        ('["dereferenceable"(%null, %n : !llvm.ptr, i64)]', True, -16, False),
+        ('["align"(%p, %least : !llvm.ptr, i8)]', True, 0, False),
+        ('["align"(%null, %least : !llvm.ptr, i8)]', True, 0, True),
         ('["dereferenceable_or_null"(%null, %k : !llvm.ptr, i64)]', True, 0, True),
         ('["noundef"(%n : i64)]', True, 0, True),
         ('["noundef"(%lost : i64)]', True, 0, False),
@@ -296,6 +337,17 @@ def test_a_poison_condition_is_undefined() -> None:
     assert _outcome(program, True, np.int64(0)) == UNDEFINED
 
 
-def test_an_assumption_of_another_kind_is_refused() -> None:
-    with pytest.raises(hu.Unsupported, match='the bundle "what" of 1 values does not run'):
-        hu.run(ASSUMED.replace("BUNDLES", '["what"(%n : i64)]'), True, np.int64(0))
+@pytest.mark.parametrize(
+    ("bundle", "named"),
+    [
+        ('"what"(%n : i64)', "\"what\" of 'i64'"),
+        ('"nonnull"(%n : i64)', "\"nonnull\" of 'i64'"),
+        ('"nonnull"()', '"nonnull" of no values'),
+        ('"align"(%q, %p : !llvm.ptr, !llvm.ptr)', "\"align\" of '!llvm.ptr', '!llvm.ptr'"),
+        ('"separate_storage"(%n, %n : i64, i64)', "\"separate_storage\" of 'i64', 'i64'"),
+    ],
+)
+def test_an_assumption_of_another_kind_is_refused(bundle: str, named: str) -> None:
+    """LLVM has none with these values; mlir-opt accepts them."""
+    with pytest.raises(hu.Unsupported, match=f"the bundle {named} does not run"):
+        hu.run(ASSUMED.replace("BUNDLES", f"[{bundle}]"), True, np.int64(0))

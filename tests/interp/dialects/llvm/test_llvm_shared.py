@@ -64,6 +64,36 @@ def test_a_pointer_sees_what_the_memref_stored() -> None:
     assert ran(body, buffer(1, 2, 3, 4)) == hu.Value.from_numpy(np.float32(8.5))
 
 
+@pytest.mark.parametrize(
+    ("start", "step", "good"), [(0, 0, True), (0, 3, True), (0, 4, True), (2, -2, True), (0, 5, False), (0, -1, False)]
+)
+def test_pointers_move_within_the_memory(start: int, step: int, good: bool) -> None:
+    """To the end, too. Beyond it, inbounds gives poison."""
+    body = f"""%s = llvm.mlir.constant({start} : i64) : i64
+      %k = llvm.mlir.constant({step} : i64) : i64
+      %o = llvm.getelementptr inbounds %p[%s] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %q = llvm.getelementptr inbounds %o[%k] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %r = llvm.icmp "eq" %p, %q : !llvm.ptr"""
+    found = ran(body, buffer(1, 2, 3, 4), result="i1")
+    assert (found.poison is None) == good
+    assert not good or found.item() == (start + step == 0)
+
+
+def test_memory_of_memrefs_begins_at_a_page() -> None:
+    """So memref.assume_alignment, which the llvm dialect spells as an assumption, holds up to that."""
+
+    def assumed(alignment: int) -> str:
+        return f"""%true = llvm.mlir.constant(true) : i1
+          %k = llvm.mlir.constant({alignment} : i64) : i64
+          llvm.intr.assume %true ["align"(%p, %k : !llvm.ptr, i64)] : i1
+          %r = llvm.load %p : !llvm.ptr -> f32"""
+
+    for alignment in (16, 64, 4096):
+        assert ran(assumed(alignment), buffer(7, 2, 3, 4)).item() == 7
+    with pytest.raises(hu.UndefinedBehavior, match="whose alignment is 4096"):
+        ran(assumed(8192), buffer(7, 2, 3, 4))
+
+
 def test_poison_goes_both_ways() -> None:
     load = """%q = llvm.getelementptr %p[1] : (!llvm.ptr) -> !llvm.ptr, f32
       %r = llvm.load %q : !llvm.ptr -> f32"""

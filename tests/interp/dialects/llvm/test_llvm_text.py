@@ -111,6 +111,9 @@ _ERRORS = {
     "'op_bundle_sizes'",
     '%b = llvm.mlir.undef : i1 "llvm.intr.assume"(%b, %i) <{op_bundle_sizes = array<i32: 1>}> : (i1, i32) -> ()': "expected "
     "1 operand bundle tags, but actually got 0",
+    '%b = llvm.mlir.undef : i1 llvm.intr.assume %b ["x"(),] : i1': "expected string",
+    'llvm.call %p() ["x"(),] : !llvm.ptr, () -> ()': "expected string",
+    "llvm.call %p() [3] : !llvm.ptr, () -> ()": "expected string",
     '"llvm.intr.masked.compressstore"(%v, %p, %v) : (vector<4xi32>, !llvm.ptr, vector<4xi32>) -> ()': "operand #2 must be "
     "LLVM dialect-compatible vector of 1-bit signless integer",
     "%0 = llvm.mlir.constant(0 : i32) {a = #llvm.constant_range<f32, 0, 1>} : i32": "expected builtin.integer, but found "
@@ -300,3 +303,11 @@ def test_bytecode_of_mlir_opt_has_the_properties_that_are_declared(line: str, ml
     written = tmp_path / "written.mlirbc"
     mlir_opt(text, "--emit-bytecode", "-o", str(written))
     assert hu.print_module(hu.read_bytecode(written.read_bytes())) == hu.print_module(hu.parse(text))
+
+
+def test_a_part_of_an_annotation_in_bytecode_is_of_its_kind() -> None:
+    """mlir-opt 22.1.8: expected mlir::LLVM::LoopPeeledAttr, but got: #llvm.loop_unroll<count = 8 : i32>."""
+    code = (DATA / "llvm/loops.mlirbc").read_bytes()
+    assert code.count(b"#llvm.loop_peeled<") == 1
+    with pytest.raises(hu.BytecodeError, match="#llvm.loop_annotation has no 'peeled' that is #llvm.loop_unroll<"):
+        hu.read_bytecode(code.replace(b"#llvm.loop_peeled<", b"#llvm.loop_unroll<"))

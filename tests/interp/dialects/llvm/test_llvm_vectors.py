@@ -349,3 +349,20 @@ def test_the_alignment_is_that_of_the_attribute() -> None:
         _packed(_LOADED, [1, 0, 0, 0], n=1, stated=store)
     with pytest.raises(hu.UndefinedBehavior, match="aligned to 4 bytes is at byte 1"):
         _packed(_EXPANDED, [1, 0, 0, 0], n=1, stated="<{arg_attrs = [{llvm.align = 4 : i64}, {}, {}]}> ")
+
+
+@pytest.mark.parametrize("size", [3, 5])
+@pytest.mark.parametrize("body", [_LOADED, _EXPANDED])
+def test_a_mask_of_another_size_is_refused(body: str, size: int) -> None:
+    """LLVM has no such op; mlir-opt accepts it."""
+    program = _PACKED.replace("LINES", body).replace("SIZE", "4").replace("STATED", "")
+    program = program.replace("vector<4xi1>", f"vector<{size}xi1>")
+    with pytest.raises(hu.Unsupported, match=rf"the vectors .*'vector<{size}xi1>'.* do not fit"):
+        hu.run(program, _i8(1, 2, 3, 4), np.ones(size, bool), np.int64(0))
+
+
+def test_elements_of_another_type_are_refused() -> None:
+    text = _EXPANDED.replace("vector<4xi8>)", "vector<4xi16>)").replace("%m, %a)", "%m, %w)")
+    program = _PACKED.replace("LINES", "%w = llvm.sext %a : vector<4xi8> to vector<4xi16>\n  " + text)
+    with pytest.raises(hu.Unsupported, match="'vector<4xi16>', 'vector<4xi8>' do not fit"):
+        hu.run(program.replace("SIZE", "4").replace("STATED", ""), _i8(1, 2, 3, 4), np.ones(4, bool), np.int64(0))
