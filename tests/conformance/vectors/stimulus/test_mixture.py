@@ -17,11 +17,12 @@ from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.inputs import rows_of_models
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
-from halfulp.conformance.vectors.rows import interleaved, of_tuples, spread, turns_in
+from halfulp.conformance.vectors.rows import Rows, interleaved, of_tuples, repeating, spread, turns_in
 from halfulp.conformance.vectors.spec import recipe_of_spec
 from halfulp.conformance.vectors.stimulus.grammar import parts_of
 from halfulp.conformance.vectors.stimulus.mixture import Mixture
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 
@@ -72,6 +73,23 @@ def test_short_tables_start_again_and_models_are_spread() -> None:
         assert all(after - before <= 6 * 10 for before, after in pairwise(tenth))
 
 
+@pytest.mark.parametrize("count", [1, 3, 7])
+def test_a_short_table_is_made_at_most_twice_for_a_part(count: int) -> None:
+    """However often it starts again: one call for each time would be as slow as one for each row."""
+    calls = []
+
+    def make(start: int, stop: int) -> tuple[Codes, ...]:
+        calls.append((start, stop))
+        return (np.arange(start, stop, dtype=np.uint8),)
+
+    rows = repeating(Rows((8,), count, make), 1000)
+    for start, stop in ((0, 1000), (5, 7), (6, 9), (13, 13), (990, 1000), (3, 3 + count)):
+        calls.clear()
+        assert rows.part(start, stop)[0].tolist() == [k % count for k in range(start, stop)]
+        assert len(calls) <= 2
+        assert all(0 <= begin <= end <= count for begin, end in calls)
+
+
 def test_each_part_has_its_rows() -> None:
     spelling = "uniform:low=1,high=2@60,corners@15,B3@25"
     found = rows(spelling, n=2000)
@@ -107,6 +125,8 @@ def test_half_of_the_operands_of_corners_are_corners() -> None:
         ("normal@50,corners@60", "the shares are 50 + 60 = 110 percent, but must be 100"),
         ("normal@0,corners@100", "'normal' has a share of 0 percent"),
         ("normal@60,corners", "'corners' has no share"),
+        ("normal@-5,corners@105", "'normal@-5,corners': a share is a number of percent"),
+        ("normal,corners", "'normal,corners' is not one source"),
         ("normal@x", "'normal@x': a share is a number of percent"),
         ("normal:scale=0.5@x", "scale=0.5@x is not a finite number"),
         ("a=normal;a=normal", "two sources for 'a'"),
