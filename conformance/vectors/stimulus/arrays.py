@@ -149,7 +149,14 @@ def _header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(file)
     if version not in _HEADERS:
         raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
-    found: tuple[tuple[int, ...], bool, np.dtype[Any]] = _HEADERS[version](file)
+    try:
+        found: tuple[tuple[int, ...], bool, np.dtype[Any]] = _HEADERS[version](file)
+    except ValueError as error:
+        if "'<f1'" not in str(error):
+            raise
+        raise InputError(
+            "NumPy writes the dtype float8_e5m2 as '<f1', and cannot read it", hint="save the codes: x.view(np.uint8)"
+        ) from None
     return found
 
 

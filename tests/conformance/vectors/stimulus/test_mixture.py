@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import halfulp as hu
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.inputs import rows_of_models
@@ -24,7 +25,7 @@ from halfulp.conformance.vectors.stimulus.mixture import Mixture
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
 
 ADD = OpComputation(op_case("arith.addf", "bf16"))
 FMA = OpComputation(op_case("math.fma", "f8E4M3FN"))
@@ -301,3 +302,23 @@ def test_more_rows_for_each_bucket() -> None:
     assert len(many) > 500
     with pytest.raises(InputError, match="each=0: a positive integer"):
         rows("M1:each=0", FMA)
+
+
+def test_rows_of_a_matrix_have_its_shape_or_none(tmp_path: Path) -> None:
+    """The transposed matrix has as many elements, but at other places."""
+    text = "func.func @f(%x: tensor<2x3xf16>) -> tensor<2x3xf16> { func.return %x : tensor<2x3xf16> }"
+    matrix = ProgramComputation(text, "f", keep_ub=False)
+    array = np.arange(24, dtype=np.uint16).reshape(4, 2, 3)
+    path = tmp_path / "x.npy"
+    for shaped in (array, array.reshape(4, 6)):
+        np.save(path, shaped)
+        assert rows(f"arg0={path}", matrix) == [tuple(row) for row in array.reshape(4, 6).tolist()]
+    for shaped in (array.transpose(0, 2, 1), array.reshape(4, 6, 1), array.reshape(2, 2, 6)):
+        np.save(path, shaped)
+        with pytest.raises(TypeMismatch, match="but a row has 6 operands") as error:
+            rows(f"arg0={path}", matrix)
+        assert error.value.hint == "a row has the shape [2, 3]"
+        given: dict[str, Any] = {"arg0": shaped.view(np.float16)}
+        with pytest.raises(TypeMismatch, match="'arg0' has 6 elements in a row") as error:
+            hu.vectors(text, operands=given)
+        assert error.value.hint == "a row has the shape [2, 3]"

@@ -268,6 +268,14 @@ def test_unknown_versions_of_npy_are_errors(tmp_path: Path) -> None:
         columns(str(path), "bf16")
 
 
+def test_an_array_that_numpy_cannot_read_back_has_a_hint(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.array([1.5], ml_dtypes.float8_e5m2))
+    with pytest.raises(InputError, match="NumPy writes the dtype float8_e5m2 as '<f1'") as error:
+        columns(str(path), "f8E5M2")
+    assert error.value.hint == "save the codes: x.view(np.uint8)"
+
+
 def test_paths_that_cannot_be() -> None:
     with pytest.raises(InputError, match=r"cannot read 'a\\x00b\.npy'"):
         columns("a\0b.npy", "bf16")
