@@ -108,7 +108,7 @@ def parts_of(spelling: str) -> tuple[Part, ...]:
     try:
         spelling.encode()
     except UnicodeEncodeError:  # a name of a file that is not UTF-8; the metadata could not hold it
-        raise InputError(f"{ascii(spelling)} is not Unicode text", hint="rename the file") from None
+        raise InputError(f"{spelling!a} is not Unicode text", hint="rename the file") from None
     parts, begin = [], 0
     for found in _SHARE.finditer(spelling):
         parts.append((spelling[begin : found.start()].strip(), Fraction(found[1])))
