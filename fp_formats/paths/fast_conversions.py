@@ -487,7 +487,7 @@ def _ahead(
     if kind == "widen":
         shift = dst.mantissa_bits - src.mantissa_bits
         kinds = (codes,), results, codes, codes, codes, results, results, (results,)
-        constants = shift, src.magnitude_mask, limit, infinity, nans.sign | nans.payload, nans.nan
+        constants: tuple[int, ...] = shift, src.magnitude_mask, limit, infinity, nans.sign | nans.payload, nans.nan
         return compiled.loop(compiled.widen, *kinds), constants
     if kind == "shorten":
         shift = src.mantissa_bits - dst.mantissa_bits
