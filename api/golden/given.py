@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from halfulp.conformance.vectors.comparison import type_of
 from halfulp.conformance.vectors.formats.format import too_wide
 from halfulp.conformance.vectors.stimulus.grammar import GIVEN
 from halfulp.conformance.vectors.stimulus.mixture import Mixture, Target
+from halfulp.conformance.vectors.stimulus.tables import Group
 from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes, storage_dtype
 from halfulp.inputs import as_value
 from halfulp.interp.ir.errors import InputError, TypeMismatch
@@ -71,24 +71,27 @@ def mixture_of(operands: Any, target: Target) -> Mixture:
             continue
         group = groups[name]
         columns = target.columns[group.first :][: len(group.types)]
-        codes = _columns_of(columns, given, name)
+        codes = _columns_of(columns, given, group)
         digest = hashlib.sha256(b"".join(np.ascontiguousarray(one).tobytes() for one in codes)).hexdigest()
         texts.append(f"{name}={GIVEN}:sha256={digest}")
         arrays[digest] = codes
     return Mixture.named(";".join(texts), arrays)
 
 
-def _columns_of(columns: tuple[Column, ...], given: Any, name: str) -> tuple[Codes, ...]:
+def _columns_of(columns: tuple[Column, ...], given: Any, group: Group) -> tuple[Codes, ...]:
     if len(columns) == 1:
         codes = codes_of(columns[0], given)
         found: tuple[Codes, ...] = (codes,)
     else:
         array = given if isinstance(given, Value) else np.asarray(given)
         shape = tuple(array.shape)
-        if len(shape) < 2 or prod(shape[1:]) != len(columns):
-            raise TypeMismatch(f"'{name}' has {len(columns)} elements in a row, but the array has the shape {shape}")
+        if not group.flat(shape):
+            raise TypeMismatch(
+                f"'{group.name}' has {len(columns)} elements in a row, but the array has the shape {shape}",
+                hint=group.wanted,
+            )
         flat = array.reshape(shape[0], len(columns))
         found = tuple(codes_of(column, flat[:, k]) for k, column in enumerate(columns))
     if not len(found[0]):
-        raise InputError(f"'{name}': the array has no elements")
+        raise InputError(f"'{group.name}': the array has no elements")
     return found

@@ -79,6 +79,14 @@ _CONVERSIONS = ("convert", "from_integer", "to_integer")
 _OF_ONE_FORMAT = ("convert", "to_integer", "compare", "classify")
 """Kinds whose operands all have the format FROM. Those of others have that of the result, TO, or one of their own."""
 
+_CONCERNS: Mapping[str, tuple[str, ...]] = {
+    "fma_undefined": ("fma",),
+    "float_to_int": ("to_integer",),
+    "wide_source": ("convert", "from_integer"),
+    "nan_converted": ("convert",),
+}
+"""Choices of a policy that do nothing for kinds beside these."""
+
 _SIGNED = ("arith.sitofp", "arith.fptosi", "fcvt_from_si", "fcvt_to_si")
 _ROUNDING_KEYS = ("rounding", "roundingmode")
 
@@ -229,12 +237,23 @@ def _policy(computation: OpComputation) -> FloatPolicy:
     policy = profile.conversions if _KINDS[case.op] in _CONVERSIONS else profile.arithmetic
     formats = [t.format for t in (case.operand_types[0], case.result_types[0]) if isinstance(t, ty.FloatType)]
     idle = ["number_of_signalling", "extrema", "remainder"]
+    idle += [field for field, kinds in _CONCERNS.items() if _KINDS[case.op] not in kinds]
+    result = case.result_types[0]
+    target = result.format if isinstance(result, ty.FloatType) else None
+    if target is None or target.nan is not NanEncoding.NONE:
+        idle += ["nan_to_nanless"]
+    if target is None or target.infinities:
+        idle += ["infinity_to_nanless", "divide_by_zero_nanless"]
+    if target is None or target.signed:
+        idle += ["negative_to_unsigned"]
     if all(fmt.zero for fmt in formats):
         idle += ["zeroless_nan_widened", "zeroless_smallest_widened", "float_to_zeroless"]
     changed = {field: getattr(SPEC, field) for field in idle}
     if policy.nan_result == "canonical_bf16":
         to_bf16 = _KINDS[case.op] == "convert" and formats[-1].name == "bf16" != formats[0].name
         changed["nan_result"] = "canonical" if to_bf16 else "payload"
+    if policy.nan_result == "signalling_first" and len(case.operand_types) == 1:
+        changed["nan_result"] = "payload"
     return replace(policy, **changed)
 
 

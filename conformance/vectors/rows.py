@@ -212,13 +212,16 @@ def turns_in(shares: Sequence[int], count: int, unit: int = 1) -> list[int]:
 
 def _again_from_the_start(rows: Rows, start: int, stop: int) -> tuple[Codes, ...]:
     """Return the rows of a table, which starts again after its end."""
-    parts = []
-    while start < stop:
-        begin = start % rows.count
-        end = min(rows.count, begin + stop - start)
-        parts.append(rows.make(begin, end))
-        start += end - begin
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+    count, begin = rows.count, start % rows.count
+    end = begin + stop - start
+    if end <= count:
+        return rows.make(begin, end)
+    if end - begin < count:
+        parts = rows.make(begin, count), rows.make(0, end - count)
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+    # All of them, however often: a table may be much smaller than the part.
+    places = np.arange(begin, end, dtype=np.int64) % count
+    return tuple(codes[places] for codes in rows.make(0, count))
 
 
 def one_operand(rows: Rows, place: int) -> Rows:

@@ -80,6 +80,8 @@ def status_of(path: str) -> tuple[int, int]:
         status = os.stat(path)
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
+    except ValueError as error:  # a NUL in the path
+        raise InputError(f"cannot read {path!r}: {error}") from None
     if not os.path.isfile(path):
         raise InputError(f"cannot read '{path}': it is not a file")
     if not status.st_size:
@@ -136,11 +138,25 @@ def _mapped(path: str, file: BinaryIO, end: int) -> npt.NDArray[Any]:
     return np.memmap(path, dtype, "r", begin, shape, "F" if fortran else "C")
 
 
+_HEADERS: Mapping[tuple[int, int], Callable[..., Any]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+    (3, 0): np.lib.format.read_array_header_2_0,  # differs in names of fields that are not Latin-1
+}
+
+
 def _header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(file)
-    first = version == (1, 0)
-    read: Callable[..., Any] = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
-    found: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(file)
+    if version not in _HEADERS:
+        raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
+    try:
+        found: tuple[tuple[int, ...], bool, np.dtype[Any]] = _HEADERS[version](file)
+    except ValueError as error:
+        if "'<f1'" not in str(error):
+            raise
+        raise InputError(
+            "NumPy writes the dtype float8_e5m2 as '<f1', and cannot read it", hint="save the codes: x.view(np.uint8)"
+        ) from None
     return found
 
 

@@ -93,6 +93,8 @@ class Distribution:
             return np.ldexp(1.0, source.randint(int(low), int(high) + 1, count))
         if self.name == "binomial" and given["n"] % 1:
             raise ValueError("n is an integer")
+        if self.name == "geometric" and given["p"] < 1e-9:
+            raise ValueError("p is at least 1e-9: NumPy's integers are too small for the numbers of a smaller one")
         loc, scale = (given.pop("loc"), given.pop("scale")) if law.moved else (0.0, 1.0)
         if scale < 0:
             raise ValueError("scale < 0")

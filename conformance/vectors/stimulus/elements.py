@@ -72,6 +72,10 @@ def codes_of_elements(
         array = array.astype(np.int8)
     elif array.dtype.kind == "b" or (array.dtype.kind == "V" and array.dtype.fields is None):
         # np.save turns dtypes of ml_dtypes into bytes without a type.
+        if array.dtype.itemsize not in (1, 2, 4, 8):
+            raise TypeMismatch(
+                f"elements of {array.dtype.itemsize} bytes without a type are neither numbers nor raw bits"
+            )
         array = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
     elif source is None and array.dtype.kind not in "ui":
         raise TypeMismatch(f"elements of dtype {array.dtype} are neither numbers nor raw bits")

@@ -105,6 +105,10 @@ _MODELS = re.compile(r"[BFM]\d+(?:\+[BFM]\d+)*", re.ASCII)
 
 def parts_of(spelling: str) -> tuple[Part, ...]:
     """Return the parts of a mixture. Raises InputError for a text that does not name operands."""
+    try:
+        spelling.encode()
+    except UnicodeEncodeError:  # a name of a file that is not UTF-8; the metadata could not hold it
+        raise InputError(f"{spelling!a} is not Unicode text", hint="rename the file") from None
     parts, begin = [], 0
     for found in _SHARE.finditer(spelling):
         parts.append((spelling[begin : found.start()].strip(), Fraction(found[1])))
@@ -117,11 +121,12 @@ def parts_of(spelling: str) -> tuple[Part, ...]:
     for told, share in parts:
         if not share:
             raise InputError(f"'{told}' has a share of 0 percent, and so no rows", hint="leave it out")
+    named = tuple(Part(told, share, _sources(told)) for told, share in parts)  # a wrong name before wrong shares
     total = sum(share for _, share in parts)
     if total != 100:
         shares = " + ".join(f"{float(share):g}" for _, share in parts)
         raise InputError(f"the shares are {shares} = {float(total):g} percent, but must be 100")
-    return tuple(Part(told, share, _sources(told)) for told, share in parts)
+    return named
 
 
 def _sources(spelling: str) -> dict[str, Source]:
@@ -175,6 +180,8 @@ def _unknown(head: str) -> InputError:
         return InputError("a source is missing", hint="a file, a distribution such as normal:scale=2, a level, a model")
     if "@" in head:
         return InputError(f"'{head}': a share is a number of percent, as in normal@70,corners@30")
+    if "," in head:
+        return InputError(f"'{head}' is not one source", hint="a mixture has shares: normal@70,corners@30")
     if "." in head or "/" in head:
         return InputError(f"'{head}' does not end in {', '.join(ENDINGS)}, so it is no file of operands")
     return InputError(

@@ -41,6 +41,25 @@ class Group:
     names: tuple[str, ...]
     types: tuple[ty.Type, ...]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of a row: that of the argument, which its last element tells, as in ``a_3_7``."""
+        if not self.name:
+            return (len(self.names),)
+        return tuple(int(index) + 1 for index in self.names[-1].removeprefix(self.name).split("_")[1:])
+
+    def flat(self, shape: tuple[int, ...]) -> bool:
+        """Tell whether an array of this shape has rows of this group: of its shape, or with all elements side by side.
+
+        The same number of elements in another shape, such as that of the transposed matrix, is not enough.
+        """
+        return shape[1:] in ((len(self.names),), self.shape)
+
+    @property
+    def wanted(self) -> str | None:
+        """Return the hint for another shape; None where that says nothing more."""
+        return f"a row has the shape {list(self.shape)}" if len(self.shape) > 1 else None
+
 
 def held(make: Callable[[int, int], tuple[Codes, ...]], rows: int) -> Callable[[int, int], tuple[Codes, ...]]:
     """Return a table in which so many consecutive rows are one row of another table."""
@@ -122,11 +141,11 @@ class _Elements:
             raise InputError(f"{self.what} has no elements: its shape is {list(array.shape)}")
         if columns == 1:
             flat = array.reshape(-1, 1, *limbs)
-        elif shape[1:] and prod(shape[1:]) == columns:
+        elif group.flat(shape):
             flat = array.reshape(shape[0], columns, *limbs)
         else:
             raise TypeMismatch(f"{self.what} has the shape {list(array.shape)}, but a row has {columns} operands: "
-                               f"{_few(group.names)}")  # fmt: skip
+                               f"{_few(group.names)}", hint=group.wanted)  # fmt: skip
         return flat, len(flat)
 
     @property

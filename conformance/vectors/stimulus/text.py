@@ -19,6 +19,9 @@ MOST_ROWS = 1 << 20
 MOST_LINE = 1 << 20
 """The most bytes of a line."""
 
+MOST_TOLD = 60
+"""The most characters of a word that an error repeats."""
+
 _WORD = re.compile(r"[^\s,]+")
 _CODE = re.compile(r"0[xX]([0-9a-fA-F_]+)", re.ASCII)
 
@@ -65,17 +68,18 @@ def rows_of_text(path: str, names: Sequence[str], types: Sequence[ty.Type], fitt
 
 def _code(path: str, line: int, word: re.Match[str], type_: ty.Type, fitting: Fitting) -> int:
     text = word[0]
+    told = text if len(text) <= MOST_TOLD else f"{text[:MOST_TOLD]}..."
     place = FileLineCol(path, line, word.start() + 1)
     try:
         if found := _CODE.fullmatch(text):
             code, width = int(found[1].replace("_", ""), 16), width_in_bits(type_)
             if code >> width:
-                raise InputError(f"{text} has more than the {width} bits of {type_}")
+                raise InputError(f"{told} has more than the {width} bits of {type_}")
             return code
         return code_of_number(exact_number(text), type_, fitting)
     except InputError as error:
-        raise InputError(f"{text}: {error.message}" if text not in error.message else error.message,
+        raise InputError(f"{told}: {error.message}" if told not in error.message else error.message,
                          location=place, hint=error.hint) from None  # fmt: skip
     except ValueError as error:
-        raise InputError(f"'{text[:60]}' is neither a code, such as 0x3C, nor a number: {error}",
+        raise InputError(f"'{told}' is neither a code, such as 0x3C, nor a number: {error}",
                          location=place) from None  # fmt: skip

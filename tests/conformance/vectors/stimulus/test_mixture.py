@@ -13,17 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+import halfulp as hu
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.inputs import rows_of_models
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
-from halfulp.conformance.vectors.rows import interleaved, of_tuples, spread, turns_in
+from halfulp.conformance.vectors.rows import Rows, interleaved, of_tuples, repeating, spread, turns_in
 from halfulp.conformance.vectors.spec import recipe_of_spec
 from halfulp.conformance.vectors.stimulus.grammar import parts_of
 from halfulp.conformance.vectors.stimulus.mixture import Mixture
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
 
 ADD = OpComputation(op_case("arith.addf", "bf16"))
 FMA = OpComputation(op_case("math.fma", "f8E4M3FN"))
@@ -72,6 +74,23 @@ def test_short_tables_start_again_and_models_are_spread() -> None:
         assert all(after - before <= 6 * 10 for before, after in pairwise(tenth))
 
 
+@pytest.mark.parametrize("count", [1, 3, 7])
+def test_a_short_table_is_made_at_most_twice_for_a_part(count: int) -> None:
+    """However often it starts again: one call for each time would be as slow as one for each row."""
+    calls = []
+
+    def make(start: int, stop: int) -> tuple[Codes, ...]:
+        calls.append((start, stop))
+        return (np.arange(start, stop, dtype=np.uint8),)
+
+    rows = repeating(Rows((8,), count, make), 1000)
+    for start, stop in ((0, 1000), (5, 7), (6, 9), (13, 13), (990, 1000), (3, 3 + count)):
+        calls.clear()
+        assert rows.part(start, stop)[0].tolist() == [k % count for k in range(start, stop)]
+        assert len(calls) <= 2
+        assert all(0 <= begin <= end <= count for begin, end in calls)
+
+
 def test_each_part_has_its_rows() -> None:
     spelling = "uniform:low=1,high=2@60,corners@15,B3@25"
     found = rows(spelling, n=2000)
@@ -107,6 +126,8 @@ def test_half_of_the_operands_of_corners_are_corners() -> None:
         ("normal@50,corners@60", "the shares are 50 + 60 = 110 percent, but must be 100"),
         ("normal@0,corners@100", "'normal' has a share of 0 percent"),
         ("normal@60,corners", "'corners' has no share"),
+        ("normal@-5,corners@105", "'normal@-5,corners': a share is a number of percent"),
+        ("normal,corners", "'normal,corners' is not one source"),
         ("normal@x", "'normal@x': a share is a number of percent"),
         ("normal:scale=0.5@x", "scale=0.5@x is not a finite number"),
         ("a=normal;a=normal", "two sources for 'a'"),
@@ -281,3 +302,23 @@ def test_more_rows_for_each_bucket() -> None:
     assert len(many) > 500
     with pytest.raises(InputError, match="each=0: a positive integer"):
         rows("M1:each=0", FMA)
+
+
+def test_rows_of_a_matrix_have_its_shape_or_none(tmp_path: Path) -> None:
+    """The transposed matrix has as many elements, but at other places."""
+    text = "func.func @f(%x: tensor<2x3xf16>) -> tensor<2x3xf16> { func.return %x : tensor<2x3xf16> }"
+    matrix = ProgramComputation(text, "f", keep_ub=False)
+    array = np.arange(24, dtype=np.uint16).reshape(4, 2, 3)
+    path = tmp_path / "x.npy"
+    for shaped in (array, array.reshape(4, 6)):
+        np.save(path, shaped)
+        assert rows(f"arg0={path}", matrix) == [tuple(row) for row in array.reshape(4, 6).tolist()]
+    for shaped in (array.transpose(0, 2, 1), array.reshape(4, 6, 1), array.reshape(2, 2, 6)):
+        np.save(path, shaped)
+        with pytest.raises(TypeMismatch, match="but a row has 6 operands") as error:
+            rows(f"arg0={path}", matrix)
+        assert error.value.hint == "a row has the shape [2, 3]"
+        given: dict[str, Any] = {"arg0": shaped.view(np.float16)}
+        with pytest.raises(TypeMismatch, match="'arg0' has 6 elements in a row") as error:
+            hu.vectors(text, operands=given)
+        assert error.value.hint == "a row has the shape [2, 3]"

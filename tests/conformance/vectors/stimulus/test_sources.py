@@ -98,6 +98,13 @@ def test_moments_are_those_of_the_law(name: str, parameters: dict[str, float], m
     assert abs(numbers.std() / deviation - 1) < 0.05
 
 
+def test_numbers_too_large_for_numpy_are_refused() -> None:
+    """Below some p, the numbers wrap around: they would be negative."""
+    assert (usual("geometric", p=1e-9).draw(0, 0, 0, 1000) > 0).all()
+    with pytest.raises(InputError, match="geometric does not take p=1e-300: p is at least 1e-9"):
+        usual("geometric", p=1e-300)
+
+
 def test_powers_of_two() -> None:
     numbers = usual(POWER, low=-3, high=2).draw(0, 0, 0, 10_000)
     assert set(numbers.tolist()) == {2.0**k for k in range(-3, 3)}
@@ -239,6 +246,43 @@ def test_headers_that_lie(header: bytes, told: str, tmp_path: Path) -> None:
         named_array(str(path), None)
 
 
+@pytest.mark.parametrize("dtype", ["V3", "V16", "V0"])
+def test_bytes_that_no_number_has_are_errors(dtype: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros((2, 1), dtype))
+    with pytest.raises(TypeMismatch, match="bytes without a type are neither numbers nor raw bits"):
+        columns(str(path), "f16")
+
+
+def test_unknown_versions_of_npy_are_errors(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, A)
+    for version in ((2, 0), (3, 0)):
+        with path.open("wb") as file:
+            np.lib.format.write_array(file, A, version)
+        assert columns(str(path), "bf16") == [A.tolist()]
+    whole = bytearray(path.read_bytes())
+    whole[6] = 9
+    path.write_bytes(whole)
+    with pytest.raises(InputError, match=r"version 9\.0 of the format is not known"):
+        columns(str(path), "bf16")
+
+
+def test_an_array_that_numpy_cannot_read_back_has_a_hint(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.array([1.5], ml_dtypes.float8_e5m2))
+    with pytest.raises(InputError, match="NumPy writes the dtype float8_e5m2 as '<f1'") as error:
+        columns(str(path), "f8E5M2")
+    assert error.value.hint == "save the codes: x.view(np.uint8)"
+
+
+def test_paths_that_cannot_be() -> None:
+    with pytest.raises(InputError, match=r"cannot read 'a\\x00b\.npy'"):
+        columns("a\0b.npy", "bf16")
+    with pytest.raises(InputError, match=r"'bad\\udcff\.npy' is not Unicode text"):
+        columns("bad\udcff.npy", "bf16")
+
+
 def test_python_objects_are_never_loaded(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([{}]), allow_pickle=True)
     with pytest.raises(InputError, match="Python objects"):
@@ -373,6 +417,15 @@ def test_numbers_that_a_format_lacks(tmp_path: Path) -> None:
     path.write_text("1.5")
     with pytest.raises(InputError, match="does not have this number"):
         columns(str(path), "i8")
+
+
+@pytest.mark.parametrize("word", ["1" * 5000, "0x" + "1" * 5000, "x" * 5000])
+def test_errors_do_not_repeat_long_words(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(word)
+    with pytest.raises(InputError) as error:
+        columns(str(path), "bf16")
+    assert len(str(error.value)) < 400
 
 
 def test_text_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
