@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ _WORDS = 4
 _CHUNK = 1 << 14
 
 
+@runtime_checkable
 class RandomSource(Protocol):
     """A source of random bits. ``by_op``: positions count the draws of each op, otherwise those of all ops together."""
 

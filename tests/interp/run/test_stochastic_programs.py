@@ -97,6 +97,20 @@ def test_an_op_inside_another_one_has_a_number_of_its_own() -> None:
     assert int(found.bits) == total
 
 
+def test_a_contraction_rounds_its_whole_result_for_one_index_after_the_other() -> None:
+    a, b, c = _halves(4, 8), _halves(8, 3), _halves(4, 3)
+    (found, _) = hu.run(CONTRACTION, a, b, c, profile=STOCHASTIC, random="philox:seed=3")
+    for i, j in np.ndindex(4, 3):
+        total = int(c.view(np.uint16)[i, j])
+        for k in range(8):
+            position = 12 * k + 3 * i + j
+            factors = int(a.view(np.uint16)[i, k]), int(b.view(np.uint16)[k, j])
+            multiplied, added = ((_word(3, 2 + (number << 24), position), 32) for number in (3, 1))
+            product = scalar.multiply(F16, *factors, Rounding.STOCHASTIC, FloatPolicy(), multiplied).code
+            total = scalar.add(F16, total, product, Rounding.STOCHASTIC, FloatPolicy(), added).code
+        assert int(found.bits[i, j]) == total
+
+
 def test_a_register_gives_its_numbers_in_the_order_of_the_ops() -> None:
     # x^4 + x^3 + 1 from 1: 1 8 4 2 9 12 6 (by hand, in tests/semantics/test_random_sources.py). An element rounds away
     # from zero if its number is less than 16 * 3/8 = 6.
@@ -339,6 +353,9 @@ def test_errors() -> None:
         hu.run(SCALARS, *given, profile=f"{STOCHASTIC},narrow_floats=emulated", random="philox:seed=1")
     with pytest.raises(ValueError, match="random: philox needs seed"):
         hu.run(SCALARS, *given, profile=STOCHASTIC, random="philox:")
+    number: Any = 5
+    with pytest.raises(ValueError, match="random is 5, but must be a text, as in philox:seed=1"):
+        hu.run(SCALARS, *given, profile=STOCHASTIC, random=number)
 
 
 def test_the_numbers_of_runs_have_32_bits() -> None:
