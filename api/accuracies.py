@@ -28,6 +28,7 @@ from halfulp.interp.ir.counts import wrong_count
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.signature import argument_types
+from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.interp.values.buffers import to_argument
 from halfulp.loading import Source, load
 from halfulp.recorded_results import RecordedResults
@@ -132,6 +133,7 @@ def program_accuracy(
     Raises InputError for an unknown implementation, Unsupported if it is missing, and for a function on memory, and the
     errors of `halfulp.run`.
     """
+    rules = refuse_stochastic(as_profile(profile), "accuracy")
     program = module if isinstance(module, Module) else load(module)
     function = find_entry(program, entry)
     types = argument_types(function)
@@ -154,7 +156,7 @@ def program_accuracy(
         raise InputError(str(error)) from None
     name = function_path(function).replace("@", "")
     programs = [ClosedProgram(program, name, inputs.row(number)) for number in range(inputs.count)]
-    return measured_programs(programs, tools, as_profile(profile))
+    return measured_programs(programs, tools, rules)
 
 
 def _tool(name: str) -> ProgramOracle | TensorRunner:

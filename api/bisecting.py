@@ -25,6 +25,7 @@ from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
+from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.interp.values.buffers import to_argument
 from halfulp.loading import Source, load
 from halfulp.running import find_entry
@@ -72,7 +73,7 @@ def bisect(
         raise InputError("bisect takes either pipeline=, the passes, or stages=, the programs after them")
     first = module if isinstance(module, Module) else load(module)
     entry = find_entry(first, function)
-    settings = Settings(as_profile(profile), max_steps=max_steps)
+    settings = Settings(refuse_stochastic(as_profile(profile), "bisect"), max_steps=max_steps)
     types = argument_types(entry)
     if arguments and len(arguments) != len(types):
         raise TypeMismatch(wrong_count(f"@{entry.symbol_name}", "argument", types, len(arguments)))

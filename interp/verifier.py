@@ -290,7 +290,10 @@ def _groups(
             raise operation.rule_broken(f"requires {number}")
         if exact:
             raise operation.rule_broken(f"expected {least} {what}s, but found {len(values)}")
-        raise operation.rule_broken(f"expected {least} or more {what}s, but found {len(values)}")
+        # The words for too few are MLIR's. There can be too many where none is variadic.
+        limited = len(values) > least and all(slot.arity is not Arity.VARIADIC for slot in slots)
+        count = f"{least} to {len(slots)}" if limited else f"{least} or more"
+        raise operation.rule_broken(f"expected {count} {what}s, but found {len(values)}")
     groups: list[Sequence[SSAValue]] = []
     start = 0
     for size in sizes:

@@ -9,10 +9,10 @@ Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ _WORDS = 4
 _CHUNK = 1 << 14
 
 
+@runtime_checkable
 class RandomSource(Protocol):
     """A source of random bits. ``by_op``: positions count the draws of each op, otherwise those of all ops together."""
 
@@ -124,8 +125,8 @@ class Lfsr:
 
     ``taps``: the exponents of the feedback polynomial except 0, the largest of which is ``width``. ``form``: in
     "fibonacci" the bit that comes in on the left is the sum of the bits ``width`` - tap; in "galois" the bit that goes
-    out on the right is added to the bits tap - 1. ``bits``: ``width`` at most, and by default; ``clocks``: by default
-    ``bits``, so that no bit counts twice.
+    out on the right is added to the bits tap - 1. ``bits``: ``width`` at most, and if 0; ``clocks``: ``bits`` if 0, so
+    that no bit counts twice.
 
     Raises ValueError for a value out of its range.
     """
@@ -202,9 +203,13 @@ def _steps(register: Lfsr, power: int) -> Words:
     if power:
         half = _steps(register, power - 1)
         images = _by_bytes(half, _by_bytes(half, images))
+    elif register.clocks == 1:
+        images = np.array([register.clocked(int(image)) for image in images], np.uint64)
     else:
-        for _ in range(register.clocks):
-            images = np.array([register.clocked(int(image)) for image in images], np.uint64)
+        one = replace(register, clocks=1)
+        for bit in range(register.clocks.bit_length()):
+            if register.clocks >> bit & 1:
+                images = _by_bytes(_steps(one, bit), images)
     tables = np.zeros((-(-register.width // 8), 256), np.uint64)
     values = np.arange(256)
     for bit, image in enumerate(images):
@@ -232,6 +237,7 @@ def _number(text: str) -> int:
 _READERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
     {"taps": lambda text: tuple(int(tap) for tap in text.split("+")), "form": str}
 )
+_COUNTS = frozenset({"bits", "clocks"})
 _SOURCES: Mapping[str, tuple[type[Any], tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {
         "philox": (Philox, ("seed",), ("bits", "run")),
@@ -260,6 +266,8 @@ def source_of(text: object) -> RandomSource:
             given[name] = _READERS.get(name, _number)(value)
         except ValueError:
             raise ValueError(f"{kind}: {name}={value} is not a number, as in {EXAMPLES}") from None
+        if name in _COUNTS and given[name] < 1:
+            raise ValueError(f"{kind}: {name} is {given[name]}, but must be positive")
     missing = [name for name in needed if name not in given]
     if missing:
         raise ValueError(f"{kind} needs {' and '.join(missing)}, as in {EXAMPLES}")

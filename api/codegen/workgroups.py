@@ -16,6 +16,7 @@ from halfulp.interp.run.events import Listener
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
+from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.interp.values.value import Value, to_value
 from halfulp.loading import Source, load
 from halfulp.run_options import CallKeywords, run_options, takes
@@ -70,6 +71,7 @@ def workgroups(module: Module | Source, *arguments: Any, **options: Unpack[CallK
     if not isinstance(module, Module):
         module = load(module)
     chosen = run_options("workgroups", CallKeywords, options)
+    refuse_stochastic(chosen.profile, "workgroups")
     dispatch = find_dispatch(module, chosen.entry)
     if dispatch.name == CONFIG:
         return _configured(module, dispatch, arguments, chosen)

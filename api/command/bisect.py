@@ -38,6 +38,7 @@ from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.stochastic import refuse_stochastic
 
 _LONGEST_NAME = 80
 """The most characters of the name of a pass in the name of a file."""
@@ -198,7 +199,8 @@ def _bisected(
     written: _Written,
 ) -> int:
     """Run and judge the stages of one function, and return its exit code."""
-    settings = Settings(profile_named(arguments.profile), vscale=arguments.vscale, max_steps=arguments.max_steps)
+    profile = refuse_stochastic(profile_named(arguments.profile), "bisect")
+    settings = Settings(profile, vscale=arguments.vscale, max_steps=arguments.max_steps)
     inputs = Inputs(
         count=arguments.n,
         seed=arguments.seed,

@@ -41,6 +41,7 @@ from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.locations import file_position
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.stochastic import refuse_stochastic
 
 SHOWN = 5
 """The most differences of one oracle that are printed."""
@@ -73,7 +74,7 @@ def execute(arguments: DiffArguments, sources: Sources) -> int:
 
 def _diff_oracles(spelling: str, arguments: DiffArguments, sources: Sources, checked: list[Checked]) -> int:
     programs = programs_of(arguments, sources, arguments.n or 100)
-    profile = profile_named(arguments.profile)
+    profile = refuse_stochastic(profile_named(arguments.profile), "diff")
     oracles, codes = oracles_named(spelling)
     for oracle in oracles:
         rows, pairs = known_divergences(arguments)
@@ -154,7 +155,7 @@ def _diff_with(
     checked: list[Checked],
 ) -> int:
     """Compare all functions of two versions. ``pipeline``: made the second one."""
-    profile = profile_named(arguments.profile)
+    profile = refuse_stochastic(profile_named(arguments.profile), "diff")
     pairs = common_functions(before, after, arguments.function)
     if arguments.input and len(pairs) > 1:
         raise InputError("--input is for one function: name it with --function")

@@ -36,6 +36,7 @@ from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
+from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.running import find_entry, function_path
 from halfulp.semantics.profile import Profile
 
@@ -59,7 +60,7 @@ def execute(arguments: ReduceArguments, sources: Sources) -> int:
 
 def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sources) -> int:
     programs = programs_of(arguments, sources, arguments.n)
-    profile = profile_named(arguments.profile)
+    profile = refuse_stochastic(profile_named(arguments.profile), "reduce")
     oracles, missing = oracles_named(spelling)
     if missing:
         return ranked(missing)
@@ -107,7 +108,7 @@ def _reduce_by_test(script: str, arguments: ReduceArguments, sources: Sources) -
     module = parse(arguments.file, sources)
     function = find_entry(module, arguments.function)
     inputs = given_arguments(arguments, function, sources)
-    profile = profile_named(arguments.profile)
+    profile = refuse_stochastic(profile_named(arguments.profile), "reduce")
     # Without inputs, the file keeps the arguments of the function. The reducer needs values of its own.
     close = inputs is not None
     inputs = inputs or generated(argument_types(function), TRIED, arguments.seed, exhaustive_bits=0)
@@ -133,7 +134,7 @@ def _ends(program: ClosedProgram, profile: Profile) -> bool:
 def _reduce_by_passes(passes: str, arguments: ReduceArguments, sources: Sources) -> int:
     """Reduce a program that the passes change to one that does something else, or on which mlir-opt crashes."""
     pipeline = pass_pipeline(passes, arguments)
-    profile = profile_named(arguments.profile)
+    profile = refuse_stochastic(profile_named(arguments.profile), "reduce")
     module = parse(arguments.file, sources)
     known = KnownByPass(pipeline, *known_divergences(arguments), Settings(profile, max_steps=MAX_STEPS))
     same = SamePassDifference(pipeline, profile, known)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 By = Literal["op", "kind", "tensor"]
 FORMATS = ("f32", "f64")
 """The formats that are tried by default."""
+_REDRAWN = "the program rounds stochastically: a change that adds or removes ops gives the others new random bits"
 
 
 class Sensitivity(Ranking):
@@ -114,9 +115,11 @@ def ranked(
     of_ops = subjects if by != "tensor" else list(looked_at.by_op())
     notes = [f"{name} is not measured: no f64 holds all numbers of its type" for name in reference.unmeasured]
     notes += [*unchangeable(looked_at, module), *deciding(looked_at)]
+    if options.profile.program_rounding != "to_nearest_even":
+        notes.append(_REDRAWN)
     trials = [
         *format_trials(looked_at, module, subjects, wanted, notes.append),
-        *mode_trials(looked_at, module, of_ops, wanted, notes.append),
+        *mode_trials(looked_at, module, of_ops, wanted, options.profile, notes.append),
         *setting_trials(module, options, wanted),
     ]
     rows = []

@@ -15,6 +15,7 @@ from halfulp.interp.dialects.elementwise import enum_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, spell_place
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.stochastic import rounds_stochastically
 from halfulp.run_options import RunOptions
 from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile, as_profile
@@ -199,9 +200,14 @@ def _maker(module: Module, program: Program, change: Change) -> Callable[[], Mod
 
 
 def mode_trials(
-    program: Program, module: Module, subjects: Sequence[Subject], wanted: Asked, note: Callable[[str], None]
+    program: Program,
+    module: Module,
+    subjects: Sequence[Subject],
+    wanted: Asked,
+    profile: Profile,
+    note: Callable[[str], None],
 ) -> Iterator[Trial]:
-    """Yield the changes of rounding modes. ``note`` takes the ops without one."""
+    """Yield the changes of rounding modes. ``profile``: of the run; ``note`` takes the ops without a mode."""
     if not wanted.modes:
         return
     without = [op.name for op in program.ops if rounds(op) and not _has_mode(op)]
@@ -211,10 +217,9 @@ def mode_trials(
     for subject in subjects:
         ops = [op for op in subject.ops if _has_mode(op)]
         for mode in wanted.modes:
-            number = ROUNDING.cases[mode]
-            given = {op: number for op in ops if _mode_of(op) != number}
+            given = {op: ROUNDING.cases[mode] for op in ops if _mode_of(op, profile) != mode}
             if given:
-                was = ", ".join(dict.fromkeys(MODES[_mode_of(op)] for op in given))
+                was = ", ".join(dict.fromkeys(_mode_of(op, profile) for op in given))
                 yield Trial("rounding", subject, was, mode, _maker(module, program, Change(modes=given)), {})
 
 
@@ -222,8 +227,8 @@ def _has_mode(op: Operation) -> bool:
     return op.definition is not None and op.definition.property_named(_MODE) is not None
 
 
-def _mode_of(op: Operation) -> int:
-    return enum_of(op, _MODE) or 0
+def _mode_of(op: Operation, profile: Profile) -> str:
+    return "stochastic" if rounds_stochastically(op, profile) else MODES[enum_of(op, _MODE) or 0]
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
@@ -235,7 +240,9 @@ def setting_trials(module: Module, options: RunOptions, wanted: Asked) -> Iterat
 
     def of(sort: str, short: str, what: str, was: str, to: str, profile: Profile) -> Trial:
         given = (("profile", profile.name),)
-        return Trial(sort, Subject(short, what), was, to, lambda: module, {"profile": profile}, given)
+        # Without stochastic rounding a run takes no random bits.
+        random = {} if profile.program_rounding != "to_nearest_even" else {"random": None}
+        return Trial(sort, Subject(short, what), was, to, lambda: module, {"profile": profile, **random}, given)
 
     for profile in wanted.profiles:
         differing = [name for name in PROFILE_FIELDS if getattr(profile, name) != getattr(current, name)]

@@ -20,7 +20,7 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import SPEC, Profile
-from halfulp.semantics.random_sources import RandomSource, source_of
+from halfulp.semantics.random_sources import EXAMPLES, RandomSource, source_of
 
 External = Callable[..., Any]
 """A Python function that a program calls: `Value`s in, values, arrays or numbers out."""
@@ -138,6 +138,8 @@ class Settings:
                 object.__setattr__(self, "random", source_of(self.random))
             except ValueError as error:
                 raise ValueError(f"random: {error}") from None
+        elif not isinstance(self.random, RandomSource | None):
+            raise ValueError(f"random is {self.random!r}, but must be a text, as in {EXAMPLES}")
         if self.track_open and self.recorder is not None:
             raise ValueError("a run keeps unspecified elements or a record, not both")
         for name, choices in _CHOICES.items():

@@ -37,6 +37,8 @@ RandomBits = tuple[Any, int]
 _PARTS = (*ARITHMETIC, *sorted(CONVERSIONS), *FROM_INTEGERS)
 _PART = 1 << 24
 """What distinguishes, in the numbers of ops, the ops that an op is made of but the program does not spell."""
+_RUNS = (1 << 32) - 1
+"""The greatest number of a run."""
 _AHEAD = 256
 """The draws of scalars that are made together."""
 
@@ -95,6 +97,16 @@ def check_source(profile: Profile, source: RandomSource | None) -> None:
         )
 
 
+def refuse_stochastic(profile: Profile, what: str) -> Profile:
+    """Return a profile. Raises InputError if it rounds stochastically, for which ``what`` takes no random bits."""
+    if profile.program_rounding != "to_nearest_even":
+        raise InputError(
+            f"the profile {profile.name} rounds stochastically, but {what} takes no random bits",
+            hint="leave out program_rounding; halfulp run, trace and vectors take --random",
+        )
+    return profile
+
+
 class OpNumbers:
     """The numbers of the ops of a module, in the order of its text, from 0 for the module itself."""
 
@@ -119,8 +131,9 @@ class Lanes(Protocol):
 class Draws:
     """The random bits that a run, or each lane of a batch, has taken from its source.
 
-    ``run``: the number of the run, or of the run that each lane stands for. The draws of a source have positions: those
-    of each op, or of all ops, one after the other; the elements of an array in row-major order.
+    ``run``: the number of the run, or of the run that each lane stands for; that of the source is added, modulo 2^32.
+    The draws of a source have positions: those of each op, or of all ops, one after the other; the elements of an array
+    in row-major order.
     """
 
     __slots__ = ("_ahead", "_numbers", "_positions", "_run", "_source")
@@ -128,7 +141,7 @@ class Draws:
     def __init__(self, source: RandomSource, numbers: OpNumbers, run: int | Words) -> None:
         self._source = source
         self._numbers = numbers
-        self._run = run + source.run if isinstance(run, int) else run + np.uint64(source.run)
+        self._run = run + source.run & _RUNS if isinstance(run, int) else run + np.uint64(source.run) & np.uint64(_RUNS)
         self._positions: dict[int, Any] = {}
         self._ahead: dict[int, tuple[int, list[int]]] = {}
 

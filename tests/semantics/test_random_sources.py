@@ -19,7 +19,9 @@ PUBLISHED = {
         (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
     ),
 }
-"""Counter, key and block: the known answers of Random123 1.09 (tests/kat_vectors, philox4x32 10)."""
+"""Counter, key and block: the known answers of Random123 (github.com/DEShawResearch/random123, commit 9545ff64,
+tests/kat_vectors, lines philox4x32 10).
+"""
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -64,6 +66,53 @@ def test_a_known_sequence_of_16_bits() -> None:
     assert states.tolist() == [0xACE1, 0x5670, 0xAB38, 0x559C]
 
 
+def _bit_by_bit(register: Lfsr, clocks: int) -> list[int]:
+    """Return the states of a register, kept as a list of its bits, the one that goes out first."""
+    state = [register.seed >> place & 1 for place in range(register.width)]
+    states = []
+    for _ in range(clocks + 1):
+        states.append(sum(bit << place for place, bit in enumerate(state)))
+        out, *rest = state
+        if register.form == "fibonacci":
+            entering = 0
+            for tap in register.taps:
+                entering ^= state[register.width - tap]
+            state = [*rest, entering]
+        else:
+            state = [*rest, 0]
+            for tap in register.taps:
+                state[tap - 1] ^= out
+    return states
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_register_gives_what_its_bits_give(seed: int) -> None:
+    rng = random.Random(seed)
+    width, form = rng.randint(2, 64), rng.choice(list(BY_HAND))
+    taps = tuple({width, *(rng.randint(1, width) for _ in range(rng.randint(0, 5)))})
+    bits, clocks = rng.randint(1, width), rng.randint(1, 90)
+    register = Lfsr(width, taps, rng.randint(1, (1 << width) - 1), bits, clocks, form)
+    states = _bit_by_bit(register, 20 * clocks)
+    expected = [states[clocks * place] & (1 << bits) - 1 for place in range(21)]
+    assert register.drawn(np.arange(21, dtype=np.uint64), 0, 0).tolist() == expected
+
+
+def test_the_most_clocks_count_by_squares(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A million clocks of 64 bits, one by one, took minutes: only the first one is made bit by bit.
+    clocked = Lfsr.clocked
+    seen: list[int] = []
+
+    def counted(self: Lfsr, state: int) -> int:
+        seen.append(state)
+        return clocked(self, state)
+
+    monkeypatch.setattr(Lfsr, "clocked", counted)
+    # x^16 + x^14 + x^13 + x^11 + 1 comes back after 2^16 - 1 clocks, so that 2^20 of them are 16.
+    found = source_of("lfsr:width=16,taps=16+14+13+11,seed=0xACE1,clocks=1048576").drawn(np.ones(1, np.uint64), 0, 0)
+    assert len(seen) <= 16
+    assert int(found[0]) == _bit_by_bit(Lfsr(16, (16, 14, 13, 11), 0xACE1), 16)[16]
+
+
 @pytest.mark.parametrize("form", BY_HAND)
 @pytest.mark.parametrize("taps", [(8, 6, 5, 4), (16, 15, 13, 4), (12, 6, 4, 1)], ids=str)
 def test_primitive_polynomials_have_the_full_period(taps: tuple[int, ...], form: str) -> None:
@@ -104,6 +153,8 @@ ERRORS = {
     "lfsr:width=8,taps=9,seed=1": "a tap is 9",
     "lfsr:width=8,taps=8+4,seed=0": "seed is 0, but must be an integer in 1..255",
     "lfsr:width=8,taps=8+4,seed=1,bits=9": "bits is 9",
+    "lfsr:width=8,taps=8+4,seed=1,bits=0": "bits is 0, but must be positive",
+    "lfsr:width=8,taps=8+4,seed=1,clocks=0": "clocks is 0, but must be positive",
     "lfsr:width=8,taps=8+4,seed=1,form=ring": "form is 'ring', but must be one of fibonacci, galois",
     "lfsr:width=65,taps=65,seed=1": "width is 65",
 }

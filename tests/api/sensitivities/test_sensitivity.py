@@ -141,6 +141,22 @@ TWO = """func.func @f(%a: f32, %b: f32) -> f32 {
 }"""
 
 
+def test_modes_and_profiles_of_a_program_that_rounds_stochastically() -> None:
+    # A register of ones that go round and round: the random bits are always the largest, so that nothing rounds away.
+    options: Any = {"profile": "spec,program_rounding=stochastic", "random": "lfsr:width=16,taps=16,seed=0xFFFF"}
+    given = np.float32(1), np.float32(2.0**-24 + 2.0**-30)
+    modes = ["to_nearest_even", "toward_zero"]
+    found = hu.sensitivity(TWO, *given, formats=(), modes=modes, profiles=["spec"], **options)
+    rows = {(row.line, row.was, row.to): row for row in found.rows if row.sort == "rounding"}
+    assert set(rows) == {(line, "stochastic", mode) for line in (2, 5) for mode in modes}
+    # The sum is 2^-1 + 2^-7 ulp above 1: away from zero to nearest, and down with these bits.
+    nearest = rows[2, "stochastic", "to_nearest_even"]
+    assert (nearest.before, nearest.after) == (0.5 + 2.0**-7, 0.5 - 2.0**-7)
+    (whole,) = [row for row in found.rows if row.sort == "profile"]
+    assert (whole.was, whole.to, whole.after) == ("stochastic", "to_nearest_even", 0.5 - 2.0**-7)
+    assert any("new random bits" in note for note in found.notes)
+
+
 def test_rounding_modes() -> None:
     found = hu.sensitivity(TWO, np.float32(1), np.float32(2.0**-30), formats=(), modes=["up", "downward"])
     up, *rest = found.rows

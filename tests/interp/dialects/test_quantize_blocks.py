@@ -165,3 +165,19 @@ def test_sizes_and_scales_at_run_time() -> None:
     types, attributes, _ = RECIPES["given"]
     with pytest.raises(hu.UndefinedBehavior, match=r"the scale for the tensor is -1\.0, but must be positive"):
         hu.run(_program(types, attributes), np.ones((4, 64), np.float32), -1.0)
+
+
+RESULTS = {
+    "tensor<4x32xf4E2M1FN>": "expected 2 or more results, but found 1",
+    "tensor<4x32xf4E2M1FN>, tensor<4x2xf8E4M3FN>, f32, f32": "expected 2 to 3 results, but found 4",
+}
+
+
+@pytest.mark.parametrize("results", RESULTS)
+def test_an_op_has_two_or_three_results(results: str) -> None:
+    count = results.count(", ") + 1
+    with pytest.raises(hu.VerifyError, match=RESULTS[results]):
+        hu.load(f"""func.func @main(%x: tensor<4x32xf32>) {{
+          %r:{count} = "halfulp.quantize_blocks"(%x) <{{recipe = "nvfp4"}}> : (tensor<4x32xf32>) -> ({results})
+          return
+        }}""")

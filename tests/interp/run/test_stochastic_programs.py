@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 import halfulp as hu
+from halfulp.command.main import main
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
@@ -49,7 +52,7 @@ def _halves(*shape: int) -> npt.NDArray[np.float16]:
 
 
 def _word(seed: int, op: int, position: int, run: int = 0) -> int:
-    """Return the word that docs/profiles.md names, from the generator that has the published answers."""
+    """Return the word that docs/running.md names, from the generator that has the published answers."""
     words = [np.array([word], np.uint64) for word in (position // 4, 0, op, run)]
     return int(philox((words[0], words[1], words[2], words[3]), seed)[0, position % 4])
 
@@ -92,6 +95,20 @@ def test_an_op_inside_another_one_has_a_number_of_its_own() -> None:
         total = scalar.add(F16, total, code, Rounding.STOCHASTIC, FloatPolicy(), bits).code
     (found,) = hu.run(text, x, profile=STOCHASTIC, random="philox:seed=9")
     assert int(found.bits) == total
+
+
+def test_a_contraction_rounds_its_whole_result_for_one_index_after_the_other() -> None:
+    a, b, c = _halves(4, 8), _halves(8, 3), _halves(4, 3)
+    (found, _) = hu.run(CONTRACTION, a, b, c, profile=STOCHASTIC, random="philox:seed=3")
+    for i, j in np.ndindex(4, 3):
+        total = int(c.view(np.uint16)[i, j])
+        for k in range(8):
+            position = 12 * k + 3 * i + j
+            factors = int(a.view(np.uint16)[i, k]), int(b.view(np.uint16)[k, j])
+            multiplied, added = ((_word(3, 2 + (number << 24), position), 32) for number in (3, 1))
+            product = scalar.multiply(F16, *factors, Rounding.STOCHASTIC, FloatPolicy(), multiplied).code
+            total = scalar.add(F16, total, product, Rounding.STOCHASTIC, FloatPolicy(), added).code
+        assert int(found.bits[i, j]) == total
 
 
 def test_a_register_gives_its_numbers_in_the_order_of_the_ops() -> None:
@@ -336,6 +353,51 @@ def test_errors() -> None:
         hu.run(SCALARS, *given, profile=f"{STOCHASTIC},narrow_floats=emulated", random="philox:seed=1")
     with pytest.raises(ValueError, match="random: philox needs seed"):
         hu.run(SCALARS, *given, profile=STOCHASTIC, random="philox:")
+    number: Any = 5
+    with pytest.raises(ValueError, match="random is 5, but must be a text, as in philox:seed=1"):
+        hu.run(SCALARS, *given, profile=STOCHASTIC, random=number)
+
+
+def test_the_numbers_of_runs_have_32_bits() -> None:
+    given = np.full(64, 0.1, np.float32), np.full(64, 0.3, np.float32)
+    last = hu.run(
+        SCALARS, *given, entry="main", profile=STOCHASTIC, random=f"philox:seed=1,run={2**32 - 1}", batch=True
+    )
+    first = hu.run(SCALARS, *given, entry="main", profile=STOCHASTIC, random="philox:seed=1", batch=True)
+    for one, other in zip(last, first, strict=True):
+        assert np.unique(one.bits).size > 1
+        assert np.array_equal(one.bits[1:], other.bits[:-1])
+
+
+REFUSALS: dict[str, Callable[[], object]] = {
+    "bisect": lambda: hu.bisect(SCALARS, stages=[SCALARS], function="main", profile=STOCHASTIC),
+    "accuracy": lambda: hu.program_accuracy(SCALARS, entry="main", profile=STOCHASTIC),
+    "workgroups": lambda: hu.workgroups(SCALARS, 1.0, 2.0, entry="main", profile=STOCHASTIC),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_what_takes_no_random_bits_says_so(name: str) -> None:
+    with pytest.raises(hu.InputError, match=f"rounds stochastically, but {name} takes no random bits") as raised:
+        REFUSALS[name]()
+    assert "leave out program_rounding" in str(raised.value)
+
+
+COMMANDS = {
+    "diff": ("p.mlir", "p.mlir"),
+    "bisect": ("p.mlir", "p.mlir", "--function=main"),
+    "reduce": ("p.mlir", "--function=main", "--test=true"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_that_take_no_random_bits_say_so(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.mlir").write_text(SCALARS)
+    assert main([name, *COMMANDS[name], f"--profile={STOCHASTIC}"]) == 2
+    assert f"rounds stochastically, but {name} takes no random bits" in capsys.readouterr().err
 
 
 def test_an_op_outside_of_a_program_rounds_to_nearest() -> None:
