@@ -13,7 +13,6 @@ from halfulp.interp.run.events import Listener
 from halfulp.interp.run.settings import External, IndexWidth, OnUb, Settings, Swizzle, about
 from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
-from halfulp.semantics.random_sources import RandomSource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +55,7 @@ class TraceKeywords(CallKeywords, total=False):
 
     batch: bool
     mma: str | Accumulator
-    random: RandomSource | str | None
+    random: str | None
     swizzle: Swizzle
     check_hints: bool
 

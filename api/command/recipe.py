@@ -126,7 +126,7 @@ def _program(named: str, arguments: ComputationOptions, profile: Profile, source
     text = program.text if program.text is not None else print_module(module)
     name = Path(program.name).name if named != "-" else program.name
     path, mma = function_path(function).removeprefix("@"), model_of(arguments.mma or "exact")
-    random = None if arguments.random is None else source_of_bits(arguments.random).text
+    random = None if arguments.random is None else source_of_bits(arguments.random)
     return ProgramComputation(text, path, name, profile, arguments.keep_ub, mma, random, module)
 
 

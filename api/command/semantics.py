@@ -14,7 +14,7 @@ from halfulp.interp.ir.errors import InputError
 from halfulp.interp.text.parser import parse_attribute
 from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import Profile, as_profile
-from halfulp.semantics.random_sources import RandomSource, source_of
+from halfulp.semantics.random_sources import source_of
 
 
 def profile_named(spelling: str) -> Profile:
@@ -33,10 +33,10 @@ def model_of(spelling: str) -> str:
         raise InputError(f"--mma: {error}", hint=model_hint(spelling)) from None
 
 
-def source_of_bits(spelling: str) -> RandomSource:
-    """Return the source of random bits that ``--random`` names. Raise InputError for an unknown one."""
+def source_of_bits(spelling: str) -> str:
+    """Return the whole text of the source of random bits of ``--random``. Raise InputError for an unknown one."""
     try:
-        return source_of(spelling)
+        return source_of(spelling).text
     except ValueError as error:
         raise InputError(f"--random={spelling}: {error}") from None
 

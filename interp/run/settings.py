@@ -20,7 +20,7 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import SPEC, Profile
-from halfulp.semantics.random_sources import EXAMPLES, RandomSource, source_of
+from halfulp.semantics.random_sources import RandomSource, source_of
 
 External = Callable[..., Any]
 """A Python function that a program calls: `Value`s in, values, arrays or numbers out."""
@@ -103,7 +103,7 @@ class Settings:
             "'chip:NAME' (as the matrix unit of that chip), or an `Accumulator` (also as text, 'custom:bits=25')"
         ),
     )
-    random: RandomSource | str | None = field(
+    random: str | None = field(
         default=None,
         metadata=about(
             "where the random bits come from, if the profile rounds stochastically (``program_rounding``): "
@@ -133,13 +133,10 @@ class Settings:
             object.__setattr__(self, "mma", as_model(self.mma))
         except ValueError as error:
             raise ValueError(with_hint(f"mma: {error}", model_hint(str(self.mma)))) from None
-        if isinstance(self.random, str):
-            try:
-                object.__setattr__(self, "random", source_of(self.random))
-            except ValueError as error:
-                raise ValueError(f"random: {error}") from None
-        elif not isinstance(self.random, RandomSource | None):
-            raise ValueError(f"random is {self.random!r}, but must be a text, as in {EXAMPLES}")
+        try:
+            object.__setattr__(self, "random", None if self.random is None else source_of(self.random).text)
+        except ValueError as error:
+            raise ValueError(f"random: {error}") from None
         if self.track_open and self.recorder is not None:
             raise ValueError("a run keeps unspecified elements or a record, not both")
         for name, choices in _CHOICES.items():
@@ -156,8 +153,7 @@ class Settings:
     @property
     def source(self) -> RandomSource | None:
         """The source of random bits."""
-        assert not isinstance(self.random, str)
-        return self.random
+        return None if self.random is None else source_of(self.random)
 
     @property
     def marks_elements(self) -> bool:

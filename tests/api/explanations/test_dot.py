@@ -535,8 +535,13 @@ def test_html() -> None:
 
 
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = ["explain-dot", NV, "--mma=chip:hopper", "--a=1024 -1024 0*6 0.125 0*7", "--b", "1024,1024,0*6,0.125,0*7"]
-    assert main(words) == 0
+    given = {"--mma": "chip:hopper", "--a": "1024 -1024 0*6 0.125 0*7", "--b": "1024,1024,0*6,0.125,0*7"}
+
+    def words(**more: str) -> list[str]:
+        settings = given | {f"--{name}": value for name, value in more.items()}
+        return ["explain-dot", NV, *(f"{name}={value}" for name, value in settings.items())]
+
+    assert main(words()) == 0
     assert capsys.readouterr().out == f"{dot(NV, CANCEL, 0, 'chip:hopper')}\n"
     np.save(tmp_path / "a.npy", np.ones((16, 16), np.float16))
     np.save(tmp_path / "c.npy", np.full((16, 8), 2, np.float32))
@@ -549,26 +554,26 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     scaled = ["--a=1*64", "--b=0.5*64", "--scale-a=2*4", "--scale-b=1*4", "--mma=chip:blackwell"]
     assert main(["explain-dot", NVF4, *scaled]) == 0
     assert "result        64 (0x42800000)" in capsys.readouterr().out
-    assert main([*words, "--c", "-1e5"]) == 0
+    assert main([*words(), "--c", "-1e5"]) == 0
     assert "-100000 (0xC7C35000)" in capsys.readouterr().out
-    assert main([*words, f"--html={tmp_path}/dot.html"]) == 0
+    assert main(words(html=f"{tmp_path}/dot.html")) == 0
     assert capsys.readouterr().out == ""
     page = (tmp_path / "dot.html").read_text(encoding="utf-8")
     assert page == dot(NV, CANCEL, 0, "chip:hopper").html()
     assert page.startswith("<!doctype html>")
     for more, code, said in (
-        (["--html=/no/such/folder/dot.html"], 2, "/no/such/folder/dot.html"),
-        (["--mma=chip:hoper"], 2, "did you mean `chip:hopper`?"),
-        (["--mma=chip:volta"], 3, "is not published"),
-        (["--c=1 2"], 2, "--c is one number, not 2"),
-        (["--c=@no.npy"], 2, "cannot read 'no.npy'"),
-        (["--a=1*9999 1*9999 1*9999 1*9999 1*9999 1*9999 1*9999"], 2, "--a has more than 65536 values"),
-        (["--a=1*999999999999"], 2, "--a has more than 65536 values"),
-        (["--a=1*20000"], 2, "a has 20000 elements; at most 16384"),
+        ({"html": "/no/such/folder/dot.html"}, 2, "/no/such/folder/dot.html"),
+        ({"mma": "chip:hoper"}, 2, "did you mean `chip:hopper`?"),
+        ({"mma": "chip:volta"}, 3, "is not published"),
+        ({"c": "1 2"}, 2, "--c is one number, not 2"),
+        ({"c": "@no.npy"}, 2, "cannot read 'no.npy'"),
+        ({"a": "1*9999 1*9999 1*9999 1*9999 1*9999 1*9999 1*9999"}, 2, "--a has more than 65536 values"),
+        ({"a": "1*999999999999"}, 2, "--a has more than 65536 values"),
+        ({"a": "1*20000"}, 2, "a has 20000 elements; at most 16384"),
     ):
-        assert main([*words, *more]) == code
+        assert main(words(**more)) == code
         assert said in capsys.readouterr().err
-    assert main([*words, "--element=3"]) == 2
+    assert main([*words(), "--element=3"]) == 2
     assert "'3' is not I,J as in 3,5" in capsys.readouterr().err
 
 

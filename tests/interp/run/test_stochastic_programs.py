@@ -354,7 +354,7 @@ def test_errors() -> None:
     with pytest.raises(ValueError, match="random: philox needs seed"):
         hu.run(SCALARS, *given, profile=STOCHASTIC, random="philox:")
     number: Any = 5
-    with pytest.raises(ValueError, match="random is 5, but must be a text, as in philox:seed=1"):
+    with pytest.raises(ValueError, match="random: 5 is not a source, as in philox:seed=1"):
         hu.run(SCALARS, *given, profile=STOCHASTIC, random=number)
 
 
