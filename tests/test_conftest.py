@@ -82,6 +82,7 @@ def test_what_is_absent_is_skipped_loudly(tmp_path: Path) -> None:
     assert "1 tests against Chromium did NOT run" in output
 
 
+@pytest.mark.long
 def test_what_is_absent_fails_where_it_is_required(tmp_path: Path) -> None:
     counts, output = run_suite(tmp_path, SUITE, ABSENT | REQUIRED, "-n", "2")
     assert counts == {"passed": 1, "error": 3}

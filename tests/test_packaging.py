@@ -144,6 +144,7 @@ def test_the_console_script_of_the_wheel_runs(clean_python: Path, tmp_path: Path
     assert "usage" in run(clean_python.parent / "halfulp", "--help", cwd=tmp_path).lower()
 
 
+@pytest.mark.long
 def test_the_editable_install_resolves_to_the_tree(tmp_path: Path) -> None:
     expected = {name: str(path) for name, path in modules().items()}
     imported = json.loads(run(sys.executable, "-I", "-c", IMPORT_NAMED, json.dumps(list(expected)), cwd=tmp_path))

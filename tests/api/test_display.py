@@ -89,6 +89,7 @@ def near(fmt: FloatFormat, rng: random.Random) -> Fraction:
     return value + unit * rng.choice((0, 1, -1, Fraction(1, 1000), Fraction(1, 10**12), Fraction(999, 1000), 2**9))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FORMATS)
 def test_labels_never_touch(name: str) -> None:
     rng = random.Random(name)

@@ -46,6 +46,7 @@ def exact(fmt: FloatFormat, number: Fraction, mode: Rounding, negative_zero: boo
 # --- exact numbers ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=60)
 @given(
@@ -59,6 +60,7 @@ def test_fractions_are_rounded_once(name: str, number: Fraction, mode: Rounding)
     assert code(hu.convert(number, name, rounding=mode.spelling)) == exact(FORMATS[name], number, mode)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=60)
 @given(

@@ -153,6 +153,7 @@ def compare(operation: str, name: str, to: str, mode: str, sat: str, codes: np.n
     assert found.bits.tolist() == expected, (operation, name, to, mode, sat)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("operation", PAIRS)
 def test_operations_of_two(operation: str) -> None:
     rng = np.random.default_rng(sum(map(ord, operation)))

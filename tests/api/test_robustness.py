@@ -167,6 +167,7 @@ CASES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_bad_input(name: str, tmp_path: Path) -> None:
     case = CASES[name]

@@ -61,6 +61,7 @@ def by_search(fmt: FloatFormat, a: int, down: bool) -> int:
     return fmt.nan_code | (fmt.sign_mask or 0 if down else 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", SMALL, ids=name)
 @pytest.mark.parametrize("down", [False, True])
 def test_every_step_of_the_small_formats(fmt: FloatFormat, down: bool) -> None:

@@ -88,10 +88,12 @@ INEXACT = {
 }
 
 
+@pytest.mark.long
 def test_which_extensions_are_exact() -> None:
     assert inexact_pairs() == INEXACT
 
 
+@pytest.mark.long
 def test_every_extension() -> None:
     """Every value of every narrower type in every wider one: the nearest value there, found by looking for it."""
     cases = 0
@@ -206,6 +208,7 @@ def test_ends_of_ranges() -> None:
     assert origin.reason == "NaN, infinity or a value outside the range of a signed i32"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("signed", [True, False], ids=["sitofp", "uitofp"])
 @pytest.mark.parametrize("target", [name for name in FORMATS if name != "f8E8M0FNU"])
 def test_integers_to_floats(target: str, signed: bool) -> None:

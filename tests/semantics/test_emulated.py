@@ -26,6 +26,7 @@ NARROW = [fmt for fmt in FORMATS.values() if fmt.bits < 32]
 BINARY = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", NARROW, ids=str)
 def test_both_faces_widen_and_narrow(fmt: hu.FloatFormat) -> None:
     codes = np.arange(1 << fmt.bits).astype(fmt.storage_dtype)
@@ -52,6 +53,7 @@ def cases() -> list[OpCase]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*(fmt.name for fmt in NARROW), "f32", "f64"])
 @pytest.mark.parametrize("count", amounts(80, 300))
 def test_both_faces_of_every_op(name: str, count: int) -> None:

@@ -207,6 +207,7 @@ CASES: tuple[tuple[str, tuple[str, ...], str | None, dict[str, str]], ...] = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join((case[0], *case[1])))
 def test_scalar_and_array_faces_agree(case: tuple[str, tuple[str, ...], str | None, dict[str, str]]) -> None:
     """On all operands: results, poison by the declared faults, flags of one element and of arrays."""

@@ -138,6 +138,7 @@ def holds(predicate: str, a: Number, b: Number) -> bool:
     return {"eq": x == y, "gt": x > y, "ge": x >= y, "lt": x < y, "le": x <= y, "ne": x != y}[predicate[1:]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [fmt.name for fmt in WITH_ZERO])
 @pytest.mark.parametrize("count", amounts(6, 14))
 def test_cmpf(name: str, count: int) -> None:
@@ -158,6 +159,7 @@ def test_cmpf(name: str, count: int) -> None:
 # --- fast-math flags --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("op", BINARY)
 @pytest.mark.parametrize("step", amounts(2, 1))
 def test_nnan_and_ninf_on_operands_and_results(op: str, step: int) -> None:

@@ -27,6 +27,7 @@ def run_in(form: Form, text: str, *arguments: Any) -> tuple[hu.Value, ...]:
     return program_for(module, Settings(recorder=Shadows(form))).run(find_entry(module, None), arguments)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wider", WIDER)
 @pytest.mark.parametrize("seed", range(60))
 def test_errors_are_those_of_the_enclosed_ones(wider: str, seed: int) -> None:

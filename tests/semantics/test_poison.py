@@ -310,6 +310,7 @@ def test_a_poison_divisor_is_undefined(op: str, container: str) -> None:
         hu.run(text, value([5] * 3 if shape else [5], container, shape))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("op", DIVISIONS)
 def test_a_poison_dividend_is_poison_unless_the_divisor_is_bad(op: str) -> None:
     """Divisor 0: undefined. Divisor -1: undefined where the minimum over -1 would be. Any other: poison."""

@@ -66,6 +66,7 @@ def test_a_wrong_profile_is_refused_before_the_block(choice: Any) -> None:
         hu.profile(choice)
 
 
+@pytest.mark.long
 def test_threads_do_not_see_each_other() -> None:
     names = ["spec", "ocp-saturate"] * 4
     barrier = Barrier(len(names))

@@ -44,6 +44,7 @@ CONVERSIONS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", [fmt for fmt in NATURAL if fmt.bits <= 16], ids=str)
 def test_ml_dtypes_converts_every_code(source: FloatFormat) -> None:
     codes = np.arange(1 << source.bits)

@@ -164,6 +164,7 @@ def expressed_inputs(t: Type, count: int, seed: int) -> list[int]:
     return codes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("expressed", "rounding"),
     [(e, m) for e in WITH_ZERO for m in TO_INTEGER if m == "to_nearest_even" or e in ("f32", "f8E5M2", "f80")],
@@ -187,6 +188,7 @@ def test_qcast(expressed: str, rounding: str, count: int) -> None:
             assert outcomes_of(alone) == [expected], (t, hex(code))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("expressed", WITH_ZERO)
 def test_dcast(expressed: str) -> None:
     fmt = FORMATS[expressed]

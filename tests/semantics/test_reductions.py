@@ -177,6 +177,7 @@ def test_sums_under_other_profiles_are_those_of_the_kernels(data: st.DataObject)
 # Each way to add in order, beside the one that adds row by row.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     ["f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f6E2M3FN", "f4E2M1FN", "bf16", "f16", "tf32", "f32", "f64", "f80", "f128"],
@@ -273,6 +274,7 @@ def test_long_pairwise_sums_take_some_lanes_at_a_time(monkeypatch: pytest.Monkey
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["f8E4M3FN", "f16", "f32", "f64", "f128"])
 def test_long_exact_sums(name: str) -> None:
     fmt = FORMATS[name]

@@ -34,6 +34,7 @@ def holds(shadow: Shadow, place: int, exact: Fraction) -> bool:
 COUNT = 3_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", JUMPS)
 def test_jumps(name: str) -> None:
     draw = np.random.default_rng(len(name))

@@ -314,6 +314,7 @@ QUANTIZED = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", [mode.name.lower() for mode in MODES])
 @pytest.mark.parametrize("q", QUANTIZED, ids=["i8 of f32", "u4 of f32", "i16 of f64"])
 def test_quantization(q: quant.Quantization, mode: str) -> None:
@@ -335,6 +336,7 @@ def test_quantization(q: quant.Quantization, mode: str) -> None:
 SMALL = (FORMATS["f4E2M1FN"], FORMATS["f8E4M3FNUZ"], FORMATS["f8E8M0FNU"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", SMALL, ids=lambda fmt: fmt.name)
 def test_kernels_of_few_bits_become_tables(fmt: FloatFormat) -> None:
     """All operands, also of an op whose flags make some poison."""

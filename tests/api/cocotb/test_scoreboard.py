@@ -107,6 +107,7 @@ def test_stimulus_is_that_of_the_vectors() -> None:
 # --- the scoreboard ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [{}, {"batch": 1}, {"batch": 7}, {"immediate": True}])
 def test_a_right_device_passes(options: dict[str, Any]) -> None:
     for reference in (
@@ -266,6 +267,7 @@ def test_quantised_types_come_in_whole_groups() -> None:
         assert board.check().rows == 12
 
 
+@pytest.mark.long
 def test_the_package_does_not_load_cocotb() -> None:
     script = "import sys, halfulp.cocotb; print('cocotb' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -224,6 +224,7 @@ def test_an_error_lists_only_the_first_names() -> None:
     assert str(caught.value).endswith(", …")
 
 
+@pytest.mark.long
 def test_many_ops_and_asserts() -> None:
     body = "".join(f"%p{k} = smt.and %p{k - 1}, %p{k - 1}\nsmt.assert %p{k}\n" for k in range(1, 20_000))
     text = TWO.replace("%0 = smt.int.cmp le %m, %k", f"%p0 = smt.int.cmp le %m, %k\n%0 = smt.not %p0\n{body}")

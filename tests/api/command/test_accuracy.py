@@ -44,6 +44,7 @@ def test_json() -> None:
     assert sum(each["count"] for each in found["histogram"]) == numbers
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -75,6 +76,7 @@ def test_differences_and_the_gate(tmp_path: Path) -> None:
     assert gated.out.splitlines()[-1] == "NOT within 1000 ulp"
 
 
+@pytest.mark.long
 def test_a_picture(tmp_path: Path) -> None:
     path = tmp_path / "errors.svg"
     done = halfulp(*EXACT, "--plot", str(path), "--dark")

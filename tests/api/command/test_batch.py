@@ -68,6 +68,7 @@ TENSORS = """func.func @main(%a: tensor<2xi8>, %b: vector<2xi8>) -> (tensor<2xi8
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", ["3x2xi8=1 2 3 4 5 6", "[1 2][3 4][5 6]", "1 2 3 4 5 6", "@"])
 @pytest.mark.parametrize("second", ["2xi8=7 7", "7 7", "7", "vector<2xi8>=7"])
 def test_tensors_and_vectors_have_an_axis_over_the_lanes_or_none(tmp_path: Path, first: str, second: str) -> None:

@@ -389,6 +389,7 @@ def test_a_program(tmp_path: Path, run: Run) -> None:
     assert run("-", "--op", "-", stdin=text)[0] == 2
 
 
+@pytest.mark.long
 def test_rows_of_many_columns_are_told_in_part(tmp_path: Path, run: Run) -> None:
     program = tmp_path / "p.mlir"
     program.write_text(
@@ -493,6 +494,7 @@ def _valid(format: str) -> bytes:
 IGNORED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
+@pytest.mark.long
 @settings(max_examples=120, suppress_health_check=IGNORED)
 @given(data=st.data(), format=st.sampled_from(NAMES), told=st.booleans())
 def test_garbage_never_ends_in_a_traceback(data: st.DataObject, format: str, told: bool, run: Run) -> None:

@@ -60,6 +60,7 @@ def test_the_right_file_passes(exp_of_bf16: Path) -> None:
     assert "math.exp bf16: 65,536 rows, none differs" in done.out
 
 
+@pytest.mark.long
 def test_one_wrong_bit_is_found(exp_of_bf16: Path, tmp_path: Path) -> None:
     lines = exp_of_bf16.read_text().splitlines()
     place = next(k for k, line in enumerate(lines) if line.startswith("0x3FAB,"))
@@ -132,6 +133,7 @@ def test_a_sweep_of_a_function_goes_on(tmp_path: Path) -> None:
     assert again.out == first.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("part", "count"), [("functions", 5), ("operands", 2)])
 def test_the_examples_of_the_page(part: str, count: int, tmp_path: Path) -> None:
     text = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")

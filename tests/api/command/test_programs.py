@@ -336,6 +336,7 @@ def test_fuzz_reports_counts_and_reduces_failures(capsys: pytest.CaptureFixture[
     assert "// reproduce: halfulp diff reduced.mlir --function=main" in out
 
 
+@pytest.mark.long
 def test_fuzz_reduces_the_failure_that_it_prints(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "fuzz", "--against", "twice", "-n", "200", "--seed", "3", "--max-failures", "8")
     assert code == 1

@@ -91,6 +91,7 @@ def test_parts_one_after_another(tmp_path: Path, capsys: Captured, small: int) -
     assert {path.name for path in tmp_path.glob("manifest*")} == {f"manifest-{k}-of-3.jsonl" for k in range(3)}
 
 
+@pytest.mark.long
 def test_a_job_array(tmp_path: Path) -> None:
     """Three processes at once in one directory, of three shards of 2**22 integers each of one bit."""
     given = ["sweep", "arith.xori", "--type", "i1", "--level", "random", "-n", str(3 << 22), "--format", "bin"]
@@ -140,6 +141,7 @@ def test_joining(tmp_path: Path, capsys: Captured, small: int) -> None:
     assert main(joined) == 2
 
 
+@pytest.mark.long
 def test_the_size_of_shards(tmp_path: Path, capsys: Captured) -> None:
     assert main([*ADD, "--out", str(tmp_path), "--shard-rows", "1000"]) == 0
     assert capsys.readouterr().out.endswith(f"sha256 {ADDED}\n")
@@ -156,6 +158,7 @@ def test_the_size_of_shards(tmp_path: Path, capsys: Captured) -> None:
     assert len(digests) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", [".0-of-1.*.tmp", ".0-of-1.[0-7].*.tmp"], ids=["any file", "a shard"])
 def test_a_pool_and_an_interrupt(tmp_path: Path, moment: str) -> None:
     """An interrupt in the middle of a run leaves whole shards and no temporary files."""

@@ -48,6 +48,7 @@ def test_a_pass_that_keeps_all_programs_shows_nothing(fake_opt: FakeOpt, command
     assert (record["pass"], record["from"], record["programs"], record["unchanged"]) == ("cse", "mixed", 5, 5)
 
 
+@pytest.mark.long
 def test_a_wrong_pass_is_found(fake_opt: FakeOpt, command: Command) -> None:
     wrong = fake_opt("sed 's/arith.addi/arith.subi/; s/arith.xori/arith.ori/; s/arith.addf/arith.subf/'")
     arguments = ["validate", "--pass=cse", "--from=structured", "-n", "30", "--no-reduce", "-o", "passes.md", wrong]

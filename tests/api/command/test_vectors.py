@@ -325,6 +325,7 @@ def test_binary_formats_are_not_for_a_terminal() -> None:
     assert b"not for a terminal" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["testfloat", "readmemh", "npz", "csv"])
 def test_a_closed_pipe_ends_quietly(name: str) -> None:
     process = subprocess.Popen(
@@ -351,6 +352,7 @@ def test_a_closed_pipe_ends_quietly(name: str) -> None:
     assert process.wait(PATIENCE) == 141
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize("name", ["testfloat", "npz"])
 def test_a_full_disk(name: str) -> None:
@@ -426,6 +428,7 @@ def test_a_failing_writer_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     assert not (tmp_path / "sets").exists()
 
 
+@pytest.mark.long
 def test_memory_is_constant() -> None:
     script = (
         f"import sys\nfrom halfulp.command.main import main\nmain(sys.argv[1:])\n{MEMORY}print(peak, file=sys.stderr)"

@@ -71,6 +71,7 @@ def test_attributes_and_types_of_several_operands() -> None:
     assert "unanswered" in done.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -142,6 +143,7 @@ def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
     assert done.err == f"error: cannot write '{tmp_path / 'no' / 'report.md'}': No such file or directory\n"
 
 
+@pytest.mark.long
 def test_all_cases_of_a_file_of_results(tmp_path: Path) -> None:
     records = []
     for op in ("addi", "muli"):

@@ -387,6 +387,7 @@ def consistent(e: DotExplanation) -> None:
             assert group.roundings[-1].exact == group.sums[-1].total.value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("step", amounts(4, 1))
 def test_random_elements(model: str, step: int) -> None:
@@ -534,6 +535,7 @@ def test_html() -> None:
     assert "<script" not in dot(NV, [("0.1", 1)], 0, "exact")._repr_html_()
 
 
+@pytest.mark.long
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     given = {"--mma": "chip:hopper", "--a": "1024 -1024 0*6 0.125 0*7", "--b": "1024,1024,0*6,0.125,0*7"}
 

@@ -73,6 +73,7 @@ def test_mixed_arithmetic(op: str) -> None:
             assert explanation.exact == MEANINGS[op](*values)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("op", ONE_OPERAND)
 def test_one_operand(op: str) -> None:
     source, to = ONE_OPERAND[op]

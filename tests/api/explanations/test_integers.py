@@ -126,6 +126,7 @@ def conditions(op: str, codes: tuple[int, ...], width: int, to: int, how: dict[s
             yield not low <= function(x, y) <= high
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1, 2, 3])
 @pytest.mark.parametrize("op", BINARY)
 def test_every_pair_of_small_types(op: str, width: int) -> None:
@@ -152,6 +153,7 @@ def test_some_pairs_of_four_bits(op: str) -> None:
             check(op, codes, "i4", None, how)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("op", CASTS)
 def test_casts(op: str) -> None:
     pairs = [("i4", "i1"), ("i4", "i3"), ("i8", "i4")] if op == "arith.trunci" else [("i1", "i4"), ("i4", "i8")]
@@ -166,6 +168,7 @@ def test_casts(op: str) -> None:
                 assert (explanation.result is None) == failed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("op", BINARY)
 @settings(max_examples=12, deadline=None)
 @given(data=st.data())

@@ -319,6 +319,7 @@ def codes(fmt: FloatFormat) -> Iterator[str]:
     return (f"0x{code:0{-(-fmt.bits // 4)}X}" for code in range(1 << fmt.bits))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*NARROW, *WIDE])
 def test_numbers_sampled(name: str) -> None:
     rng = random.Random(name)

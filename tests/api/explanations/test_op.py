@@ -184,6 +184,7 @@ def test_casts(source: str) -> None:
             check(f"arith.{op}", source, [f"i{width}"], [(rng.randrange(1 << width),) for _ in range(5)], source)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("count", amounts(1, 3))
 def test_profiles(profile: str, count: int) -> None:
@@ -207,6 +208,7 @@ def test_profiles(profile: str, count: int) -> None:
                 assert [code] == evaluated("arith.truncf", ["f32"], [row], name, profile=given)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("profile", [*PROFILES, "spec,scaling=exact"])
 @pytest.mark.parametrize("op", ["scaling_extf", "scaling_truncf"])
 @pytest.mark.parametrize("count", amounts(1, 3))
@@ -289,6 +291,7 @@ def test_each_channel_has_its_scale() -> None:
 FLAGS = ("nnan", "ninf", "nsz", "nnan,ninf", "fast", "contract")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("flags", FLAGS)
 @pytest.mark.parametrize("step", amounts(4, 1))
 def test_fast_math(flags: str, step: int) -> None:

@@ -63,6 +63,7 @@ def samples(name: str) -> list[Fraction]:
     return sorted(points)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SMALL)
 def test_neighbours_midpoint_and_error(name: str) -> None:
     known = values(name)

@@ -20,6 +20,7 @@ from halfulp.fp_formats.policy import Rounding
 MODES = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["f4E2M1FN", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f8E4M3FNUZ", "bf16", "f16"])
 @pytest.mark.parametrize("rounding", MODES)
 def test_the_counts_of_the_whole_are_those_of_the_elements(name: str, rounding: str) -> None:

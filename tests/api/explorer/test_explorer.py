@@ -108,6 +108,7 @@ def check_magnitudes(fmt: FloatFormat, magnitudes: list[int]) -> int:
     return checked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", FORMATS.values(), ids=str)
 @pytest.mark.parametrize("part", amounts(5, 1))
 def test_the_tables_say_what_the_specification_says(fmt: FloatFormat, part: int) -> None:
@@ -169,6 +170,7 @@ def test_the_page_needs_nothing_beside_itself() -> None:
     assert "default-src 'none'" in text
 
 
+@pytest.mark.long
 def test_the_page_is_the_same_every_time() -> None:
     # In other processes, too: no order of a set or a dictionary of hashes is in it.
     script = "import sys; from halfulp.explorer.page import page; sys.stdout.buffer.write(page().encode())"
@@ -181,6 +183,7 @@ def test_the_page_is_the_same_every_time() -> None:
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_command_writes_the_page(tmp_path: Path) -> None:
     made = halfulp("explore", "-o", "page.html", cwd=tmp_path)
     assert (made.code, made.out, made.err) == (0, "", "")

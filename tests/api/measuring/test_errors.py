@@ -128,6 +128,7 @@ def check(
         assert report.sqnr == pytest.approx(decibels, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", SMALL)
 @pytest.mark.parametrize("source", ["f8E5M2", "f8E8M0FNU"])
 def test_every_value_of_a_small_format(source: str, target: str) -> None:
@@ -155,6 +156,7 @@ def test_around_the_largest_value(target: str, mode: Rounding) -> None:
         check(report, fmt, [Fraction(v) for v in x.tolist()], codes, [False] * x.size, mode)
 
 
+@pytest.mark.long
 @given(
     st.lists(st.floats(), min_size=1, max_size=40),
     st.sampled_from(["f64", "f32", "bf16", "tf32", "f8E4M3FN", "f8E8M0FNU", "f4E2M1FN"]),

@@ -72,6 +72,7 @@ def test_numbers_that_cannot_be_drawn() -> None:
         hu.compare_formats([1.0], many).plot()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("numbers", [[1.0], [5e-324, 1.0], [1.7e308, 1.0], [np.inf, np.nan, 3.0], [1e-300]])
 def test_extreme_numbers_are_drawn(numbers: list[float]) -> None:
     assert hu.compare_formats(numbers, ["f8E8M0FNU", "f128", "f4E2M1FN"]).plot()._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]

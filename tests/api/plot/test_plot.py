@@ -431,6 +431,7 @@ def line_points(figure: Figure) -> dict[str, list[float]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("count", amounts(2, 6))
 def test_explanations(name: str, count: int) -> None:
@@ -480,6 +481,7 @@ def test_an_op_is_explained_by_the_rounding_of_its_result() -> None:
 # --- documentation ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_documented_pictures_are_made_as_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
@@ -576,6 +578,7 @@ def test_notebooks_show_figures() -> None:
     assert hu.plot.number_line("f4E2M1FN")._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_pyplot_is_left_alone() -> None:
     script = "import sys, halfulp as hu; hu.plot.number_line('f4E2M1FN'); assert 'matplotlib.pyplot' not in sys.modules"
     script += "; assert callable(hu.explain)"
@@ -588,6 +591,7 @@ def test_explain_stays_a_function_whoever_imports_its_module() -> None:
     assert done.stdout == "42\n"
 
 
+@pytest.mark.long
 def test_without_matplotlib(tmp_path: Path) -> None:
     blocked = tmp_path / "matplotlib"
     blocked.mkdir()

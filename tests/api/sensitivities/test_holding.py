@@ -345,6 +345,7 @@ def programs() -> Iterator[Module]:
         yield hu.parse(structured_text(11, index))
 
 
+@pytest.mark.long
 def test_every_change_of_a_random_program_is_valid_and_can_be_read_again() -> None:
     tried = 0
     for module in programs():

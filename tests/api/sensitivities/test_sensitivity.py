@@ -58,6 +58,7 @@ def test_a_sum_of_tenths_gets_better_in_f64() -> None:
     assert "iter_args(%arg2 = %0) -> (f64)" in row.program
 
 
+@pytest.mark.long
 def test_an_f16_accumulator_in_an_f32_program_is_ranked_first() -> None:
     text = """
     func.func @dot(%x: tensor<256xf32>, %y: tensor<256xf32>) -> f32 {

@@ -270,6 +270,7 @@ def test_a_planted_double_rounding_is_first(first: int) -> None:
         assert abs(found[0].effect_ulp) > 4 * abs(found[1].effect_ulp)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(100, 133, 11))
 def test_a_planted_accumulator_is_first(first: int) -> None:
     """A sum of f32 in f16."""

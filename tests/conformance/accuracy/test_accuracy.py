@@ -353,6 +353,7 @@ def libc() -> str:
     return next(line.split()[-1] for line in maps.splitlines() if re.search(r"/libc[.-]", line))
 
 
+@pytest.mark.long
 def test_symbols_of_a_library(libm: str) -> None:
     found = hu.accuracy("sqrt", "f32", f"{libm}:sqrtf", samples=200)
     assert found.correct

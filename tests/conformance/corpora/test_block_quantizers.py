@@ -113,6 +113,7 @@ def _ml_dtypes_mx(x: Floats, case: Case) -> Reply:
     return Reply((exponents + 127).astype(np.uint8), elements.view(np.uint8))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("recipe", ["floor", "ceil", "rceil"])
 @pytest.mark.parametrize("element", ["f8E5M2", "f8E4M3FN", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN"])
 def test_the_casts_of_ml_dtypes_give_the_same_elements(recipe: str, element: str) -> None:

@@ -140,6 +140,7 @@ def test_the_record_is_about_these_modules() -> None:
     assert rejected == {entry.name for entry in entries() if entry.invalid}
 
 
+@pytest.mark.long
 def test_every_module_is_treated_as_mlir_opt_treats_it() -> None:
     """Accepted where it accepts, printed byte for byte in all four forms; rejected at the same line and column."""
     assert not DELIBERATE.keys() & EXPECTED_FAILURES.keys()
@@ -237,6 +238,7 @@ def spelled(attribute: Any) -> Any:
     return re.sub(r"distinct\[\d+\]", "distinct", text) if "distinct[" in text else attribute
 
 
+@pytest.mark.long
 def test_debug_info_of_mlir_opt_reads_as_the_same_module_with_its_locations() -> None:
     checked = 0
     for entry, module, record in accepted():
@@ -268,6 +270,7 @@ def facts() -> list[Facts]:
     ]
 
 
+@pytest.mark.long
 def test_every_production_is_used() -> None:
     counts = productions(facts())
     assert len(counts) > 200

@@ -193,6 +193,7 @@ def test_hostile_attributes_are_refused(text: str) -> None:
         parse_attribute(text)
 
 
+@pytest.mark.long
 def test_random_changes_are_read_alike_or_refused() -> None:
     """Tokens removed, replaced, repeated and exchanged: what is still accepted is printed so that it means the same."""
     random = Random(9)

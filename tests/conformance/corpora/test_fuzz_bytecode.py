@@ -18,6 +18,7 @@ from halfulp.interp.ir.errors import BytecodeError
 RECORDED = [file.data for file in recorded_files()]
 
 
+@pytest.mark.long
 def test_damaged_files_never_raise_anything_else() -> None:
     failures, outcomes = fuzz_bytecode.run(1_500, seed=20)
     # The memory of a process that runs other tests too says nothing.
@@ -35,6 +36,7 @@ def test_three_hundred_thousand_damaged_files() -> None:
     assert done.returncode == 0, done.stdout[-5000:]
 
 
+@pytest.mark.long
 def test_memory_stays_bounded() -> None:
     """In a process of its own."""
     command = [sys.executable, "-m", "halfulp.conformance.corpora.fuzz_bytecode", "-n", "600", "--seed", "21"]
@@ -65,6 +67,7 @@ def test_attributes_and_types_are_put_together_as_they_were() -> None:
         assert fuzz_bytecode.sections_of(fuzz_bytecode.tables_of(offsets, data)) == (offsets, data)
 
 
+@pytest.mark.long
 def test_what_is_made_anew_is_read_often_enough() -> None:
     outcomes: Counter[str] = Counter()
     for number in range(200):

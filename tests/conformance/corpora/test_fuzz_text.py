@@ -11,6 +11,7 @@ from halfulp.conformance.corpora import fuzz_text
 from halfulp.conformance.corpora.corpus import entries
 
 
+@pytest.mark.long
 def test_damaged_modules_never_raise_anything_else() -> None:
     failures, outcomes = fuzz_text.run(800, seed=20)
     assert not failures, [(failure.number, failure.why) for failure in failures]
@@ -26,6 +27,7 @@ def test_two_hundred_thousand_damaged_modules() -> None:
     assert done.returncode == 0, done.stdout[-5000:]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("most", "failures"), [(16, 1), (64, 0)])
 def test_what_takes_too_much_memory_is_noticed(most: int, failures: int) -> None:
     script = (

@@ -292,6 +292,7 @@ PHASES = [hypothesis.Phase.reuse, hypothesis.Phase.generate]
 EXAMPLES = amounts(15, 60)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("examples", EXAMPLES)
 def test_a_module_reads_back_whole(examples: int) -> None:
     @hypothesis.settings(max_examples=examples, phases=PHASES)

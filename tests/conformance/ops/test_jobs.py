@@ -61,6 +61,7 @@ def test_processes_share_the_work() -> None:
     assert shared.total().equal > 500
 
 
+@pytest.mark.long
 def test_a_sample_asks_a_part_of_the_full_cases() -> None:
     full, sample = ({(job.oracle, job.case) for job in jobs(level)} for level in ("full", "sample"))
     assert sample < full

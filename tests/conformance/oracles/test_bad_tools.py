@@ -170,6 +170,7 @@ def test_the_program_based_oracles() -> None:
     assert {"mlir-fold", "mlir-native", "mlir-runtime", "mlir-expand", "iree"} <= set(NAMES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("bad", BAD)
 def test_bad_tools(name: str, bad: str, install: Install) -> None:

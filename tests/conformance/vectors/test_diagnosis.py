@@ -38,6 +38,7 @@ def check(plant: Plant) -> Check:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("planted", PLANTS, ids=lambda planted: planted.__name__)
 @pytest.mark.parametrize("seeds", amounts(1, 20))
 def test_what_is_planted_is_named_first(planted: Callable[[Dice], Plant], seeds: int) -> None:
@@ -81,6 +82,7 @@ def test_results_and_flags_have_one_explanation_together() -> None:
     assert (first.rows, first.equal) == (found.differing, found.controls)
 
 
+@pytest.mark.long
 def test_nothing_is_named_for_noise_as_if_it_were_sure() -> None:
     """Random results: whatever is named leaves most rows unexplained."""
     computation = OpComputation(op_case("arith.addf", "f16"))

@@ -37,6 +37,7 @@ def halves(function: str, fmt: FloatFormat, *codes: int) -> Fraction:
     return number / (ulp_at(fmt, abs(number)) / 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "types", "models"),
     [

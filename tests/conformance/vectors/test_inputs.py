@@ -110,6 +110,7 @@ def test_every_sixth_row_is_a_pair_of_corners(name: str) -> None:
     assert list(zip(first, second, strict=True)) == list(product(corners, corners))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_corners_of_every_format(name: str) -> None:
     """No code twice, both levels meet every combination of classes of operands, and the second has all of the first."""

@@ -84,6 +84,7 @@ def test_every_bucket_of_all_conversions_is_hit_or_proven_empty(name: str) -> No
     assert {str(case): empty for case in conversions(name) if (empty := empty_buckets(case))} == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize("kind", BINARY)
 def test_what_is_empty_in_small_formats_is_proven_so(kind: str, name: str) -> None:
@@ -316,6 +317,7 @@ def test_all_models_are_there() -> None:
     assert list(MODELS) == [*(f"B{k}" for k in range(1, 30)), *(f"F{k}" for k in range(1, 7)), "M1"]
 
 
+@pytest.mark.long
 def test_rows_fall_where_it_is_said_that_they_do() -> None:
     for kind, name in (("add", "f16"), ("divide", "f80"), ("compare", "f8E5M2")):
         case = binary(kind, name)
@@ -355,6 +357,7 @@ DIGESTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key", list(DIGESTS), ids=str)
 def test_models_give_the_same_operands_on_any_machine(key: tuple[str, str, str | None]) -> None:
     op, source, target = key

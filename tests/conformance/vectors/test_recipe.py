@@ -94,6 +94,7 @@ def check_floats(recipe: Recipe, compute: Any, flags: bool = True) -> Counter[st
 # --- floats -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_arithmetic_is_what_scalar_gives(name: str) -> None:
     fmt, turn, seen = FORMATS[name], count(), Counter[str]()
@@ -108,6 +109,7 @@ def test_arithmetic_is_what_scalar_gives(name: str) -> None:
     assert {"OVERFLOW", "INEXACT"} <= set(seen)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 @pytest.mark.parametrize("step", amounts(3, 1))
 def test_comparisons_and_negations_are_what_scalar_gives(profile: Any, step: int) -> None:
@@ -136,6 +138,7 @@ def cast_of(source: FloatFormat, target: FloatFormat, mode: Rounding) -> OpCase:
     return op_case(f"arith.{op}", source.name, target.name, **asked)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_conversions_are_what_scalar_gives(name: str) -> None:
     source, turn = FORMATS[name], count(list(FORMATS).index(name))
@@ -154,6 +157,7 @@ def test_conversions_are_what_scalar_gives(name: str) -> None:
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1, 8, 32, 64, 100])
 def test_conversions_of_integers_are_what_scalar_gives(width: int) -> None:
     profiles = (*PROFILES, as_profile("spec,float_to_int=saturate"), as_profile("spec,float_to_int=modular"))

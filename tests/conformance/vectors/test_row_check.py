@@ -142,6 +142,7 @@ def test_a_flipped_bit_is_found_unless_it_counts_for_nothing(examples: int) -> N
     flip()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", NAMES)
 def test_one_wrong_bit_is_found_in_every_format(format: str) -> None:
     computation: OpComputation = ADD if format != "runs" else OpComputation(op_case("arith.truncf", "f16", "f8E4M3FN"))
@@ -232,6 +233,7 @@ def test_another_semantics_is_named(
     assert 0 < found.controls <= CONTROLS
 
 
+@pytest.mark.long
 def test_swapped_operands_are_named() -> None:
     computation = OpComputation(op_case("arith.divf", "f16"))
     rows = rows_of(computation)
@@ -250,6 +252,7 @@ def test_random_bits_that_a_device_ignores() -> None:
     assert "rounding=toward_zero" not in names
 
 
+@pytest.mark.long
 def test_poison_and_open_bits_count_for_nothing() -> None:
     for computation, place in ((TO_INTEGER, 1), (NO_SIGNED_ZERO, 2)):
         columns, rows = computation.inputs + computation.outputs, rows_of(computation)
@@ -279,6 +282,7 @@ def test_undefined_rows_are_counted_and_not_compared() -> None:
     assert (found.rows, found.compared, found.undefined, found.differing) == (4, 2, 2, 0)
 
 
+@pytest.mark.long
 def test_any_nan_for_a_nan() -> None:
     rows = rows_of(MULTIPLY)
     fmt = FORMATS["f16"]

@@ -241,6 +241,7 @@ FAULTS = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "model", "changed", "named"), FAULTS)
 def test_another_field_is_named_first(kind: str, model: str, changed: dict[str, Any], named: str) -> None:
     computation = TileComputation(operation_named(kind), model)
@@ -307,6 +308,7 @@ func.func @tile(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32
 }"""
 
 
+@pytest.mark.long
 def test_programs_take_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A program of one tile operation gives what the operation gives, by the same accumulator; another is named."""
     (tmp_path / "tile.mlir").write_text(PROGRAM)
@@ -328,6 +330,7 @@ def test_programs_take_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "all 2 rows that differ are what --mma=exact gives" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_more_than_a_thousand_elements(tmp_path: Path) -> None:
     """A tile of 32x32x16 has 2,048 operands and 1,024 results."""
     command = ["vectors", "MFMA_F32_32x32x16_F8E4M3FNUZ", "--mma=chip:cdna3", "-n", "4", "--format=npz"]

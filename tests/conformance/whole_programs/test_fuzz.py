@@ -27,6 +27,7 @@ from halfulp.interp.verifier import verify
 from halfulp.semantics.kernel import FaultKind
 
 
+@pytest.mark.long
 def test_programs_verify_and_give_the_values_they_were_made_with() -> None:
     for program in random_programs(1, 120):
         made = build(program)
@@ -50,6 +51,7 @@ def test_program_i_of_a_seed_is_always_the_same() -> None:
     assert text(5, 41) != alone != text(6, 40)
 
 
+@pytest.mark.long
 def test_every_op_of_the_dialects_comes_often_enough() -> None:
     ops = {cell.op for cell in cells()}
     known = {name if "." in name else f"arith.{name}" for name in default_registry().dialects["arith"].ops}
@@ -120,6 +122,7 @@ def test_an_op_that_is_wrong_is_found_and_reduced(right: str, wrong: str) -> Non
     assert len(text.splitlines()) <= 6
 
 
+@pytest.mark.long
 def test_what_a_row_predicts_is_known_and_what_follows_from_it_too() -> None:
     example = Example("arith.truncf", ("f32",), (0,), 0, 0)
     row = Divergence(
@@ -182,6 +185,7 @@ def test_what_is_told_apart_has_a_bound() -> None:
     assert len(counts.failures) > 10
 
 
+@pytest.mark.long
 def test_what_is_refused_and_what_is_not_answered_is_counted_apart() -> None:
     class Half(FakeOracle):
         def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:

@@ -61,6 +61,7 @@ def test_a_pass_that_changes_nothing_has_no_findings() -> None:
     assert not report.stopped
 
 
+@pytest.mark.long
 def test_a_pass_that_is_right_is_equal() -> None:
     report = fuzz_pass(rewriting(lambda text: text.replace("@helper", "@renamed")), 120)
     assert not report.findings
@@ -99,6 +100,7 @@ def test_wrong_control_flow_is_found_and_reduced() -> None:
     assert len(text.splitlines()) <= 12, text
 
 
+@pytest.mark.long
 def test_wrong_memory_is_found_and_reduced() -> None:
     def lost(text: str) -> str:
         *before, after = text.rsplit("    memref.store", 1)
@@ -136,6 +138,7 @@ def test_refusals_and_unsupported_ops_are_counted() -> None:
     assert unknown.skipped.total() == unknown.changed == 20
 
 
+@pytest.mark.long
 def test_known_divergences_are_counted_and_not_findings() -> None:
     pipeline = rewriting(lambda text: text.replace("arith.minui", "arith.minsi"))
     report = fuzz_pass(pipeline, 150, known=AllKnown(pipeline, (), (), Settings()))

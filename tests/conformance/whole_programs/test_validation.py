@@ -84,6 +84,7 @@ def test_poison_before_allows_any_value_but_poison_after_is_a_difference() -> No
     assert report.counterexamples[0].mismatch is not None
 
 
+@pytest.mark.long
 def test_an_open_nan_may_change_and_a_number_may_not() -> None:
     report = compared(one_op("mulf", "f8E5M2"), one_op("mulf", "f8E5M2", "%b, %a"))
     assert report.differing == 0

@@ -136,6 +136,7 @@ def test_100_000_pairs_of_large_formats(fmt: FloatFormat, op: str) -> None:
         check_arithmetic(fmt, a, b, op, mode)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("op", ARITHMETIC)
 @pytest.mark.parametrize("fmt", ALL, ids=str)
 @pytest.mark.parametrize("count", amounts(20, 60))
@@ -149,6 +150,7 @@ def test_policies(fmt: FloatFormat, op: str, count: int) -> None:
         check_arithmetic(fmt, a, b, op, STOCHASTIC, FloatPolicy(stochastic=rule, stochastic_bits="complement"), width)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", ALL, ids=str)
 @pytest.mark.parametrize("count", amounts(90, 300))
 def test_extrema_negate_flush_compare(fmt: FloatFormat, count: int) -> None:
@@ -170,6 +172,7 @@ def check_conversion(src: FloatFormat, dst: FloatFormat, a: list[int], mode: Rou
     assert_same((src.name, dst.name, mode, policy), dst.bits, want, got, a)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("src", ALL, ids=str)
 @pytest.mark.parametrize("count", amounts(20, 60))
 def test_conversions(src: FloatFormat, count: int) -> None:

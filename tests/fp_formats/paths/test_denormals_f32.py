@@ -82,6 +82,7 @@ def as_if(fmt: FloatFormat, zero: str) -> FloatPolicy:
     return FloatPolicy(denormals="flush_both", denormal_zero=zero) if fmt == F32 else SPEC
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("zero", KEPT)
 @pytest.mark.parametrize("fmt", [F32, F64, BF16, F16, FORMATS["f8E5M2"]], ids=str)
 def test_arithmetic_and_comparison(fmt: FloatFormat, zero: str) -> None:
@@ -111,6 +112,7 @@ def test_arithmetic_and_comparison(fmt: FloatFormat, zero: str) -> None:
             assert compare(fmt, predicate, a, b, policy).codes.tolist() == expected_bits
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("zero", KEPT)
 @pytest.mark.parametrize("other", [fmt for fmt in FORMATS.values() if fmt not in (F32,)], ids=lambda fmt: fmt.name)
 def test_conversions(other: FloatFormat, zero: str) -> None:

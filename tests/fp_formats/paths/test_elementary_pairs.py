@@ -108,6 +108,7 @@ def test_results_are_those_of_the_specification(name: str, mode: Rounding) -> No
     check(FORMATS[name], 70, mode)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", [fmt for fmt in FORMATS.values() if fmt.bits < 32], ids=str)
 def test_results_of_every_format_are_those_of_the_specification(fmt: FloatFormat) -> None:
     check(fmt, 64, Rounding.UPWARD, FLUSHING)

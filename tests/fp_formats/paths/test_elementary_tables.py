@@ -71,6 +71,7 @@ def new_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALFULP_CACHE", str(tmp_path))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", SMALL, ids=str)
 def test_tables_of_small_formats_equal_the_specification(fmt: FloatFormat) -> None:
     for number, name in enumerate(FUNCTIONS):
@@ -78,6 +79,7 @@ def test_tables_of_small_formats_equal_the_specification(fmt: FloatFormat) -> No
         check(name, fmt, codes[number % 4 :: 4], MODES[(number + fmt.bits) % 5])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", HALF, ids=str)
 def test_samples_of_tables_of_16_bits_equal_the_specification(fmt: FloatFormat) -> None:
     for number, name in enumerate(FUNCTIONS):
@@ -102,6 +104,7 @@ POLICIES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", POLICIES, ids=range(len(POLICIES)))
 def test_tables_follow_the_policy(policy: FloatPolicy) -> None:
     names = ("exp", "log", "sin", "tgamma", "silu", "rsqrt")

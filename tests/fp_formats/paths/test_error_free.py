@@ -96,6 +96,7 @@ def test_corners(fmt: FloatFormat) -> None:
         check(fmt, a, b, policy=policy)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", NATIVE, ids=str)
 @pytest.mark.parametrize("count", amounts(40_000, 2_000_000))
 def test_adversarial_and_random(fmt: FloatFormat, count: int) -> None:
@@ -283,6 +284,7 @@ def test_layouts(fmt: FloatFormat) -> None:
 # bf16 and f16.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", NARROW, ids=str)
 @pytest.mark.parametrize("count", [24, pytest.param(400, marks=pytest.mark.exhaustive)])
 def test_all_of_sixteen_bits_with_some(fmt: FloatFormat, count: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,6 +109,7 @@ def test_a_cpu_that_flushes_has_no_native_path(monkeypatch: pytest.MonkeyPatch) 
             forget()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", LARGE, ids=str)
 @pytest.mark.parametrize("operation", ARITHMETIC)
 @pytest.mark.parametrize("count", COUNTS)
@@ -136,6 +137,7 @@ def test_extrema_negate_and_compare(fmt: FloatFormat, count: int) -> None:
         assert_same(fast.compare(fmt, predicate, a, b), comparisons.compare(fmt, predicate, a, b))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
 @pytest.mark.parametrize("count", amounts(1_000, 5_000))
 def test_conversions(dst: FloatFormat, count: int) -> None:
@@ -225,6 +227,7 @@ def test_many_nans_and_zeros() -> None:
             assert_same(getattr(fast, operation)(fmt, a, b), getattr(arithmetic, operation)(fmt, a, b))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", [FORMATS["f32"], FORMATS["f64"]], ids=str)
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("width", [1, 4, 7, 8, 16, 24, 25, 31, 32, 53, 54, 63, 64])

@@ -136,6 +136,7 @@ def heads(name: str, dst: FloatFormat, count: int | None = None) -> Codes:
     return with_low_bits(upper, shift, FORMATS[name].storage_dtype)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dst", [*SMALL, *OTHERS, FORMATS["bf16"], FORMATS["f16"]], ids=str)
 def test_f32(dst: FloatFormat) -> None:
     check(some(EVERY_WAY, dst.bias, 6), "convert", FORMATS["f32"], dst, heads("f32", dst, 1 << 14))
@@ -149,6 +150,7 @@ def test_f32_everywhere(dst: FloatFormat) -> None:
     check(EVERY_WAY[:: 1 if dst.bits <= 8 else 7], "convert", FORMATS["f32"], dst, heads("f32", dst))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dst", [*SMALL, *OTHERS, FORMATS["bf16"]], ids=str)
 def test_f64(dst: FloatFormat) -> None:
     sample = np.concatenate([heads("f64", dst, 1 << 13), near_f32_ties(dst)])
@@ -225,6 +227,7 @@ def test_nans_of_casts_by_tables(pair: tuple[str, str], policy: FloatPolicy, mon
     check([(RNE, policy)], "convert", src, dst, specials)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pair", [*CASTS, *SUMS], ids=" to ".join)
 def test_nans_of_casts(pair: tuple[str, str]) -> None:
     """NaNs with every bit of the fraction alone, and with all others, of both signs, among other codes."""
@@ -237,6 +240,7 @@ def test_nans_of_casts(pair: tuple[str, str]) -> None:
         check([(RNE, policy)], "convert", src, dst, sample)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
 def test_integers_to_floats(dst: FloatFormat) -> None:
     rng = np.random.default_rng(7)
@@ -257,6 +261,7 @@ def test_integers_to_floats(dst: FloatFormat) -> None:
             check([(mode, policy)], "from_integer", dst, integers, width, signed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("src", [fmt for fmt in FORMATS.values() if fmt.bits <= 64], ids=str)
 def test_floats_to_integers(src: FloatFormat) -> None:
     sample = every(src.bits)[:: 1 if src.bits <= 8 else 13] if src.bits <= 16 else to_array(src, codes(src, 3000, 43))
@@ -287,6 +292,7 @@ def check_pairs(fmt: FloatFormat, ways: Any, policies: Any) -> None:
             assert_same(fast.compare(fmt, predicate, a, b, policy), comparisons.compare(fmt, predicate, a, b, policy))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", [*SMALL, *OTHERS], ids=str)
 def test_all_pairs(fmt: FloatFormat) -> None:
     check_pairs(fmt, some(EVERY_WAY, fmt.bias, 1), some(POLICIES, fmt.bias, 1))
@@ -468,6 +474,7 @@ MEMORY: dict[str, Callable[[Codes, Codes, Codes, Codes], ArrayResult]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", MEMORY)
 def test_memory(what: str) -> None:
     """Beside its result an operation takes at most 8 MB, the making of its table included."""

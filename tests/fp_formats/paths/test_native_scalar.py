@@ -44,6 +44,7 @@ def pairs(fmt: FloatFormat, count: int) -> Iterator[tuple[int, int]]:
         yield a, (a + rng.randint(-3, 3) ^ rng.choice((0, fmt.sign_mask or 0))) & fmt.code_mask
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", POLICIES, ids=range(len(POLICIES)))
 @pytest.mark.parametrize("fmt", [F32, F64], ids=str)
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -180,6 +180,7 @@ def composed(precision: int) -> dict[str, Callable[[Any], Any]]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", composed(53))
 @pytest.mark.parametrize("fmt", [FORMATS[name] for name in ("f8E4M3FN", "f8E5M2FNUZ", "bf16", "f32", "f64")], ids=str)
 def test_functions_that_mpfr_lacks_are_rounded_as_its_parts_say(fmt: FloatFormat, name: str) -> None:

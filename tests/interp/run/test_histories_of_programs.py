@@ -45,6 +45,7 @@ def outside(seed: int, formats: dict[str, int]) -> tuple[list[str], int]:
     return wrong, known
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("formats", [WIDE_FORMATS, FORMATS], ids=["wide", "all"])
 def test_histories(formats: dict[str, int]) -> None:
     known = 0

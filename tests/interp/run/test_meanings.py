@@ -41,6 +41,7 @@ def names() -> list[str]:
     return [name for name in found if isinstance(registry.require(name).evaluate, Elementwise)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", names())
 def test_every_float_has_a_meaning(name: str) -> None:
     for case in cases(name):

@@ -141,6 +141,7 @@ def wrong_decisions(
     return [f"{step}: otherwise {figures.otherwise}, undecided {figures.undecided}: {certain} to {possible}"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 400, 50))
 def test_enclosures(first: int) -> None:
     known = 0

@@ -43,6 +43,7 @@ def check(found: Any, expected: Any, type_: str) -> None:
     assert ty.shape_of(found.type) == expected.shape
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("type_", TYPES)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())

@@ -69,6 +69,7 @@ def same(found: Any, expected: Any) -> None:
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("profile", ["spec", "ml_dtypes", "iree-3.13"])
 @pytest.mark.parametrize("name", SMALL)
 def test_all_pairs_of_small_formats(name: str, profile: str) -> None:
@@ -138,6 +139,7 @@ def test_an_index_computes_at_64_bits() -> None:
     same(value * value, hu.eval("arith.muli", value, value))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*FORMATS])
 def test_absolute_values_and_classes(name: str) -> None:
     fmt = FORMATS[name]

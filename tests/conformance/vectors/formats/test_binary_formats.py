@@ -126,6 +126,7 @@ def broken(data: bytes, draw: Any) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("examples", amounts(15, 60))
 def test_a_broken_file_is_read_or_refused_and_nothing_else(name: str, examples: int) -> None:

@@ -63,6 +63,7 @@ def lines_in(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kills", "shards"),
     [(("1", "2", "1"), 40), pytest.param(("1", "2", "1", "1", "2") * 2, 160, marks=pytest.mark.exhaustive)],

@@ -77,6 +77,7 @@ def test_the_metadata_of_one_shard(whole: tuple[str, Path]) -> None:
     assert metadata.of_file(data, "another") is data
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shard_rows", [100, 1000, 1 << 20])
 def test_anchors_are_rows_of_the_whole(shard_rows: int, tmp_path: Path) -> None:
     """Rows are left out here, so that a row's place is not its operands."""

@@ -43,6 +43,7 @@ def test_program_i_of_a_seed_is_always_the_same() -> None:
     assert text_of(random_function(5, 41).module) != alone != text_of(random_function(6, 40).module)
 
 
+@pytest.mark.long
 def test_every_kind_of_op_occurs() -> None:
     seen = Counter(op.name for program in random_functions(1, 1500) for op in program.module.walk())
     rows = {row.name for row in all_rows()}
@@ -60,6 +61,7 @@ def test_flags_predicates_and_rounding_modes_occur() -> None:
         assert (word in text) == (word != "nneg"), word  # MLIR 22 has no nneg
 
 
+@pytest.mark.long
 def test_programs_are_mostly_defined_and_often_run_on_every_input() -> None:
     found = [compare(program.module, program.module, 1) for program in random_functions(2, 60)]
     assert not any(report.differing for report in found)

@@ -105,6 +105,7 @@ def test_the_documents_example_from_the_command_line(tmp_path: Path) -> None:
 # --- kinds ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.layouts is not None and computed(kind)])
 def test_lanes_of_two_subgroups_compute_two_tiles(name: str) -> None:
     """Bit for bit, with random data, under `exact`; with col_major, too."""

@@ -59,6 +59,7 @@ def check_both_ways(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         assert unspecified(one) == unspecified(other), case.text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 120, 20))
 def test_both_ways_agree(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random bodies, maps and types."""

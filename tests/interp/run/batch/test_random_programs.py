@@ -313,6 +313,7 @@ def lanes_of(seed: int, count: int) -> tuple[npt.NDArray[Any], ...]:
 EXAMPLES = amounts(30, 120)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("examples", EXAMPLES)
 def test_every_lane_of_a_random_program_gets_what_it_gets_alone(examples: int) -> None:
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
