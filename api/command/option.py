@@ -38,7 +38,7 @@ def option(*names: str, exclusive: bool = False, **keywords: Any) -> Any:
 
 
 class _Once(argparse.Action):
-    """Store the value of an option. A second one is an error: which of them counts, nobody would see."""
+    """Store the value of an option. Refuse a second value: otherwise the last one would count in silence."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
