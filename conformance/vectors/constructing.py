@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from halfulp.conformance.vectors.intermediate import ModelCase, encoded, nearest, random_normal
 from halfulp.conformance.vectors.multiply_adds import addends_and_factors
@@ -87,6 +87,26 @@ def _pair(fmt: FloatFormat, *numbers: tuple[int, int, int]) -> tuple[int, ...] |
     return found if len(found) == len(numbers) else None
 
 
+def _placed(
+    case: ModelCase,
+    dice: Dice,
+    signs: tuple[int, int],
+    significands: Iterable[tuple[int, int]],
+    exponents: Callable[[int, int], int],
+    rising: bool,
+) -> Iterator[tuple[int, ...]]:
+    """Yield pairs of these signs and significands, as far as the format has them. ``exponents``: the sum of their
+    exponents (the difference if ``rising``), from both significands.
+    """
+    for first, second in significands:
+        if not first or not second:
+            continue
+        one, two = _split(case, dice, exponents(first, second), rising)
+        found = _pair(case.float_source, (signs[0], first, one), (signs[1], second, two))
+        if found is not None:
+            yield found
+
+
 def _factors(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
     """Yield factors: exact ones with a short second factor, factors with the product's low bits, factors
     close to it.
@@ -96,12 +116,9 @@ def _factors(case: ModelCase, dice: Dice, sign: int, significand: int, exponent:
     precision = fmt.precision
     other = dice.bits(1) if fmt.signed else 0
 
-    def placed(first: int, second: int) -> tuple[int, ...] | None:
-        if not first or not second:
-            return None
+    def exponents(first: int, second: int) -> int:
         near = lead - (first * second).bit_length() + 1  # exponent of the product, so that its leading bit is right
-        one, two = _split(case, dice, near + first.bit_length() + second.bit_length() - 2, False)
-        return _pair(fmt, (sign ^ other, first, one), (other, second, two))
+        return near + first.bit_length() + second.bit_length() - 2
 
     short = dice.bits(min(precision, 1 + dice.below(precision))) | 1
     full = 1 << precision - 1 | dice.bits(precision - 1)
@@ -114,10 +131,7 @@ def _factors(case: ModelCase, dice: Dice, sign: int, significand: int, exponent:
         (low * inverse % (1 << precision - 1) | 1 << precision - 1, odd),
         (_rounded(significand << 2 * precision, full), full),
     )
-    for first, second in candidates:
-        found = placed(first, second)
-        if found is not None:
-            yield found
+    yield from _placed(case, dice, (sign ^ other, other), candidates, exponents, rising=False)
 
 
 def _rounded(dividend: int, divisor: int) -> int:
@@ -135,14 +149,10 @@ def _dividends(case: ModelCase, dice: Dice, sign: int, significand: int, exponen
     precision = fmt.precision
     other = dice.bits(1) if fmt.signed else 0
 
-    def placed(first: int, second: int) -> tuple[int, ...] | None:
-        if not first or not second:
-            return None
+    def exponents(first: int, second: int) -> int:
         # A quotient of significands in [1, 2) lies below 1 where the dividend's is the smaller one.
         size = max(first.bit_length(), second.bit_length())
-        below = first << size - first.bit_length() < second << size - second.bit_length()
-        one, two = _split(case, dice, lead + below, True)
-        return _pair(fmt, (sign ^ other, first, one), (other, second, two))
+        return lead + (first << size - first.bit_length() < second << size - second.bit_length())
 
     stripped = significand >> (significand & -significand).bit_length() - 1 if significand else 1
     room = precision - stripped.bit_length()
@@ -163,10 +173,7 @@ def _dividends(case: ModelCase, dice: Dice, sign: int, significand: int, exponen
                 divisor = -(remainder >> zeros) * pow(quotient >> zeros, -1, reduced) % reduced
                 divisor |= dice.bits(zeros) << precision - zeros if zeros else 0
                 candidates.append((quotient * divisor + remainder >> precision, divisor))
-    for first, second in candidates:
-        found = placed(first, second)
-        if found is not None:
-            yield found
+    yield from _placed(case, dice, (sign ^ other, other), candidates, exponents, rising=True)
 
 
 def _remainders(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
