@@ -19,7 +19,7 @@ from halfulp.command.options.sweep import SweepArguments
 from halfulp.command.progress import progress_bar
 from halfulp.command.recipe import recipe_of
 from halfulp.command.sources import Sources, read_bytes
-from halfulp.conformance.ops.workers import default_workers, process_pool
+from halfulp.conformance.ops.workers import process_pool
 from halfulp.conformance.vectors.metadata import METADATA
 from halfulp.conformance.vectors.packing import CONTAINERS, Packing
 from halfulp.conformance.vectors.recipe import Recipe
@@ -30,6 +30,7 @@ from halfulp.conformance.vectors.shards.sweep import sweep_shards
 from halfulp.conformance.vectors.spec import recipe_of_spec
 from halfulp.fp_formats.suggestions import how_to_install
 from halfulp.interp.ir.errors import InputError
+from halfulp.interp.run.compiled.threads import cores
 
 DASK_SECONDS = 10
 """The longest wait for a scheduler."""
@@ -129,7 +130,7 @@ def _workers(arguments: SweepArguments, plan: SweepPlan, out: Path) -> Iterator[
         with _dask(arguments.dask) as (executor, threads):
             yield _Workers(executor, 2 * threads)
         return
-    wanted = 1 if arguments.shard or arguments.join else arguments.workers or default_workers()
+    wanted = 1 if arguments.shard or arguments.join else arguments.workers or cores()
     if wanted == 1:
         yield _Workers()
         return

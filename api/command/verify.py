@@ -19,10 +19,10 @@ from halfulp.conformance.comparing.error_bounds import known_differences
 from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
 from halfulp.conformance.ops.report import markdown
 from halfulp.conformance.ops.verify import Verification, as_json, text, verify
-from halfulp.conformance.ops.workers import default_workers
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError, Unavailable
 from halfulp.interp.ir.errors import InputError
+from halfulp.interp.run.compiled.threads import cores
 
 _FOR_ONE = ("type", "source", "attr", "profile", "n", "bits", "no_known", "coverage", "fail_under", "json")
 _FOR_ALL = ("level", "jobs", "output")
@@ -95,7 +95,7 @@ def _verify_everything(arguments: VerifyArguments) -> int:
         return fail(f"there is nothing to ask of {', '.join(names)}")
     with _delivery(arguments.output) as deliver:
         with progress_bar("tasks") as progress:
-            found = run_jobs(plan, level, arguments.seed, arguments.jobs or default_workers(), progress)
+            found = run_jobs(plan, level, arguments.seed, arguments.jobs or cores(), progress)
         deliver(markdown(found))
     for name, why in found.missing.items():
         say(f"{'error' if arguments.against else 'skipped'}: {name}: {why}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
 import sys
 import threading
@@ -14,12 +13,9 @@ from multiprocessing import active_children, get_context
 from types import FrameType
 from typing import Any
 
+from halfulp.interp.run.compiled import threads
+
 _PR_SET_PDEATHSIG = 1
-
-
-def default_workers() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Pool(ProcessPoolExecutor):
@@ -68,7 +64,8 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """Leave interrupts to the parent, and end together with it."""
+    """Leave interrupts to the parent, and end together with it. Other cores are for the other processes."""
+    threads.use(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -22,10 +22,15 @@ def keeps_subnormals() -> bool:
     return _keeps
 
 
+def flushes() -> bool:
+    """Tell whether the CPU flushes subnormals in this thread now."""
+    return not _SMALLEST + _SMALLEST
+
+
 def check() -> None:
     """Check again, as every run does at its start; it takes less than a microsecond."""
     global _keeps
-    if _keeps and not _SMALLEST + _SMALLEST:
+    if _keeps and flushes():
         _keeps = False
         for forget in _forget:
             forget()

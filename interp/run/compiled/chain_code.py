@@ -10,12 +10,14 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.paths.words import Word
-from halfulp.interp.run.compiled import llvm
+from halfulp.interp.run.compiled import llvm, threads
 from halfulp.interp.run.compiled.emitter import Emitter, Tables, natural
 from halfulp.interp.run.compiled.links import Plan
 
 BLOCK = 1 << 12
 """The elements of a block: if the loop refuses one of them, all count as refused."""
+_PART = 32 * BLOCK
+"""The elements that a thread takes at a time."""
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 
 
@@ -32,9 +34,14 @@ class ChainCode:
 
     def run(self, inputs: Sequence[Codes], made: Sequence[Codes], count: int) -> npt.NDArray[np.intp]:
         """Fill the outputs. Returns the indices of the refused elements: what they got is wrong."""
-        addresses = np.array([each.ctypes.data for each in (*inputs, *made)], np.uint64)
         refused = np.zeros(-(-count // BLOCK), np.uint8)
-        self._entry(self._tables.ctypes.data, addresses.ctypes.data, count, refused.ctypes.data)
+
+        def work(start: int, stop: int) -> None:
+            addresses = llvm.addresses((*inputs, *made), start)
+            flags = refused[start // BLOCK :]
+            self._entry(self._tables.ctypes.data, addresses.ctypes.data, stop - start, flags.ctypes.data)
+
+        threads.share(count, _PART, lambda: work)
         blocks = np.flatnonzero(refused)
         indices = (blocks[:, np.newaxis] * BLOCK + np.arange(BLOCK)).reshape(-1)
         return indices[indices < count]

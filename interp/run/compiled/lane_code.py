@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.compiled import llvm
+from halfulp.interp.run.compiled import llvm, threads
 from halfulp.interp.run.compiled.context import Context
 from halfulp.interp.run.compiled.emitter import Emitter, natural
 from halfulp.interp.run.compiled.lowering import DEPTH, FIRST_TABLE, STEPS, ProgramLowering, as_held
@@ -19,6 +22,8 @@ from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.signature import result_types
 
+PART = 1 << 14
+"""The lanes that a thread takes at a time."""
 _ENTRY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p)
 
 
@@ -41,15 +46,33 @@ class LaneCode:
 
     def run(self, arguments: Sequence[Codes], lanes: int) -> tuple[list[Codes], Mask]:
         """Return the codes of the results, and the mask of the lanes that stopped."""
-        context = Context(Run(self._settings), self._functions)
-        general = GENERAL_TYPE(context.call)
-        state = state_of(self._settings.max_steps, self._depth, general, self._tables)
         made = [np.zeros(lanes, f"u{width // 8}") for width in self._widths]
         stopped = np.zeros(lanes, np.uint8)
-        passed, found = (np.array([each.ctypes.data for each in some], np.uint64) for some in (arguments, made))
-        self._entry(state.ctypes.data, passed.ctypes.data, found.ctypes.data, lanes, stopped.ctypes.data)
-        context.ended()
+
+        def begin() -> threads.Work:
+            context = Context(Run(self._settings), self._functions)
+            general = GENERAL_TYPE(context.call)
+            state = state_of(self._settings.max_steps, self._depth, general, self._tables)
+            return partial(self._part, context, general, state, arguments, made, stopped)
+
+        threads.share(lanes, PART, begin)
         return list(made), stopped.view(np.bool_)
+
+    def _part(
+        self,
+        context: Context,
+        general: Any,
+        state: npt.NDArray[np.uint64],
+        arguments: Sequence[Codes],
+        made: Sequence[Codes],
+        stopped: npt.NDArray[np.uint8],
+        start: int,
+        stop: int,
+    ) -> None:
+        """Run some lanes. ``general``, to which the state has an address, is to live as long as the state."""
+        passed, found = (llvm.addresses(some, start).ctypes for some in (arguments, made))
+        self._entry(state.ctypes.data, passed.data, found.data, stop - start, stopped[start:].ctypes.data)
+        context.ended()
 
 
 def _assembly(lowering: ProgramLowering, op: Operation, splats: Sequence[bool], widths: Sequence[int]) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats.paths import compiled, disk
 
@@ -56,6 +60,11 @@ def _machine(binding: Any, level: int = 3) -> Any:
     return binding.Target.from_default_triple().create_target_machine(
         cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=level, jit=True
     )
+
+
+def addresses(arrays: Sequence[npt.NDArray[Any]], start: int) -> npt.NDArray[np.uint64]:
+    """Return the addresses of arrays of one dimension from an element on. An array of one element stands for all."""
+    return np.array([each.ctypes.data + start * each.itemsize * (each.size > 1) for each in arrays], np.uint64)
 
 
 def compile_assembly(text: str, entry: str) -> Code:

@@ -14,10 +14,11 @@ import numpy as np
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.paths.words import F64, Held, Word
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
-from halfulp.interp.run.compiled import llvm
+from halfulp.interp.run.compiled import llvm, threads
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.emitter import Emitter, Tables, natural
 from halfulp.interp.run.compiled.functions import width_of_scalar
+from halfulp.interp.run.compiled.lane_code import PART
 from halfulp.interp.run.compiled.program import MOST_STEPS
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.evaluators import Constant, Elementwise, evaluator_of
@@ -55,10 +56,13 @@ class RowCode:
         """Return the codes of the results, and the mask of the lanes that stopped."""
         made = [np.zeros(lanes, f"u{natural(width) // 8}") for width in self._widths]
         stopped = np.zeros(lanes, np.uint8)
-        passed, found = (np.array([each.ctypes.data for each in some], np.uint64) for some in (arguments, made))
-        self._entry(
-            self._tables.ctypes.data, passed.ctypes.data, found.ctypes.data, lanes, stopped.ctypes.data, self._most
-        )
+        tables = self._tables.ctypes.data
+
+        def work(start: int, stop: int) -> None:
+            passed, found = (llvm.addresses(some, start).ctypes for some in (arguments, made))
+            self._entry(tables, passed.data, found.data, stop - start, stopped[start:].ctypes.data, self._most)
+
+        threads.share(lanes, PART, lambda: work)
         return list(made), stopped.view(np.bool_)
 
 
