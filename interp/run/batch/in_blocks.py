@@ -19,7 +19,7 @@ from halfulp.interp.run.signature import result_types
 from halfulp.interp.values.lanes import over_lanes, ranked
 from halfulp.interp.values.value import Value
 
-BLOCK = 1 << 18
+BLOCK = 1 << 17
 """The lanes of a block: their values are in memory that is used again, mostly in a cache."""
 
 
