@@ -103,6 +103,16 @@ def as_f64(fmt: FloatFormat, codes: Codes) -> Floats:
     return np.asarray(fast.convert(fmt, F64, codes).codes).view(np.float64)
 
 
+def number_of(fmt: FloatFormat, code: Codes) -> float:
+    """Return the number of one code, as `as_f64` does."""
+    native = _NATIVE.get(fmt)
+    found: float = (as_f64(fmt, code) if native is None else code.view(native)).item()
+    return found
+
+
+_NATIVE = {F32: np.float32, F64: np.float64}
+
+
 @lru_cache(maxsize=64)
 def _table(fmt: FloatFormat) -> Floats:
     codes = np.arange(1 << fmt.bits).astype(fmt.storage_dtype)

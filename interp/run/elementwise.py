@@ -23,12 +23,12 @@ from halfulp.interp.run.frames import Lanes, Run
 from halfulp.interp.run.reports import in_lanes
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import rounds_stochastically
-from halfulp.interp.values.element_layout import shape_conflict, spell_shape
+from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
 from halfulp.interp.values.lanes import alike, for_elements, over_lanes, ranked, repeated
 from halfulp.interp.values.poisoning import first_place, merged_ids, zeroed
 from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Fault, FaultKind, Kernel, Open
+from halfulp.semantics.kernel import Fault, FaultKind, Kernel, Open, Outcome
 from halfulp.semantics.poison import Origin, PoisonIds
 
 
@@ -138,7 +138,8 @@ class ElementwiseStep:
         if not self.noticed:
             self.notice(codes)
         kernel = self._drawing(run, shape) if self.stochastic else self.kernel
-        outcome = kernel.array(*codes)
+        alone = self._alone(codes) if self.marked and not (shape or self.stochastic) else None
+        outcome = kernel.array(*codes) if alone is None else alone
         if outcome.faults:
             ids = self.with_faults(run, operands, shape, ids, outcome.faults, Places(lanes, lead))
         marks = self._marks(kernel, operands, codes, outcome.results, shape, ids) if self.marked else repeat(None)
@@ -146,6 +147,19 @@ class ElementwiseStep:
             self._result(ranked(type_, shape[lead:]) if lead else type_, bits, ids, mark, run)
             for type_, bits, mark in zip(self.result_types, outcome.results, marks, strict=False)
         )
+
+    def _alone(self, codes: tuple[Codes, ...]) -> Outcome | None:
+        """Return what the `scalar` face of the kernel gives, which is quicker for scalars; None after a fault, and for
+        codes of more than 64 bits.
+        """
+        layouts = [code_layout(ty.element_type(type_)) for type_ in self.result_types]
+        if any(each.ndim for each in codes) or any(trailing for _, trailing in layouts):
+            return None
+        found = self.kernel.scalar(*[code.item() for code in codes])
+        if isinstance(found, Fault):
+            return None
+        results = found if isinstance(found, tuple) else (found,)
+        return Outcome(tuple([np.array(each, dtype) for each, (dtype, _) in zip(results, layouts, strict=True)]))
 
     def _drawing(self, run: Run, shape: tuple[int, ...]) -> Kernel:
         """Return the kernel that rounds by the next random bits of the run."""

@@ -62,6 +62,7 @@ from halfulp.semantics.judging import (
     has_shadows,
     judge,
     judge_one,
+    number_of,
     overflows,
     overflows_alone,
     quantized_numbers,
@@ -597,17 +598,13 @@ def _judged_alone(
 ) -> Marks | None:
     """Judge one number by balls, and return its mark; None for what that does not cover."""
     fmt = meaning.result
-    if (
-        not isinstance(fmt, FloatFormat)
-        or not has_shadows(fmt)
-        or not isfinite(value := float(as_f64(fmt, result).reshape(())))
-    ):
+    if not isinstance(fmt, FloatFormat) or not has_shadows(fmt) or not isfinite(value := number_of(fmt, result)):
         return None
     given = []
     for kind, operand, code in zip(meaning.operands, operands, codes, strict=True):
         if not isinstance(kind, FloatFormat) or not has_shadows(kind):
             return None
-        number = float(as_f64(kind, code).reshape(()))
+        number = number_of(kind, code)
         if not isfinite(number):
             return None
         error, radius = (0.0, 0.0) if operand.open is None else decoded_one(operand.open, operand.element_type)
