@@ -55,8 +55,12 @@ def test_every_element_is_done_once(count: int, number: int) -> None:
 def test_threads_work_at_the_same_time() -> None:
     """Each of three threads waits in its part for the other two."""
     barrier = Barrier(3, timeout=60)
+
+    def work(start: int, stop: int) -> None:
+        barrier.wait()
+
     threads.use(3)
-    threads.share(3, 1, lambda: lambda start, stop: barrier.wait() and None)
+    threads.share(3, 1, lambda: work)
     assert not barrier.broken
 
 
