@@ -190,7 +190,9 @@ class Draws:
         return stochastic_kernel(op, (bits, self._source.bits), profile)
 
     def pass_points(self, ops: Sequence[Operation], behalf: Operation, points: int) -> None:
-        """Note that the ops of a body have drawn for all points of the loops of ``behalf``."""
+        """Pass the draws of ops on behalf of another one: those of all points of its loops, or of elements that a mask
+        leaves out.
+        """
         for op in ops:
             self._take(self._numbers.of(op, behalf), points)
 
