@@ -394,6 +394,22 @@ def test_poison_takes_its_bits_too() -> None:
     assert one == other
 
 
+def test_unspecified_scalars_take_their_bits_once() -> None:
+    """A NaN, whose bits are unspecified, is computed again as a value: the next op gets the next bits all the same."""
+    text = """
+    func.func @main(%x: f32, %y: f32) -> (f16, f16) {
+      %nan = arith.divf %x, %x : f32
+      %n = arith.truncf %nan : f32 to f16
+      %a = arith.truncf %y : f32 to f16
+      return %n, %a : f16, f16
+    }"""
+    options: Any = {"profile": STOCHASTIC, "random": "lfsr:width=16,taps=16+14+13+11,seed=0xACE1", "track_open": True}
+    unsure, one = hu.run(text, 0.0, 0.1, **options)
+    sure, other = hu.run(text, 5.0, 0.1, **options)
+    assert [value.open is not None for value in (unsure, sure, one, other)] == [True, False, False, False]
+    assert one == other
+
+
 def test_errors() -> None:
     given = 1.0, 2.0
     with pytest.raises(hu.InputError, match="has no random bits") as raised:
