@@ -167,10 +167,8 @@ def test_a_parallel_loop_of_all_operands_is_no_loop_over_lanes_in_a_batch(size: 
 
 
 def of_lane(value: Value, lane: int) -> Value:
-    """The part of a value over lanes that one of them has."""
-    marks = [None if marks is None else marks[lane] for marks in (value.poison, value.open)]
-    type_ = ty.TensorType(value.shape[1:], value.element_type)
-    return Value(type_, value.bits[lane], *marks, value.origins)
+    """What one lane has of a value without marks."""
+    return Value.from_bits(value.bits[lane], str(value.element_type))
 
 
 WHOLE = (
@@ -190,10 +188,8 @@ def test_whole_tiles_of_many_lanes(
     """Bit for bit what each lane gets alone; operands outside of ``over`` are the same in all lanes."""
     monkeypatch.setattr(inner_tiled, "TOGETHER", together)
     kind, lanes = KINDS[name], 5
-    scaled = len(kind.operand_shapes) > 3
-    loops, names = ("mk", "kn", "mk", "kn", "mn"), ("a", "b", "a", "b", "c")
-    if not scaled:
-        loops, names = ("mk", "kn", "mn"), ("a", "b", "c")
+    inputs = len(kind.operand_shapes) - 1
+    loops, names = [*("mk", "kn", "mk", "kn")[:inputs], "mn"], [*"abab"[:inputs], "c"]
     sizes = {"m": 2, "n": 1, "k": 3}
     rng = np.random.default_rng(SEED)
     values = [
