@@ -155,7 +155,7 @@ def _operand(definition: OpDefinition, index: int, operand: Any, spelling: str |
 
 def _stochastic_kernel(function: Operation, profile: Profile, random: RandomBits | None) -> Kernel:
     assert random is not None
-    return stochastic_kernel(function.regions[0].blocks[0].operations[0], random, profile)
+    return stochastic_kernel(function.regions[0].blocks[0].operations[0], profile).given(random)
 
 
 _MOST_MODULES = 1 << 10

@@ -82,15 +82,19 @@ def rows() -> Iterator[Row]:
     yield Row("structured ops", name, convolution, "NumPy", Target(most=1000), "ms")
 
 
-def _reference(image: Any, weights: Any, outputs: int) -> Any:
-    """Return the outputs by NumPy, as gemmlowp's fixed-point functions define them."""
-    windows = np.lib.stride_tricks.sliding_window_view(image, (TAPS, TAPS), axis=(0, 1))[:outputs, :outputs]
-    sums = np.einsum("yxcij,ijc->yx", windows.astype(np.int64), weights.astype(np.int64)) + BIAS
+def requantized(sums: Any) -> Any:
+    """Return sums of 64 bits as integers of 8 by NumPy, as gemmlowp's fixed-point functions define them."""
     scaled = sums * MULTIPLIER
     nudged = scaled + np.where(scaled < 0, 1 - (1 << 30), 1 << 30)
     high = np.sign(nudged) * (abs(nudged) >> 31)
     rest, threshold = high & ((1 << SHIFT) - 1), (1 << SHIFT - 1) - 1 + (high < 0)
     return np.clip((high >> SHIFT) + (rest > threshold) + ZERO_POINT, *BOUNDS).astype(np.int8)
+
+
+def _reference(image: Any, weights: Any, outputs: int) -> Any:
+    """Return the outputs by NumPy."""
+    windows = np.lib.stride_tricks.sliding_window_view(image, (TAPS, TAPS), axis=(0, 1))[:outputs, :outputs]
+    return requantized(np.einsum("yxcij,ijc->yx", windows.astype(np.int64), weights.astype(np.int64)) + BIAS)
 
 
 def convolution(sizes: Sizes) -> Measured:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import (
+    accelerators,
     conversions,
     elementary,
     exact_path,
@@ -38,6 +39,7 @@ MODULES = (
     ops,
     elementary,
     tensors,
+    accelerators,
     scalars,
     exact_path,
     float_unit,

@@ -59,14 +59,34 @@ SIMULATORS = {
 def rows() -> Iterator[Row]:
     for format in FORMS:
         yield Row("vectors", f"f8E4M3FN addf to {format}", partial(writing, format), PEER, Target(most=round(MOST, 1)))
+    yield Row("vectors", "f8E4M3FN addf to npz, operands of files", of_files, "random operands", Target(speed=0.8))
     for name, commands in SIMULATORS.items():
         simulation = partial(simulating, commands)
         yield Row("vectors", f"65,536 as sv, {name}", simulation, "one vector", Target(beside=(1, 5)), unit="s")
 
 
-def _command(format: str, count: int) -> list[str]:
-    asked = ["--level=random", "-n", str(count), f"--format={format}"]
+def _command(format: str, count: int, source: str = "--level=random") -> list[str]:
+    asked = [source, "-n", str(count), f"--format={format}"]
     return [sys.executable, "-m", "halfulp", "vectors", *OP, *asked]
+
+
+def of_files(sizes: Sizes) -> Measured:
+    """Measure vectors whose operands are codes of two files, in their order."""
+    count = 4 * sizes.elements
+    codes = np.random.default_rng(15).integers(0, 256, (2, count), np.uint8)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, column in zip("ab", codes, strict=True):
+            np.save(Path(folder) / f"{name}.npy", column)
+        source = f"--operands=a={folder}/a.npy;b={folder}/b.npy"
+        written = subprocess.run(_command("npz", count, source), check=True, capture_output=True).stdout
+        with np.load(io.BytesIO(written)) as archive:
+            agree("operands of files", np.stack([archive["a"], archive["b"]]), codes)
+        files, drawn = (
+            partial(subprocess.run, _command("npz", count, *which), check=True, stdout=subprocess.DEVNULL)
+            for which in ((source,), ())
+        )
+        mine, theirs = best(files, drawn, rounds=min(sizes.rounds, 3))
+    return Measured(mine / count * 1e9, theirs / count * 1e9)
 
 
 def _columns(count: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -79,19 +79,18 @@ def _loses_nan(policy: FloatPolicy, source: FloatFormat, target: FloatFormat) ->
     return source.nan_code is not None and loses_nan(policy, target)
 
 
-def convert_stochastically(
-    source: FloatFormat, target: FloatFormat, random: Random, profile: Profile, fastmath: int = 0
-) -> Kernel:
-    """Return the kernel of a conversion with stochastic rounding; ``random``: see `floats.stochastic`."""
-    arguments = (Rounding.STOCHASTIC, profile.conversions, random)
+@lru_cache(maxsize=1024)
+def convert_stochastically(source: FloatFormat, target: FloatFormat, profile: Profile, fastmath: int = 0) -> Kernel:
+    """Return the kernel of a conversion with stochastic rounding; its last operand is that of `floats.stochastic`."""
+    mode = (Rounding.STOCHASTIC, profile.conversions)
     return float_kernel(
-        lambda a: scalar.convert(source, target, a, *arguments),
-        lambda a: conversions.convert(source, target, a, *arguments),
+        lambda a, random: scalar.convert(source, target, a, *mode, random),
+        lambda a, random: conversions.convert(source, target, a, *mode, random),
         (source,),
         target,
         fastmath,
         loses=_loses_nan(profile.conversions, source, target),
-        flags=flags_of(lambda a: conversions.convert(source, target, a, *arguments, want_flags=True)),
+        flags=flags_of(lambda a, random: conversions.convert(source, target, a, *mode, random, want_flags=True)),
         real=Computes("convert", (source,), target),
     )
 
@@ -164,27 +163,30 @@ def from_integer(
     return Kernel(quick, array_face, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
 
 
+@lru_cache(maxsize=1024)
 def from_integer_stochastically(
-    width: int, signed: bool, target: FloatFormat, random: Random, profile: Profile, nneg: bool = False
+    width: int, signed: bool, target: FloatFormat, profile: Profile, nneg: bool = False
 ) -> Kernel:
-    """Return the kernel of arith.sitofp and uitofp with stochastic rounding; ``random``: see `floats.stochastic`."""
+    """Return the kernel of arith.sitofp and uitofp with stochastic rounding; its last operand is that of
+    `floats.stochastic`.
+    """
     policy, half = profile.conversions, 1 << width >> 1
     nearest = from_integer(width, signed, target, profile, nneg)
 
-    def scalar_face(a: int) -> Scalar:
+    def scalar_face(a: int, random: Random) -> Scalar:
         found = nearest.scalar(a)
         if not isinstance(found, int):
             return found
         number = a - (half << 1) if signed and a & half else a
         return scalar.from_integer(target, number, Rounding.STOCHASTIC, policy, random).code
 
-    def array(a: Codes, want_flags: bool = False) -> ArrayResult:
+    def array(a: Codes, random: Random, want_flags: bool = False) -> ArrayResult:
         return conversions.from_integer(target, a, width, signed, Rounding.STOCHASTIC, policy, random, want_flags)
 
-    def array_face(a: Codes) -> Outcome:
-        return Outcome((array(a).codes,), faults_of([(fault, sign_bit(a, width)) for fault in nearest.faults]))
+    def array_face(a: Codes, random: Random) -> Outcome:
+        return Outcome((array(a, random).codes,), faults_of([(fault, sign_bit(a, width)) for fault in nearest.faults]))
 
-    flags = flags_of(lambda a: array(a, want_flags=True))
+    flags = flags_of(partial(array, want_flags=True))
     return Kernel(scalar_face, array_face, faults=nearest.faults, flags=flags, real=nearest.real)
 
 

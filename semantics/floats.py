@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -93,9 +93,9 @@ def float_kernel(
 ) -> Kernel:
     """Make a kernel from the two faces of an operation on floats with a float result.
 
-    ``operands``: the formats of the operands, which integers may follow. ``fastmath``: the flags nnan and ninf make a
-    NaN (infinite) operand or result poison. ``open_nan``: the bits of a NaN result are unspecified. ``loses``: a NaN
-    may be lost, which the faces report as poison. ``flags``, ``real``: see `Kernel`.
+    ``operands``: the formats of the operands, which integers and random bits may follow. ``fastmath``: the flags nnan
+    and ninf make a NaN (infinite) operand or result poison. ``open_nan``: the bits of a NaN result are unspecified.
+    ``loses``: a NaN may be lost, which the faces report as poison. ``flags``, ``real``: see `Kernel`.
     """
     lost = lost_nan(result)
     rules = fastmath_rules(fastmath, *operands, result)
@@ -254,21 +254,26 @@ def binary(
     )
 
 
-def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile, fastmath: int = 0) -> Kernel:
-    """Return the kernel of add, subtract, multiply, divide or fma with stochastic rounding: ``random`` is (one unsigned
-    integer per element, its width). With one integer as the bits, only the scalar face can be used, else only the
-    other.
+@lru_cache(maxsize=1024)
+def stochastic(name: str, fmt: FloatFormat, profile: Profile, fastmath: int = 0) -> Kernel:
+    """Return the kernel of add, subtract, multiply, divide or fma with stochastic rounding. Its last operand is
+    `Random`: of the scalar face one unsigned integer and its width, of the others an integer for each element.
     """
     specification, array, policy = getattr(scalar, name), getattr(arithmetic, name), profile.arithmetic
-    arguments, count = (Rounding.STOCHASTIC, policy, random), 3 if name == "fma" else 2
+    mode, count = (Rounding.STOCHASTIC, policy), 3 if name == "fma" else 2
+
+    def exact(*given: Any, want_flags: bool = False) -> ArrayResult:
+        found: ArrayResult = array(fmt, *given[:-1], *mode, given[-1], want_flags)
+        return found
+
     return float_kernel(
-        lambda *codes: specification(fmt, *codes, *arguments),
-        lambda *codes: array(fmt, *codes, *arguments),
+        lambda *given: specification(fmt, *given[:-1], *mode, given[-1]),
+        exact,
         (fmt,) * count,
         fmt,
         fastmath,
         loses=name in _MAKES_NANS and loses_nan(policy, fmt),
-        flags=flags_of(lambda *codes: array(fmt, *codes, *arguments, want_flags=True)),
+        flags=flags_of(partial(exact, want_flags=True)),
         real=same_kind(name, fmt, count),
     )
 

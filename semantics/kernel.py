@@ -17,8 +17,9 @@ one more trailing axis of uint64 limbs, least significant first. Masks are bool 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -113,6 +114,20 @@ class Kernel:
     words: Face | None = None
     notice: Callable[..., str | None] | None = None
     real: Meaning | tuple[Meaning, ...] | None = None
+
+    def given(self, *last: Any) -> Kernel:
+        """Return the kernel of an op whose last operands are these, where ``worst`` and ``open`` are not about them."""
+
+        def with_last(face: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda *codes: face(*codes, *last)
+
+        return replace(
+            self,
+            scalar=with_last(self.scalar),
+            array=with_last(self.array),
+            flags=None if self.flags is None else with_last(self.flags),
+            flagged=None if self.flagged is None else with_last(self.flagged),
+        )
 
     def meaning(self, result: int = 0) -> Meaning | None:
         """Return what a result means on real numbers, None where that is not known."""

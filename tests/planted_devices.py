@@ -281,10 +281,13 @@ def twice_rounded(dice: Dice) -> Plant:
 def narrow_accumulator(dice: Dice) -> Plant:
     """A multiplier that drops the low bits of its product, or an adder that drops those of what it shifts."""
     computation = some_op(dice, ("f8E4M3", "f16", "bf16", "f32"), ("arith.addf", "arith.mulf"))
-    fmt = FORMATS[computation.case.results[0]]
     rows = some_rows(dice, computation)
+    return accumulated(computation, rows, FORMATS[computation.case.results[0]].precision + int(dice.integers(-3, 3)))
+
+
+def accumulated(computation: OpComputation, rows: Chunk, bits: int) -> Plant:
+    fmt = FORMATS[computation.case.results[0]]
     inputs, outputs = split(computation, rows)
-    bits = fmt.precision + int(dice.integers(-3, 3))
     result, flags = outputs[0].copy(), outputs[1].copy()
     wide = OpComputation(op_case("arith.truncf", "f64", computation.case.results[0]))
     for row, (a, b) in enumerate(zip(*(codes.tolist() for codes in inputs), strict=True)):
@@ -303,7 +306,7 @@ def narrow_accumulator(dice: Dice) -> Plant:
             assert Fraction(float(total)) == total
             made = wide.compute((np.array([float(total)]).view(np.uint64),)).outputs
             result[row], flags[row] = made[0][0], made[1][0] | 1
-    return Plant(computation, rows, (result, flags), f"an accumulator of {bits} bits")
+    return Plant(computation, rows, (result, flags), f"an accumulator of {bits} bit{'s'[: bits > 1]}")
 
 
 def exponent_of(number: Fraction) -> int:

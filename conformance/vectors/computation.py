@@ -156,7 +156,7 @@ class OpComputation:
 
     def _stochastic(self, random: Codes) -> Kernel:
         assert self.random_bits is not None
-        return stochastic_kernel(self._operation, (random, self.random_bits), self.profile)
+        return stochastic_kernel(self._operation, self.profile).given((random, self.random_bits))
 
     def _shape(self, rows: int) -> tuple[int, ...]:
         return quantised.shaped(self.case, np.empty((rows,), np.uint8)).shape

@@ -136,11 +136,13 @@ _SUMS = ("arith.addf", "arith.subf", "arith.mulf", "math.fma")
 
 
 def accumulators(computation: Computation) -> Iterator[Cause]:
-    """Yield accumulators of fewer bits than the op needs: each term is cut to the bits of the largest one."""
+    """Yield accumulators of fewer bits than the op needs, from one bit on: each term is cut to the bits of the largest
+    one.
+    """
     if isinstance(computation, OpComputation) and computation.case.op in _SUMS:
         fmt = FORMATS.get(computation.case.results[0])
-        for bits in range(max(2, fmt.precision - FEWER), fmt.precision + MORE + 1) if fmt is not None else ():
-            yield through(f"an accumulator of {bits} bits", _accumulator(bits), slow=True)
+        for bits in range(max(1, fmt.precision - FEWER), fmt.precision + MORE + 1) if fmt is not None else ():
+            yield through(f"an accumulator of {bits} bit{'s'[: bits > 1]}", _accumulator(bits), slow=True)
 
 
 def _accumulator(bits: int) -> Datapath:

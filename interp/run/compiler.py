@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -35,7 +35,7 @@ from halfulp.interp.run.steps import (
     unsupported_step,
     without_casts,
 )
-from halfulp.interp.run.stochastic import rounds_stochastically
+from halfulp.interp.run.stochastic import rounds_stochastically, stochastic_kernel
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
 from halfulp.semantics.tabled_words import tabled
@@ -243,12 +243,18 @@ class FunctionCompiler(Compiler):
         if any(isinstance(value.type, ty.ShapedType) for value in values):
             return slow
         if self.settings.random is not None and rounds_stochastically(op, self.settings.profile):
-            alone = self.one_at_a_time and not self.settings.marks_elements
-            return drawing_step(op, self.settings.profile, operands, results, slow) if alone else slow
+            if not self.one_at_a_time or self.settings.recorder is not None:
+                return slow
+            scalar = self._scalar(op, stochastic_kernel(op, self.settings.profile))
+            return slow if scalar is None else drawing_step(op, scalar, operands, results, slow)
         if self.settings.recorder is not None:
             return slow if on_floats(op) else scalar_step(exact_scalar(kernel), operands, results, slow)
-        scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
+        scalar = self._scalar(op, kernel)
         return slow if scalar is None or kernel.notice else scalar_step(scalar, operands, results, slow)
+
+    def _scalar(self, op: Operation, kernel: Kernel) -> Callable[..., Any] | None:
+        """Return the face on numbers; None where each result may be one that a run keeps as unspecified."""
+        return specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
 
     def machine_code(self, function: Operation) -> MachineCall | None:
         """See `Compiler`."""

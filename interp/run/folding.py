@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, codes_to_ints, element_shape, ints_to_codes
+from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, element_shape, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths.fast import is_nan, path_of, reduced_extremum
 from halfulp.fp_formats.paths.fast_conversions import dtype_of
@@ -200,9 +200,32 @@ class Fold:
     def _in_steps(self, run: Run, total: Value, rows: Value, names: Names) -> Value:
         for number in range(rows.shape[0]):
             total = self._combined(run, total, part(rows, number), names(number))
-        if self.order == "open" and run.settings.track_open and rows.shape[0] > 1:
-            total = _unspecified(total)
-        return total
+        return self._opened(run, total, rows.shape[0])
+
+    def _opened(self, run: Run, total: Value, steps: int) -> Value:
+        return _unspecified(total) if self.order == "open" and run.settings.track_open and steps > 1 else total
+
+    @property
+    def draws(self) -> bool:
+        """True if the combinations round by random bits of the run."""
+        return self._step.stochastic
+
+    def under_mask(self, run: Run, first: Value | None, rows: Value, taken: Mask, names: Names) -> Value | None:
+        """Return ``first`` combined with the rows that are taken, where combinations round by random bits; None if
+        there is nothing. A row that is left out takes its random bits, too, so those of the others do not depend on the
+        mask.
+        """
+        assert run.draws is not None
+        total, steps = first, 0
+        for number in range(rows.shape[0]):
+            if taken[number] and total is not None:
+                total, steps = self._combined(run, total, part(rows, number), names(number)), steps + 1
+                continue
+            if taken[number]:
+                total = part(rows, number)
+            if number or first is not None:
+                run.draws.pass_points([self._step.op], self._step.behalf, 1)
+        return None if total is None else self._opened(run, total, steps)
 
     def _extreme(self, run: Run, rows: Value, names: Names) -> Value:
         """Return the extremum of clean rows. Where its bits depend on the order, neighbours are combined."""

@@ -21,7 +21,6 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import Cast, lift, lower, unresolved
 from halfulp.semantics.kernel import Kernel, Open
 from halfulp.semantics.meanings import Integral
-from halfulp.semantics.profile import Profile
 
 
 def refusing_casts(op: Operation, operands: tuple[int, ...], action: Action) -> Action:
@@ -201,18 +200,19 @@ def scalar_step(scalar: Callable[..., Any], operands: tuple[int, ...], results: 
 
 
 def drawing_step(
-    op: Operation, profile: Profile, operands: tuple[int, ...], results: tuple[int, ...], slow: Step
+    op: Operation, scalar: Callable[..., Any], operands: tuple[int, ...], results: tuple[int, ...], slow: Step
 ) -> Step:
-    """Make the fast path of a scalar op that rounds stochastically: it takes random bits of the run.
+    """Make the fast path of a scalar op that rounds stochastically: it takes random bits of the run. ``scalar``: takes
+    them as its last operand.
 
-    Where a result is poison, ``slow`` takes the same bits again.
+    Where a result is poison, or may be unspecified, ``slow`` takes the same bits again.
     """
 
     def step(slots: Slots) -> None:
         codes = [slots[slot] for slot in operands]
         draws = slots[0].draws
         if all(code.__class__ is int for code in codes):
-            code = draws.kernel_of_one(op, profile).scalar(*codes)
+            code = scalar(*codes, draws.one(op))
             if code.__class__ is int:
                 slots[results[0]] = code
                 return

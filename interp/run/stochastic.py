@@ -43,8 +43,9 @@ _AHEAD = 256
 """The draws of scalars that are made together."""
 
 
-def stochastic_kernel(op: Operation, random: RandomBits, profile: Profile) -> Kernel:
-    """Return the kernel of an op that rounds by these random bits; see `halfulp.semantics.floats.stochastic`.
+def stochastic_kernel(op: Operation, profile: Profile) -> Kernel:
+    """Return the kernel of an op that rounds by random bits, its last operand; see
+    `halfulp.semantics.floats.stochastic`.
 
     Raises Unsupported for an op without stochastic rounding, and for formats that the profile emulates in f32.
     """
@@ -56,12 +57,12 @@ def stochastic_kernel(op: Operation, random: RandomBits, profile: Profile) -> Ke
         if emulated.emulates(profile, *formats):
             raise Unsupported(f"'{op.name}' is emulated in f32 (narrow_floats), which has no stochastic rounding")
         if op.name in ARITHMETIC:
-            return floats.stochastic(ARITHMETIC[op.name], target.format, random, profile, fastmath)
+            return floats.stochastic(ARITHMETIC[op.name], target.format, profile, fastmath)
         if op.name in CONVERSIONS and isinstance(source, ty.FloatType):
-            return casts.convert_stochastically(source.format, target.format, random, profile, fastmath)
+            return casts.convert_stochastically(source.format, target.format, profile, fastmath)
         if op.name in FROM_INTEGERS and isinstance(source, ty.IntegerType):
             signed, nneg = FROM_INTEGERS[op.name], "nonNeg" in op.properties and profile.keeps_integer_flags
-            return casts.from_integer_stochastically(source.width, signed, target.format, random, profile, nneg)
+            return casts.from_integer_stochastically(source.width, signed, target.format, profile, nneg)
     raise Unsupported(f"'{op.name}' has no stochastic rounding")
 
 
@@ -159,16 +160,16 @@ class Draws:
             positions: Words = np.add.outer(firsts, np.arange(size, dtype=np.uint64)).reshape(-1)
             assert not isinstance(self._run, int)
             bits = self._source.drawn(positions, number, np.repeat(self._run[lanes.numbers], size))
-        return stochastic_kernel(op, (bits.reshape(shape), self._source.bits), profile)
+        return stochastic_kernel(op, profile).given((bits.reshape(shape), self._source.bits))
 
-    def kernel_of_one(self, op: Operation, profile: Profile) -> Kernel:
-        """Return the kernel of one execution of an op on numbers, which has a scalar face alone."""
+    def one(self, op: Operation) -> RandomBits:
+        """Return the random bits of one execution of an op on numbers."""
         number = self._numbers.of(op, op)
         position, key = self._take(number, 1), self._key(number)
         first, words = self._ahead.get(key, (0, []))
         if not first <= position < first + len(words):
             first, words = self._ahead[key] = position, self._drawn(position, _AHEAD, number).tolist()
-        return stochastic_kernel(op, (words[position - first], self._source.bits), profile)
+        return words[position - first], self._source.bits
 
     def give_back(self, op: Operation) -> None:
         """Undo the last draw of an op for one number."""
@@ -187,10 +188,12 @@ class Draws:
         first = self._positions.get(self._key(number), 0)
         positions = points.reshape(-1) * np.uint64(count) + np.uint64(first + ordinal)
         bits = self._source.drawn(positions, number, self._run).reshape(points.shape)
-        return stochastic_kernel(op, (bits, self._source.bits), profile)
+        return stochastic_kernel(op, profile).given((bits, self._source.bits))
 
     def pass_points(self, ops: Sequence[Operation], behalf: Operation, points: int) -> None:
-        """Note that the ops of a body have drawn for all points of the loops of ``behalf``."""
+        """Pass the draws of ops on behalf of another one: those of all points of its loops, or of elements that a mask
+        leaves out.
+        """
         for op in ops:
             self._take(self._numbers.of(op, behalf), points)
 

@@ -37,7 +37,8 @@ def conversion_kernel(
     match from_, to:
         case ty.FloatType(), ty.FloatType():
             if mode is Rounding.STOCHASTIC:
-                return casts.convert_stochastically(from_.format, to.format, random_bits(random, shape), profile)
+                kernel = casts.convert_stochastically(from_.format, to.format, profile)
+                return kernel.given(random_bits(random, shape))
             return casts.convert(from_.format, to.format, into_floats, 0, profile)
         case ty.IntegerType(), ty.FloatType() if mode is not Rounding.STOCHASTIC:
             return casts.from_integer(from_.width, reads_signed(from_), to.format, profile, rounding=into_floats)

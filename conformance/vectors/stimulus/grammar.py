@@ -5,6 +5,7 @@
     normal:scale=2                      a distribution, for each operand
     a=weights.npz:array=w,sample;b=1    a source for each operand
     normal@70,corners@20,B1@10          a mixture: shares in percent
+    a=normal;b=weighted@70,corners@30   the same; a share is of whole rows
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ class Part:
 
 
 _SHARE = re.compile(r"@\s*(\d{1,9}(?:\.\d{1,6})?)\s*(?:,|$)", re.ASCII)
+_SHARE_OF_ONE = re.compile(r"@\s*\d[\d.]*\s*;", re.ASCII)
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=", re.ASCII)
 _MODELS = re.compile(r"[BFM]\d+(?:\+[BFM]\d+)*", re.ASCII)
 
@@ -109,6 +111,11 @@ def parts_of(spelling: str) -> tuple[Part, ...]:
         spelling.encode()
     except UnicodeEncodeError:  # a name of a file that is not UTF-8; the metadata could not hold it
         raise InputError(f"{spelling!a} is not Unicode text", hint="rename the file") from None
+    if found := _SHARE_OF_ONE.search(spelling):
+        raise InputError(
+            f"the share '{found[0][:-1].strip()}' is that of one operand, but a share is of whole rows",
+            hint="write it once, behind the sources of all operands: a=normal;b=weighted@70,corners@30",
+        )
     parts, begin = [], 0
     for found in _SHARE.finditer(spelling):
         parts.append((spelling[begin : found.start()].strip(), Fraction(found[1])))

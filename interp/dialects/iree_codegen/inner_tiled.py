@@ -9,7 +9,8 @@ things unspecified. First, a tile of another rank or shape than the kind's (``op
 elements in row-major order, of the permuted tile where there is a permutation of its rank. Second, ``distributed``
 types are those of one lane, which has no result by itself. In a batch (`interp.run.batch`) the lanes form subgroups,
 one after the other, and the lanes of a subgroup execute the op together; it is undefined where some of them do not
-execute it. Without a batch, the first parallel loop in all maps is the one over the lanes.
+execute it. Without a batch, the first parallel loop in all maps is the one over the lanes. If the types are not
+distributed, the lanes of a batch are one more parallel loop.
 
 The document allows memrefs as operands; iree-opt 3.13 refuses them. Memrefs of strided layouts are read and, as output,
 updated in place. Two cases are refused because their meaning is not known: an input in the memory of the output, where
@@ -38,14 +39,15 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
-from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.batch.slots import joined
 from halfulp.interp.run.frames import Lanes, Run
 from halfulp.interp.run.reports import in_lanes
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import spell_shape
-from halfulp.interp.values.lanes import over_lanes, repeated
+from halfulp.interp.values.lanes import over_lanes, repeated, taken
 from halfulp.interp.values.memref_layout import is_injective
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open
@@ -56,6 +58,8 @@ Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 
 _REDUCTION = ITERATOR_TYPE.cases["reduction"]
+TOGETHER = 1 << 22
+"""The most elements of tiles that lanes of a batch multiply together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,8 @@ class TilePart:
 class TilePlan:
     """The parts of an op that are known before it runs. ``parts``: A, B, the scales if there are any, C.
 
-    ``around``: the number of loops around those of the op: in a batch, one over the subgroups and one over their lanes.
+    ``around``: the number of loops around those of the op: in a batch, one over the lanes, or one over the subgroups
+    and one over their lanes.
     """
 
     kind: TileKind
@@ -108,6 +113,11 @@ class TilePlan:
     loops: int
     lane_loop: int | None
     around: int = 0
+
+    def elements(self, bounds: Shape) -> int:
+        """Return the elements of all tiles that are multiplied at one point of the reductions."""
+        parallel = prod(size for loop, size in enumerate(bounds) if loop not in _reductions(self))
+        return parallel * sum(prod(part.matrix) for part in self.parts)
 
     def bounds(self, op: Operation, operands: Sequence[Value]) -> Shape:
         """Return the trip count of each loop. Raises UndefinedBehavior where operands disagree, Unsupported for wrong
@@ -174,10 +184,47 @@ def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
 
 
 def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
-    """Return the function of a distributed op in a batch, which the lanes of a subgroup do together, or None."""
-    if gpu.kind_of(op.properties["kind"]) is None or not _is(op, "distributed"):
+    """Return the function of an op in a batch, None where each lane does it for itself."""
+    if gpu.kind_of(op.properties["kind"]) is None:
         return None
-    plan = _plan(op, settings.model, batch=True)
+    if _is(op, "distributed"):
+        return _by_subgroups(op, settings)
+    in_memory = any(isinstance(value.type, ty.MemRefType) for value in op.operands)
+    return None if in_memory else _of_whole_tiles(op, settings)
+
+
+def _of_whole_tiles(op: Operation, settings: Settings) -> Function:
+    """Return the function of an op on whole tiles: the lanes are one more parallel loop."""
+    alone, types = inner_tiled(op, settings), [result.type for result in op.results]
+
+    def together(run: Run, operands: Operands) -> tuple[Any, ...]:
+        *inputs, output = operands
+        over = tuple(map(over_lanes, inputs))
+        if not any((*over, over_lanes(output))):
+            return run.each(alone, operands, types)
+        assert run.lanes is not None
+        count = len(run.lanes)
+        values = [*inputs, output if over_lanes(output) else repeated(output, count)]
+        plan = _plan(op, settings.model, [(0,) if own else () for own in (*over, True)])
+        try:
+            size = max(1, TOGETHER * count // max(1, plan.elements(plan.bounds(op, values))))
+            if size >= count:
+                return (_computed(op, plan, settings.model, run, values),)
+            parts: list[tuple[npt.NDArray[np.intp], Value]] = []
+            for start in range(0, count, size):
+                lanes = np.arange(start, min(start + size, count))
+                some = [taken(value, lanes) if over_lanes(value) else value for value in values]
+                parts.append((lanes, _computed(op, plan, settings.model, run, some)))
+        except HalfulpError:
+            return run.each(alone, operands, types)  # the error names the lanes in which it happened
+        return (joined(parts, count, types[0], run),)
+
+    return together
+
+
+def _by_subgroups(op: Operation, settings: Settings) -> Function:
+    """Return the function of a distributed op, which the lanes of a subgroup do together."""
+    plan = _plan(op, settings.model, [(0, 1)] * len(op.operands), lane_loop=1)
     size = plan.kind.lanes
 
     def together(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -357,7 +404,10 @@ def _is(op: Operation, flag: str) -> bool:
     return bool(semantics[flag])
 
 
-def _plan(op: Operation, model: str, batch: bool = False) -> TilePlan:
+def _plan(op: Operation, model: str, around: Sequence[Shape] | None = None, lane_loop: int | None = None) -> TilePlan:
+    """Return what is known of an op. ``around``: in a batch, the loops around the op that each operand has.
+    ``lane_loop``: the one over the lanes of a subgroup.
+    """
     attribute = op.properties["kind"]
     kind = gpu.kind_of(attribute)
     if kind is None or not isinstance(attribute, DialectAttr):
@@ -372,12 +422,11 @@ def _plan(op: Operation, model: str, batch: bool = False) -> TilePlan:
         raise Unsupported(f"{operation.name}: {error}") from None
     if not supports(model, operation):
         raise _unpublished(Unpublished(model, operation.name))
-    loops, around = _loops(op), 0
-    lane_loop = None
+    loops = _loops(op)
     ranks = [len(dims) for dims in loops]
-    if batch:
-        around, lane_loop = 2, 1
-        loops = [(0, 1, *(dim + around for dim in dims)) for dims in loops]
+    more = 0 if around is None else len(around[-1])
+    if around is not None:
+        loops = [(*own, *(dim + more for dim in dims)) for own, dims in zip(around, loops, strict=True)]
     elif _is(op, "distributed"):
         lane_loop = _loop_over_lanes(kind, op, loops)
     layouts = _layouts(kind, attribute["col_major"]) if lane_loop is not None else (None,) * len(loops)
@@ -393,7 +442,7 @@ def _plan(op: Operation, model: str, batch: bool = False) -> TilePlan:
         inner = tuple(shape[axis] for axis in order)
         inverse = tuple(order.index(axis) for axis in range(len(order)))
         parts.append(TilePart(dims, inner, inverse, matrix, layout))
-    return TilePlan(kind, operation, tuple(parts), len(_iterators(op)) + around, lane_loop, around)
+    return TilePlan(kind, operation, tuple(parts), len(_iterators(op)) + more, lane_loop, more)
 
 
 def _operation(kind: TileKind, elements: Sequence[ty.Type]) -> TileOp:

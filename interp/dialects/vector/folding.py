@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from halfulp.fp_formats.codes import Mask
 from halfulp.interp.dialects.combining import elementwise_step
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
@@ -72,6 +73,11 @@ class Combination:
         """True if elements can only be combined all together."""
         return self._fold.needs_all
 
+    @property
+    def draws(self) -> bool:
+        """True if combinations round by random bits of the run."""
+        return self._fold.draws
+
     def pair(self, run: Run, one: Value, other: Value) -> Value:
         """Combine two values whose shapes broadcast."""
         return self._step.run_at(run, (one, other), _PLACES)[0]
@@ -81,3 +87,7 @@ class Combination:
         if first is None:
             first, rows = part(rows, 0), part(rows, slice(1, None))
         return self._fold(run, first, rows, lambda number: _PLACES)
+
+    def fold_under_mask(self, run: Run, first: Value | None, rows: Value, taken: Mask) -> Value | None:
+        """See `Fold.under_mask`."""
+        return self._fold.under_mask(run, first, rows, taken, lambda number: _PLACES)

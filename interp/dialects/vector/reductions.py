@@ -91,6 +91,10 @@ def reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
     def reduced(run: Run, operands: Operands) -> tuple[Any, ...]:
         vector, first = operands[0], operands[1] if given else None
         lanes = active_lanes(op, operands[-1]) if masked else np.ones(vector.shape, np.bool_)
+        if masked and combination.draws:
+            row = reshaped(vector, ty.TensorType((vector.size,), type_), (vector.size,))
+            total = combination.fold_under_mask(run, first, row, lanes.reshape(-1))
+            return (neutral(arith_name(kind, type_) or "", type_) if total is None else _of_type(total, type_),)
         rows = picked(vector, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), type_))
         if first is None and not rows.size:
             return (neutral(arith_name(kind, type_) or "", type_),)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from amounts import amounts
-from planted_devices import PLANTS, Dice, Plant, split
+from planted_devices import PLANTS, Dice, Plant, accumulated, split
 from tree import ROOT
 
 from halfulp.conformance.comparing.op_case import op_case
@@ -67,6 +67,16 @@ def test_an_early_mode_does_not_come_before_the_planted_tininess() -> None:
     assert (found.explanations[0].name, found.explanations[0].rows) == ("tininess=before", found.differing)
     assert CONTROLS // 2 < found.controls <= CONTROLS
     assert found.explanations[0].equal == found.controls
+
+
+def test_the_narrowest_accumulator_is_named() -> None:
+    """One bit: every significand becomes a power of two."""
+    computation = OpComputation(op_case("arith.mulf", "f8E4M3"))
+    plant = accumulated(computation, Recipe(computation, "random", count=400).vectors().gather(), 1)
+    found = check(plant)
+    (first, *_) = found.explanations
+    assert plant.name == "an accumulator of 1 bit"
+    assert (first.name, first.rows, first.equal) == (plant.name, found.differing, found.controls)
 
 
 def test_results_and_flags_have_one_explanation_together() -> None:

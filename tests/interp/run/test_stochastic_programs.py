@@ -97,6 +97,60 @@ def test_an_op_inside_another_one_has_a_number_of_its_own() -> None:
     assert int(found.bits) == total
 
 
+@pytest.mark.parametrize("mask", [0, 1, 0b100000, 0b101101, 0b010110, 0b111111])
+@pytest.mark.parametrize("start", [None, 0.7])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_random_bits_of_an_element_do_not_depend_on_the_mask(seed: int, start: float | None, mask: int) -> None:
+    """Without an accumulator, the first element takes no bits: no sum is made there."""
+    given = "" if start is None else ", %c"
+    text = f"""
+    func.func @main(%x: vector<6xf16>, %m: vector<6xi1>, %c: f16) -> f16 {{
+      %r = vector.mask %m {{ vector.reduction <add>, %x{given} : vector<6xf16> into f16 }} : vector<6xi1> -> f16
+      return %r : f16
+    }}"""
+    x, c = _halves(6), np.float16(start or 0)
+    total = None if start is None else int(c.view(np.uint16))
+    for element, code in enumerate(x.view(np.uint16).tolist()):
+        if mask >> element & 1:
+            bits = (_word(seed, 3 + (1 << 24), element - (start is None)), 32) if total is not None else None
+            rounding = Rounding.STOCHASTIC
+            total = code if total is None else scalar.add(F16, total, code, rounding, FloatPolicy(), bits).code
+    lanes = np.array([mask >> element & 1 for element in range(6)], np.bool_)
+    (found,) = hu.run(text, x, lanes, c, profile=STOCHASTIC, random=f"philox:seed={seed}")
+    assert int(found.bits) == (total or 0)  # no element: the neutral one, +0
+
+
+MASKED: dict[str, str] = {
+    "contract": """
+      %r = vector.mask %m { vector.contract {indexing_maps = [#i, #i, #none], iterator_types = ["reduction"],
+        kind = #vector.kind<add>} %x, %one, %c : vector<6xf16>, vector<6xf16> into f16 } : vector<6xi1> -> f16""",
+    "multi_reduction": """
+      %r = vector.mask %m { vector.multi_reduction <add>, %x, %c [0] : vector<6xf16> to f16 } : vector<6xi1> -> f16""",
+    "reduction": """
+      %r = vector.mask %m { vector.reduction <add>, %x, %c : vector<6xf16> into f16 } : vector<6xi1> -> f16""",
+}
+"""Three ways to write the same sum."""
+
+
+@pytest.mark.parametrize("source", SOURCES[:2])
+def test_masked_sums_take_the_same_bits_however_they_are_written(source: str) -> None:
+    def run(name: str, mask: int) -> int:
+        text = f"""
+        #i = affine_map<(k) -> (k)>
+        #none = affine_map<(k) -> ()>
+        func.func @main(%x: vector<6xf16>, %m: vector<6xi1>, %c: f16) -> f16 {{
+          %one = arith.constant dense<1.0> : vector<6xf16>{MASKED[name]}
+          return %r : f16
+        }}"""
+        lanes = np.array([mask >> element & 1 for element in range(6)], np.bool_)
+        (found,) = hu.run(text, x, lanes, np.float16(0.7), profile=STOCHASTIC, random=source)
+        return int(found.bits)
+
+    x = _halves(6)
+    for mask in range(0, 64, 5):
+        assert len({run(name, mask) for name in MASKED}) == 1, mask
+
+
 def test_a_contraction_rounds_its_whole_result_for_one_index_after_the_other() -> None:
     a, b, c = _halves(4, 8), _halves(8, 3), _halves(4, 3)
     (found, _) = hu.run(CONTRACTION, a, b, c, profile=STOCHASTIC, random="philox:seed=3")
@@ -337,6 +391,22 @@ def test_poison_takes_its_bits_too() -> None:
     lost, one = hu.run(text, 0, 0.1, profile=STOCHASTIC, random=register)
     kept, other = hu.run(text, 5, 0.1, profile=STOCHASTIC, random=register)
     assert [value.poison is not None for value in (lost, kept)] == [True, False]
+    assert one == other
+
+
+def test_unspecified_scalars_take_their_bits_once() -> None:
+    """A NaN, whose bits are unspecified, is computed again as a value: the next op gets the next bits all the same."""
+    text = """
+    func.func @main(%x: f32, %y: f32) -> (f16, f16) {
+      %nan = arith.divf %x, %x : f32
+      %n = arith.truncf %nan : f32 to f16
+      %a = arith.truncf %y : f32 to f16
+      return %n, %a : f16, f16
+    }"""
+    options: Any = {"profile": STOCHASTIC, "random": "lfsr:width=16,taps=16+14+13+11,seed=0xACE1", "track_open": True}
+    unsure, one = hu.run(text, 0.0, 0.1, **options)
+    sure, other = hu.run(text, 5.0, 0.1, **options)
+    assert [value.open is not None for value in (unsure, sure, one, other)] == [True, False, False, False]
     assert one == other
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from sweeps import add_f8, op
 
+from halfulp.conformance.ops.workers import process_pool
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import columns_to_text
 from halfulp.conformance.vectors.computation import ProgramComputation
@@ -18,6 +21,7 @@ from halfulp.conformance.vectors.metadata import MERGED, METADATA
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.conformance.vectors.shards.plan import SweepPlan
 from halfulp.conformance.vectors.shards.sweep import sweep_shards
+from halfulp.conformance.vectors.stimulus.mixture import Mixture
 from halfulp.interp.ir.errors import InputError
 
 
@@ -44,6 +48,41 @@ def test_a_row_left_out_between_shards_is_no_table(tmp_path: Path) -> None:
     plan = SweepPlan(Recipe(ProgramComputation(text, "f"), "exhaustive"), "runs", shard_rows=16, leaf_rows=16)
     with pytest.raises(InputError, match="but 11 comes after F"):
         sweep_shards(plan, tmp_path)
+
+
+def rows_of(directory: Path) -> list[np.ndarray[Any, Any]]:
+    """The columns of a sweep in npz, read from the files of its shards in their order."""
+    shards = json.loads((directory / METADATA).read_text())["shards"]
+    archives = [np.load(directory / shard["file"]) for shard in shards]
+    assert [shard["count"] for shard in shards] == [len(archive["result"]) for archive in archives]
+    return [np.concatenate([archive[name] for archive in archives]) for name in ("a", "b", "result", "flags")]
+
+
+MIXTURES = (
+    "a={0}/a.npy;b={0}/b.npz:array=w,sample@50,normal:block=7,spread=3@30,corners@15,B3@5",
+    "a={0}/a.npy:hold=3;b={0}/b.npz:array=w,sample",
+    "a=weighted;b={0}/a.npy@70,models:each=3@30",
+)
+
+
+def test_shards_of_own_operands_are_parts_of_the_whole(tmp_path: Path) -> None:
+    """In processes of their own, and where no shard begins at a turn of the mixture."""
+    numbers = np.random.default_rng(4).integers(0, 1 << 16, (2, 8001), np.uint16)
+    np.save(tmp_path / "a.npy", numbers[0])
+    np.savez(tmp_path / "b.npz", w=numbers[1])
+    with process_pool(2) as pool:
+        for number, mixture in enumerate(MIXTURES):
+            operands = Mixture.named(mixture.format(tmp_path))
+            recipe = Recipe(op("mulf", "f16", flags=True), None, seed=3, count=20_003, operands=operands)
+            several, one = (tmp_path / f"{name} {number}" for name in ("several", "one"))
+            found = sweep_shards(SweepPlan(recipe, "npz", shard_rows=2474, leaf_rows=1237), several, executor=pool)
+            alone = sweep_shards(SweepPlan(recipe, "npz", shard_rows=1 << 40, leaf_rows=1237), one)
+            assert (found.rows, found.of, found.digest) == (20_003, 9, alone.digest)
+            assert alone.of == 1
+            for part, whole in zip(rows_of(several), rows_of(one), strict=True):
+                assert np.array_equal(part, whole)
+            if ":hold" in mixture:
+                assert np.array_equal(rows_of(several)[0], np.repeat(numbers[0], 3)[:20_003])
 
 
 @pytest.mark.exhaustive

@@ -25,6 +25,7 @@ from tile_programs import (
 )
 
 from halfulp.command.main import main
+from halfulp.interp.dialects.iree_codegen import inner_tiled
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.values.value import Value
@@ -165,14 +166,87 @@ def test_a_parallel_loop_of_all_operands_is_no_loop_over_lanes_in_a_batch(size: 
     assert np.array_equal(result.bits, share(expected.bits, layouts_of(kind)[2], kind, 2))
 
 
-def test_what_is_not_distributed_each_lane_does_by_itself() -> None:
-    kind = KINDS["MFMA_F32_16x16x4_F32"]
-    values = whole(kind, np.random.default_rng(SEED), (3,))
-    text = program(",->", attribute_of(kind), per_lane(values))
-    (result,) = run(text, *values, batch=True)
-    for lane in range(3):
-        alone = [Value.from_bits(value.bits[lane], str(value.element_type)) for value in values]
-        assert np.array_equal(result.bits[lane], run(text, *alone)[0].bits)
+def of_lane(value: Value, lane: int) -> Value:
+    """What one lane has of a value without marks."""
+    return Value.from_bits(value.bits[lane], str(value.element_type))
+
+
+WHOLE = (
+    ("MFMA_F32_16x16x16_F16", "exact"),
+    ("MFMA_F32_16x16x16_F16", "chip:cdna3"),
+    ("MFMA_I32_16x16x32_I8", "exact"),
+    ("MFMA_SCALE_F32_16x16x128_B32", "exact"),
+)
+
+
+@pytest.mark.parametrize("together", [5000, 1 << 22])
+@pytest.mark.parametrize("over", ["abc", "a", "b", "c"])
+@pytest.mark.parametrize(("name", "model"), WHOLE)
+def test_whole_tiles_of_many_lanes(
+    name: str, model: str, over: str, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bit for bit what each lane gets alone; operands outside of ``over`` are the same in all lanes."""
+    monkeypatch.setattr(inner_tiled, "TOGETHER", together)
+    kind, lanes = KINDS[name], 5
+    inputs = len(kind.operand_shapes) - 1
+    loops, names = [*("mk", "kn", "mk", "kn")[:inputs], "mn"], [*"abab"[:inputs], "c"]
+    sizes = {"m": 2, "n": 1, "k": 3}
+    rng = np.random.default_rng(SEED)
+    values = [
+        random_codes(rng, element, (lanes, *(sizes[loop] for loop in own), *shape))
+        for own, (element, shape) in zip(loops, described(whole(kind, rng)), strict=True)
+    ]
+    text = program(",".join(loops[:-1]) + f"->{loops[-1]}", attribute_of(kind), per_lane(values))
+    given = [value if name in over else of_lane(value, 0) for name, value in zip(names, values, strict=True)]
+    (result,) = run(text, *given, batch=True, mma=model)
+    for lane in range(lanes):
+        own = [of_lane(value, lane) if name in over else value for name, value in zip(names, given, strict=True)]
+        assert np.array_equal(result.bits[lane], run(text, *own, mma=model)[0].bits), lane
+
+
+def test_poison_and_open_elements_of_whole_tiles_stay_in_their_lane() -> None:
+    kind = KINDS["MFMA_F32_16x16x16_F16"]
+    ones = np.full((4, 16, 16), 0x3C00, np.uint16)
+    a = poisoned(ones, "f16", (2, 5, 3))
+    open_ = np.zeros((4, 16, 16), np.uint8)
+    open_[1, 7, 6] = Open.SIGN.value
+    b = Value(ty.TensorType((4, 16, 16), ty.F("f16")), ones, None, open_)
+    text = program(",->", attribute_of(kind), (("f16", (16, 16)), ("f16", (16, 16)), ("f32", (16, 16))))
+    (result,) = run(text, a, b, np.zeros((16, 16), np.float32), batch=True, track_open=True)
+    spoiled, unsure = np.zeros((2, 4, 16, 16), np.bool_)
+    spoiled[2, 5] = True
+    unsure[1, :, 6] = True
+    assert np.array_equal(result.poisoned, spoiled)
+    assert result.open is not None
+    assert np.array_equal(result.open, np.where(unsure, np.uint8(Open.VALUE.value), 0))
+    assert np.array_equal(result.numpy(poison=0), np.where(spoiled, np.float32(0), np.float32(16)))
+    origin = result.origin(2, 5, 9)
+    assert origin is not None
+    assert (origin.op, origin.element) == ("ub.poison", (2, 5, 3))
+
+
+def test_an_error_names_the_lanes_whose_tiles_have_no_known_result() -> None:
+    """What this chip makes of infinities is not published."""
+    text = program(
+        ",->",
+        attribute_of(KINDS["MFMA_F32_16x16x16_F16"]),
+        (("f16", (16, 16)), ("f16", (16, 16)), ("f32", (16, 16))),
+    )
+    a, one = np.ones((4, 16, 16), np.float16), np.ones((16, 16), np.float32)
+    a[[2, 3], 0, 0] = np.inf
+    with pytest.raises(Unsupported, match=r"with infinite or NaN operands is not published \(lane 2; 2 of 4 lanes\)"):
+        run(text, a, one.astype(np.float16), one, batch=True, mma="chip:cdna3")
+
+
+@pytest.mark.parametrize("outer", [(0, 2, 2), (2, 0, 2), (2, 2, 0)])
+def test_no_points_of_whole_tiles(outer: tuple[int, int, int]) -> None:
+    m, n, k = outer
+    operands = (("f16", (m, k, 16, 16)), ("f16", (k, n, 16, 16)), ("f32", (m, n, 16, 16)))
+    text = program("mk,kn->mn", attribute_of(KINDS["MFMA_F32_16x16x16_F16"]), operands)
+    c = small(np.random.default_rng(SEED), (3, m, n, 16, 16), np.float32)
+    a, b = (np.ones((3, *shape), np.float16) for _, shape in operands[:2])
+    (result,) = run(text, a, b, c, batch=True)
+    assert np.array_equal(result.numpy(), c)
 
 
 # --- in programs ------------------------------------------------------------------------------------------------------
