@@ -123,7 +123,17 @@ def problem_of(operation: Operation) -> VerifyError | None:
 
 _type_of = attrgetter("type")
 
-_NEVER = (None, None, None)
+
+def _have(values: Sequence[SSAValue], types: Sequence[object]) -> bool:
+    """Tell whether values have these types. This is the fastest way to go through two short lists."""
+    if len(values) != len(types):
+        return False
+    expected = iter(types)
+    for value in values:
+        type = next(expected)
+        if value.type is not type and value.type != type:
+            return False
+    return True
 
 
 class _Rules:
@@ -156,9 +166,7 @@ class _Rules:
         self.is_symbol = Trait.SYMBOL in definition.traits
         self.is_terminator = Trait.TERMINATOR in definition.traits
         # True if a rule depends on more than the types and the properties of an op.
-        self.looks_around = (
-            self.is_terminator or definition.verify is not None or definition.verify_regions is not None
-        )
+        self.looks_around = self.is_terminator or definition.verify is not None or definition.verify_regions is not None
         # Type rules that `_verify_types` leaves out, even if the op has neither successors nor regions.
         self.rules_apart = bool(definition.type_rules) and not _rules_in_key(definition, True)
         self.types: set[tuple[object, ...]] = set()
@@ -174,14 +182,13 @@ class _Rules:
             _verify_types(operation, self.definition)
             self._verify_properties(operation, operation.properties)
         else:
-            operands: list[object] = [*map(_type_of, operation.operands)]
-            resulting = operation.results
-            results: list[object] = [resulting[0].type] if len(resulting) == 1 else [*map(_type_of, resulting)]
-            properties = operation.read_properties
-            _, known_operands, known_results = self.shared.get(id(properties)) or _NEVER
-            if operands != known_operands or results != known_results:
+            shares, properties = operation.shares, operation.read_properties
+            known = self.shared.get(id(properties)) if shares else None
+            if known is None or not _have(operation.operands, known[1]) or not _have(operation.results, known[2]):
+                operands: list[object] = [*map(_type_of, operation.operands)]
+                results: list[object] = [*map(_type_of, operation.results)]
                 self._verify_plain(operation, properties, operands, results)
-                if operation.shares:
+                if shares:
                     self.shared[id(properties)] = properties, operands, results
             if not self.looks_around:
                 return
@@ -342,7 +349,7 @@ def _verify_rules(operation: Operation, definition: OpDefinition) -> None:
             kinds = tuple(value.type for value in group)
             types[slot.name] = kinds[0] if slot.arity is Arity.ONE else kinds
     for rule in definition.type_rules:
-        if not rule.holds(types, operation.properties):
+        if not rule.holds(types, operation.read_properties):
             raise operation.rule_broken(rule.message)
 
 

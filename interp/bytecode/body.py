@@ -14,7 +14,7 @@ from halfulp.interp.bytecode.encoding import (
     OpMask,
     Section,
 )
-from halfulp.interp.bytecode.index import FileIndex, OpName
+from halfulp.interp.bytecode.index import FileIndex, Likeness, OpName
 from halfulp.interp.declare.operands import is_inherent, move_inherent, split_successor_operands
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.locations import Location, Place, UnknownLoc
@@ -23,8 +23,7 @@ from halfulp.interp.ir.types import Type
 from halfulp.interp.text.cursor import MAX_NESTING
 
 _ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USE_LISTS, _PROPERTIES = map(int, OpMask)
-# What no op is like: no bytes are equal to it.
-_UNLIKE: tuple[int, bytes, dict[str, at.Attribute], list[Type], int] = (0, b"\0", {}, [], 0)
+_UNLIKE: tuple[int, dict[bytes, Likeness]] = (0, {})
 # The attributes of ops without any, which share them.
 _NO_ATTRIBUTES: dict[str, at.Attribute] = {}
 _UNKNOWN_PARTS = 0xFF & ~sum(OpMask)
@@ -302,8 +301,10 @@ class Body:
             result_types: list[Type]
             raw = None
             shares = True
-            size, code, properties, result_types, count = name.like.get(mask) or _UNLIKE
-            if data[pos : pos + size] == code:
+            size, codes = name.like.get(mask) or _UNLIKE
+            like = codes.get(bytes(data[pos : pos + size]))
+            if like is not None:
+                properties, result_types, count = like
                 pos += size
             else:
                 if mask & _ATTRIBUTES:
@@ -366,7 +367,10 @@ class Body:
                     else:
                         count, pos = long(pos)
                 if shares and not mask & _ATTRIBUTES:
-                    name.like[mask] = pos - first, bytes(data[first:pos]), properties, result_types, count
+                    properties = properties.copy()
+                    size, codes = name.like.setdefault(mask, (pos - first, {}))
+                    if size == pos - first:
+                        codes[bytes(data[first:pos])] = properties, result_types, count
 
             operands: list[SSAValue] = []
             waiting = False

@@ -7,7 +7,7 @@ offset.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from halfulp.interp.bytecode.code import Codec
@@ -50,13 +50,17 @@ MAX_SHARED = 1 << 16
 ThingEntry = tuple[str, int, int, bool]
 
 
+Likeness = tuple[dict[str, at.Attribute], list[Type], int]
+"""What ops with the same bytes have in common: the properties, the types of the results, and the number of operands."""
+
+
 @dataclass(slots=True)
 class OpName:
     """An op's name. ``registered``: its properties have a native layout.
 
     ``plain``: it has no properties. ``known``: the properties that were read, by their numbers. ``like``: by the parts
-    that an op of the name has, the bytes between location and operands of the last one, and what they stand for: the
-    properties, the types of the results and the number of operands.
+    that an op of the name has, the number of bytes between location and operands of the first one, and by such bytes
+    what they stand for.
     """
 
     name: str
@@ -64,8 +68,8 @@ class OpName:
     registered: bool
     definition: OpDefinition | None
     plain: bool
-    known: dict[int, dict[str, at.Attribute]]
-    like: dict[int, tuple[int, bytes, dict[str, at.Attribute], list[Type], int]]
+    known: dict[int, dict[str, at.Attribute]] = field(default_factory=dict)
+    like: dict[int, tuple[int, dict[bytes, Likeness]]] = field(default_factory=dict)
 
 
 _BUSY = object()
@@ -174,7 +178,7 @@ class FileIndex:
         definition = self.registry.find(name)
         if definition is None:
             self._check_unregistered(cursor, name, dialect, start)
-        return OpName(name, dialect, registered, definition, definition is None or not definition.has_properties, {}, {})
+        return OpName(name, dialect, registered, definition, definition is None or not definition.has_properties)
 
     def _check_unregistered(self, cursor: ByteCursor, name: str, dialect: str, start: int) -> None:
         if not name or "\0" in name:

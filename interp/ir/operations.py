@@ -98,7 +98,7 @@ class Operation:
 
     __slots__ = (
         "_location",
-                "definition",
+        "definition",
         "name",
         "operands",
         "parent",

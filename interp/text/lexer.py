@@ -65,9 +65,11 @@ class Pattern:
     ``width``: the number of its tokens. ``names``: the places of the names among them. ``others``: the other tokens.
     ``fill``: returns the tokens of a line from its parts, of which every second is a name, and ``others``; None if
     something that looks like a name is in a string or a comment. ``first``: the token at which the first such line
-    begins; -1 after a second one was found. ``again``: reads a line from its first token, into its block, as the op that
-    an earlier line was, and tells whether it did; None if no earlier line was a whole op. ``after``: the tokens that
-    were found behind such an op, and do not continue it; ``%`` stands for all names.
+    begins; -1 after a second one was found.
+
+    ``again``: reads a line from its first token, into its block, as the op that an earlier line was, and tells whether
+    it did; None if no earlier line was a whole op. ``after``: the tokens that were found behind such an op, and do not
+    continue it; ``%`` stands for all names.
     """
 
     __slots__ = ("after", "again", "fill", "first", "names", "others", "width")

@@ -481,6 +481,8 @@ class Parser(OpParser):
             if not isinstance(location, Location):
                 self.error(f"expected location, but found '{location}'", token_index)
             target.location = location
+        # What was remembered refers to the parser, which would stay in memory with all tokens.
+        self.repeated.clear()
         operation = self._top_level(top)
         return Module(operation, self.source, self.resources)
 

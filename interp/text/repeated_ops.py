@@ -1,20 +1,17 @@
 """Ops on lines that are like an earlier one except for the names of values.
 
-The general parser reads an op on the first of such lines. What it made of the line, apart from the operands, is kept for
-the next ones: it depends on the text of the line and on the types of the values. A line that differs in anything is
-read by the general parser from its first token.
+The general parser reads the op on the first of such lines. Its result, apart from the operands, is kept for the next
+lines: it depends on the text of the line and on the types of the values. A line that differs in anything is read by the
+general parser from its first token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import attrgetter
 
 from halfulp.interp.ir.operations import Block, Operation, read_operation
-from halfulp.interp.text.lexer import Pattern, picked
+from halfulp.interp.text.lexer import Pattern
 from halfulp.interp.text.op_parser import OpParser
-
-_type_of = attrgetter("type")
 
 
 def _kind(token: str) -> str:
@@ -44,13 +41,10 @@ def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence
     # An operand that is given twice does not show its place.
     if sorted(order) != [*range(len(names))] or len(order) != len(operation.operands):
         return
-    first, last = (names[0], names[-1] + 1) if names else (0, 0)
-    pick = picked([names[index] - first for index in order])
     width, depth = pattern.width, p.depth
-    named = values.__getitem__
+    expected = [(names[index], operand.type) for index, operand in zip(order, operation.operands, strict=True)]
     name, definition, location = operation.name, operation.definition, operation._location
-    types = [*map(_type_of, operation.operands)]
-    result_types = tuple(map(_type_of, operation.results))
+    result_types = tuple(result.type for result in operation.results)
     properties, attributes = operation.properties.copy(), operation.attributes.copy()
     # A custom form may read a value that is given twice in another way: an affine map has one symbol for it.
     is_distinct = definition is not None and definition.custom is not None and len(names) > 1
@@ -63,15 +57,13 @@ def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence
         kind = behind[:1]
         if (kind if kind == "%" else behind) not in after:
             return False
-        try:
-            operands = [*map(named, pick(tokens[start + first : start + last]))]
-        except KeyError:
-            return False
-        if (
-            [*map(_type_of, operands)] != types
-            or p.depth > depth
-            or (is_distinct and len({*operands}) < len(operands))
-        ):
+        operands = []
+        for index, type in expected:
+            value = values.get(tokens[start + index])
+            if value is None or (value.type is not type and value.type != type):
+                return False
+            operands.append(value)
+        if p.depth > depth or (is_distinct and len({*operands}) < len(operands)):
             return False
         p.pos = end
         operation = read_operation(

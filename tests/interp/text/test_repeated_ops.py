@@ -11,8 +11,8 @@ import pytest
 
 from halfulp.conformance.corpora import fuzz_text
 from halfulp.conformance.corpora.corpus import entries
-from halfulp.interp.declare.constraints import ANY
 from halfulp.interp.bytecode.writer import write_bytecode
+from halfulp.interp.declare.constraints import ANY
 from halfulp.interp.declare.declarations import Dialect
 from halfulp.interp.declare.registry import Registry, default_registry
 from halfulp.interp.ir.attributes import StringAttr
