@@ -31,7 +31,7 @@ from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError
-from halfulp.interp.ir.locations import FileLineCol, Place, Position, UnknownLoc
+from halfulp.interp.ir.locations import FileLineCol, Place, UnknownLoc
 from halfulp.interp.ir.nested import parts
 from halfulp.interp.ir.operations import Blob, Resources, SSAValue
 from halfulp.interp.ir.types import FloatType, IndexType, IntegerType, Type
@@ -276,7 +276,7 @@ class FileIndex:
         assert isinstance(made, at.Attribute)
         return made
 
-    def position_at(self, number: int) -> Position | None:
+    def position_at(self, number: int) -> Place | None:
         """Return and keep the position that an attribute stands for, by its number; None for another attribute.
 
         Most attributes of a file are positions in one file, and ops use them in their order. So they are read here

@@ -52,6 +52,11 @@ def _name() -> re.Pattern[str]:
     return re.compile(f"({_NAME})", re.ASCII)
 
 
+@cache
+def _alias() -> re.Pattern[str]:
+    return re.compile(rf"{_SUFFIX}\)", re.ASCII)
+
+
 def tokenize(text: str) -> list[str]:
     """Return the tokens of ``text``, then two empty ones, so that the parser can look one ahead at the end."""
     tokens: list[str] = _token().findall(text)
@@ -64,18 +69,16 @@ class Pattern:
 
     ``width``: the number of its tokens. ``names``: the places of the names among them. ``others``: the other tokens.
     ``fill``: returns the tokens of a line from its parts, of which every second is a name, and ``others``; None if
-    something that looks like a name is in a string or a comment. ``first``: the token at which the first such line
-    begins; -1 after a second one was found.
+    something that looks like a name is in a string or a comment.
 
     ``again``: reads a line from its first token, into its block, as the op that an earlier line was, and tells whether
     it did; None if no earlier line was a whole op. ``after``: the tokens that were found behind such an op, and do not
     continue it; ``%`` stands for all names.
     """
 
-    __slots__ = ("after", "again", "fill", "first", "names", "others", "width")
+    __slots__ = ("after", "again", "fill", "names", "others", "width")
 
-    def __init__(self, tokens: list[str], parts: list[str], first: int) -> None:
-        self.first = first
+    def __init__(self, tokens: list[str], parts: list[str]) -> None:
         self.width = len(tokens)
         self.names = [place for place, token in enumerate(tokens) if token[:1] == "%" and len(token) > 1]
         self.others = [token for token in tokens if token[:1] != "%" or len(token) == 1]
@@ -102,27 +105,44 @@ def tokenize_lines(text: str) -> tuple[list[str], dict[int, Pattern]]:
     tokens: list[str] = []
     repeated: dict[int, Pattern] = {}
     patterns: dict[str, Pattern] = {}
+    # The tokens at which the first lines of their patterns begin.
+    firsts: dict[str, int] = {}
     divide, find = _name().split, _token().findall
     for line in _lines(text):
-        parts = divide(line.strip(" \t\r"))
+        line, place = _without_place(line.strip(" \t\r"))
+        parts = divide(line)
         # A line has no line feed that could be mistaken for one between the parts.
         key = "\n".join(parts[::2])
         pattern = patterns.get(key)
+        start = len(tokens)
         if pattern is not None and pattern.fill is not None:
-            if pattern.first >= 0:
-                repeated[pattern.first] = pattern
-                pattern.first = -1
-            repeated[len(tokens)] = pattern
+            repeated[start] = pattern
             tokens += pattern.fill(parts + pattern.others)
-            continue
-        found = find(line)
-        while found and not found[-1]:
-            del found[-1]
-        if pattern is None:
-            patterns[key] = Pattern(found, parts, len(tokens))
-        tokens += found
+        else:
+            found = find(line)
+            while found and not found[-1]:
+                del found[-1]
+            tokens += found
+            first = firsts.setdefault(key, start)
+            if pattern is None and first != start:
+                pattern = patterns[key] = Pattern(found, parts)
+                if pattern.fill is not None:
+                    repeated[first] = repeated[start] = pattern
+        if place:
+            tokens += ("loc", "(", place, ")")
     tokens += ("", "")
     return tokens, repeated
+
+
+def _without_place(line: str) -> tuple[str, str]:
+    """Return a line without the ``loc(#alias)`` at its end, which differs between lines that are alike, and the alias;
+    no alias for a line that ends otherwise.
+    """
+    if line[-1:] == ")":
+        rest, mark, alias = line.rpartition(" loc(#")
+        if mark and _alias().fullmatch(alias) and "//" not in line:
+            return rest, f"#{alias[:-1]}"
+    return line, ""
 
 
 _CHUNK = 1 << 16

@@ -88,7 +88,12 @@ class Parser(OpParser):
             if first in _ENDS or token == "{-#":
                 return
             at = start + 2 if bound else start
-            operation = self._unlike(at) if pattern is None else self._first_of(pattern, start, at)
+            if pattern is None:
+                operation = self._unlike(at)
+                if tokens[self.pos] == "loc":
+                    self.trailing_location(operation)
+            else:
+                operation = self._first_of(pattern, start, at)
             operation.parent = block
             append(operation)
             if not bound:
@@ -108,20 +113,24 @@ class Parser(OpParser):
         operation = self._unlike(at)
         if self.pos - self.added == end:
             remember(self, pattern, operation, line, at - start)
+        if self.tokens[self.pos] == "loc":
+            self.trailing_location(operation)
+            if self.pos - self.added == end and not self._is_deferred(operation):
+                remember(self, pattern, operation, line, at - start)
         return operation
 
+    def _is_deferred(self, operation: Operation) -> bool:
+        """Tell whether the location of the op that was just read is not known yet."""
+        return bool(self.deferred_locations) and self.deferred_locations[-1][0] is operation
+
     def _unlike(self, at: int) -> Operation:
-        """Read the operation whose name is at a token, and its location. It need not be like an earlier one."""
+        """Read the operation whose name is at a token. It need not be like an earlier one."""
         parse = self.custom.get(self.tokens[at])
         if parse is None:
             self.pos = at
-            operation = self._uncached(at)
-        else:
-            self.pos = at + 1
-            operation = parse(self, at)
-        if self.tokens[self.pos] == "loc":
-            self.trailing_location(operation)
-        return operation
+            return self._uncached(at)
+        self.pos = at + 1
+        return parse(self, at)
 
     def _bound_operation(self, block: Block) -> None:
         """Read an operation that binds several names, or one name to several results."""
@@ -571,7 +580,7 @@ def _parser(
     decoded = _decoded(text, filename) if isinstance(text, bytes) else text
     for wrong, what in (("\0", "unexpected character: NUL"), (_not_unicode(decoded), "invalid UTF-8")):
         if wrong and wrong in decoded:
-            source = Source(decoded, filename, lambda _: (), start)
+            source = Source(decoded, filename, lambda _: [], start)
             raise ParseError(what, location=source.at_offset(decoded.index(wrong)))
     parser = kind(decoded, filename, registry or default_registry(), allow_unregistered)
     parser.source.start = start
@@ -582,7 +591,7 @@ def _decoded(data: bytes, filename: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        source = Source(data[: error.start].decode("utf-8"), filename, lambda _: ())
+        source = Source(data[: error.start].decode("utf-8"), filename, lambda _: [])
         raise ParseError("invalid UTF-8", location=source.at_offset(error.start)) from None
 
 

@@ -32,7 +32,6 @@ def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence
         or len(operation.results) != place // 2
         # An abbreviated name stands for another op in another region.
         or not ("." in line[place] or line[place][:1] == '"')
-        or (p.deferred_locations and p.deferred_locations[-1][0] is operation)
     ):
         return
     names = pattern.names[place // 2 :]
@@ -70,6 +69,8 @@ def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence
             name, definition, operands, result_types, properties, attributes, location, source, start + place, block
         )
         block.operations.append(operation)
+        if behind == "loc":
+            p.trailing_location(operation)
         if place:
             token = tokens[start]
             result = operation.results[0]
