@@ -46,16 +46,27 @@ class Dominance:
             if reachable is not None and block not in reachable:
                 self._unreachable = True
                 continue
-            defined: set[SSAValue] = set(block.arguments)
+            # The values that may be used from here on in the block.
+            usable: set[SSAValue] = set(block.arguments)
             for operation in block.operations:
                 for value in operation.operands:
-                    if value not in defined and not self._holds(value, block, operation, graph, region):
-                        _undominated(operation, value, region)
-                for _, values in operation.successors:
-                    for value in values:
-                        if value not in defined and not self._holds(value, block, operation, graph, region):
-                            _undominated(operation, value, region)
-                defined.update(operation.results)
+                    if value not in usable:
+                        self._verify_use(value, block, operation, graph, region)
+                        usable.add(value)
+                if operation.successors:
+                    for _, values in operation.successors:
+                        for value in values:
+                            if value not in usable:
+                                self._verify_use(value, block, operation, graph, region)
+                                usable.add(value)
+                usable.update(operation.results)
+
+    def _verify_use(self, value: SSAValue, block: Block, operation: Operation, graph: bool, region: Region) -> None:
+        """Raise VerifyError unless an op may use a value that is not defined before it in its block. If it may, so may
+        the ops behind it in the block.
+        """
+        if not self._holds(value, block, operation, graph, region):
+            _undominated(operation, value, region)
 
     def _holds(self, value: SSAValue, block: Block, operation: Operation, graph: bool, region: Region) -> bool:
         home = _home(value)

@@ -15,7 +15,7 @@ from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, Trait
 from halfulp.interp.declare.operands import SEGMENTS, all_operands, shares_name, shares_of, spread
 from halfulp.interp.declare.upstream import is_upstream
 from halfulp.interp.dominance import Dominance, is_isolated
-from halfulp.interp.ir.attributes import StringAttr
+from halfulp.interp.ir.attributes import Attribute, StringAttr
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.ir.operations import (
@@ -124,11 +124,24 @@ def problem_of(operation: Operation) -> VerifyError | None:
 _type_of = attrgetter("type")
 
 
+def _have(values: Sequence[SSAValue], types: Sequence[object]) -> bool:
+    """Tell whether values have these types. This is the fastest way to go through two short lists."""
+    if len(values) != len(types):
+        return False
+    expected = iter(types)
+    for value in values:
+        type = next(expected)
+        if value.type is not type and value.type != type:
+            return False
+    return True
+
+
 class _Rules:
     """The rules of one definition, and what was found to follow them while a module is verified.
 
     A large file has few combinations of types and few attributes, so that each is checked once. Attributes are known by
-    their identity: comparing two large ones may take longer than the check.
+    their identity: comparing two large ones may take longer than the check. ``shared``: by the identity of properties
+    that several ops share, these properties, and the types of operands and results with which they follow the rules.
     """
 
     __slots__ = (
@@ -138,9 +151,11 @@ class _Rules:
         "is_sized",
         "is_symbol",
         "is_terminator",
+        "looks_around",
         "operand_types",
         "result_types",
         "rules_apart",
+        "shared",
         "types",
     )
 
@@ -150,6 +165,8 @@ class _Rules:
         self.is_sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
         self.is_symbol = Trait.SYMBOL in definition.traits
         self.is_terminator = Trait.TERMINATOR in definition.traits
+        # True if a rule depends on more than the types and the properties of an op.
+        self.looks_around = self.is_terminator or definition.verify is not None or definition.verify_regions is not None
         # Type rules that `_verify_types` leaves out, even if the op has neither successors nor regions.
         self.rules_apart = bool(definition.type_rules) and not _rules_in_key(definition, True)
         self.types: set[tuple[object, ...]] = set()
@@ -157,26 +174,48 @@ class _Rules:
         self.operand_types: list[object] | None = None
         self.result_types: list[object] | None = None
         self.attributes = [(prop, set[int]()) for prop in definition.properties]
+        self.shared: dict[int, tuple[object, list[object], list[object]]] = {}
 
     def verify(self, operation: Operation) -> None:
         """Raise VerifyError for a rule that an op of the definition breaks."""
+        if operation.successors or operation.regions:
+            _verify_types(operation, self.definition)
+            self._verify_properties(operation, operation.properties)
+        else:
+            shares, properties = operation.shares, operation.read_properties
+            known = self.shared.get(id(properties)) if shares else None
+            if known is None or not _have(operation.operands, known[1]) or not _have(operation.results, known[2]):
+                operands: list[object] = [*map(_type_of, operation.operands)]
+                results: list[object] = [*map(_type_of, operation.results)]
+                self._verify_plain(operation, properties, operands, results)
+                if shares:
+                    self.shared[id(properties)] = properties, operands, results
+            if not self.looks_around:
+                return
+        self._verify_around(operation)
+
+    def _verify_plain(
+        self, operation: Operation, properties: Mapping[str, Attribute], operands: list[object], results: list[object]
+    ) -> None:
+        """Check what depends only on the types and properties of an op that has neither successors nor regions."""
+        sized = [*results, properties.get(SEGMENTS)] if self.is_sized else results
+        if operands != self.operand_types or sized != self.result_types:
+            self._verify_types(operation, operands, sized)
+        self._verify_properties(operation, properties)
+        if self.rules_apart:
+            _verify_rules(operation, self.definition)
+        if self.has_regions:
+            _verify_regions(operation, self.definition)
+        if self.is_symbol and "sym_visibility" in properties:
+            _verify_visibility(operation)
+
+    def _verify_around(self, operation: Operation) -> None:
+        """Check what depends on more than the types and properties of an op."""
         definition = self.definition
         successors, regions = operation.successors, operation.regions
-        if successors or regions:
-            _verify_types(operation, definition)
-        else:
-            operands: list[object] = [*map(_type_of, operation.operands)]
-            results: list[object] = [*map(_type_of, operation.results)]
-            if self.is_sized:
-                # Which operand has which type depends on it.
-                results.append(operation.properties.get(SEGMENTS))
-            if operands != self.operand_types or results != self.result_types:
-                self._verify_types(operation, operands, results)
-        if self.attributes:
-            self._verify_properties(operation)
-        if self.rules_apart or (definition.type_rules and (successors or regions)):
+        if definition.type_rules and (successors or regions):
             _verify_rules(operation, definition)
-        if self.has_regions or regions:
+        if regions or (self.has_regions and successors):
             _verify_regions(operation, definition)
         if self.is_terminator:
             _verify_last(operation)
@@ -184,7 +223,7 @@ class _Rules:
                 _verify_branch(operation, number, successor, values)
         elif successors:
             raise operation.rule_broken("requires 0 successors but found " + str(len(successors)))
-        if self.is_symbol and "sym_visibility" in operation.properties:
+        if self.is_symbol and (successors or regions) and "sym_visibility" in operation.properties:
             _verify_visibility(operation)
         if definition.verify is not None:
             message = definition.verify(operation)
@@ -200,8 +239,7 @@ class _Rules:
             self.types.add(key)
         self.operand_types, self.result_types = operands, results
 
-    def _verify_properties(self, operation: Operation) -> None:
-        properties = operation.properties
+    def _verify_properties(self, operation: Operation, properties: Mapping[str, Attribute]) -> None:
         for prop, accepted in self.attributes:
             attribute = properties.get(prop.name)
             if attribute is None:
@@ -311,7 +349,7 @@ def _verify_rules(operation: Operation, definition: OpDefinition) -> None:
             kinds = tuple(value.type for value in group)
             types[slot.name] = kinds[0] if slot.arity is Arity.ONE else kinds
     for rule in definition.type_rules:
-        if not rule.holds(types, operation.properties):
+        if not rule.holds(types, operation.read_properties):
             raise operation.rule_broken(rule.message)
 
 

@@ -14,15 +14,18 @@ from halfulp.interp.bytecode.encoding import (
     OpMask,
     Section,
 )
-from halfulp.interp.bytecode.index import FileIndex, OpName
+from halfulp.interp.bytecode.index import FileIndex, Likeness, OpName
 from halfulp.interp.declare.operands import is_inherent, move_inherent, split_successor_operands
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.locations import Location, Place, UnknownLoc
-from halfulp.interp.ir.operations import SKIPPED, Block, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import SKIPPED, Block, Operation, Region, SSAValue, read_operation
 from halfulp.interp.ir.types import Type
 from halfulp.interp.text.cursor import MAX_NESTING
 
 _ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USE_LISTS, _PROPERTIES = map(int, OpMask)
+_UNLIKE: tuple[int, dict[bytes, Likeness]] = (0, {})
+# The attributes of ops without any, which share them.
+_NO_ATTRIBUTES: dict[str, at.Attribute] = {}
 _UNKNOWN_PARTS = 0xFF & ~sum(OpMask)
 
 
@@ -293,45 +296,24 @@ class Body:
             if place is None:
                 place = self._location_at(number, cursor, at_part)
 
-            attributes: dict[str, at.Attribute] = {}
-            if mask & _ATTRIBUTES:
-                cursor.pos = pos
-                attributes = self._attributes(cursor, name)
-                pos = cursor.pos
+            attributes = _NO_ATTRIBUTES
             properties: dict[str, at.Attribute]
+            result_types: list[Type]
             raw = None
-            known = None
-            if mask & _PROPERTIES and name.registered and native:
-                at_part = pos
-                number = data[pos]
-                if number & 1:
-                    number >>= 1
-                    pos += 1
-                else:
-                    number, pos = long(pos)
-                known = name.known.get(number)
-                if known is None:
-                    pos = at_part
-            if known is not None:
-                properties = known.copy()
-            elif name.plain and not mask & _PROPERTIES:
-                properties = {}
+            shares = True
+            size, codes = name.like.get(mask) or _UNLIKE
+            like = codes.get(bytes(data[pos : pos + size]))
+            if like is not None:
+                properties, result_types, count = like
+                pos += size
             else:
-                cursor.pos = pos
-                properties, raw = self._properties(cursor, name, attributes, mask)
-                pos = cursor.pos
-
-            result_types = []
-            if mask & _RESULTS:
-                count = data[pos]
-                if count & 1:
-                    count >>= 1
-                    pos += 1
-                else:
-                    count, pos = long(pos)
-                if count > end - pos:
-                    fail(f"op '{name.name}': {count} results cannot be in the {end - pos} bytes that are left", pos)
-                for _ in range(count):
+                if mask & _ATTRIBUTES:
+                    cursor.pos = pos
+                    attributes = self._attributes(cursor, name)
+                    pos = cursor.pos
+                first = pos
+                known = None
+                if mask & _PROPERTIES and name.registered and native:
                     at_part = pos
                     number = data[pos]
                     if number & 1:
@@ -339,20 +321,60 @@ class Body:
                         pos += 1
                     else:
                         number, pos = long(pos)
-                    if number >= len(types):
-                        fail(f"type {number} does not exist: there are {len(types)}", at_part)
-                    found = types[number]
-                    result_types.append(found if isinstance(found, Type) else file_index.type_at(number))
+                    known = name.known.get(number)
+                    if known is None:
+                        pos = at_part
+                if known is not None:
+                    properties = known
+                elif name.plain and not mask & _PROPERTIES:
+                    properties = _NO_ATTRIBUTES
+                else:
+                    cursor.pos = pos
+                    attributes = attributes.copy()
+                    properties, raw = self._properties(cursor, name, attributes, mask)
+                    pos = cursor.pos
+                    shares = False
+
+                result_types = []
+                if mask & _RESULTS:
+                    count = data[pos]
+                    if count & 1:
+                        count >>= 1
+                        pos += 1
+                    else:
+                        count, pos = long(pos)
+                    if count > end - pos:
+                        fail(f"op '{name.name}': {count} results cannot be in the {end - pos} bytes that are left", pos)
+                    for _ in range(count):
+                        at_part = pos
+                        number = data[pos]
+                        if number & 1:
+                            number >>= 1
+                            pos += 1
+                        else:
+                            number, pos = long(pos)
+                        if number >= len(types):
+                            fail(f"type {number} does not exist: there are {len(types)}", at_part)
+                        found = types[number]
+                        result_types.append(found if isinstance(found, Type) else file_index.type_at(number))
+
+                count = 0
+                if mask & _OPERANDS:
+                    count = data[pos]
+                    if count & 1:
+                        count >>= 1
+                        pos += 1
+                    else:
+                        count, pos = long(pos)
+                if shares and not mask & _ATTRIBUTES:
+                    properties = properties.copy()
+                    size, codes = name.like.setdefault(mask, (pos - first, {}))
+                    if size == pos - first:
+                        codes[bytes(data[first:pos])] = properties, result_types, count
 
             operands: list[SSAValue] = []
             waiting = False
-            if mask & _OPERANDS:
-                count = data[pos]
-                if count & 1:
-                    count >>= 1
-                    pos += 1
-                else:
-                    count, pos = long(pos)
+            if count:
                 if count > end - pos:
                     fail(f"op '{name.name}': {count} operands cannot be in the {end - pos} bytes that are left", pos)
                 for _ in range(count):
@@ -378,10 +400,10 @@ class Body:
                         waiting = True
                     operands.append(value)
 
-            operation = Operation(
-                name.name, name.definition, operands, result_types, properties, attributes, location=place
+            operation = read_operation(
+                name.name, name.definition, operands, result_types, properties, attributes, place, None, -1, block
             )
-            operation.parent = block
+            operation.shares = shares
             if raw is not None:
                 operation.raw_properties = raw
             if waiting:

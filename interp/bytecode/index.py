@@ -7,7 +7,7 @@ offset.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from halfulp.interp.bytecode.code import Codec
@@ -31,7 +31,7 @@ from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError
-from halfulp.interp.ir.locations import FileLineCol, Place, Position, UnknownLoc
+from halfulp.interp.ir.locations import FileLineCol, Place, UnknownLoc
 from halfulp.interp.ir.nested import parts
 from halfulp.interp.ir.operations import Blob, Resources, SSAValue
 from halfulp.interp.ir.types import FloatType, IndexType, IntegerType, Type
@@ -50,11 +50,17 @@ MAX_SHARED = 1 << 16
 ThingEntry = tuple[str, int, int, bool]
 
 
+Likeness = tuple[dict[str, at.Attribute], list[Type], int]
+"""What ops with the same bytes have in common: the properties, the types of the results, and the number of operands."""
+
+
 @dataclass(slots=True)
 class OpName:
     """An op's name. ``registered``: its properties have a native layout.
 
-    ``plain``: it has no properties. ``known``: the properties that were read, by their numbers.
+    ``plain``: it has no properties. ``known``: the properties that were read, by their numbers. ``like``: by the parts
+    that an op of the name has, the number of bytes between location and operands of the first one, and by such bytes
+    what they stand for.
     """
 
     name: str
@@ -62,13 +68,15 @@ class OpName:
     registered: bool
     definition: OpDefinition | None
     plain: bool
-    known: dict[int, dict[str, at.Attribute]]
+    known: dict[int, dict[str, at.Attribute]] = field(default_factory=dict)
+    like: dict[int, tuple[int, dict[bytes, Likeness]]] = field(default_factory=dict)
 
 
 _BUSY = object()
 _COLLISION = 8  # the cost of comparing two things, in things made
 # Classes without parts. Most attributes of a file are of the first one.
 _LEAVES = frozenset((FileLineCol, UnknownLoc, at.UnitAttr, at.FloatAttr, IntegerType, FloatType, IndexType))
+_AHEAD = 256  # the most positions that are read at once
 _FILE_LINE_COL = varint(next(code.number for code in ATTRIBUTES if code.kind is FileLineCol))[0]
 
 
@@ -170,7 +178,7 @@ class FileIndex:
         definition = self.registry.find(name)
         if definition is None:
             self._check_unregistered(cursor, name, dialect, start)
-        return OpName(name, dialect, registered, definition, definition is None or not definition.has_properties, {})
+        return OpName(name, dialect, registered, definition, definition is None or not definition.has_properties)
 
     def _check_unregistered(self, cursor: ByteCursor, name: str, dialect: str, start: int) -> None:
         if not name or "\0" in name:
@@ -268,40 +276,58 @@ class FileIndex:
         assert isinstance(made, at.Attribute)
         return made
 
-    def position_at(self, number: int) -> Position | None:
+    def position_at(self, number: int) -> Place | None:
         """Return and keep the position that an attribute stands for, by its number; None for another attribute.
 
-        Most attributes of a file are positions, so that they are read here without their row of the table.
+        Most attributes of a file are positions in one file, and ops use them in their order. So they are read here
+        without their row of the table, and those that follow this one are kept as well.
         """
         entry = self.attributes[number]
-        if entry.__class__ is not tuple:
+        if entry.__class__ is not tuple or entry[0] != "builtin" or not entry[3]:
             return None
-        dialect, pos, end, encoded = entry
-        if dialect != "builtin" or not encoded or end - pos < 4 or self.cursor.data[pos] != _FILE_LINE_COL:
+        data, start = self.cursor.data, entry[1]
+        if entry[2] - start < 4 or data[start] != _FILE_LINE_COL:
             return None
-        data, read = self.cursor.data, self.cursor.varint_at
         try:
-            # The file and the column are small numbers in most cases, and the line is one of two bytes.
-            first = data[pos + 1]
-            name, pos = (first >> 1, pos + 2) if first & 1 else read(pos + 1)
-            middle = data[pos]
-            if middle & 3 == 2:
-                line, pos = (middle | data[pos + 1] << 8) >> 2, pos + 2
-            else:
-                line, pos = read(pos)
-            last = data[pos]
-            column, pos = (last >> 1, pos + 1) if last & 1 else read(pos)
+            name, _ = self.cursor.varint_at(start + 1)
         except IndexError:
             return None
-        if pos != end or name >= len(self.attributes) or line >> 32 or column >> 32:
+        if name >= len(self.attributes):
             return None
         file = self.attributes[name]
         if file.__class__ is tuple:
             file = self.attribute_at(name)
         if not isinstance(file, at.StringAttr):
             return None
-        place = self.places[number] = file.value, line, column
-        return place
+        self._keep_positions(number, name, file.value)
+        return self.places[number]
+
+    def _keep_positions(self, first: int, name: int, file: str) -> None:
+        """Keep positions from an attribute on, up to one that is another attribute or in another file than ``name``."""
+        data, places, read = self.cursor.data, self.places, self.cursor.varint_at
+        for number in range(first, min(first + _AHEAD, len(places))):
+            entry = self.attributes[number]
+            if entry.__class__ is not tuple or places[number] is not None:
+                return
+            dialect, pos, end, encoded = entry
+            if dialect != "builtin" or not encoded or end - pos < 4 or data[pos] != _FILE_LINE_COL:
+                return
+            try:
+                # The file and the column are small numbers in most cases, and the line is one of two bytes.
+                byte = data[pos + 1]
+                known, pos = (byte >> 1, pos + 2) if byte & 1 else read(pos + 1)
+                byte = data[pos]
+                if byte & 3 == 2:
+                    line, pos = (byte | data[pos + 1] << 8) >> 2, pos + 2
+                else:
+                    line, pos = read(pos)
+                byte = data[pos]
+                column, pos = (byte >> 1, pos + 1) if byte & 1 else read(pos)
+            except IndexError:
+                return
+            if pos != end or known != name or line >> 32 or column >> 32:
+                return
+            places[number] = file, line, column
 
     def type_at(self, number: int) -> Type:
         """Return a type by its number."""

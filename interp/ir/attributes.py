@@ -362,7 +362,11 @@ class DenseArrayAttr(Attribute):
     @property
     def values(self) -> tuple[int, ...]:
         """The numbers, for an integer element type."""
-        return tuple(integer_of_code(code, self.element) for code in self.codes)
+        return self._values
+
+    @cached_property
+    def _values(self) -> tuple[int, ...]:
+        return tuple([integer_of_code(code, self.element) for code in self.codes])
 
 
 @immutable

@@ -91,19 +91,23 @@ class Operation:
     operation of an unregistered dialect. It is not known which of its attributes are inherent, so all are in
     ``attributes``; the attribute in ``<…>`` is in ``raw_properties`` (None: there was none). Each successor is a block
     with the values for its arguments; in MLIR these are operands of the op, here they are separate.
+
+    Ops that were read alike share their dictionaries until one of them is asked for its own. ``read_properties`` and
+    ``read_attributes`` are the dictionaries that may be shared (``shares``), so that nothing may change them.
     """
 
     __slots__ = (
         "_location",
-        "attributes",
         "definition",
         "name",
         "operands",
         "parent",
-        "properties",
         "raw_properties",
+        "read_attributes",
+        "read_properties",
         "regions",
         "results",
+        "shares",
         "source",
         "successors",
         "token",
@@ -129,9 +133,10 @@ class Operation:
             if len(result_types) == 1
             else tuple([OpResult(type, self, index) for index, type in enumerate(result_types)])
         )
-        self.properties: dict[str, Attribute] = {} if properties is None else properties
+        self.read_properties: dict[str, Attribute] = {} if properties is None else properties
         self.raw_properties: Attribute | None = None
-        self.attributes: dict[str, Attribute] = {} if attributes is None else attributes
+        self.read_attributes: dict[str, Attribute] = {} if attributes is None else attributes
+        self.shares = False
         self.regions = regions
         for region in regions:
             region.parent = self
@@ -140,6 +145,38 @@ class Operation:
         self.source: Source | None = None
         self.token = -1
         self._location = location
+
+    @property
+    def properties(self) -> dict[str, Attribute]:
+        """The inherent attributes."""
+        if self.shares:
+            self._divide()
+        return self.read_properties
+
+    @properties.setter
+    def properties(self, properties: dict[str, Attribute]) -> None:
+        if self.shares:
+            self._divide()
+        self.read_properties = properties
+
+    @property
+    def attributes(self) -> dict[str, Attribute]:
+        """The discardable attributes."""
+        if self.shares:
+            self._divide()
+        return self.read_attributes
+
+    @attributes.setter
+    def attributes(self, attributes: dict[str, Attribute]) -> None:
+        if self.shares:
+            self._divide()
+        self.read_attributes = attributes
+
+    def _divide(self) -> None:
+        """Give the op dictionaries that no other op has."""
+        self.read_properties = self.read_properties.copy()
+        self.read_attributes = self.read_attributes.copy()
+        self.shares = False
 
     @property
     def position(self) -> FileLineCol | None:
@@ -176,7 +213,7 @@ class Operation:
     @property
     def symbol_name(self) -> str | None:
         """The value of ``sym_name``, for an op that defines a symbol."""
-        name = self.properties.get("sym_name") or self.attributes.get("sym_name")
+        name = self.read_properties.get("sym_name") or self.read_attributes.get("sym_name")
         if isinstance(self.raw_properties, DictionaryAttr):
             name = self.raw_properties.mapping.get("sym_name", name)
         return name.value if isinstance(name, StringAttr) else None
@@ -201,6 +238,51 @@ class Operation:
             yield operation
             if operation.regions:
                 stack.append(op for region in operation.regions for block in region.blocks for op in block.operations)
+
+
+_new = object.__new__
+
+
+def read_operation(
+    name: str,
+    definition: OpDefinition | None,
+    operands: list[SSAValue],
+    result_types: Sequence[Type],
+    properties: dict[str, Attribute],
+    attributes: dict[str, Attribute],
+    location: Place | None,
+    source: Source | None,
+    token: int,
+    parent: Block,
+) -> Operation:
+    """Return an operation without regions and successors, as `Operation` makes it. It shares its dictionaries.
+
+    The readers call this for most ops: without the calls of the constructors it takes half of their time.
+    """
+    operation = _new(Operation)
+    operation.name = name
+    operation.definition = definition
+    operation.operands = operands
+    operation.read_properties = properties
+    operation.raw_properties = None
+    operation.read_attributes = attributes
+    operation.shares = True
+    operation.regions = ()
+    operation.successors = ()
+    operation.parent = parent
+    operation.source = source
+    operation.token = token
+    operation._location = location
+    if len(result_types) == 1:
+        result = _new(OpResult)
+        result.type = result_types[0]
+        result.name = None
+        result.owner = operation
+        result.index = 0
+        operation.results = (result,)
+    else:
+        operation.results = tuple([OpResult(type, operation, index) for index, type in enumerate(result_types)])
+    return operation
 
 
 class Block:

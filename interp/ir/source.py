@@ -19,24 +19,34 @@ class Source:
         self,
         text: str,
         filename: str,
-        offsets_of: Callable[[str], Sequence[int]],
+        offsets_of: Callable[[str], list[int]],
         start: tuple[int, int] = (1, 1),
     ) -> None:
         self.text = text
         self.filename = filename
         self.start = start
         self._offsets_of = offsets_of
+        self._splits: list[tuple[int, Sequence[int]]] = []
 
     @cached_property
-    def token_offsets(self) -> Sequence[int]:
-        """The offset of each token in the text, computed on first use."""
+    def _offsets(self) -> list[int]:
         return self._offsets_of(self.text)
 
-    def replace(self, token: int, offsets: Sequence[int]) -> None:
-        """Note that the parser split a token into several, which start at ``offsets``."""
-        known = list(self.token_offsets)
-        known[token : token + 1] = offsets
-        self.__dict__["token_offsets"] = known
+    @property
+    def token_offsets(self) -> Sequence[int]:
+        """The offset of each token in the text, computed on first use."""
+        offsets = self._offsets
+        for token, parts in self._splits:
+            start = offsets[token]
+            offsets[token : token + 1] = [start + part for part in parts]
+        self._splits.clear()
+        return offsets
+
+    def split(self, token: int, parts: Sequence[int]) -> None:
+        """Note that the parser split a token into several, which start at ``parts`` behind its start; into none if it
+        became part of the one before it.
+        """
+        self._splits.append((token, parts))
 
     @cached_property
     def _line_starts(self) -> list[int]:

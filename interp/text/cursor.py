@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import NoReturn
 
 from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.ir.errors import ParseError
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.source import Source
-from halfulp.interp.text.lexer import lexical_error, token_offsets, tokenize
+from halfulp.interp.text.lexer import lexical_error, token_offsets, tokenize, tokenize_lines
 
 # The most brackets, regions and types that may be nested. Each takes several frames of Python's stack.
 MAX_NESTING = 100
 
 
 class Cursor:
-    """A position in the tokens of one text, and its depth in brackets."""
+    """A position in the tokens of one text, and its depth in brackets.
+
+    ``repeated``: the patterns of lines by the token at which a line begins, if several lines have the pattern. The
+    tokens count as they were before any was split; ``added``: how many more there are now, up to the current one.
+    """
 
     def __init__(self, text: str, filename: str) -> None:
         self.source = Source(text, filename, token_offsets)
-        self.tokens = tokenize(text)
+        self.tokens, self.repeated = tokenize_lines(text)
+        self.added = 0
         self.pos = 0
         self.depth = 0
 
@@ -114,7 +120,7 @@ class Cursor:
     def split(self, first: int) -> None:
         """Split the current token after ``first`` characters, in place."""
         token = self.tokens[self.pos]
-        self._replace([token[:first], *tokenize(token[first:])[:-2]], [0])
+        self._split([token[:first]], token[first:])
 
     def join(self) -> None:
         """Join the current token and the next one where they are one word: ``0xf4E2`` and ``M1FN``."""
@@ -122,18 +128,18 @@ class Cursor:
         adjacent = self.offset(self.pos + 1) == self.offset(self.pos) + len(token)
         if adjacent and (after[:1].isalpha() or after[:1] == "_"):
             self.tokens[self.pos : self.pos + 2] = [token + after]
-            self.source.replace(self.pos + 1, [])
+            self.source.split(self.pos + 1, [])
+            self.added -= 1
 
     def unfold(self) -> None:
         """Split the current token, a whole shaped type, into its tokens."""
-        token = self.tokens[self.pos]
-        head, _, rest = token.partition("<")
-        self._replace([head, "<", *tokenize(rest)[:-2]], [0, len(head)])
+        head, _, rest = self.tokens[self.pos].partition("<")
+        self._split([head, "<"], rest)
 
-    def _replace(self, parts: list[str], heads: list[int]) -> None:
-        token, at = self.tokens[self.pos], self.offset(self.pos)
-        known = len(heads)
-        consumed = sum(len(part) for part in parts[:known])
-        offsets = [*heads, *(consumed + o for o in token_offsets(token[consumed:])[:-1])]
-        self.source.replace(self.pos, [at + offset for offset in offsets])
+    def _split(self, heads: list[str], rest: str) -> None:
+        """Replace the current token by ``heads`` and the tokens of the rest of its text."""
+        parts = [*heads, *tokenize(rest)[:-2]]
+        starts = [0, *accumulate(map(len, heads))]
+        self.source.split(self.pos, [*starts[:-1], *(starts[-1] + start for start in token_offsets(rest)[:-1])])
         self.tokens[self.pos : self.pos + 1] = parts
+        self.added += len(parts) - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from halfulp.fp_formats.suggestions import did_you_mean
@@ -62,17 +62,6 @@ class OpParser(AttributeParser):
         if known is not type and known != type:
             self._wrong_use(name, token, type, value)
         return value
-
-    def known_values(self, names: Iterable[str], types: Iterable[Type]) -> list[SSAValue] | None:
-        """Return the values of names; None unless each is defined, and its type is the very object in ``types``."""
-        try:
-            found = [*map(self.values.__getitem__, names)]
-        except KeyError:
-            return None
-        for value, type in zip(found, types, strict=True):
-            if value.type is not type:
-                return None
-        return found
 
     def _undefined(self, name: str, token: int, type: Type) -> SSAValue:
         base, _, number = name.partition("#")

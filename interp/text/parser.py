@@ -24,9 +24,10 @@ from halfulp.interp.ir.operations import Block, Module, Operation, Region, Resou
 from halfulp.interp.ir.source import Source
 from halfulp.interp.ir.types import FunctionType, Type
 from halfulp.interp.text.assembly import compile_parser
+from halfulp.interp.text.lexer import Pattern
 from halfulp.interp.text.op_parser import Argument, Forward, OpParser, ParseOp
+from halfulp.interp.text.repeated_ops import remember
 from halfulp.interp.text.resource_parser import read_resources
-from halfulp.interp.text.usual_shape import with_usual_shape
 
 # How much larger than the whole file an alias may be when the aliases in it are expanded.
 MAX_ALIAS_SIZE = 1 << 16
@@ -42,11 +43,9 @@ _MAX_REMEMBERED = 100
 
 
 class _Met:
-    """An operation known by its quoted name, with the properties and type of the last one of that name. ``tail``: the
-    tokens behind its operands, if they are nothing else, and ``whole``: all its properties then.
-    """
+    """An operation known by its quoted name, with the properties and type of the last one of that name."""
 
-    __slots__ = ("definition", "name", "properties", "property_tokens", "tail", "type", "type_tokens", "whole")
+    __slots__ = ("definition", "name", "properties", "property_tokens", "type", "type_tokens")
 
     def __init__(self, name: str, definition: OpDefinition | None) -> None:
         self.name = name
@@ -55,8 +54,6 @@ class _Met:
         self.properties: dict[str, Attribute] = {}
         self.type_tokens: list[str] = []
         self.type = FunctionType((), ())
-        self.tail: list[str] = []
-        self.whole: dict[str, Attribute] = {}
 
 
 class Parser(OpParser):
@@ -74,34 +71,29 @@ class Parser(OpParser):
 
     def operations(self, block: Block) -> None:
         """Read operations up to a ``}``, a block label, the definition of an alias or the end of the file."""
-        tokens = self.tokens
-        custom = self.custom
-        values = self.values
+        tokens, repeated = self.tokens, self.repeated
         append = block.operations.append
         while True:
             start = self.pos
+            pattern = repeated.get(start - self.added)
+            if pattern is not None and pattern.again is not None and pattern.again(start, block):
+                continue
             token = tokens[start]
             first = token[:1]
             # Most operations bind one result.
             bound = first == "%" and tokens[start + 1] == "=" and token != "%"
-            if bound:
-                at = start + 2
-            elif first == "%" and token != "%":
+            if not bound and first == "%" and token != "%":
                 self._bound_operation(block)
                 continue
-            elif first in _ENDS or token == "{-#":
+            if first in _ENDS or token == "{-#":
                 return
+            at = start + 2 if bound else start
+            if pattern is None:
+                operation = self._unlike(at)
+                if tokens[self.pos] == "loc":
+                    self.trailing_location(operation)
             else:
-                at = start
-            parse = custom.get(tokens[at])
-            if parse is None:
-                self.pos = at
-                operation = self._uncached(at)
-            else:
-                self.pos = at + 1
-                operation = parse(self, at)
-            if tokens[self.pos] == "loc":
-                self.trailing_location(operation)
+                operation = self._first_of(pattern, start, at)
             operation.parent = block
             append(operation)
             if not bound:
@@ -109,12 +101,36 @@ class Parser(OpParser):
             if len(operation.results) != 1:
                 self._bind(operation, [(token, 1, start)])
                 continue
-            result = operation.results[0]
-            if self.forward or token in values:
-                self.define(token, result, start)
-            else:
-                values[token] = result
-            result.name = token[1:]
+            self.define(token, operation.results[0], start)
+            operation.results[0].name = token[1:]
+
+    def _first_of(self, pattern: Pattern, start: int, at: int) -> Operation:
+        """Read the operation whose name is at a token, at the start of a line, and remember it for the next lines that
+        are like this one.
+        """
+        line = self.tokens[start : start + pattern.width]
+        end = start - self.added + pattern.width
+        operation = self._unlike(at)
+        if self.pos - self.added == end:
+            remember(self, pattern, operation, line, at - start)
+        if self.tokens[self.pos] == "loc":
+            self.trailing_location(operation)
+            if self.pos - self.added == end and not self._is_deferred(operation):
+                remember(self, pattern, operation, line, at - start)
+        return operation
+
+    def _is_deferred(self, operation: Operation) -> bool:
+        """Tell whether the location of the op that was just read is not known yet."""
+        return bool(self.deferred_locations) and self.deferred_locations[-1][0] is operation
+
+    def _unlike(self, at: int) -> Operation:
+        """Read the operation whose name is at a token. It need not be like an earlier one."""
+        parse = self.custom.get(self.tokens[at])
+        if parse is None:
+            self.pos = at
+            return self._uncached(at)
+        self.pos = at + 1
+        return parse(self, at)
 
     def _bound_operation(self, block: Block) -> None:
         """Read an operation that binds several names, or one name to several results."""
@@ -184,7 +200,7 @@ class Parser(OpParser):
             self.error(f"custom op '{name}' has no custom assembly form", at)
         # An abbreviated name stands for another op in a region of another dialect.
         if "." in token:
-            self.custom[token] = parse = with_usual_shape(self, definition, parse)
+            self.custom[token] = parse
         self.pos = at + 1
         return parse(self, at)
 
@@ -229,13 +245,8 @@ class Parser(OpParser):
         if met is None:
             met = self.met[tokens[at]] = self._first_met(at)
         definition = met.definition
-        if met.tail:
-            operation = self._like_the_last(met, at)
-            if operation is not None:
-                return operation
         self.expect("(", "expected '(' to start operand list")
         operand_tokens = self.operand_tokens()
-        close = self.pos
         self.expect(")", "expected ')' to end operand list")
         successors = self._generic_successors() if tokens[self.pos] == "[" else []
         properties, whole, raw = self._generic_properties(met) if tokens[self.pos] == "<" else ({}, False, None)
@@ -263,30 +274,6 @@ class Parser(OpParser):
             parts = split_successor_operands(operation)
             if self.forward:
                 self.pending += parts
-        is_short = self.pos - close <= _MAX_REMEMBERED and raw is None
-        met.tail = tokens[close : self.pos] if is_short and not (successors or regions or attributes) else []
-        if met.tail:
-            met.whole = properties.copy()
-        return operation
-
-    def _like_the_last(self, met: _Met, at: int) -> Operation | None:
-        """Read the rest of a generic form that is that of the last op of its name, but for the names of the operands;
-        return None, at the same token, for any other.
-        """
-        tokens, tail, inputs = self.tokens, met.tail, met.type.inputs
-        close = at + 2 + max(0, 2 * len(inputs) - 1)
-        end = close + len(tail)
-        # As in `_generic_type`, a type may go on.
-        if tokens[close:end] != tail or tokens[end] == "<" or tokens[at + 1] != "(":
-            return None
-        commas = tokens[at + 3 : close : 2]
-        operands = self.known_values(tokens[at + 2 : close : 2], inputs)
-        if operands is None or commas.count(",") != len(commas):
-            return None
-        self.pos = end
-        operation = Operation(met.name, met.definition, operands, met.type.results, met.whole.copy())
-        operation.source = self.source
-        operation.token = at
         return operation
 
     def _first_met(self, at: int) -> _Met:
@@ -503,6 +490,8 @@ class Parser(OpParser):
             if not isinstance(location, Location):
                 self.error(f"expected location, but found '{location}'", token_index)
             target.location = location
+        # What was remembered refers to the parser, which would stay in memory with all tokens.
+        self.repeated.clear()
         operation = self._top_level(top)
         return Module(operation, self.source, self.resources)
 
@@ -591,7 +580,7 @@ def _parser(
     decoded = _decoded(text, filename) if isinstance(text, bytes) else text
     for wrong, what in (("\0", "unexpected character: NUL"), (_not_unicode(decoded), "invalid UTF-8")):
         if wrong and wrong in decoded:
-            source = Source(decoded, filename, lambda _: (), start)
+            source = Source(decoded, filename, lambda _: [], start)
             raise ParseError(what, location=source.at_offset(decoded.index(wrong)))
     parser = kind(decoded, filename, registry or default_registry(), allow_unregistered)
     parser.source.start = start
@@ -602,7 +591,7 @@ def _decoded(data: bytes, filename: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        source = Source(data[: error.start].decode("utf-8"), filename, lambda _: ())
+        source = Source(data[: error.start].decode("utf-8"), filename, lambda _: [])
         raise ParseError("invalid UTF-8", location=source.at_offset(error.start)) from None
 
 

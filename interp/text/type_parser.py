@@ -71,8 +71,8 @@ class TypeParser(TokenParser):
         self.allow_unregistered = allow_unregistered
         self.types: dict[str, Type] = SCALARS | _INTEGERS
         self.attributes: dict[str, Attribute] = {}
-        # The offset of the mnemonic of the dialect's type that is being read, where mlir-opt reports errors.
-        self.mnemonic_offset = 0
+        # Where the mnemonic of the dialect's type that is being read begins: its token, and how far in it.
+        self._mnemonic = 0, 0
         # The names of the structs that are being read: a struct may contain itself.
         self.enclosing: list[str] = []
 
@@ -346,10 +346,10 @@ class TypeParser(TokenParser):
         if wrapped:
             self.pos += 1
             mnemonic = self.tokens[self.pos]
-            self.mnemonic_offset = self.offset(self.pos)
+            self._mnemonic = self.pos, 0
             self.pos += 1
         else:
-            self.mnemonic_offset = self.offset(start) + len(name) + 2
+            self._mnemonic = start, len(name) + 2
         parse = dialect.types.get(mnemonic)
         if parse is None and dialect.partial:
             self.pos = start + 1
@@ -364,6 +364,12 @@ class TypeParser(TokenParser):
         if wrapped:
             self.expect(">")
         return type
+
+    @property
+    def mnemonic_offset(self) -> int:
+        """The offset of the mnemonic of the dialect's type that is being read, where mlir-opt reports errors."""
+        token, distance = self._mnemonic
+        return self.offset(token) + distance
 
     def symbol_body(self, dialect: str, mnemonic: str) -> tuple[str, tuple[Attribute | Type, ...]]:
         """Read the text behind a dialect's name in ``!name.mnemonic<…>`` or ``!name<…>``, and return it as mlir-opt

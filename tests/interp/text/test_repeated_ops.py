@@ -1,6 +1,4 @@
-"""Ops of the usual shape of their form, and ops like the last of their name: what is read is what the parts of the form
-read, in every detail.
-"""
+"""Ops on lines like an earlier one: what is read is what the general parser reads, in every detail."""
 
 from __future__ import annotations
 
@@ -13,16 +11,16 @@ import pytest
 
 from halfulp.conformance.corpora import fuzz_text
 from halfulp.conformance.corpora.corpus import entries
+from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.constraints import ANY
-from halfulp.interp.declare.declarations import Dialect, OpDefinition
+from halfulp.interp.declare.declarations import Dialect
 from halfulp.interp.declare.registry import Registry, default_registry
+from halfulp.interp.ir.attributes import StringAttr
 from halfulp.interp.ir.errors import HalfulpError, ParseError
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.loading import parse_module
-from halfulp.interp.text import parser
-from halfulp.interp.text.lexer import tokenize
-from halfulp.interp.text.op_parser import OpParser, ParseOp
-from halfulp.interp.text.usual_shape import usual_shape, with_usual_shape
+from halfulp.interp.loading import parse_module, read_bytecode
+from halfulp.interp.text import cursor, parser
+from halfulp.interp.text.lexer import tokenize, tokenize_lines
 
 PROGRAM = """!t = i32
 func.func @f(%a: i32, %b: i32, %x: f32, %y: f32, %i: index, %v: vector<4xf32>) -> i32 {
@@ -55,10 +53,10 @@ func.func @f(%a: i32, %b: i32, %x: f32, %y: f32, %i: index, %v: vector<4xf32>) -
 
 
 @contextmanager
-def without_usual_shapes() -> Iterator[None]:
+def without_memory() -> Iterator[None]:
+    """Search each line for tokens, and remember no op."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parser, "with_usual_shape", lambda p, definition, general: general)
-        patch.setattr(parser.Parser, "_like_the_last", lambda p, met, at: None)
+        patch.setattr(cursor, "tokenize_lines", lambda text: (tokenize(text), {}))
         yield
 
 
@@ -86,7 +84,7 @@ def outcome(text: str) -> object:
 
 def same_outcome(text: str) -> bool:
     """Read a text both ways. Return True if it was accepted."""
-    with without_usual_shapes():
+    with without_memory():
         expected = outcome(text)
     found = outcome(text)
     assert found == expected, text
@@ -133,11 +131,24 @@ LINES = (
 )
 
 
-@pytest.mark.parametrize("line", LINES)
+LONGER = (
+    "%{} = arith.constant 1 : index",
+    "memref.store %x, %m[%i, %j] : memref<8x8xf32, strided<[?, 1], offset: ?>>",
+    "%{} = memref.load %m[%j, %i] : memref<8x8xf32, strided<[?, 1], offset: ?>>",
+    "%{} = arith.select %c, %x, %y : f32",
+    "%{} = affine.load %m[%i, symbol(%j) + 1] : memref<8x8xf32, strided<[?, 1], offset: ?>>",
+    '%{} = llvm.extractvalue %s[1] {{k = "100 %"}} : !llvm.struct<(ptr, array<2 x i64>)> loc("here":1:2)',
+)
+HEAD = (
+    "func.func @f(%a: i32, %b: i32, %c: i1, %x: f32, %y: f32, %i: index, %j: index, "
+    "%m: memref<8x8xf32, strided<[?, 1], offset: ?>>, %s: !llvm.struct<(ptr, array<2 x i64>)>) {\n"
+)
+
+
+@pytest.mark.parametrize("line", [*LINES, *LONGER])
 def test_each_token_of_a_later_op_may_be_another(line: str) -> None:
-    """The first two ops are read by the parts of the form; a damaged third one must be refused or read as they do."""
-    head = "func.func @f(%a: i32, %b: i32, %x: f32, %i: index, %j: index) {\n"
-    before = head + "".join(f"  {line.format(number)}\n" for number in range(2))
+    """The first two lines are whole; a damaged third one must be refused, or read as without them."""
+    before = HEAD + "".join(f"  {line.format(number)}\n" for number in range(2))
     tokens = tokenize(line.format(2))[:-2]
     others = [*dict.fromkeys(tokens), "", "%x", "%u", "{", "{k}", "i64", "loc", "%", "<", "sge", "i32, i32", "->"]
     accepted = 0
@@ -205,22 +216,22 @@ def test_a_type_of_one_token_may_go_on() -> None:
         parse_module(f"{text}k.keep %p : !llvm.ptr<3>", registry=registry)
 
 
-def test_most_ops_are_of_the_usual_shape(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the first op with its types is read by the elements of the form."""
+def test_most_ops_are_read_like_an_earlier_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the first op on a line of its kind is read by the general parser."""
     general: Counter[str] = Counter()
+    unlike = parser.Parser._unlike
 
-    def counted(p: OpParser, definition: OpDefinition, parse: ParseOp) -> ParseOp:
-        def counting(p: OpParser, at: int) -> Operation:
-            general[definition.name] += 1
-            return parse(p, at)
+    def counting(p: parser.Parser, at: int) -> Operation:
+        general[p.tokens[at]] += 1
+        return unlike(p, at)
 
-        return with_usual_shape(p, definition, counting)
-
-    monkeypatch.setattr(parser, "with_usual_shape", counted)
-    body = "".join(f"  {line.format(f'r{n}_{k}')}\n" for n in range(5) for k, line in enumerate(LINES))
-    parse_module(f"func.func @f(%a: i32, %b: i32, %x: f32, %i: index, %j: index) {{\n{body}  return\n}}")
+    monkeypatch.setattr(parser.Parser, "_unlike", counting)
+    lines = (*LINES, *LONGER)
+    body = "".join(f"  {line.format(f'r{n}_{k}')}\n" for n in range(5) for k, line in enumerate(lines))
+    # The last one is followed by a name, as the others are.
+    parse_module(f"{HEAD}{body}  %end = ub.poison : i1\n  return\n}}")
     assert {name: count for name, count in general.items() if count > 1} == {}
-    assert len(general) >= 4
+    assert len(general) == len(lines) + len(("func.func", "ub.poison", "return"))
 
 
 def test_names_may_be_used_before_they_are_defined() -> None:
@@ -230,22 +241,101 @@ def test_names_may_be_used_before_they_are_defined() -> None:
     )
 
 
-def test_a_type_of_several_tokens_is_not_kept() -> None:
-    """A type of which only the first token is known may go on in another way."""
+def test_types_that_begin_alike() -> None:
     body = "".join(f'  %{n} = "t.make"() : () -> {t}\n  %r{n} = arith.negf %{n} : {t}\n' for n, t in enumerate(TYPES))
-    with without_usual_shapes():
-        expected = outcome(body)
-    assert outcome(body) == expected
+    assert same_outcome(body * 1)
 
 
 TYPES = ("tensor<2xf32, #t.a>", "tensor<2xf32, #t.b>", "vector<[4]xf32>", "tensor<?x2xf32>", "tensor<2xf32>", "f32")
 
 
-def test_ops_on_numbers_have_a_usual_shape() -> None:
-    """But for constants."""
-    ops = [op for name in ("arith", "math", "complex") for op in default_registry().dialects[name].ops.values()]
-    without = {op.name for op in ops if usual_shape(op) is None and op.assembly is not None}
-    assert without == {"arith.constant", "complex.constant"}
+@pytest.mark.parametrize(
+    "text",
+    [
+        # An op goes on in the next line, or the next line begins another op.
+        "index.add %i, %i\nindex.add %i, %i\n{k}",
+        "index.add %i, %i\nindex.add %i, %i\nloc(unknown)\nindex.add %i, %i",
+        '"t.a"(%p) : (!llvm.ptr) -> ()\n"t.b"() : () -> !llvm.ptr\n"t.b"() : () -> !llvm.ptr\n<3>\nindex.add %i, %i',
+        # A value is given twice: as one symbol of an affine map, or as two operands.
+        "affine.apply affine_map<()[a, b] -> (a + b)>()[%i, %j]\naffine.apply affine_map<()[a, b] -> (a + b)>()[%i, %i]",
+        "%{} = affine.load %m[%i, %j] : memref<8x8xf32>\n%{} = affine.load %m[%i, %i] : memref<8x8xf32>",
+        "%{} = affine.load %m[%i, %i] : memref<8x8xf32>\n%{} = affine.load %m[%i, %j] : memref<8x8xf32>",
+        "index.add %i, %i\nindex.add %i, %j\nindex.add %j, %j",
+        # A name of a result with a number, a name in a string and one in a comment.
+        '%{}:2 = "t.t"() : () -> (i32, i32)\n%{}:2 = "t.t"() : () -> (i32, i32)',
+        '"t.n"() {k = "%i"} : () -> ()\n"t.n"() {k = "%j"} : () -> ()',
+        "index.add %i, %i // %i\nindex.add %i, %j // %j",
+        '"t.n"() {k = "%i // "} : () -> ()\n"t.n"() {k = "%j // "} : () -> ()',
+        # Types of values that a line does not tell.
+        '"t.u"(%i) : (index) -> ()\n"t.u"(%p) : (index) -> ()\n"t.u"(%j) : (index) -> ()',
+        # Two ops on a line, and a part of one.
+        "index.add %i, %i index.add %i, %j\nindex.add %j, %i index.add %i, %i",
+        "index.add\n%i, %i\nindex.add\n%i, %i",
+        # A location by an alias that is defined later.
+        "%{} = index.add %i, %j loc(#early)\n%{} = index.add %j, %i loc(#late)\n%{} = index.add %j, %i loc(#late2)",
+        "index.add %i, %j loc(#early)\nindex.add %j, %i\nindex.add %j, %i\nloc(#early)\nindex.add %j, %i loc(#none)",
+        "index.add %i, %i loc(#late)\nindex.add %i, %i loc(#late)\nindex.add %i, %j loc(#late)",
+    ],
+)
+def test_lines_that_are_alike_in_part(text: str) -> None:
+    numbered = text
+    while "%{}" in numbered:
+        numbered = numbered.replace("%{}", f"%n{len(numbered)}", 1)
+    arguments = "%i: index, %j: index, %m: memref<8x8xf32>, %p: !llvm.ptr"
+    lines = [numbered.replace("%n", f"%r{number}_") for number in range(3)]
+    body = f"func.func @f({arguments}) {{\n" + "\n".join(lines) + "\nreturn\n}\n"
+    text_ends = ("<3>", "(#none)")
+    accepted = same_outcome(f'#early = loc("y")\n{body}#late = loc("x")\n#late2 = loc("z")\n')
+    assert accepted == (not text.endswith(text_ends) and "%p) : (index)" not in text)
+
+
+def test_ops_that_are_alike_have_attributes_of_their_own() -> None:
+    line = "  %{} = arith.addi %a, %a {{k = 1 : i8}} : i32\n"
+    text = "func.func @f(%a: i32) {\n" + "".join(line.format(n) for n in range(4)) + "  return\n}"
+    data = write_bytecode(parse_module(text))
+    for module in (parse_module(text), read_bytecode(data)):
+        second, third = module.body[0].regions[0].blocks[0].operations[1:3]
+        second.properties["overflowFlags"] = StringAttr("changed")
+        second.attributes.clear()
+        assert str(third.properties["overflowFlags"]) == "#arith.overflow<none>"
+        assert [*third.attributes] == ["k"]
+        assert not second.attributes
+
+
+def test_each_depth_of_brackets_is_counted() -> None:
+    """What is read at little depth may be nested too deep elsewhere."""
+    type_ = "tuple<" * 60 + "i1" + ">" * 60
+    line = f'"t.t"() : () -> {type_}\n'
+    text = line * 3 + '"t.r"() ({\n' * 50 + line + "}) : () -> ()\n" * 50
+    assert not same_outcome(text)
+    with pytest.raises(ParseError, match="nesting is deeper than 100 levels"):
+        parse_module(text)
+
+
+PLACES = """
+ index.add %i, %j loc(#a)
+ index.add %i, %j  loc(#b1)
+index.add %i, %j loc(#1b)
+index.add %i, %j loc(#1) loc(#2)
+index.add %i, %j // loc(#3)
+"x loc(#4)" loc(#5)) loc(#)
+loc(#6)
+ loc(#7)
+"""
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "%a\r\n %b // %c\n\n", '"%a\n%b"', "%0a %a#1 %b#x\n" * 3, " x // %\n" * 3, PLACES]
+)
+def test_tokens_of_lines_are_those_of_the_text(text: str) -> None:
+    tokens, _ = tokenize_lines(text)
+    assert tokens[-2:] == ["", ""]
+    assert [*filter(None, tokens)] == [*filter(None, tokenize(text))]
+
+
+def test_tokens_of_the_corpus() -> None:
+    for entry in entries():
+        assert [*filter(None, tokenize_lines(entry.text)[0])] == [*filter(None, tokenize(entry.text))], entry.name
 
 
 def test_modules_of_the_corpus() -> None:
