@@ -222,9 +222,10 @@ def compared_before_rounding(dice: Dice) -> Plant:
     rows = Recipe(computation, "exhaustive").vectors().gather()
     (codes,), (result, flags) = split(computation, rows)
     number = codes.view(np.float16).astype(np.float64)
-    outside = (number < -128) | (number > 127) if both else number < -128
-    made = np.where(outside, 0x10, flags)
-    name = f"{'both bounds' if both else 'the lower bound'} compared before rounding"
+    made = np.where(number < -128, 0x10, flags)
+    name = "the lower bound compared before rounding"
+    if both and (flags[number > 127] != 0x10).any():  # upward, what is above 127 is out of range anyway
+        made, name = np.where(number > 127, 0x10, made), "both bounds compared before rounding"
     return Plant(computation, rows, (result, made.astype(np.uint8)), name)
 
 
