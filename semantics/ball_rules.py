@@ -37,7 +37,7 @@ def _quotient(x: arb, y: arb) -> arb:
 def _trunc(x: arb) -> arb:
     if x >= 0:
         return x.floor()
-    return x.ceil() if x <= 0 else x.floor().union(x.ceil())
+    return x.ceil() if x <= 0 else x.lower().ceil().union(x.upper().floor())
 
 
 _FAR = 10_000
@@ -73,10 +73,10 @@ def _away(x: arb) -> arb:
 
 def _even(x: arb) -> arb:
     down = x.floor()
-    rest = x - down
-    if rest == 0.5:
+    tie = down + 0.5  # the distance from ``down`` may have more bits than a ball keeps
+    if x == tie:
         return 2 * ((down + 1) / 2).floor()
-    return down + (1 if rest > 0.5 else 0)
+    return down + (1 if x > tie else 0)
 
 
 def _of_numbers(ball: Ball) -> Ball:

@@ -6,7 +6,7 @@ import random
 from fractions import Fraction
 from inspect import signature
 from itertools import product
-from math import fmod
+from math import ceil, floor, fmod, trunc
 
 import pytest
 from flint import arb
@@ -55,3 +55,30 @@ def test_remainders_of_balls() -> None:
         for exact in (Fraction(1, 10**9), 2 - Fraction(1, 10**9)):
             assert either.contains(arb(exact.numerator) / arb(exact.denominator))
         assert not BALLS["remainder"](arb(6), arb(0, 1e-30)).is_finite()
+
+
+def away(x: Fraction) -> int:
+    """Round to the nearest integer, of two to that away from zero."""
+    return floor(x + Fraction(1, 2)) if x >= 0 else ceil(x - Fraction(1, 2))
+
+
+ROUNDED = {"floor": floor, "ceil": ceil, "trunc": trunc, "round": away, "roundeven": round}
+
+
+@pytest.mark.parametrize("precision", [53, 192])
+@pytest.mark.parametrize("name", ROUNDED)
+def test_what_a_ball_rounds_to(name: str, precision: int) -> None:
+    """A ball around an integer or a tie holds numbers on both sides, however small it is. It may be narrower than the
+    last bit of a ball, and its ends may lie beyond.
+    """
+    wrong = []
+    for halves, exponent in product(range(-9, 10), (1, 2, 30, 52, 53, 54, 190, 191, 192, 193, 194, 400, 1070)):
+        middle, radius = Fraction(halves, 2), Fraction(1, 2**exponent)
+        with bits_of_precision(precision):
+            found = BALLS[name](arb(halves / 2, 2.0**-exponent))
+        inside = {ROUNDED[name](middle + side * radius / 2) for side in (-2, -1, 0, 1, 2)}
+        if not all(found.contains(arb(number)) for number in inside):
+            wrong.append((halves, exponent, str(found), inside))
+        if not ROUNDED[name](middle - 2 * radius) - 0.01 <= found <= ROUNDED[name](middle + 2 * radius) + 0.01:
+            wrong.append((halves, exponent, f"{found} is wide"))
+    assert not wrong
