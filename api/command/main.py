@@ -49,11 +49,10 @@ COMMANDS: Mapping[str, str] = {
 }
 """The commands, and the line that the help of halfulp has for each."""
 
-_EXECUTION, _VERSION, _BACKEND, _THREADS, _DISK = (
+_EXECUTION, _VERSION, _COMPILED, _DISK = (
     "halfulp.command.execution",
     "halfulp.command.version",
     "halfulp.fp_formats.paths.compiled",
-    "halfulp.interp.run.compiled.threads",
     "halfulp.fp_formats.paths.disk",
 )
 """Modules that take time to load, and that help does not need."""
@@ -138,10 +137,8 @@ def _negative_values(words: list[str]) -> list[str]:
 def _wrong_setting() -> str | None:
     """Return what is wrong with a setting of the environment; None if nothing is."""
     try:
-        if "HALFULP_BACKEND" in os.environ:
-            import_module(_BACKEND)
-        if "HALFULP_THREADS" in os.environ:
-            import_module(_THREADS)
+        if "HALFULP_BACKEND" in os.environ or "HALFULP_THREADS" in os.environ:
+            import_module(_COMPILED)
         if "HALFULP_CACHE_SIZE" in os.environ:
             import_module(_DISK).limit()
     except ValueError as error:

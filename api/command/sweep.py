@@ -28,9 +28,9 @@ from halfulp.conformance.vectors.shards.plan import SweepPlan
 from halfulp.conformance.vectors.shards.sizing import rows_by_time
 from halfulp.conformance.vectors.shards.sweep import sweep_shards
 from halfulp.conformance.vectors.spec import recipe_of_spec
+from halfulp.fp_formats.paths.cpu import cores
 from halfulp.fp_formats.suggestions import how_to_install
 from halfulp.interp.ir.errors import InputError
-from halfulp.interp.run.compiled.threads import cores
 
 DASK_SECONDS = 10
 """The longest wait for a scheduler."""

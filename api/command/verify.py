@@ -21,8 +21,8 @@ from halfulp.conformance.ops.report import markdown
 from halfulp.conformance.ops.verify import Verification, as_json, text, verify
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError, Unavailable
+from halfulp.fp_formats.paths.cpu import cores
 from halfulp.interp.ir.errors import InputError
-from halfulp.interp.run.compiled.threads import cores
 
 _FOR_ONE = ("type", "source", "attr", "profile", "n", "bits", "no_known", "coverage", "fail_under", "json")
 _FOR_ALL = ("level", "jobs", "output")

@@ -13,7 +13,7 @@ from multiprocessing import active_children, get_context
 from types import FrameType
 from typing import Any
 
-from halfulp.interp.run.compiled import threads
+from halfulp.fp_formats.paths import compiled
 
 _PR_SET_PDEATHSIG = 1
 
@@ -65,7 +65,7 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 def _begin() -> None:
     """Leave interrupts to the parent, and end together with it. Other cores are for the other processes."""
-    threads.use(1)
+    compiled.use_threads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -6,7 +6,8 @@ one kind of arrays, after calls for `PAYS` elements; until then numba is not eve
 numba's cache on disk, if that can be written.
 
 The environment variable HALFULP_BACKEND, or `use`, chooses the backend: ``auto`` (numba where it is installed and
-saves time), ``numpy`` (never) or ``numba`` (from the first element on). Results are the same.
+saves time), ``numpy`` (never) or ``numba`` (from the first element on). HALFULP_THREADS, or `use_threads`, sets the
+number of threads that machine code uses; without it OMP_NUM_THREADS does. Results are the same.
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.suggestions import how_to_install
 
 BACKENDS = ("auto", "numpy", "numba")
 VARIABLE = "HALFULP_BACKEND"
+THREADS, _ALL_THREADS = "HALFULP_THREADS", "OMP_NUM_THREADS"
+_USUAL, _MOST = 4, 1024
+"""The most threads where nobody sets their number, and at all."""
 # NumPy takes about 12 ms for this many elements, compiled code 3 ms. Importing numba takes 0.2 s and 150 MB, and
 # compiling a loop for the first time 0.1 to 0.4 s; users who install numba have more to compute than this.
 PAYS = 1 << 24
@@ -64,6 +69,39 @@ def use(backend: str) -> None:
     """
     global _backend
     _backend = _checked(backend, "the backend")
+
+
+def _number_of_threads() -> int:
+    asked = os.environ.get(THREADS)
+    if asked:
+        if not _is_number(asked):
+            raise ValueError(f"{THREADS} is {asked!r}, but must be a number of threads, from 1 to {_MOST}")
+        return int(asked)
+    first = os.environ.get(_ALL_THREADS, "").partition(",")[0].strip()
+    return int(first) if _is_number(first) else min(cpu.cores(), _USUAL)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 5 and 0 < int(text) <= _MOST
+
+
+_threads = _number_of_threads()
+
+
+def threads() -> int:
+    """Return the number of threads that machine code uses, with the one that calls it."""
+    return _threads
+
+
+def use_threads(count: int) -> None:
+    """Set the number of threads from now on: for example 1, where other processes share the work already.
+
+    Raises ValueError for a number that is not from 1 to 1024.
+    """
+    global _threads
+    if not 0 < count <= _MOST:
+        raise ValueError(f"there cannot be {count} threads, only 1 to {_MOST}")
+    _threads = count
 
 
 _parts: list[Function] = []

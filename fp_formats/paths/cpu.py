@@ -1,4 +1,4 @@
-"""Check whether the CPU keeps subnormals, so that its own float arithmetic can be used.
+"""How many cores there are, and whether the CPU keeps subnormals, so that its own float arithmetic can be used.
 
 A thread can have modes in which subnormal operands and results become zero, and some libraries turn these on when they
 are loaded. After that was seen once, the process computes nothing natively any more.
@@ -6,6 +6,7 @@ are loaded. After that was seen once, the process computes nothing natively any 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import _lru_cache_wrapper
 from typing import TypeVar
@@ -17,20 +18,20 @@ _keeps = _SMALLEST + _SMALLEST != 0
 _forget: list[Callable[[], object]] = []
 
 
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def keeps_subnormals() -> bool:
     """Return what `check` found so far."""
     return _keeps
 
 
-def flushes() -> bool:
-    """Tell whether the CPU flushes subnormals in this thread now."""
-    return not _SMALLEST + _SMALLEST
-
-
 def check() -> None:
     """Check again, as every run does at its start; it takes less than a microsecond."""
     global _keeps
-    if _keeps and flushes():
+    if _keeps and not _SMALLEST + _SMALLEST:
         _keeps = False
         for forget in _forget:
             forget()

@@ -150,10 +150,10 @@ class ElementwiseStep:
 
     def _alone(self, codes: tuple[Codes, ...]) -> Outcome | None:
         """Return what the `scalar` face of the kernel gives, which is quicker for scalars; None after a fault, and for
-        codes of more than 64 bits.
+        codes of more than 64 bits. Kernels that cannot be described may have tables, which are quicker still.
         """
         layouts = [code_layout(ty.element_type(type_)) for type_ in self.result_types]
-        if any(each.ndim for each in codes) or any(trailing for _, trailing in layouts):
+        if self.kernel.words is None or any(each.ndim for each in codes) or any(trailing for _, trailing in layouts):
             return None
         found = self.kernel.scalar(*[code.item() for code in codes])
         if isinstance(found, Fault):

@@ -1,115 +1,95 @@
 """Machine code on several cores: each thread takes the next part of the elements, until none is left.
 
-A thread that comes late, since its core is busy, holds up nobody: the calling thread takes what is left. Results do not
-depend on the threads, as each part has elements of its own.
-
-The environment variable HALFULP_THREADS, or `use`, sets the number of threads.
+A thread that has not begun, since its core is busy, is not waited for: the calling thread takes what is left. Results
+do not depend on the threads, as each part has elements of its own. `compiled.threads` tells how many there are.
 """
 
 from __future__ import annotations
 
-import os
+from _thread import start_new_thread
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from threading import Lock
+from threading import Condition
 
-from halfulp.fp_formats.paths import cpu
-
-VARIABLE = "HALFULP_THREADS"
-_DEFAULT = 4
-"""The threads that are used at most where nobody sets their number."""
-_MOST = 1024
+from halfulp.fp_formats.paths import compiled
 
 Work = Callable[[int, int], None]
 """Does the elements from the first number on, before the second."""
-
-
-class Threads:
-    """The threads of a process: ``count`` of them, with the one that calls."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._pool: ThreadPoolExecutor | None = None
-        self._lock = Lock()
-
-    def share(self, count: int, part: int, begin: Callable[[], Work]) -> None:
-        """Do ``count`` elements in parts of ``part`` elements. ``begin`` makes the function of one thread.
-
-        Raises what these functions raise, once no thread works any longer.
-        """
-        starts = deque(range(0, count, part))
-        others = min(self.count, len(starts)) - 1
-        if others < 1:
-            _take(starts, part, count, begin)
-            return
-        pool = self._others()
-        waiting = [pool.submit(_help, starts, part, count, begin) for _ in range(others)]
-        try:
-            _take(starts, part, count, begin)
-        finally:
-            starts.clear()
-            begun = [each for each in waiting if not each.cancel()]
-            wait(begun)
-        for each in begun:
-            each.result()
-
-    def _others(self) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self.count - 1, "halfulp")
-            return self._pool
-
-
-def _help(starts: deque[int], part: int, count: int, begin: Callable[[], Work]) -> None:
-    """Take parts, unless this thread alone computes otherwise: its modes are those of the time when it began."""
-    if not cpu.flushes():
-        _take(starts, part, count, begin)
-
-
-def _take(starts: deque[int], part: int, count: int, begin: Callable[[], Work]) -> None:
-    work: Work | None = None
-    while True:
-        try:
-            start = starts.popleft()
-        except IndexError:
-            return
-        work = work or begin()
-        work(start, min(start + part, count))
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _wanted() -> int:
-    asked = os.environ.get(VARIABLE)
-    if not asked:
-        return min(cores(), _DEFAULT)
-    if not (asked.isascii() and asked.isdecimal() and len(asked) < 5 and 0 < int(asked) <= _MOST):
-        raise ValueError(f"{VARIABLE} is {asked!r}, but must be a number of threads, from 1 to {_MOST}")
-    return int(asked)
-
-
-_threads = Threads(_wanted())
-
-
-def use(count: int) -> None:
-    """Set the number of threads from now on: for example 1, where other processes share the work already.
-
-    Raises ValueError for a number that is not from 1 to 1024.
-    """
-    global _threads
-    if not 0 < count <= _MOST:
-        raise ValueError(f"there cannot be {count} threads, only 1 to {_MOST}")
-    _threads = Threads(count)
+_PARTS = 2
+"""The parts that a thread has at least: for fewer elements it is not worth its start."""
 
 
 def share(count: int, part: int, begin: Callable[[], Work]) -> None:
-    """See `Threads.share`."""
-    _threads.share(count, part, begin)
+    """Do ``count`` elements in parts of ``part`` elements. ``begin`` makes the function of one thread.
+
+    Raises what these functions raise, once no thread works any longer. So does an interrupt: the code cannot be left.
+    """
+    shared = _Shared(range(0, count, part), part, count, begin)
+    shared.help_of(min(compiled.threads(), -(-count // part) // _PARTS) - 1)
+    try:
+        shared.take()
+    finally:
+        shared.close()
+    if shared.error is not None:
+        raise shared.error
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: use(_threads.count))  # a forked process has but one thread
+class _Shared:
+    """The parts that are left, and the threads that work on some: a thread that comes too late finds nothing to do."""
+
+    def __init__(self, starts: range, part: int, count: int, begin: Callable[[], Work]) -> None:
+        self.error: BaseException | None = None
+        self._starts = deque(starts)
+        self._part, self._count = part, count
+        self._begin: Callable[[], Work] | None = begin
+        self._working = 0
+        self._changed = Condition()
+
+    def help_of(self, threads: int) -> None:
+        """Start threads, as far as there are any to be had."""
+        try:
+            for _ in range(threads):
+                start_new_thread(self._help, ())
+        except RuntimeError:
+            return
+
+    def _help(self) -> None:
+        with self._changed:
+            if self._begin is None:
+                return
+            self._working += 1
+        try:
+            self.take()
+        except BaseException as error:
+            self.error = error
+            self._starts.clear()
+        with self._changed:
+            self._working -= 1
+            self._changed.notify()
+
+    def take(self) -> None:
+        """Do parts until none is left."""
+        begin, work = self._begin, None
+        while True:
+            try:
+                start = self._starts.popleft()
+            except IndexError:
+                return
+            assert begin is not None
+            work = work or begin()
+            work(start, min(start + self._part, self._count))
+
+    def close(self) -> None:
+        """Leave no part, and wait for the threads that work on one."""
+        self._starts.clear()
+        interrupt = None
+        while True:
+            try:
+                with self._changed:
+                    self._begin = None  # with its arrays
+                    self._changed.wait_for(lambda: not self._working)
+                break
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt

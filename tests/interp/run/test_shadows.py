@@ -160,6 +160,48 @@ def test_enclosures_of_many(first: int) -> None:
         assert not wrong, (seed, wrong[:3])
 
 
+# --- scalars and arrays -----------------------------------------------------------------------------------------------
+
+SCALAR_OPS = [
+    *[(f"arith.{name}", "T, T", "T") for name in ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minnumf")],
+    *[(f"math.{name}", "T", "T") for name in ("sqrt", "exp", "roundeven", "absf")],
+    ("math.fma", "T, T, T", "T"),
+    ("arith.truncf", "T", "f8E5M2"),
+    ("arith.extf", "T", "f64"),
+    ("arith.fptosi", "T", "i16"),
+]
+
+
+@pytest.mark.parametrize("kind", ["bf16", "f16", "f32"])
+@pytest.mark.parametrize(("name", "operands", "result"), SCALAR_OPS)
+def test_a_scalar_is_a_tensor_of_one_element(name: str, operands: str, result: str, kind: str) -> None:
+    """The one goes by scalar functions, the other by arrays. The first op makes numbers that are not exact."""
+    count = operands.count("T")
+    passed = ", ".join(["%w", "%y", "%z"][:count])
+    types = ": T" if result == "T" else f": T to {result}"
+    text = f"""func.func @f(%x: T, %y: T, %z: T) -> ({result}, T) {{
+      %w = arith.addf %x, %y : T
+      %r = {name} {passed} {types}
+      return %r, %w : {result}, T
+    }}"""
+    draw = np.random.default_rng(len(name))
+    codes = draw.integers(0, 1 << hu.float_format(kind).bits, (10, 3))
+    codes[5:, :] = hu.convert(draw.uniform(0.1, 9, (5, 3)), kind).bits
+    for row in codes:
+        given = [hu.Value.from_bits(int(code), kind) for code in row]
+        alone, apart = run_with_shadows(text.replace("T", kind), *given)
+        whole = text.replace("T", f"tensor<1x{kind}>").replace(f"({result},", f"(tensor<1x{result}>,")
+        whole = whole.replace(f"to {result}", f"to tensor<1x{result}>").replace(
+            f": {result},", f": tensor<1x{result}>,"
+        )
+        arrays, figures = run_with_shadows(whole, *(value.reshape(1) for value in given))
+        for one, many in zip(alone, arrays, strict=True):
+            assert one == many.reshape(()), row
+            assert repr(shadow_of(one)) == repr(shadow_of(many.reshape(()))) or one.poisoned.any(), row
+        told = [[each.own.size, each.total.size, each.elements, each.unknown] for each in apart.figures.values()]
+        assert told == [[e.own.size, e.total.size, e.elements, e.unknown] for e in figures.figures.values()], row
+
+
 # --- what is not known is said ----------------------------------------------------------------------------------------
 
 

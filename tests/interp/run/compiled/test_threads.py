@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import platform
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from threading import Barrier, get_ident
+from threading import Barrier, Event, get_ident
+from time import sleep
+from weakref import ref
 
 import numpy as np
 import pytest
 from command import halfulp
 
 import halfulp as hu
-from halfulp.fp_formats.paths import compiled
+from halfulp.conformance.ops.workers import process_pool
+from halfulp.fp_formats.paths import compiled, cpu
 from halfulp.interp.run.compiled import chain_code, lane_code, llvm, row_code, threads
 
 COMPILES = pytest.mark.skipif(not llvm.installed(), reason="the extra `fast` is not installed")
@@ -23,10 +25,10 @@ COMPILES = pytest.mark.skipif(not llvm.installed(), reason="the extra `fast` is 
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    backend, count = compiled.backend(), threads._threads.count
+    backend, count = compiled.backend(), compiled.threads()
     yield
     compiled.use(backend)
-    threads.use(count)
+    compiled.use_threads(count)
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 64, 65, 1000])
@@ -46,63 +48,160 @@ def test_every_element_is_done_once(count: int, number: int) -> None:
 
         return work
 
-    threads.use(number)
+    compiled.use_threads(number)
     threads.share(count, 8, begin)
     assert (done == 1).all()
     assert len(begun) == len(set(begun)) <= number
 
 
+class Meeting:
+    """Makes functions that wait in their first part until each of three threads is in one."""
+
+    def __init__(self, then: Callable[[int], None]) -> None:
+        self._barrier, self._then = Barrier(3, timeout=60), then
+        self.inside = 0
+        self.done: list[int] = []
+
+    def begin(self) -> threads.Work:
+        waits = [self._barrier]
+
+        def work(start: int, stop: int) -> None:
+            self.inside += 1
+            try:
+                if waits:
+                    waits.pop().wait()
+                self._then(start)
+                self.done.append(start)
+            finally:
+                self.inside -= 1
+
+        return work
+
+
 def test_threads_work_at_the_same_time() -> None:
-    """Each of three threads waits in its part for the other two."""
-    barrier = Barrier(3, timeout=60)
-
-    def work(start: int, stop: int) -> None:
-        barrier.wait()
-
-    threads.use(3)
-    threads.share(3, 1, lambda: work)
-    assert not barrier.broken
+    meeting = Meeting(lambda start: None)
+    compiled.use_threads(3)
+    threads.share(9, 1, meeting.begin)
+    assert sorted(meeting.done) == [*range(9)]
 
 
 @pytest.mark.parametrize("wrong", range(3))
 def test_an_error_leaves_once_all_threads_have_ended(wrong: int) -> None:
-    barrier, ended = Barrier(3, timeout=60), []
+    """Of the parts after the first three, which the threads have at once, none is begun after the error."""
+    others = Event()
+
+    def fail(start: int) -> None:
+        if start == wrong:
+            others.set()
+            raise ArithmeticError(str(start))
+        assert others.wait(60)
+        sleep(0.05)
+
+    meeting = Meeting(fail)
+    compiled.use_threads(3)
+    with pytest.raises(ArithmeticError, match=str(wrong)):
+        threads.share(90, 1, meeting.begin)
+    assert meeting.inside == 0
+    assert set(range(3)) - {wrong} <= set(meeting.done)
+    assert len(meeting.done) < 9
+
+
+def test_without_other_threads_the_calling_one_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(function: Callable[[], None], arguments: tuple[()]) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "start_new_thread", refused)
+    done: list[int] = []
+    compiled.use_threads(4)
+    threads.share(10, 1, lambda: lambda start, stop: done.append(start))
+    assert done == [*range(10)]
+
+
+def test_a_thread_that_begins_late_keeps_no_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    late: list[Callable[[], None]] = []
+    monkeypatch.setattr(threads, "start_new_thread", lambda function, arguments: late.append(function))
+
+    class Holder:
+        def begin(self) -> threads.Work:
+            return lambda start, stop: None
+
+    holder = Holder()
+    gone = ref(holder)
+    compiled.use_threads(2)
+    threads.share(4, 1, holder.begin)
+    del holder
+    assert gone() is None
+    (help_,) = late
+    help_()  # finds nothing to do
+
+
+def test_an_interrupt_waits_for_the_other_threads() -> None:
+    """The caller, which waits for a long part, is interrupted there."""
+    begun, over = Event(), Event()
+    caller = get_ident()
 
     def work(start: int, stop: int) -> None:
-        barrier.wait()
-        if start == wrong:
-            raise ArithmeticError(str(start))
-        ended.append(start)
+        if get_ident() == caller:
+            assert begun.wait(60)
+            return
+        begun.set()
+        sleep(0.2)
+        signal.raise_signal(signal.SIGINT)
+        sleep(0.2)
+        over.set()
 
-    threads.use(3)
-    with pytest.raises(ArithmeticError, match=str(wrong)):
-        threads.share(3, 1, lambda: work)
-    assert sorted(ended) == [start for start in range(3) if start != wrong]
+    compiled.use_threads(2)
+    with pytest.raises(KeyboardInterrupt):
+        threads.share(4, 1, lambda: work)
+    assert over.is_set()
+
+
+CODE = """
+from threading import Barrier, Thread
+from halfulp.conformance.ops.workers import process_pool
+from halfulp.fp_formats.paths import compiled, cpu
+from halfulp.interp.run.compiled import threads
+compiled.use_threads(2)
+
+def together(wait=True):
+    barrier = Barrier(2, timeout=60)
+    def begin():
+        waits = [barrier] if wait else []
+        return lambda start, stop: waits and waits.pop().wait() and None
+    threads.share(4, 1, begin)
+
+together()
+"""
+
+
+def outcome(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", CODE + code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_forked_process_has_threads_of_its_own() -> None:
     code = """
 import os
-from threading import Barrier
-from halfulp.interp.run.compiled import threads
-
-def together():
-    barrier = Barrier(2, timeout=60)
-    threads.share(2, 1, lambda: lambda start, stop: barrier.wait() and None)
-
-threads.use(2)
-together()
 child = os.fork()
 together()
-if child:
-    assert os.waitpid(child, 0)[1] == 0
-else:
+if not child:
     os._exit(0)
-print("both")
+print(os.waitpid(child, 0)[1])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout == "both\n"
+    assert outcome(code) == "0\n"
+
+
+def test_it_works_while_the_interpreter_ends() -> None:
+    assert outcome("import atexit; atexit.register(together, False); atexit.register(print, 'end')") == "end\n"
+    later = "import time; Thread(target=lambda: (time.sleep(0.3), together(False), print('later'))).start()"
+    assert outcome(later) == "later\n"
+
+
+def test_worker_processes_use_one_thread() -> None:
+    with process_pool(1) as pool:
+        assert pool.submit(compiled.threads).result() == 1
 
 
 # --- machine code ----------------------------------------------------------------------------------------------------
@@ -150,7 +249,7 @@ def by_threads(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> No
 
     monkeypatch.setattr(threads, "share", noted)
     for number in (1, 2, 5):
-        threads.use(number)
+        compiled.use_threads(number)
         assert run() == expected
         assert shared
         shared.clear()
@@ -188,40 +287,20 @@ def test_lanes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     messages = []
     for backend, number in (("numpy", 1), ("numba", 1), ("numba", 5)):
         compiled.use(backend)
-        threads.use(number)
+        compiled.use_threads(number)
         with pytest.raises(hu.HalfulpError, match="zero") as caught:
             hu.run(text, numbers, divisors, batch=True)
         messages.append(str(caught.value))
     assert len(set(messages)) == 1
 
 
-SETTING = """
-declare void @llvm.x86.sse.ldmxcsr(ptr)
-define void @set(i32 %modes) {
-  %place = alloca i32
-  store i32 %modes, ptr %place
-  call void @llvm.x86.sse.ldmxcsr(ptr %place)
-  ret void
-}
-"""
-
-
-@COMPILES
-@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="the modes of another CPU")
-def test_a_thread_that_flushes_subnormals_takes_nothing() -> None:
-    code = llvm.compile_assembly(SETTING, "set")
-    set_modes = ctypes.CFUNCTYPE(None, ctypes.c_uint32)(code.address)
-    caller, barrier, took = get_ident(), Barrier(2, timeout=60), []
-
-    def flush(start: int, stop: int) -> None:
-        barrier.wait()
-        if get_ident() != caller:
-            set_modes(0x1F80 | 0x8040)
-
-    threads.use(2)
-    threads.share(2, 1, lambda: flush)
-    threads.share(1000, 1, lambda: lambda start, stop: took.append(get_ident()))
-    assert took == [caller] * 1000
+def test_the_number_of_threads() -> None:
+    code = "from halfulp.fp_formats.paths import compiled; print(compiled.threads())"
+    usual = min(cpu.cores(), 4)
+    for own, all_, expected in (("3", "2", 3), ("", "2", 2), ("", "7,2", 7), ("", "", usual), ("", "many", usual)):
+        environment = {**os.environ, "HALFULP_THREADS": own, "OMP_NUM_THREADS": all_}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+        assert int(done.stdout) == expected, (own, all_)
 
 
 def test_a_wrong_number_is_refused() -> None:
@@ -232,4 +311,4 @@ def test_a_wrong_number_is_refused() -> None:
     assert halfulp("formats", environment={"HALFULP_THREADS": "3"}).code == 0
     for number in (0, -1, 1025):
         with pytest.raises(ValueError, match=f"there cannot be {number} threads"):
-            threads.use(number)
+            compiled.use_threads(number)
