@@ -17,7 +17,7 @@ from halfulp.interp.run.compiled.links import Plan
 BLOCK = 1 << 12
 """The elements of a block: if the loop refuses one of them, all count as refused."""
 _PART = 32 * BLOCK
-"""The elements that a thread takes at a time."""
+"""The elements that a thread takes at a time: whole blocks."""
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 
 
