@@ -24,6 +24,8 @@ from halfulp.interp.text.cursor import MAX_NESTING
 
 _ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USE_LISTS, _PROPERTIES = map(int, OpMask)
 _UNLIKE: tuple[int, dict[bytes, Likeness]] = (0, {})
+# The most bytes by which ops are known to be like another one: they are copied for each op.
+_LONGEST_LIKE = 64
 # The attributes of ops without any, which share them.
 _NO_ATTRIBUTES: dict[str, at.Attribute] = {}
 _UNKNOWN_PARTS = 0xFF & ~sum(OpMask)
@@ -303,7 +305,7 @@ class Body:
             shares = True
             size, codes = name.like.get(mask) or _UNLIKE
             like = codes.get(bytes(data[pos : pos + size]))
-            if like is not None:
+            if like is not None and pos + size <= end:
                 properties, result_types, count = like
                 pos += size
             else:
@@ -366,7 +368,7 @@ class Body:
                         pos += 1
                     else:
                         count, pos = long(pos)
-                if shares and not mask & _ATTRIBUTES:
+                if shares and not mask & _ATTRIBUTES and pos - first <= _LONGEST_LIKE:
                     properties = properties.copy()
                     size, codes = name.like.setdefault(mask, (pos - first, {}))
                     if size == pos - first:

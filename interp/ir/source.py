@@ -27,19 +27,20 @@ class Source:
         self.start = start
         self._offsets_of = offsets_of
         self._splits: list[tuple[int, Sequence[int]]] = []
-
-    @cached_property
-    def _offsets(self) -> list[int]:
-        return self._offsets_of(self.text)
+        # The offsets after some of the splits, and the number of these. It is replaced as a whole: threads may read it.
+        self._known: tuple[int, list[int]] | None = None
 
     @property
     def token_offsets(self) -> Sequence[int]:
         """The offset of each token in the text, computed on first use."""
-        offsets = self._offsets
-        for token, parts in self._splits:
+        count, offsets = self._known or (0, self._offsets_of(self.text))
+        later = self._splits[count:]
+        if later:
+            offsets = offsets.copy()
+        for token, parts in later:
             start = offsets[token]
             offsets[token : token + 1] = [start + part for part in parts]
-        self._splits.clear()
+        self._known = count + len(later), offsets
         return offsets
 
     def split(self, token: int, parts: Sequence[int]) -> None:

@@ -343,7 +343,7 @@ def _dictionary(element: AttributeDictionary, slots: Slots) -> ElementForm:
         if keyword:
             p.pos += 1
         p.dictionary(state.attributes)
-        named = {name: state.attributes.pop(name) for name in names & state.attributes.keys()}
+        named = {name: state.attributes.pop(name) for name in [*state.attributes] if name in names}
         if named:
             state.properties.update(named)
             state.named = named

@@ -14,9 +14,10 @@ from halfulp.interp.text.lexer import Pattern
 from halfulp.interp.text.op_parser import OpParser
 
 
-def _kind(token: str) -> str:
-    """Return what an op may go on with: a token, and of a name only that it is one."""
-    return "%" if token[:1] == "%" else token
+def _behind(tokens: Sequence[str], place: int) -> str:
+    """Return what the token behind an op is: itself, but ``%`` for the name of the only result of the next op."""
+    token = tokens[place]
+    return "%" if token[:1] == "%" and tokens[place + 1] == "=" else token
 
 
 def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence[str], place: int) -> None:
@@ -36,7 +37,8 @@ def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence
         return
     names = pattern.names[place // 2 :]
     given = [values.get(line[name]) for name in names]
-    order = [given.index(operand) for operand in operation.operands if operand in given]
+    places = {value: index for index, value in enumerate(given)}
+    order = [places[operand] for operand in operation.operands if operand in places]
     # An operand that is given twice does not show its place.
     if sorted(order) != [*range(len(names))] or len(order) != len(operation.operands):
         return
@@ -48,13 +50,12 @@ def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence
     # A custom form may read a value that is given twice in another way: an affine map has one symbol for it.
     is_distinct = definition is not None and definition.custom is not None and len(names) > 1
     after = pattern.after
-    after.add(_kind(tokens[p.pos]))
+    after.add(_behind(tokens, p.pos))
 
     def again(start: int, block: Block) -> bool:
         end = start + width
         behind = tokens[end]
-        kind = behind[:1]
-        if (kind if kind == "%" else behind) not in after:
+        if (_behind(tokens, end) if behind[:1] == "%" else behind) not in after:
             return False
         operands = []
         for index, type in expected:

@@ -36,14 +36,14 @@ class SkippingParser(Parser):
             return super().region(owner, arguments, dialect)
         at, depth, known = self.pos, self.depth, len(self.values)
         around = self.blocks, self.undefined_blocks, self.default_dialect
-        forward, deferred = dict(self.forward), len(self.deferred_locations)
+        forward, deferred, pending = dict(self.forward), len(self.deferred_locations), len(self.pending)
         self.inside = True
         try:
             return super().region(owner, arguments, dialect)
         except UnknownOp as error:
             self.blocks, self.undefined_blocks, self.default_dialect = around
             self.forward, self.depth, self.pos = forward, depth, _after_brackets(self.tokens, at)
-            del self.deferred_locations[deferred:]
+            del self.deferred_locations[deferred:], self.pending[pending:]
             while len(self.values) > known:
                 self.values.popitem()
             block = Block()

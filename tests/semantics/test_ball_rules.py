@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from inspect import signature
 from itertools import product
@@ -62,7 +63,13 @@ def away(x: Fraction) -> int:
     return floor(x + Fraction(1, 2)) if x >= 0 else ceil(x - Fraction(1, 2))
 
 
-ROUNDED = {"floor": floor, "ceil": ceil, "trunc": trunc, "round": away, "roundeven": round}
+ROUNDED: dict[str, Callable[[Fraction], int]] = {
+    "floor": floor,
+    "ceil": ceil,
+    "trunc": trunc,
+    "round": away,
+    "roundeven": round,
+}
 
 
 @pytest.mark.parametrize("precision", [53, 192])
@@ -71,7 +78,7 @@ def test_what_a_ball_rounds_to(name: str, precision: int) -> None:
     """A ball around an integer or a tie holds numbers on both sides, however small it is. It may be narrower than the
     last bit of a ball, and its ends may lie beyond.
     """
-    wrong = []
+    wrong: list[tuple[object, ...]] = []
     for halves, exponent in product(range(-9, 10), (1, 2, 30, 52, 53, 54, 190, 191, 192, 193, 194, 400, 1070)):
         middle, radius = Fraction(halves, 2), Fraction(1, 2**exponent)
         with bits_of_precision(precision):

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Barrier, Thread
 
 import pytest
 
@@ -349,3 +350,49 @@ def test_damaged_modules_of_the_corpus() -> None:
         same_outcome(entry.text)
     accepted = sum(same_outcome(fuzz_text.mutant(41, number)) for number in range(20_000))
     assert accepted > 500
+
+
+def test_an_op_that_may_end_before_a_name() -> None:
+    """``vector.print`` has an operand on the next line, or none: two names apart from what follows them."""
+    text = """func.func @f(%v: vector<4xf32>) {
+      vector.print
+      %0 = arith.constant 1 : i32
+      vector.print
+      %v : vector<4xf32>
+      vector.print
+      %1, %2 = arith.addui_extended %0, %0 : i32, i1
+      vector.print
+      %3:2 = arith.addui_extended %0, %0 : i32, i1
+      return
+    }"""
+    assert same_outcome(text)
+    assert same_outcome(text.replace("      %v : vector<4xf32>\n", ""))
+
+
+def test_threads_may_ask_for_places_at_once() -> None:
+    """Types are split into tokens while they are read, and places counted when somebody asks."""
+    lines = [f'  %{i} = "t.a"() : () -> memref<{i + 1}x4xf32, strided<[?, 1]>>' for i in range(400)]
+    text = "\n".join(["func.func @f() {", *lines, "  return", "}"])
+    expected = [str(op.location) for op in parse_module(text, verify=False).walk()]
+    module, found, together = parse_module(text, verify=False), [], Barrier(4, timeout=60)
+
+    def ask() -> None:
+        together.wait()
+        found.append([str(op.location) for op in module.walk()])
+
+    threads = [Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
+
+
+def test_properties_in_a_dictionary_keep_their_order() -> None:
+    for names in (["nontemporal = true", "alignment = 8"], ["alignment = 8", "nontemporal = true"]):
+        text = f"""func.func @f(%m: memref<4xf32>, %i: index) {{
+          %0 = memref.load %m[%i] {{{", ".join(names)}}} : memref<4xf32>
+          return
+        }}"""
+        (op,) = [each for each in parse_module(text).walk() if each.name == "memref.load"]
+        assert list(op.properties) == [name.partition(" ")[0] for name in names]

@@ -11,6 +11,7 @@ from conftest import MlirOpt
 import halfulp as hu
 from halfulp.command import main as cli
 from halfulp.interp.ir.operations import SKIPPED
+from halfulp.interp.loading import parse_module
 
 PROGRAM = """\
 #map = affine_map<(d0) -> (d0)>
@@ -160,3 +161,9 @@ def test_bytecode_of_mlir_with_ops_that_are_not_known(mlir_opt: MlirOpt, tmp_pat
     with pytest.raises(hu.Unsupported, match=r"gpu\.wait"):
         hu.run(module, 1.5, entry="waits")
     assert cli.main(["run", str(path), "--input=f32=1.5"]) == 0
+
+
+def test_a_name_that_is_used_before_the_unknown_op() -> None:
+    text = 'func.func @f() {\n  "t.a"(%x) : (i32) -> ()\n  foo.bar %x\n  return\n}\nfunc.func @g() { return }\n'
+    module = parse_module(text, skip_unknown=True)
+    assert [op.name for op in module.walk()].count("func.func") == 2
