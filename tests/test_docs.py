@@ -383,7 +383,7 @@ SEARCHED = {
     "MX": "Quantising",
     "NVFP4": "Quantising",
     "quantize": "Quantising",
-    "stochastic": "Semantics",
+    "stochastic": "Running programs",
     "stochastic rounding": "Inputs and conversions",
     "matmul": "Sums and matrix products",
     "ulp": "Glossary",
