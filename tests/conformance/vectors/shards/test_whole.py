@@ -65,6 +65,7 @@ MIXTURES = (
 )
 
 
+@pytest.mark.long
 def test_shards_of_own_operands_are_parts_of_the_whole(tmp_path: Path) -> None:
     """In processes of their own, and where no shard begins at a turn of the mixture."""
     numbers = np.random.default_rng(4).integers(0, 1 << 16, (2, 8001), np.uint16)
