@@ -317,12 +317,7 @@ class Body:
                 known = None
                 if mask & _PROPERTIES and name.registered and native:
                     at_part = pos
-                    number = data[pos]
-                    if number & 1:
-                        number >>= 1
-                        pos += 1
-                    else:
-                        number, pos = long(pos)
+                    number, pos = long(pos)
                     known = name.known.get(number)
                     if known is None:
                         pos = at_part
@@ -339,22 +334,12 @@ class Body:
 
                 result_types = []
                 if mask & _RESULTS:
-                    count = data[pos]
-                    if count & 1:
-                        count >>= 1
-                        pos += 1
-                    else:
-                        count, pos = long(pos)
+                    count, pos = long(pos)
                     if count > end - pos:
                         fail(f"op '{name.name}': {count} results cannot be in the {end - pos} bytes that are left", pos)
                     for _ in range(count):
                         at_part = pos
-                        number = data[pos]
-                        if number & 1:
-                            number >>= 1
-                            pos += 1
-                        else:
-                            number, pos = long(pos)
+                        number, pos = long(pos)
                         if number >= len(types):
                             fail(f"type {number} does not exist: there are {len(types)}", at_part)
                         found = types[number]
@@ -362,12 +347,7 @@ class Body:
 
                 count = 0
                 if mask & _OPERANDS:
-                    count = data[pos]
-                    if count & 1:
-                        count >>= 1
-                        pos += 1
-                    else:
-                        count, pos = long(pos)
+                    count, pos = long(pos)
                 if shares and not mask & _ATTRIBUTES and pos - first <= _LONGEST_LIKE:
                     properties = properties.copy()
                     size, codes = name.like.setdefault(mask, (pos - first, {}))
