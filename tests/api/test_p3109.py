@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -367,6 +367,32 @@ def test_kappa() -> None:
     assert finite.kappa == INF
 
 
+def test_kappa_of_stochastic_rounding() -> None:
+    """A right unit, and one that cuts off: over all operands and all of eight random bits."""
+    formats: dict[str, Any] = {"to": "binary4p2se", "saturation": "SatFinite"}
+    masks = []
+
+    def right(x: hu.Value, random: Any) -> hu.Value:
+        return cast("hu.Value", hu.p3109("Convert", x, rounding="StochasticA", random=random, **formats))
+
+    def truncated(x: hu.Value, random: Any) -> hu.Value:
+        assert random.dtype == np.uint8
+        return cast("hu.Value", hu.p3109("Convert", x, rounding="TowardZero", **formats))
+
+    def middle(x: hu.Value, random: Any) -> Any:
+        masks.append(random)
+        return np.array(x.tolist()) == 1.25
+
+    report = hu.kappa(right, "Convert", "binary6p4se", rounding="StochasticA", **formats)
+    assert (report.kappa, report.worst, report.results) == (0, None, 1 << 14)
+    report = hu.kappa(truncated, "Convert", "binary6p4se", rounding="StochasticA", **formats)
+    assert report.kappa == 1
+    # 1.25 lies in the middle of 1 and 1.5: rule A rounds it up for half of all random bits, 128 to 255.
+    half = hu.kappa(truncated, "Convert", "binary6p4se", rounding="StochasticA", within=middle, **formats)
+    assert (half.results, half.wrong, half.worst) == (256, 128, (hu.convert(1.25, "binary6p4se").bits.item(), 128))
+    assert sorted(set(masks[0].tolist())) == list(range(256))
+
+
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
@@ -381,6 +407,7 @@ def test_kappa() -> None:
         (lambda x: hu.p3109("BlockAbs", (x, x)), "scales of shape"),
         (lambda x: hu.p3109("ConvertToBlock", x), "give the scale of the result"),
         (lambda _: hu.kappa(abs, "Add", "f16", "f16"), "more than 65,536"),
+        (lambda _: hu.kappa(abs, "Sqrt", "binary9p3se", rounding="StochasticC"), "more than 65,536"),
         (lambda _: hu.kappa(abs, "IsZero", "f16"), "no numeric operation"),
     ],
 )
