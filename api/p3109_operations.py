@@ -86,7 +86,8 @@ def p3109(
 
         hu.p3109("Add", x, y, to="binary8p3se", rounding="ToOdd", saturation="SatFinite")
 
-    Comparisons and predicates return values of i1.
+    Comparisons and predicates return values of i1. "Class" returns the document's names, "ClsPositiveNormal", in an
+    array of strings.
 
     Raises ValueError for an unknown name, mode or format, for another number of operands, for shapes that do not fit,
     and for random bits without a stochastic mode, or the other way round; TypeMismatch for operands without floats, and
@@ -95,6 +96,9 @@ def p3109(
     how = _How(to, rounding, saturation, random)
     if operation in PREDICATES or operation in COMPARISONS:
         return _booleans(operation, [_operand(x, type) for x in operands])
+    if operation == "Class":
+        _count(operation, operands, 1)
+        return _classes(_operand(operands[0], type))
     if operation in OPERATIONS:
         return _elementwise(operation, [_operand(x, type) for x in operands], how)
     if operation in _TO_BLOCK:
@@ -109,7 +113,8 @@ def p3109(
     if operation.startswith("Block") and name in OPERATIONS:
         _count(operation, operands, OPERATIONS[name].arity)
         return _between_blocks(name, [_block(each, type) for each in operands], how, scale)
-    known = [*OPERATIONS, *COMPARISONS, *PREDICATES, *_TO_BLOCK, *_OF_BLOCKS, *(f"Block{name}" for name in OPERATIONS)]
+    of_codes = [*OPERATIONS, *COMPARISONS, *PREDICATES, "Class"]
+    known = [*of_codes, *_TO_BLOCK, *_OF_BLOCKS, *(f"Block{name}" for name in OPERATIONS)]
     raise ValueError(with_hint(f"P3109 has no operation {operation!r} here", did_you_mean(operation, known)))
 
 
@@ -255,6 +260,12 @@ def _booleans(operation: str, operands: Sequence[Value]) -> Value:
 
     bits = np.array(_mapped(rows, result), np.uint8).reshape(shape)
     return Value.from_bits(bits, ty.TensorType(shape, ty.I1) if shape else ty.I1)
+
+
+def _classes(operand: Value) -> npt.NDArray[np.str_]:
+    fmt = _format_of(operand)
+    names = {code: rules.class_of(fmt, code) for code in set(_codes(operand))}
+    return np.array([names[code] for code in _codes(operand)], np.str_).reshape(operand.shape)
 
 
 def _rows(block: tuple[Value, Value]) -> list[list[Number]]:

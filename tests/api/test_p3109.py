@@ -344,6 +344,24 @@ def test_blocks() -> None:
     assert signs.tolist() == [[1.0, -1.0, 1.0, 1.0]]
 
 
+@pytest.mark.parametrize("name", ["binary8p3se", "binary8p3uf", "binary6p1ue", "binary5p4sf"])
+def test_classes(name: str) -> None:
+    """Table 2 of clause 4.13.1, by the values of all codes."""
+    document = Document(name)
+    smallest = Fraction(2) ** (1 - document.B)
+    expected = []
+    for x in document.values:
+        if x == 0 or x != x:
+            expected.append("ClsZero" if x == 0 else "ClsNaN")
+            continue
+        kind = "Infinity" if abs(x) == INF else "Normal" if abs(x) >= smallest else "Subnormal"
+        expected.append(f"Cls{'Negative' if x < 0 else 'Positive'}{kind}")
+    codes = np.arange(len(expected), dtype=np.uint8)
+    found = hu.p3109("Class", hu.Value.from_bits(codes, name))
+    assert found.tolist() == expected
+    assert hu.p3109("Class", hu.convert(0.0, name)).item() == "ClsZero"
+
+
 def test_kappa() -> None:
     """An exponential that is one value too high for negative operands, and NaN or infinity out of place."""
 
@@ -397,6 +415,7 @@ def test_kappa_of_stochastic_rounding() -> None:
     ("call", "reason"),
     [
         (lambda x: hu.p3109("Addd", x, x), "no operation 'Addd' here .*did you mean"),
+        (lambda x: hu.p3109("Class", x, x), "Class takes 1 operands"),
         (lambda x: hu.p3109("Add", x), "Add takes 2 operands, not 1"),
         (lambda x: hu.p3109("Add", x, x, rounding="stochastic"), "must be one of NearestTiesToEven"),
         (lambda x: hu.p3109("Add", x, x, saturation="Sat"), "saturation is 'Sat'"),
