@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.whole_programs.calls import called
-from halfulp.interp.ir import types as ty
+from halfulp.interp.dialects.func.runner import may_print
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.events import Listener
-from halfulp.interp.values.printed import printed as text_of
+from halfulp.interp.values.printed import printed_elements
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
-
-PRINT = "vector.print"
 
 
 @dataclass(frozen=True)
@@ -29,11 +27,20 @@ class Printed:
 
 
 def prints(module: Module, function: Operation) -> bool:
-    """Tell whether a call of a function may print: it reaches vector.print, or a function without a body."""
-    return any(
-        op.name == PRINT or op.name == "func.call_indirect" or (target is not None and not target.regions[0].blocks)
-        for op, target in called(module, function)
-    )
+    """Tell whether a call of a function may print: it reaches vector.print, a func.func without a body, a function of
+    mlir-runner's library that prints, or a call of a pointer.
+    """
+    return any(_is_loud(op) if target is None else _may_print(target) for op, target in called(module, function))
+
+
+def _is_loud(op: Operation) -> bool:
+    """Tell whether an op prints, or calls a pointer."""
+    by_pointer = op.name == "llvm.call" and "callee" not in op.properties
+    return by_pointer or op.name in ("vector.print", "func.call_indirect")
+
+
+def _may_print(target: Operation) -> bool:
+    return not target.regions[0].blocks and (target.name == "func.func" or may_print(target.symbol_name or ""))
 
 
 class Output(Listener):
@@ -43,13 +50,23 @@ class Output(Listener):
         self.items: list[Printed] = []
 
     def printed(self, op: Operation, text: str, values: Sequence[Any]) -> None:
-        """Note a text. A function of a library is known by its name and the shapes of its values."""
-        if op.name == PRINT:
-            own = "".join(map(text_of, values))
-            frame = "".join(text_of(_zeros(value)) for value in values) + text.removeprefix(own)
-        else:
-            frame = f"{op.properties.get('callee')} {[value.shape for value in values]}\n"
-        self.items.append(Printed(text, frame, tuple(values)))
+        """Note a text. Its frame is the same whichever op prints it: a pass may lower it to others."""
+        self.items.append(Printed(text, _frame(text, values), tuple(values)))
+
+
+_PUNCTUATION = "()[], \n"
+
+
+def _frame(text: str, values: Sequence[Value]) -> str:
+    """Return a text with 0 in the place of each element; the text itself where elements are printed as characters."""
+    parts: list[str] = []
+    rest = text
+    for element in reversed([each for value in values for each in printed_elements(value)]):
+        rest, found, after = rest.rpartition(element)
+        if not found or after.strip(_PUNCTUATION):
+            return text
+        parts += [after, "0"]
+    return rest + "".join(reversed(parts))
 
 
 def call_of(name: str, values: tuple[Value, ...]) -> Printed:
@@ -57,12 +74,6 @@ def call_of(name: str, values: tuple[Value, ...]) -> Printed:
     spelled = ", ".join(spell_value(value, limit=16) for value in values)
     shapes = ", ".join("x".join(map(str, value.shape)) for value in values)
     return Printed(f"{name}({spelled})\n", f"{name}({shapes})\n", values)
-
-
-def _zeros(value: Value) -> Value:
-    """Return a value of the same shape whose elements are all printed as 0."""
-    type_ = ty.TensorType(value.shape, ty.I1) if isinstance(value.type, ty.ShapedType) else ty.I1
-    return Value(type_, np.zeros(value.shape, np.uint8))
 
 
 def elements(items: Sequence[Printed]) -> list[Value]:
