@@ -10,6 +10,7 @@ import numpy as np
 
 from halfulp.conformance.whole_programs.calls import called
 from halfulp.interp.dialects.func.runner import may_print
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.events import Listener
 from halfulp.interp.values.printed import printed_elements
@@ -77,12 +78,17 @@ def call_of(name: str, values: tuple[Value, ...]) -> Printed:
 
 
 def elements(items: Sequence[Printed]) -> list[Value]:
-    """Return the elements of all printed values in order, each as a scalar."""
+    """Return the elements of all printed values in order, each as a scalar; a complex number as its two parts."""
     return [element for item in items for value in item.values for element in _scalars(value)]
 
 
 def _scalars(value: Value) -> Iterator[Value]:
+    type_ = value.element_type
     for place in np.ndindex(value.shape):
         poison = value.poison[place] if value.poison is not None and value.poison[place] else None
         open_ = None if value.open is None else value.open[place]
-        yield Value(value.element_type, value.bits[place], poison, open_, value.origins)
+        if isinstance(type_, ty.ComplexType):
+            for part in value.bits[place]:
+                yield Value(type_.element, part, poison, open_, value.origins)
+        else:
+            yield Value(type_, value.bits[place], poison, open_, value.origins)

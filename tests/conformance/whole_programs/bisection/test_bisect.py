@@ -211,6 +211,23 @@ def test_what_lowered_programs_print_is_compared() -> None:
         assert "the printed text " in list(bisection_lines(found))[-1]
 
 
+def test_complex_numbers_are_compared_by_their_parts() -> None:
+    text = """func.func private @printMemref1dC32(memref<1xcomplex<f32>>)
+func.func @f() {
+  %x = complex.constant [1.0 : f32, 2.0 : f32] : complex<f32>
+  %c0 = arith.constant 0 : index
+  %m = memref.alloc() : memref<1xcomplex<f32>>
+  memref.store %x, %m[%c0] : memref<1xcomplex<f32>>
+  func.call @printMemref1dC32(%m) : (memref<1xcomplex<f32>>) -> ()
+  return
+}"""
+    moved = text.replace("  %c0 = arith.constant 0 : index\n", "").replace(
+        "  %x =", "  %c0 = arith.constant 0 : index\n  %x ="
+    )
+    found = bisected(text, moved, text.replace("2.0", "2.5"))
+    assert judgements(found) == ["first", "identical", "DIFFERENT"]
+
+
 def test_a_call_of_a_pointer_may_print() -> None:
     call = "%p = llvm.mlir.addressof @printNewline : !llvm.ptr\n  llvm.call %p() : !llvm.ptr, () -> ()"
     text = f"llvm.func @printNewline()\nllvm.func @f() {{\n  {call}\n  llvm.return\n}}"
