@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
@@ -34,6 +35,8 @@ _OF_BLOCKS: dict[str, int] = {
 }
 """Operations of blocks whose result is not a block, and how many blocks they take."""
 _MOST_PAIRS = 1 << 16
+_RANDOM_WIDTH = 8
+"""The random bits of each result of which kappa takes all values."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,8 @@ def p3109(
 
         hu.p3109("Add", x, y, to="binary8p3se", rounding="ToOdd", saturation="SatFinite")
 
-    Comparisons and predicates return values of i1.
+    Comparisons and predicates return values of i1. "Class" returns the document's names, "ClsPositiveNormal", in an
+    array of strings.
 
     Raises ValueError for an unknown name, mode or format, for another number of operands, for shapes that do not fit,
     and for random bits without a stochastic mode, or the other way round; TypeMismatch for operands without floats, and
@@ -92,6 +96,9 @@ def p3109(
     how = _How(to, rounding, saturation, random)
     if operation in PREDICATES or operation in COMPARISONS:
         return _booleans(operation, [_operand(x, type) for x in operands])
+    if operation == "Class":
+        _count(operation, operands, 1)
+        return _classes(_operand(operands[0], type))
     if operation in OPERATIONS:
         return _elementwise(operation, [_operand(x, type) for x in operands], how)
     if operation in _TO_BLOCK:
@@ -106,7 +113,8 @@ def p3109(
     if operation.startswith("Block") and name in OPERATIONS:
         _count(operation, operands, OPERATIONS[name].arity)
         return _between_blocks(name, [_block(each, type) for each in operands], how, scale)
-    known = [*OPERATIONS, *COMPARISONS, *PREDICATES, *_TO_BLOCK, *_OF_BLOCKS, *(f"Block{name}" for name in OPERATIONS)]
+    of_codes = [*OPERATIONS, *COMPARISONS, *PREDICATES, "Class"]
+    known = [*of_codes, *_TO_BLOCK, *_OF_BLOCKS, *(f"Block{name}" for name in OPERATIONS)]
     raise ValueError(with_hint(f"P3109 has no operation {operation!r} here", did_you_mean(operation, known)))
 
 
@@ -254,6 +262,12 @@ def _booleans(operation: str, operands: Sequence[Value]) -> Value:
     return Value.from_bits(bits, ty.TensorType(shape, ty.I1) if shape else ty.I1)
 
 
+def _classes(operand: Value) -> npt.NDArray[np.str_]:
+    fmt = _format_of(operand)
+    names = {code: rules.class_of(fmt, code) for code in set(_codes(operand))}
+    return np.array([names[code] for code in _codes(operand)], np.str_).reshape(operand.shape)
+
+
 def _rows(block: tuple[Value, Value]) -> list[list[Number]]:
     """Return the decoded elements of each block (5.1.1)."""
     scale, elements = block
@@ -339,7 +353,7 @@ class KappaReport:
 
     ``kappa``: the most values of the result format between a result and the defined one; NaN if NaNs do not match,
     infinity if infinities do not. ``worst``: operands with that distance, as codes; None if all results are equal.
-    ``results``: the number of operand combinations. ``wrong``: how many differ.
+    ``results``: the number of operand combinations. ``wrong``: how many differ. Random bits count as the last operand.
     """
 
     operation: str
@@ -369,6 +383,9 @@ def kappa(
     ``operation``, ``to``, ``rounding``, ``saturation``: as in `p3109`. ``formats``: of the operands.
     ``within``: gets the operands, too, and returns a mask: kappa over a part of the operands, as an interval.
 
+    For a stochastic ``rounding`` each combination of operands goes with all 256 values of eight random bits. Both
+    functions get them last, as an array of uint8; the defined operation takes the same bits.
+
         hu.kappa(lambda x: fast_exp(x), "Exp", "binary8p3se")
 
     Raises ValueError if there are more than 65,536 combinations of operands; TypeMismatch for results of another type;
@@ -379,19 +396,21 @@ def kappa(
         raise ValueError(f"{operation!r} is no numeric operation of P3109; those are {', '.join(OPERATIONS)}")
     _count(operation, formats, arity)
     chosen = [_How(each, rounding, saturation).projection(rules.EXTERNAL[0]).format for each in formats]
-    if sum(fmt.bits for fmt in chosen) > _MOST_PAIRS.bit_length() - 1:
+    widths = [*(fmt.bits for fmt in chosen), *([_RANDOM_WIDTH] if rounding in STOCHASTIC else [])]
+    if sum(widths) > _MOST_PAIRS.bit_length() - 1:
         raise ValueError(f"{operation} of {', '.join(map(str, chosen))} has more than {_MOST_PAIRS:,} operands")
-    columns = list(zip(*product(*(range(1 << fmt.bits) for fmt in chosen)), strict=True))
-    operands = [_value(fmt, column, (len(column),)) for fmt, column in zip(chosen, columns, strict=True)]
+    columns = [np.array(column) for column in zip(*product(*(range(1 << width) for width in widths)), strict=True)]
+    operands, random = _operands(chosen, columns)
     if within is not None:
-        kept = np.flatnonzero(np.asarray(within(*operands), np.bool_))
-        columns = [tuple(np.asarray(column)[kept].tolist()) for column in columns]
-        operands = [_value(fmt, column, (len(column),)) for fmt, column in zip(chosen, columns, strict=True)]
-    defined = p3109(operation, *operands, to=to, rounding=rounding, saturation=saturation)
+        kept = np.flatnonzero(np.asarray(within(*operands, *random), np.bool_))
+        columns = [column[kept] for column in columns]
+        operands, random = _operands(chosen, columns)
+    given = {"random": random[0]} if random else {}
+    defined = p3109(operation, *operands, to=to, rounding=rounding, saturation=saturation, **given)
     fmt = _format_of(defined)
-    found = to_value(approximate(*operands), defined.type, "the approximation")
+    found = to_value(approximate(*operands, *random), defined.type, "the approximation")
     pairs = zip(_codes(defined), _codes(found), strict=True)
-    distances = [_steps(fmt, right, given) for right, given in pairs]
+    distances = [_steps(fmt, right, other) for right, other in pairs]
     order = [float("inf") if np.isnan(each) else each for each in distances]
     wrong = sum(each != 0 for each in distances)
     total = float("nan") if any(map(np.isnan, distances)) else max(distances, default=0.0)
@@ -399,8 +418,16 @@ def kappa(
     if place is None:
         place = order.index(max(order)) if order else 0
     return KappaReport(
-        operation, total, tuple(column[place] for column in columns) if wrong else None, len(distances), wrong
+        operation, total, tuple(int(column[place]) for column in columns) if wrong else None, len(distances), wrong
     )
+
+
+def _operands(
+    formats: Sequence[FloatFormat], columns: Sequence[npt.NDArray[Any]]
+) -> tuple[list[Value], list[npt.NDArray[np.uint8]]]:
+    """Return columns of codes as operands, and the column of random bits, if there is one."""
+    values = [_value(fmt, column.tolist(), column.shape) for fmt, column in zip(formats, columns, strict=False)]
+    return values, [column.astype(np.uint8) for column in columns[len(formats) :]]
 
 
 def _steps(fmt: FloatFormat, right: int, given: int) -> float:

@@ -258,6 +258,7 @@ class FloatChoices:
         "infinity times zero plus a quiet NaN, in a fused multiply-add",
         invalid="the NaN, with the flag invalid (RISC-V)",
         default_nan="the default NaN, with the flag invalid (Arm)",
+        always_default_nan="the default NaN, with the flag invalid; so plus a signalling NaN (SoftFloat's SSE)",
         quiet="the NaN, without a flag (x86)",
     )
     nan_to_nanless: str = one_of(

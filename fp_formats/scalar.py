@@ -572,8 +572,9 @@ def fused(
     undefined = {x.kind, y.kind} == {FINITE, INFINITE} and not (x.significand or y.significand)
     nan = chosen_nan(policy, *((z, x, y) if policy.nan_result == "signalling_first" else (x, y, z)))
     if nan or undefined:
-        if undefined and z.kind == QUIET_NAN and policy.fma_undefined != "invalid":
-            nan, undefined = (z, False) if policy.fma_undefined == "quiet" else (None, True)
+        rule = policy.fma_undefined
+        if undefined and (rule == "always_default_nan" or (z.kind == QUIET_NAN and rule != "invalid")):
+            nan, undefined = (z, False) if rule == "quiet" else (None, True)
         return encode_nan(fmt, nan, policy, INVALID if undefined else invalid_if_signalling(x, y, z))
     sign = x.sign ^ y.sign ^ negates[0]
     exact = Unpacked(max(x.kind, y.kind), sign, x.significand * y.significand, x.exponent + y.exponent)

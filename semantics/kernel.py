@@ -115,6 +115,13 @@ class Kernel:
     notice: Callable[..., str | None] | None = None
     real: Meaning | tuple[Meaning, ...] | None = None
 
+    def raised(self, *codes: Codes) -> npt.NDArray[np.uint8]:
+        """Return the exception flags of operand codes, of a kernel that has them."""
+        assert self.flags is not None
+        if self.flagged is not None and not any(code.ndim for code in codes):
+            return np.array(self.flagged(*map(int, codes))[1], np.uint8)  # quicker than an array of one
+        return self.flags(*codes)
+
     def given(self, *last: Any) -> Kernel:
         """Return the kernel of an op whose last operands are these, where ``worst`` and ``open`` are not about them."""
 

@@ -394,6 +394,20 @@ PREDICATES: Mapping[str, Callable[[FloatFormat, int], bool]] = MappingProxyType(
 """The predicates of one code."""
 
 
+def class_of(fmt: FloatFormat, code: int) -> str:
+    """Return the class of a code: Class, 4.13.1."""
+    if fmt.is_nan(code):
+        return "ClsNaN"
+    if fmt.is_zero(code):
+        return "ClsZero"
+    sign = "Negative" if PREDICATES["IsSignMinus"](fmt, code) else "Positive"
+    kind = next(kind for kind, name in _KINDS.items() if PREDICATES[name](fmt, code))
+    return f"Cls{sign}{kind}"
+
+
+_KINDS = {"Infinity": "IsInfinite", "Normal": "IsNormal", "Subnormal": "IsSubnormal"}
+
+
 # --- blocks, 5 --------------------------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ PIPELINES: Mapping[str, Sequence[str]] = {
     "canonicalize": ("canonicalize",),
     "*canonicalize": ("canonicalize",),
     "inline": ("inline",),
+    "convert-arith-to-apfloat": ("convert-arith-to-apfloat",),
     "buffer-deallocation-pipeline": ("buffer-deallocation-pipeline",),
     "math-expand-ops": ("func.func(math-expand-ops)",),
     "math-extend-to-supported-types": ("math-extend-to-supported-types",),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from halfulp.explanations.texts import flags_text, table_lines
 from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.exact.core import FlagArray
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.locations import Location
@@ -28,6 +29,8 @@ from halfulp.semantics.poison import PoisonIds
 from halfulp.traces.site import Site, SiteNames, shown_site
 
 Counts = npt.NDArray[np.int64]
+
+_BITS = np.array([flag.value for flag in Flags], np.uint8)
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,17 @@ def _words(flag: Flags) -> str:
     return (flag.name or "").lower().replace("_", " ")
 
 
+def _counted(raised: FlagArray, operands: Sequence[Value], shape: tuple[int, ...]) -> Counts:
+    """Return the number of elements of an op, and of those that raise each flag: none where an operand is poison."""
+    poisoned = [operand.poisoned for operand in operands if operand.poison is not None]
+    if not shape and not poisoned:
+        return np.array([1, *(int(raised) & _BITS != 0)], np.int64)
+    flags, clean = np.broadcast_to(raised, shape), np.ones(shape, np.bool_)
+    for mask in poisoned:
+        clean &= ~np.broadcast_to(mask, shape)
+    return np.array([flags.size, *(np.count_nonzero((flags & bit != 0) & clean) for bit in _BITS)], np.int64)
+
+
 @dataclass(eq=False, slots=True)
 class _FlagRecorder(Lineage):
     """Count flags. The ids of a lineage, without its history, show which floats an op made without a record."""
@@ -113,15 +127,9 @@ class _FlagRecorder(Lineage):
     ) -> tuple[Any, ...]:
         """See `halfulp.interp.run.recording.Recorder`."""
         if kernel.flags is not None:
-            flags = np.broadcast_to(kernel.flags(*codes), shape)
-            clean = np.ones(shape, np.bool_)
-            for operand in operands:
-                if operand.poison is not None:
-                    clean &= ~np.broadcast_to(operand.poisoned, shape)
             ran = same_ran(self._ran, op, around)
             found = self.counts.setdefault(ran, np.zeros(1 + len(Flags), np.int64))
-            found[0] += flags.size
-            found[1:] += [np.count_nonzero((flags & np.uint8(flag) != 0) & clean) for flag in Flags]
+            found += _counted(kernel.raised(*codes), operands, shape)
         elif on_floats(op) and kernel.real is None:
             self.unseen[op.name] = None
         # A dataclass with slots is made anew, and `super()` without arguments knows the class before.

@@ -23,6 +23,7 @@ from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
+from halfulp.interp.dialects.func.apfloat import SEMANTICS
 from halfulp.interp.ir import types as ty
 
 LIBRARY = "libLLVM.so.22.1"
@@ -30,28 +31,6 @@ VARIABLE = "HALFULP_LIBLLVM"  # names another libLLVM, as other variables name t
 VERSION = "22."
 WRAPPERS = "libmlir_apfloat_wrappers.so.22.1"
 LLVM_FOLDER = "/usr/lib/llvm-22/lib"  # Debian's folder of the libraries that the loader does not know by name
-
-# llvm::APFloatBase::Semantics of LLVM 22.
-SEMANTICS = {
-    "f16": 0,
-    "bf16": 1,
-    "f32": 2,
-    "f64": 3,
-    "f128": 4,
-    "f8E5M2": 7,
-    "f8E5M2FNUZ": 8,
-    "f8E4M3": 9,
-    "f8E4M3FN": 10,
-    "f8E4M3FNUZ": 11,
-    "f8E4M3B11FNUZ": 12,
-    "f8E3M4": 13,
-    "tf32": 14,
-    "f8E8M0FNU": 15,
-    "f6E3M2FN": 16,
-    "f6E2M3FN": 17,
-    "f4E2M1FN": 18,
-    "f80": 19,
-}
 
 # llvm::RoundingMode, by our mode.
 ROUNDING_MODES = {

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.operations import Module, Operation
 
+_CALLS = {"func.call": "func.func", "llvm.call": "llvm.func"}
+"""The ops that call a function by its name, and the ops that define one."""
+
 
 def callee(module: Module, op: Operation) -> Operation | None:
     """Return the function that an op calls by its name, or None."""
-    symbol = op.properties.get("callee") if op.name == "func.call" else None
+    symbol = op.properties.get("callee") if op.name in _CALLS else None
     target = module.lookup(symbol, op) if isinstance(symbol, at.SymbolRefAttr) else None
-    return target if target is not None and target.name == "func.func" else None
+    return target if target is not None and target.name == _CALLS[op.name] else None
 
 
 def called(module: Module, function: Operation) -> Iterator[tuple[Operation, Operation | None]]:

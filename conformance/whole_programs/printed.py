@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.whole_programs.calls import called
+from halfulp.interp.dialects.func.runner import may_print
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.events import Listener
-from halfulp.interp.values.printed import printed as text_of
+from halfulp.interp.values.printed import printed_elements
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
-
-PRINT = "vector.print"
 
 
 @dataclass(frozen=True)
@@ -29,11 +28,20 @@ class Printed:
 
 
 def prints(module: Module, function: Operation) -> bool:
-    """Tell whether a call of a function may print: it reaches vector.print, or a function without a body."""
-    return any(
-        op.name == PRINT or op.name == "func.call_indirect" or (target is not None and not target.regions[0].blocks)
-        for op, target in called(module, function)
-    )
+    """Tell whether a call of a function may print: it reaches vector.print, a func.func without a body, a function of
+    mlir-runner's library that prints, or a call of a pointer.
+    """
+    return any(_is_loud(op) if target is None else _may_print(target) for op, target in called(module, function))
+
+
+def _is_loud(op: Operation) -> bool:
+    """Tell whether an op prints, or calls a pointer."""
+    by_pointer = op.name == "llvm.call" and "callee" not in op.properties
+    return by_pointer or op.name in ("vector.print", "func.call_indirect")
+
+
+def _may_print(target: Operation) -> bool:
+    return not target.regions[0].blocks and (target.name == "func.func" or may_print(target.symbol_name or ""))
 
 
 class Output(Listener):
@@ -43,13 +51,23 @@ class Output(Listener):
         self.items: list[Printed] = []
 
     def printed(self, op: Operation, text: str, values: Sequence[Any]) -> None:
-        """Note a text. A function of a library is known by its name and the shapes of its values."""
-        if op.name == PRINT:
-            own = "".join(map(text_of, values))
-            frame = "".join(text_of(_zeros(value)) for value in values) + text.removeprefix(own)
-        else:
-            frame = f"{op.properties.get('callee')} {[value.shape for value in values]}\n"
-        self.items.append(Printed(text, frame, tuple(values)))
+        """Note a text. Its frame is the same whichever op prints it: a pass may lower it to others."""
+        self.items.append(Printed(text, _frame(text, values), tuple(values)))
+
+
+_PUNCTUATION = "()[], \n"
+
+
+def _frame(text: str, values: Sequence[Value]) -> str:
+    """Return a text with 0 in the place of each element; the text itself where elements are printed as characters."""
+    parts: list[str] = []
+    rest = text
+    for element in reversed([each for value in values for each in printed_elements(value)]):
+        rest, found, after = rest.rpartition(element)
+        if not found or after.strip(_PUNCTUATION):
+            return text
+        parts += [after, "0"]
+    return rest + "".join(reversed(parts))
 
 
 def call_of(name: str, values: tuple[Value, ...]) -> Printed:
@@ -59,19 +77,18 @@ def call_of(name: str, values: tuple[Value, ...]) -> Printed:
     return Printed(f"{name}({spelled})\n", f"{name}({shapes})\n", values)
 
 
-def _zeros(value: Value) -> Value:
-    """Return a value of the same shape whose elements are all printed as 0."""
-    type_ = ty.TensorType(value.shape, ty.I1) if isinstance(value.type, ty.ShapedType) else ty.I1
-    return Value(type_, np.zeros(value.shape, np.uint8))
-
-
 def elements(items: Sequence[Printed]) -> list[Value]:
-    """Return the elements of all printed values in order, each as a scalar."""
+    """Return the elements of all printed values in order, each as a scalar; a complex number as its two parts."""
     return [element for item in items for value in item.values for element in _scalars(value)]
 
 
 def _scalars(value: Value) -> Iterator[Value]:
+    type_ = value.element_type
     for place in np.ndindex(value.shape):
         poison = value.poison[place] if value.poison is not None and value.poison[place] else None
         open_ = None if value.open is None else value.open[place]
-        yield Value(value.element_type, value.bits[place], poison, open_, value.origins)
+        if isinstance(type_, ty.ComplexType):
+            for part in value.bits[place]:
+                yield Value(type_.element, part, poison, open_, value.origins)
+        else:
+            yield Value(type_, value.bits[place], poison, open_, value.origins)

@@ -50,9 +50,9 @@ UnknownFunctions = Callable[[int, list[Printed]], Outside]
 
 
 def is_uninterpreted(module: Module, function: Operation) -> bool:
-    """Tell whether a function reaches an op that no dialect has, or a function without a body."""
+    """Tell whether a function reaches an op that no dialect has, or a func.func without a body."""
     return any(
-        op.definition is None or (target is not None and not target.regions[0].blocks)
+        op.definition is None or (op.name == "func.call" and target is not None and not target.regions[0].blocks)
         for op, target in called(module, function)
     )
 

@@ -242,8 +242,9 @@ def fma(
         if packed.flags is not None:
             packed.flags[index[undefined]] |= np.uint8(INVALID)
         quiet = np.flatnonzero(undefined & r.nan & ~r.signalling)
-        if policy.fma_undefined == "default_nan":
-            packed = replace(packed, index[quiet], generated_nan(fmt, p.codes[quiet], options))
+        if policy.fma_undefined in ("default_nan", "always_default_nan"):
+            plus = quiet if policy.fma_undefined == "default_nan" else np.flatnonzero(undefined & r.nan)
+            packed = replace(packed, index[plus], generated_nan(fmt, p.codes[plus], options))
         elif policy.fma_undefined == "quiet" and packed.flags is not None:
             packed.flags[index[quiet]] = 0
         return packed

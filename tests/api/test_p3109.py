@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -344,6 +344,24 @@ def test_blocks() -> None:
     assert signs.tolist() == [[1.0, -1.0, 1.0, 1.0]]
 
 
+@pytest.mark.parametrize("name", ["binary8p3se", "binary8p3uf", "binary6p1ue", "binary5p4sf"])
+def test_classes(name: str) -> None:
+    """Table 2 of clause 4.13.1, by the values of all codes."""
+    document = Document(name)
+    smallest = Fraction(2) ** (1 - document.B)
+    expected = []
+    for x in document.values:
+        if x == 0 or x != x:
+            expected.append("ClsZero" if x == 0 else "ClsNaN")
+            continue
+        kind = "Infinity" if abs(x) == INF else "Normal" if abs(x) >= smallest else "Subnormal"
+        expected.append(f"Cls{'Negative' if x < 0 else 'Positive'}{kind}")
+    codes = np.arange(len(expected), dtype=np.uint8)
+    found = hu.p3109("Class", hu.Value.from_bits(codes, name))
+    assert found.tolist() == expected
+    assert hu.p3109("Class", hu.convert(0.0, name)).item() == "ClsZero"
+
+
 def test_kappa() -> None:
     """An exponential that is one value too high for negative operands, and NaN or infinity out of place."""
 
@@ -367,10 +385,37 @@ def test_kappa() -> None:
     assert finite.kappa == INF
 
 
+def test_kappa_of_stochastic_rounding() -> None:
+    """A right unit, and one that cuts off: over all operands and all of eight random bits."""
+    formats: dict[str, Any] = {"to": "binary4p2se", "saturation": "SatFinite"}
+    masks = []
+
+    def right(x: hu.Value, random: Any) -> hu.Value:
+        return cast("hu.Value", hu.p3109("Convert", x, rounding="StochasticA", random=random, **formats))
+
+    def truncated(x: hu.Value, random: Any) -> hu.Value:
+        assert random.dtype == np.uint8
+        return cast("hu.Value", hu.p3109("Convert", x, rounding="TowardZero", **formats))
+
+    def middle(x: hu.Value, random: Any) -> Any:
+        masks.append(random)
+        return np.array(x.tolist()) == 1.25
+
+    report = hu.kappa(right, "Convert", "binary6p4se", rounding="StochasticA", **formats)
+    assert (report.kappa, report.worst, report.results) == (0, None, 1 << 14)
+    report = hu.kappa(truncated, "Convert", "binary6p4se", rounding="StochasticA", **formats)
+    assert report.kappa == 1
+    # 1.25 lies in the middle of 1 and 1.5: rule A rounds it up for half of all random bits, 128 to 255.
+    half = hu.kappa(truncated, "Convert", "binary6p4se", rounding="StochasticA", within=middle, **formats)
+    assert (half.results, half.wrong, half.worst) == (256, 128, (hu.convert(1.25, "binary6p4se").bits.item(), 128))
+    assert sorted(set(masks[0].tolist())) == list(range(256))
+
+
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
         (lambda x: hu.p3109("Addd", x, x), "no operation 'Addd' here .*did you mean"),
+        (lambda x: hu.p3109("Class", x, x), "Class takes 1 operands"),
         (lambda x: hu.p3109("Add", x), "Add takes 2 operands, not 1"),
         (lambda x: hu.p3109("Add", x, x, rounding="stochastic"), "must be one of NearestTiesToEven"),
         (lambda x: hu.p3109("Add", x, x, saturation="Sat"), "saturation is 'Sat'"),
@@ -381,6 +426,7 @@ def test_kappa() -> None:
         (lambda x: hu.p3109("BlockAbs", (x, x)), "scales of shape"),
         (lambda x: hu.p3109("ConvertToBlock", x), "give the scale of the result"),
         (lambda _: hu.kappa(abs, "Add", "f16", "f16"), "more than 65,536"),
+        (lambda _: hu.kappa(abs, "Sqrt", "binary9p3se", rounding="StochasticC"), "more than 65,536"),
         (lambda _: hu.kappa(abs, "IsZero", "f16"), "no numeric operation"),
     ],
 )

@@ -6,6 +6,7 @@ import ctypes
 import ctypes.util
 import itertools
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.fp_formats.exact import arithmetic, comparisons
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import fast
-from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding
+from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding, choices_of
 
 MODES = tuple(Rounding)[:5]
 RNE, RD, RU, RZ, RNA = MODES
@@ -152,6 +153,32 @@ def test_specials(row: tuple[int, int, int, int, int]) -> None:
     assert got.flags is not None
     assert got.flags.tolist() == [flags]
     assert fast.fma(F16, *arrays(F16, [(a, b, c)])).codes.tolist() == [code]
+
+
+# Infinity times zero plus a quiet NaN, and plus a signalling one: the results in f16, and whether the first is invalid.
+# riscv: the F extension (11.6), with a payload. arm: FPMulAdd. x86: the processor. SSE: SoftFloat's s_mulAddF16.c.
+UNDEFINED = {
+    "invalid": (0x7E01, 0x7F01, INVALID),
+    "default_nan": (0x7E00, 0x7F01, INVALID),
+    "always_default_nan": (0x7E00, 0x7E00, INVALID),
+    "quiet": (0x7E01, 0x7F01, 0),
+}
+
+
+def test_infinity_times_zero_plus_nan() -> None:
+    assert set(UNDEFINED) == set(choices_of(FloatPolicy)["fma_undefined"].values)
+    for rule, (quiet, signalling, flags) in UNDEFINED.items():
+        policy = replace(SPEC, fma_undefined=rule)
+        for a, b in ((0x7C00, 0x0000), (0x8000, 0x7C00), (0xFC00, 0x8000)):
+            assert scalar.fma(F16, a, b, 0x7E01, policy=policy) == (quiet, flags, False)
+            assert scalar.fma(F16, a, b, 0x7D01, policy=policy) == (signalling, INVALID, False)
+            assert scalar.fma(F16, a, b, 0x3C00, policy=policy) == (0x7E00, INVALID, False)
+
+
+@pytest.mark.parametrize("rule", UNDEFINED)
+def test_arrays_of_infinity_times_zero_plus_nan(rule: str) -> None:
+    specials = (0x7C00, 0xFC00, 0x0000, 0x8000, 0x3C00, 0x7E00, 0xFE01, 0x7D01, 0xFC01)
+    check_exact(F16, list(itertools.product(specials, repeat=3)), RNE, replace(SPEC, fma_undefined=rule))
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)

@@ -19,14 +19,12 @@ from halfulp.conformance.whole_programs.printed import prints
 from halfulp.conformance.whole_programs.two_runs import Outcome, Ran, Version, one_lane, silent
 from halfulp.conformance.whole_programs.validation import ValidationReport, answer_of, differences, outputs_of
 from halfulp.fp_formats.codes import Mask
-from halfulp.interp.dialects.llvm.abi import lowered_type
 from halfulp.interp.dialects.llvm.shared import conversion
-from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, OutOfSteps, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import program_for
-from halfulp.interp.run.settings import CastTypes, External, Settings, SlotConversion
+from halfulp.interp.run.settings import CastTypes, Settings, SlotConversion
 from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.lanes import taken
 from halfulp.interp.values.value import Value
@@ -34,33 +32,16 @@ from halfulp.interp.values.value import Value
 CAST = "builtin.unrealized_conversion_cast"
 
 
-def _as(type_: ty.Type) -> External:
-    """Return the function that gives the same bits another type."""
-    return lambda value: Value(type_, value.bits, value.poison, value.open, value.origins)
-
-
-def _casts_of(module: Module) -> dict[CastTypes, External | SlotConversion]:
-    """Return the conversions of a module between types of MLIR and of the llvm dialect: those that hold the same bits,
-    and those of memrefs to their descriptors.
-    """
-    found: dict[CastTypes, External | SlotConversion] = {}
+def _casts_of(module: Module) -> dict[CastTypes, SlotConversion]:
+    """Return the conversions of a module between types of MLIR and of the llvm dialect."""
+    found: dict[CastTypes, SlotConversion] = {}
     for op in module.walk():
         if op.name == CAST and len(op.operands) == len(op.results) == 1:
             one, two = op.operands[0].type, op.results[0].type
-            how = _as(two) if two == _held(one) or one == _held(two) else conversion(one, two)
+            how = conversion(one, two)
             if how is not None:
                 found[(str(one),), (str(two),)] = how
     return found
-
-
-def _held(type_: ty.Type) -> ty.Type | None:
-    """Return the type of the llvm dialect with the bits of a number or a vector; None for any other type."""
-    if isinstance(type_, ty.VectorType):
-        inner = _held(type_.element)
-        return None if inner is None or len(type_.shape) != 1 else ty.VectorType(type_.shape, inner, type_.scalable)
-    if isinstance(type_, ty.IndexType | ty.IntegerType | ty.FloatType):
-        return lowered_type(type_)
-    return None
 
 
 _MUCH_LONGER = 100
@@ -277,7 +258,7 @@ class Comparison:
 def _same(one: Outcome, two: Outcome) -> bool:
     """Tell whether two runs gave the same bits, poison at the same places, and the same texts, or no value."""
     if isinstance(one, Ran) and isinstance(two, Ran):
-        texts = [[item.text for item in ran.printed] for ran in (one, two)]
+        texts = ["".join(item.text for item in ran.printed) for ran in (one, two)]
         return texts[0] == texts[1] and all(_same_bits(*pair) for pair in zip(one.values, two.values, strict=True))
     return isinstance(one, HalfulpError) and isinstance(two, HalfulpError)
 

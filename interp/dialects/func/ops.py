@@ -10,6 +10,7 @@ from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.declare.type_rules import TypeRule
 from halfulp.interp.dialects.func import rules, words
+from halfulp.interp.dialects.func.apfloat import ApfloatStep, PrintStep, apfloat_step
 from halfulp.interp.dialects.func.forms import FUNCTION
 from halfulp.interp.dialects.func.libm import libm_step
 from halfulp.interp.dialects.func.runner import runner_function
@@ -18,6 +19,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler, MachineCall
+from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Constant, Control
 from halfulp.interp.run.frames import (
     Action,
@@ -163,6 +165,12 @@ def _constant(op: Operation, compiler: Compiler) -> Function:
     return Function(_target(op, op.properties["value"], compiler))
 
 
+def _library_step(
+    op: Operation, target: Operation, settings: Settings
+) -> ElementwiseStep | ApfloatStep | PrintStep | None:
+    return libm_step(op, target, settings) or apfloat_step(op, target, settings)
+
+
 def _external_call(
     op: Operation,
     target: Operation,
@@ -172,11 +180,11 @@ def _external_call(
     after: Segment,
 ) -> Action:
     """Return the action that calls what a declaration names: a Python function that the user gave, or a function of
-    mlir-runner's libraries or of C's mathematical library.
+    mlir-runner's libraries, of C's mathematical library or of MLIR's APFloat library.
     """
     name = target.symbol_name or ""
     function = settings.externals.get(name) or runner_function(op, target, settings)
-    step = None if function is not None else libm_step(op, target, settings)
+    step = None if function is not None else _library_step(op, target, settings)
     types, declared = argument_types(target), result_types(target)
 
     def call(frame: Frame) -> Segment:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from halfulp.interp.values.value import Value
 ADDRESS = "0x1000"
 """The address that is printed for every memref."""
 
-_ELEMENTS: Mapping[str, ty.Type] = {
+ELEMENTS: Mapping[str, ty.Type] = {
     "I8": ty.IntegerType(8),
     "I16": ty.IntegerType(16),
     "I32": ty.I32,
@@ -50,11 +50,15 @@ _TEXTS = {"printNewline": "\n", "printComma": ", ", "printOpen": "( ", "printClo
 _SCALARS = {
     "printI64": (ty.I64, ty.IntegerType(64, "signed")),
     "printU64": (ty.I64, ty.IntegerType(64, "unsigned")),
+    "printF16": (ty.IntegerType(16), ty.F("f16")),
+    "printBF16": (ty.IntegerType(16), ty.F("bf16")),
     "printF32": (ty.F("f32"), ty.F("f32")),
     "printF64": (ty.F("f64"), ty.F("f64")),
 }
 """The types of the arguments, and as which they are printed."""
-_CLOCKS: Mapping[str, float | int] = {"rtclock": 0.0, "nanoTime": 0}
+INTERFACE = "_mlir_ciface_"
+"""The start of the names of functions that take pointers to descriptors."""
+_CLOCKS: Mapping[str, float | int] = {"rtclock": 0.0, "nanoTime": 0, f"{INTERFACE}nanoTime": 0}
 """Functions that tell the time, and what they return here."""
 _TOLERANCES: Mapping[str, tuple[type[np.floating[Any]], float]] = {
     "F32": (np.float32, 1e-6),
@@ -65,6 +69,7 @@ _COMPLEX: Mapping[str, type[np.floating[Any]]] = {"C32": np.float32, "C64": np.f
 
 Accepts = Callable[[ty.Type], bool]
 Make = Callable[[Operation, Settings], External]
+Numbers = Sequence[int]
 
 
 def runner_function(call: Operation, target: Operation, settings: Settings) -> External | None:
@@ -86,49 +91,69 @@ def runner_function(call: Operation, target: Operation, settings: Settings) -> E
     return make(call, settings)
 
 
+def may_print(name: str) -> bool:
+    """Tell whether a name is that of a function of the library that prints, as a program or its lowered form has it."""
+    return name.removeprefix(INTERFACE).startswith("print")
+
+
 # --- memrefs ----------------------------------------------------------------------------------------------------------
 
-Numbers = Sequence[int]
+
+class Memref(NamedTuple):
+    """What the functions know of a memref. ``load``: returns its elements."""
+
+    offset: int
+    sizes: Numbers
+    strides: Numbers
+    load: Callable[[], Value]
+
+    def described(self, kind: str) -> str:
+        """Return the line about the layout."""
+        sizes, strides = (", ".join(map(str, numbers)) for numbers in (self.sizes, self.strides))
+        rank = len(self.sizes)
+        return f"{kind} base@ = {ADDRESS} rank = {rank} offset = {self.offset} sizes = [{sizes}] strides = [{strides}]"
 
 
-def _layout(given: Value | Buffer) -> tuple[int, Numbers, Numbers]:
-    """Return offset, sizes and strides."""
+def _memref(given: Value | Buffer) -> Memref:
     if isinstance(given, Buffer):
-        return given.offset, given.shape, given.strides
-    return 0, given.shape, row_major(given.shape)
+        return Memref(given.offset, given.shape, given.strides, given.load)
+    return Memref(0, given.shape, row_major(given.shape), lambda: given)
 
 
-def _described(given: Value | Buffer, kind: str) -> str:
-    offset, sizes, strides = _layout(given)
-    texts = [", ".join(map(str, numbers)) for numbers in (sizes, strides)]
-    return f"{kind} base@ = {ADDRESS} rank = {len(sizes)} offset = {offset} sizes = [{texts[0]}] strides = [{texts[1]}]"
+class OnMemrefs(NamedTuple):
+    """A function of the library. ``rank``: of the memrefs that it takes; None for unranked ones. ``count``: how many
+    they are. ``call``: does it for an op, and returns the result, or None where there is none.
+    """
+
+    element: ty.Type
+    rank: int | None
+    count: int
+    call: Callable[..., int | None]
+
+    def of_program(self, call: Operation, settings: Settings) -> External:
+        """Return the function for a program before its memrefs are lowered."""
+        return lambda *given: self.call(call, settings, *map(_memref, given))
+
+    def accepts(self, type_: ty.Type) -> bool:
+        """Tell whether an operand may have a type."""
+        if not isinstance(type_, ty.MemRefType | ty.TensorType) or type_.element != self.element:
+            return False
+        return type_.shape is None if self.rank is None else type_.shape is not None and len(type_.shape) == self.rank
 
 
-def _contents(given: Value | Buffer) -> Value:
-    return given.load() if isinstance(given, Buffer) else given
+def _print_shape(call: Operation, settings: Settings, memref: Memref) -> None:
+    show(call, settings, f"{memref.described('Unranked Memref')}\n")
 
 
-def _print_shape(call: Operation, settings: Settings) -> External:
-    def print_(given: Value | Buffer) -> None:
-        show(call, settings, f"{_described(given, 'Unranked Memref')}\n", (_contents(given),))
-
-    return print_
-
-
-def _print_memref(kind: str, call: Operation, settings: Settings) -> External:
-    def print_(given: Value | Buffer) -> None:
-        value = _contents(given)
-        if 0 in value.shape:
-            raise UndefinedBehavior(
-                "the function reads the first element of a memref without elements",
-                location=call.location,
-                op=call.name,
-            )
-        texts = _characters(value) if value.element_type == _ELEMENTS["I8"] else list(printed_elements(value))
-        rows = _rows(texts, value.shape, 1) if value.shape else f"[{texts[0]}]"
-        show(call, settings, f"{_described(given, kind)} data = \n{rows}\n", (value,))
-
-    return print_
+def _print_memref(call: Operation, settings: Settings, memref: Memref, kind: str) -> None:
+    value = memref.load()
+    if 0 in value.shape:
+        raise UndefinedBehavior(
+            "the function reads the first element of a memref without elements", location=call.location, op=call.name
+        )
+    texts = _characters(value) if value.element_type == ELEMENTS["I8"] else list(printed_elements(value))
+    rows = _rows(texts, value.shape, 1) if value.shape else f"[{texts[0]}]"
+    show(call, settings, f"{memref.described(kind)} data = \n{rows}\n", (value,))
 
 
 def _characters(value: Value) -> list[str]:
@@ -149,19 +174,16 @@ def _rows(texts: Sequence[str], shape: Numbers, depth: int) -> str:
     return f"[{(between + ' ' * depth).join(parts)}]"
 
 
-def _verify(element: str, call: Operation, settings: Settings) -> External:
-    def verify(actual: Value | Buffer, expected: Value | Buffer) -> int:
-        """Return the number of elements that differ, or -1 for other shapes."""
-        if len(_layout(actual)[1]) and _layout(actual) != _layout(expected):
-            return -1
-        values = [_contents(given) for given in (actual, expected)]
-        for value in values:
-            if value.poison is not None:
-                raise UndefinedBehavior("an element that is compared is poison", location=call.location, op=call.name)
-        equal = _equal(element, *values)
-        return int(np.size(equal) - np.count_nonzero(equal))
-
-    return verify
+def _verify(call: Operation, settings: Settings, actual: Memref, expected: Memref, element: str) -> int:
+    """Return the number of elements that differ, or -1 for other shapes."""
+    if len(actual.sizes) and actual[:3] != expected[:3]:
+        return -1
+    values = [memref.load() for memref in (actual, expected)]
+    for value in values:
+        if value.poison is not None:
+            raise UndefinedBehavior("an element that is compared is poison", location=call.location, op=call.name)
+    equal = _equal(element, *values)
+    return int(np.size(equal) - np.count_nonzero(equal))
 
 
 def _equal(element: str, actual: Value, expected: Value) -> npt.NDArray[np.bool_]:
@@ -190,7 +212,7 @@ def _print_text(text: str, call: Operation, settings: Settings) -> External:
 def _print_scalar(type_: ty.Type, call: Operation, settings: Settings) -> External:
     def print_(value: Value) -> None:
         shown = Value(type_, value.bits, value.poison, value.open, value.origins)
-        show(call, settings, printed(shown), (value,))
+        show(call, settings, printed(shown), (shown,))
 
     return print_
 
@@ -202,13 +224,21 @@ def _tell_time(now: float | int, call: Operation, settings: Settings) -> Externa
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
-def _memref_of(element: str, rank: int | None = None) -> Accepts:
-    def accepts(type_: ty.Type) -> bool:
-        if not isinstance(type_, ty.MemRefType | ty.TensorType) or type_.element != _ELEMENTS[element]:
-            return False
-        return type_.shape is None if rank is None else type_.shape is not None and len(type_.shape) == rank
+def _on_memrefs() -> Iterable[tuple[str, OnMemrefs]]:
+    for name, element in ELEMENTS.items():
+        yield f"printMemref{name}", OnMemrefs(element, None, 1, partial(_print_memref, kind="Unranked Memref"))
+        yield f"verifyMemRef{name}", OnMemrefs(element, None, 2, partial(_verify, element=name))
+    for name in _SHAPES:
+        yield f"printMemrefShape{name}", OnMemrefs(ELEMENTS[name], None, 1, _print_shape)
+    for name, ranks in _RANKED.items():
+        for rank in ranks:
+            yield (
+                f"printMemref{rank}d{name}",
+                OnMemrefs(ELEMENTS[name], rank, 1, partial(_print_memref, kind="Memref")),
+            )
 
-    return accepts
+
+ON_MEMREFS: Mapping[str, OnMemrefs] = dict(_on_memrefs())
 
 
 def _functions() -> Iterable[tuple[str, tuple[tuple[Accepts, ...], Make]]]:
@@ -218,15 +248,8 @@ def _functions() -> Iterable[tuple[str, tuple[tuple[Accepts, ...], Make]]]:
         yield name, ((taken.__eq__,), partial(_print_scalar, shown))
     for name, now in _CLOCKS.items():
         yield name, ((), partial(_tell_time, now))
-    for element in _ELEMENTS:
-        memref = _memref_of(element)
-        yield f"printMemref{element}", ((memref,), partial(_print_memref, "Unranked Memref"))
-        yield f"verifyMemRef{element}", ((memref, memref), partial(_verify, element))
-    for element in _SHAPES:
-        yield f"printMemrefShape{element}", ((_memref_of(element),), _print_shape)
-    for element, ranks in _RANKED.items():
-        for rank in ranks:
-            yield f"printMemref{rank}d{element}", ((_memref_of(element, rank),), partial(_print_memref, "Memref"))
+    for name, function in ON_MEMREFS.items():
+        yield name, ((function.accepts,) * function.count, function.of_program)
 
 
 _FUNCTIONS: Mapping[str, tuple[tuple[Accepts, ...], Make]] = dict(_functions())

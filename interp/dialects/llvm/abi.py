@@ -22,18 +22,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.interp.dialects.func.runner import INTERFACE
 from halfulp.interp.dialects.llvm import layout
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.contents import contents_of
 from halfulp.interp.dialects.llvm.function_forms import function_type
 from halfulp.interp.dialects.llvm.library import Descriptor, descriptor_type
+from halfulp.interp.dialects.llvm.lowering import lowered, lowered_type, raised
 from halfulp.interp.dialects.llvm.memory import CALLER_ALIGNMENT, AnyMemory, Memory, Pointer, address_after
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.values.buffers import Allocation, Buffer, buffer_of, of_bytes
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.memref_layout import spanned
@@ -50,25 +51,6 @@ _FIRST_ADDRESS = 1 << 44
 def is_memory(type_: ty.Type) -> bool:
     """Tell whether values of a type are in memory once they are lowered."""
     return isinstance(type_, ty.MemRefType | ty.TensorType)
-
-
-def lowered_type(type_: ty.Type) -> ty.Type:
-    """Return the type of the llvm dialect for a number, a complex number or a vector. Raises Unsupported."""
-    if isinstance(type_, ty.IndexType):
-        return ty.I64
-    if isinstance(type_, ty.ComplexType):
-        part = lowered_type(type_.element)
-        return llvm.StructType(body=(part, part))
-    if isinstance(type_, ty.VectorType) and type_.shape and not any(type_.scalable):
-        inner: ty.Type = ty.VectorType(type_.shape[-1:], lowered_type(type_.element))
-        for size in reversed(type_.shape[:-1]):
-            inner = llvm.ArrayType(size=size, element=inner)
-        return inner
-    if isinstance(type_, ty.IntegerType):
-        return ty.IntegerType(type_.width)
-    if isinstance(type_, ty.FloatType):
-        return type_ if llvm.is_float(type_) else ty.IntegerType(ty.width_of(type_))
-    raise Unsupported(f"values of type '{type_}' are not passed to functions of the llvm dialect")
 
 
 def _rank(type_: ty.Type) -> int:
@@ -153,8 +135,11 @@ def _number_of(element: ty.Type) -> ty.Type:
     return number.element if isinstance(number, ty.ComplexType) else number
 
 
-def _loaded(memref: Descriptor, type_: ty.Type, what: str) -> Value:
-    """Return the elements of a memref that a function returned, or that an argument still is."""
+def loaded(memref: Descriptor, type_: ty.Type, what: str) -> Value:
+    """Return the elements of a memref that a function returned, or that an argument is.
+
+    Raises UndefinedBehavior, in which ``what`` names the memref, where they are not in memory.
+    """
     pointer, element = memref.aligned, ty.element_type(type_)
     if pointer.__class__ is not Pointer:
         raise UndefinedBehavior(f"{what}: the pointer is poison: {pointer.origin()}")
@@ -164,7 +149,8 @@ def _loaded(memref: Descriptor, type_: ty.Type, what: str) -> Value:
         raise UndefinedBehavior(f"{what}: {memory.source} was freed by {memory.freed}")
     low, high = spanned(shape, memref.strides, memref.offset)
     first = pointer.offset + low * how.whole
-    if prod(shape) and (min(shape) < 0 or first < 0 or pointer.offset + high * how.whole > memory.size):
+    negative = min(shape, default=0) < 0
+    if prod(shape) and (negative or first < 0 or pointer.offset + high * how.whole > memory.size):
         raise UndefinedBehavior(f"{what} leaves the {memory.size} bytes of {memory.source}")
     places = np.array(memref.offset, np.int64)
     for size, stride in zip(shape, memref.strides, strict=True):
@@ -174,12 +160,12 @@ def _loaded(memref: Descriptor, type_: ty.Type, what: str) -> Value:
     dtype, trailing = code_layout(element)
     words = np.zeros((*starts.shape, dtype.itemsize * max(prod(trailing) // how.units, 1)), np.uint8)
     words[..., : how.size] = np.frombuffer(memory.data, np.uint8)[index]
-    bits = words.view(dtype).reshape(*shape, *trailing)
+    bits = words.view(dtype).reshape((*shape, *trailing))
     width = ty.width_of(_number_of(element))
     if width < 8 * dtype.itemsize:
         bits = bits & dtype.type((1 << width) - 1)
     whole = (*shape, *(element.shape if isinstance(element, ty.VectorType) else ()))
-    lost = np.frombuffer(memory.lost, np.uint8)[index]
+    lost = np.frombuffer(memory.lost[:], np.uint8)[index]
     poison = open_ = None
     if lost.any():
         ids: Any = np.full(index.shape, memory.unwritten, np.uint16) if memory.ids is None else memory.ids[index]
@@ -262,7 +248,7 @@ class Entered:
         """Add the arguments for one value."""
         if not is_memory(type_):
             assert isinstance(value, Value)
-            self.arguments.append(_slot(value, lowered_type(type_)))
+            self.arguments.append(lowered(value))
             return
         if isinstance(value, Buffer):
             buffer = value
@@ -304,7 +290,7 @@ class Entered:
             returned = [contents_of(self.how.together)[0](Run(Settings()), self.result.memory, 0)]
         if self.how.out:
             own = self.memrefs[len(self.memrefs) - len(types) :]
-            results = [_loaded(memref, type_, "the result") for (_, memref), type_ in zip(own, types, strict=True)]
+            results = [loaded(memref, type_, "the result") for (_, memref), type_ in zip(own, types, strict=True)]
         else:
             results = list(self._results(returned, types))
         for buffer, memref in self.memrefs:
@@ -318,9 +304,9 @@ class Entered:
         for number, (part, type_) in enumerate(zip(parts, types, strict=True)):
             what = f"result {number}"
             if is_memory(type_):
-                yield _loaded(_descriptor(part, _rank(type_), what), type_, what)
+                yield loaded(_descriptor(part, _rank(type_), what), type_, what)
             else:
-                yield _value(part, type_)
+                yield raised(part, type_)
 
 
 def _descriptor(parts: Sequence[Any], rank: int, what: str) -> Descriptor:
@@ -340,23 +326,10 @@ def _unwritten(type_: ty.Type) -> Buffer:
     return Buffer.allocate(ty.MemRefType(sizes, ty.element_type(type_)), sizes)
 
 
-def _slot(value: Value, type_: ty.Type) -> Any:
-    """Return what a slot holds for a number or a vector."""
-    if isinstance(type_, llvm.StructType | llvm.ArrayType):
-        raise Unsupported(f"arguments of type '{value.type}' are not passed to functions of the llvm dialect")
-    return lower(Value(type_, value.bits, value.poison, value.open, value.origins))
-
-
-def _value(slot: Any, type_: ty.Type) -> Value:
-    """Return a result, or a part of several, which a struct holds as a slot does."""
-    value = lift(slot, type_)
-    return Value(type_, value.bits, value.poison, value.open, value.origins)
-
-
 def _give_back(buffer: Buffer, memref: Descriptor) -> None:
     """Put what memory holds after a call into the buffer that it was made from."""
     if not buffer.allocation.constant:
-        buffer.store(_loaded(memref, buffer.type, "the argument"))
+        buffer.store(loaded(memref, buffer.type, "the argument"))
 
 
 CONVENTIONS: tuple[tuple[str, Callable[[ty.Type], tuple[ty.Type, ...]], bool, bool], ...] = (
@@ -367,8 +340,6 @@ CONVENTIONS: tuple[tuple[str, Callable[[ty.Type], tuple[ty.Type, ...]], bool, bo
     ("pointers to descriptors", _pointed, True, False),
 )
 """The name, the types of the arguments for one value, and `Convention.by_descriptor` and `Convention.out`."""
-INTERFACE = "_mlir_ciface_"
-"""The start of the names of functions that take pointers to descriptors."""
 
 
 def convention_of(source: ty.FunctionType, function: Operation) -> Convention:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from halfulp.interp.dialects.func.ops import caller
 from halfulp.interp.dialects.indices import undefined
-from halfulp.interp.dialects.llvm import library
+from halfulp.interp.dialects.llvm import library, runner
 from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
 from halfulp.interp.dialects.llvm.memory import Pointer
 from halfulp.interp.dialects.llvm.promises import Guard, guard_of, promises
@@ -17,6 +18,8 @@ from halfulp.interp.run.control import Compiler
 from halfulp.interp.run.evaluators import Choice, Control, Entry
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
 from halfulp.interp.run.slots import lift
+
+_LIBRARIES: Mapping[str, library.LibraryFunction] = {**library.FUNCTIONS, **runner.FUNCTIONS}
 
 
 def _call(op: Operation, compiler: Compiler) -> Action:
@@ -135,12 +138,12 @@ def _unguarded(
     results = compiler.slots(op.results)
     after = _checking_result(op, target, results, compiler, after)
     name = target.symbol_name or ""
-    found = library.FUNCTIONS.get(name)
+    found = _LIBRARIES.get(name)
     if target.regions[0].blocks or found is None or name in compiler.settings.externals:
         return caller(op, target, operands, results, compiler, after)
     if found.type != function_type(target):
         raise Unsupported(
-            f"'@{name}' of C's library is not of type '{function_type(target)}'", location=op.location, op=op.name
+            f"'@{name}' of the libraries is not of type '{function_type(target)}'", location=op.location, op=op.name
         )
     function, listeners = found.call, compiler.settings.listeners
     types = [result.type for result in op.results]
@@ -188,7 +191,7 @@ _IN_LANES, _ALONE = Control(_call), Control(_call, alone=True)
 def _way(op: Operation) -> Control:
     """Return how a call runs: those that concern memory, or may, know of no lanes."""
     symbol = op.properties.get("callee")
-    known = isinstance(symbol, at.SymbolRefAttr) and symbol.root not in library.FUNCTIONS
+    known = isinstance(symbol, at.SymbolRefAttr) and symbol.root not in _LIBRARIES
     return _IN_LANES if known and not promises(op) else _ALONE
 
 

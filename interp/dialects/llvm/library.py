@@ -48,21 +48,22 @@ def allocate(op: Operation, run: Run, name: str, size: int, alignment: int, zero
     return Pointer(memory, 0)
 
 
-def _count(op: Operation, run: Run, slot: Any) -> int:
+def count_of(op: Operation, run: Run, slot: Any) -> int:
+    """Return the size or number in an operand of i64. Raises UndefinedBehavior for poison."""
     return number(slot, ty.I64, op, "size", run.settings, signed=False)
 
 
 def _malloc(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
-    return (allocate(op, run, "malloc", _count(op, run, slots[0]), MALLOC_ALIGNMENT),)
+    return (allocate(op, run, "malloc", count_of(op, run, slots[0]), MALLOC_ALIGNMENT),)
 
 
 def _calloc(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
-    size = prod(_count(op, run, slot) for slot in slots)
+    size = prod(count_of(op, run, slot) for slot in slots)
     return (allocate(op, run, "calloc", size, MALLOC_ALIGNMENT, zeroed=True),)
 
 
 def _aligned_alloc(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
-    alignment, size = (_count(op, run, slot) for slot in slots)
+    alignment, size = (count_of(op, run, slot) for slot in slots)
     if alignment <= 0 or alignment & (alignment - 1):
         raise undefined(op, f"the alignment {alignment} is no power of two")
     return (allocate(op, run, "aligned_alloc", size, max(alignment, MALLOC_ALIGNMENT)),)
@@ -144,7 +145,7 @@ def places_of(memref: Descriptor, size: int) -> list[int]:
 
 def _copy_memref(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
     """Copy the elements of one unranked memref to another, as mlir-runner's library does."""
-    size = _count(op, run, slots[0])
+    size = count_of(op, run, slots[0])
     source, target = unranked_at(op, run, slots[1]), unranked_at(op, run, slots[2])
     if source.sizes != target.sizes:
         raise undefined(op, f"the shapes are {list(source.sizes)} and {list(target.sizes)}")

@@ -13,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.dialects.llvm import layout
-from halfulp.interp.dialects.llvm.abi import lowered_type
 from halfulp.interp.dialects.llvm.library import descriptor_type
+from halfulp.interp.dialects.llvm.lowering import lowered, lowered_type, raised
 from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, CALLER_ALIGNMENT, UNWRITTEN, Pointer
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import SlotConversion
+from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.semantics.poison import Origin, Origins
 
@@ -186,9 +187,21 @@ def descriptor(run: Run, buffer: Buffer) -> tuple[Any, ...]:
 
 
 def conversion(source: ty.Type, target: ty.Type) -> SlotConversion | None:
-    """Return the conversion of a memref to the struct of its descriptor; None for other types."""
-    if not isinstance(source, ty.MemRefType) or source.shape is None:
-        return None
-    if target != descriptor_type(len(source.shape)):
-        return None
-    return SlotConversion(lambda run, slots: (descriptor(run, slots[0]),))
+    """Return the conversion between a value and its form in the llvm dialect: of a memref to the struct of its
+    descriptor, of numbers and vectors both ways. None for other types.
+    """
+    if isinstance(source, ty.MemRefType) and source.shape is not None:
+        if target != descriptor_type(len(source.shape)):
+            return None
+        return SlotConversion(lambda run, slots: (descriptor(run, slots[0]),))
+    if _is_lowered(source, target):
+        return SlotConversion(lambda run, slots: (lowered(lift(slots[0], source)),))
+    if _is_lowered(target, source):
+        return SlotConversion(lambda run, slots: (lower(raised(slots[0], target)),))
+    return None
+
+
+def _is_lowered(type_: ty.Type, target: ty.Type) -> bool:
+    kinds = (ty.VectorType, ty.ComplexType, ty.IndexType, ty.IntegerType, ty.FloatType)
+    scalable = isinstance(type_, ty.VectorType) and any(type_.scalable)
+    return isinstance(type_, kinds) and not scalable and lowered_type(type_) == target

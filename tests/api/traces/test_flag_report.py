@@ -46,6 +46,32 @@ def test_each_op_raises_what_it_raises_alone() -> None:
     assert report.unknown == ()
 
 
+@pytest.mark.parametrize("name", ["f8E4M3FN", "bf16", "f32", "f64", "f80", "f128"])
+def test_single_numbers_raise_what_elements_raise(name: str) -> None:
+    """A scalar run asks the scalar faces of the kernels, a tensor of one element the arrays."""
+    scalars = f"""func.func @f(%x: {name}, %y: {name}) -> i1 {{
+  %0 = arith.addf %x, %y fastmath<ninf> : {name}
+  %1 = arith.divf %x, %0 : {name}
+  %2 = math.fma %0, %1, %y : {name}
+  %3 = math.sqrt %2 : {name}
+  %4 = arith.fptosi %3 : {name} to i8
+  %5 = arith.sitofp %4 : i8 to {name}
+  %6 = arith.cmpf olt, %5, %x : {name}
+  return %6 : i1
+}}
+"""
+    elements = scalars.replace(name, f"tensor<1x{name}>").replace("i1", "tensor<1xi1>").replace("i8", "tensor<1xi8>")
+    fmt = FORMATS[name]
+    assert fmt.nan_code is not None
+    codes = [fmt.max_code, 1, scalar.from_fraction(fmt, Fraction(1)).code, 0, fmt.nan_code]
+    for x in codes:
+        for y in codes:
+            one = hu.exception_flags(scalars, *(hu.Value.from_bits(code, name) for code in (x, y)))
+            array = hu.exception_flags(elements, *(hu.Value.from_bits([code], f"tensor<1x{name}>") for code in (x, y)))
+            assert [(op.elements, op.counts) for op in one.ops] == [(op.elements, op.counts) for op in array.ops]
+            assert one.flags == array.flags
+
+
 def test_steps_of_a_reduction() -> None:
     """The flags of the sum 1 + 2**-11 + 65504 + 65504, each step rounded, by exact arithmetic."""
     numbers = [1.0, 2.0**-11, 65504.0, 65504.0]

@@ -82,7 +82,7 @@ def profile_of(build: str, function: Function, tininess: str) -> Profile:
     """Return the profile of a build: SoftFloat's SSE differs from the processors in what they leave open."""
     base = BUILDS[build]
     if base == "x86-sse":
-        base = "x87" if "f80" in (*function.types, function.to) else "x86-sse,fma_undefined=invalid"
+        base = "x87" if "f80" in (*function.types, function.to) else "x86-sse,fma_undefined=always_default_nan"
         base += ",float_to_int=indefinite"
     return as_profile(f"{base},remainder=ieee,tininess={tininess}")
 

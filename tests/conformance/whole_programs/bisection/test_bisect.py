@@ -155,6 +155,129 @@ def test_a_run_that_takes_a_little_longer_is_no_difference() -> None:
     assert judgements(bisected(long, ENDLESS)) == ["first", "not run"]
 
 
+PRINTS = """func.func @f(%x: vector<2x1xi8>, %y: index) {
+  vector.print %x : vector<2x1xi8>
+  vector.print %y : index
+  vector.print str "ready\\0A"
+  return
+}"""
+# As convert-vector-to-scf, convert-vector-to-llvm and convert-func-to-llvm leave it; the elements one after the other.
+LOWERED = """llvm.func @printString(!llvm.ptr)
+llvm.func @printU64(i64)
+llvm.func @printI64(i64)
+llvm.func @printOpen()
+llvm.func @printClose()
+llvm.func @printComma()
+llvm.func @printNewline()
+llvm.mlir.global private constant @s("ready\\0A\\00") : !llvm.array<7 x i8>
+llvm.func @f(%x: !llvm.array<2 x vector<1xi8>>, %y: i64) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %a = llvm.extractvalue %x[0] : !llvm.array<2 x vector<1xi8>>
+  %b = llvm.extractvalue %x[1] : !llvm.array<2 x vector<1xi8>>
+  %c = llvm.extractelement %a[%zero : i64] : vector<1xi8>
+  %d = llvm.extractelement %b[%zero : i64] : vector<1xi8>
+  %first = llvm.sext %c : i8 to i64
+  %second = llvm.sext %d : i8 to i64
+  llvm.call @printOpen() : () -> ()
+  llvm.call @printOpen() : () -> ()
+  llvm.call @printI64(%first) : (i64) -> ()
+  llvm.call @printClose() : () -> ()
+  llvm.call @printComma() : () -> ()
+  llvm.call @printOpen() : () -> ()
+  llvm.call @printI64(%second) : (i64) -> ()
+  llvm.call @printClose() : () -> ()
+  llvm.call @printClose() : () -> ()
+  llvm.call @printNewline() : () -> ()
+  llvm.call @printU64(%y) : (i64) -> ()
+  llvm.call @printNewline() : () -> ()
+  %s = llvm.mlir.addressof @s : !llvm.ptr
+  llvm.call @printString(%s) : (!llvm.ptr) -> ()
+  llvm.return
+}"""
+
+
+def test_what_lowered_programs_print_is_compared() -> None:
+    assert judgements(bisected(PRINTS, LOWERED)) == ["first", "identical"]
+    for right, wrong in (
+        ("@printI64(%second)", "@printI64(%first)"),
+        ("llvm.sext %d", "llvm.zext %d"),
+        ("@printU64(%y)", "@printI64(%y)"),
+        ("ready", "Ready"),
+        ("  llvm.call @printComma() : () -> ()\n", ""),
+    ):
+        assert right in LOWERED
+        found = bisected(PRINTS, LOWERED, LOWERED.replace(right, wrong))
+        assert judgements(found) == ["first", "identical", "DIFFERENT"], right
+        assert "the printed text " in list(bisection_lines(found))[-1]
+
+
+def test_complex_numbers_are_compared_by_their_parts() -> None:
+    text = """func.func private @printMemref1dC32(memref<1xcomplex<f32>>)
+func.func @f() {
+  %x = complex.constant [1.0 : f32, 2.0 : f32] : complex<f32>
+  %c0 = arith.constant 0 : index
+  %m = memref.alloc() : memref<1xcomplex<f32>>
+  memref.store %x, %m[%c0] : memref<1xcomplex<f32>>
+  func.call @printMemref1dC32(%m) : (memref<1xcomplex<f32>>) -> ()
+  return
+}"""
+    moved = text.replace("  %c0 = arith.constant 0 : index\n", "").replace(
+        "  %x =", "  %c0 = arith.constant 0 : index\n  %x ="
+    )
+    found = bisected(text, moved, text.replace("2.0", "2.5"))
+    assert judgements(found) == ["first", "identical", "DIFFERENT"]
+
+
+def test_a_call_of_a_pointer_may_print() -> None:
+    call = "%p = llvm.mlir.addressof @printNewline : !llvm.ptr\n  llvm.call %p() : !llvm.ptr, () -> ()"
+    text = f"llvm.func @printNewline()\nllvm.func @f() {{\n  {call}\n  llvm.return\n}}"
+    assert judgements(bisected(text, text.replace(f"{call}", ""))) == ["first", "DIFFERENT"]
+
+
+@pytest.mark.parametrize("type_", ["vector<2x3xf32>", "vector<2x1x2xindex>", "vector<f64>", "vector<3xbf16>", "index"])
+def test_vectors_become_arrays(type_: str) -> None:
+    """Before and after convert-func-to-llvm, and with a cast between them."""
+    plain = f"func.func @f(%x: {type_}) -> {type_} {{\n  return %x : {type_}\n}}"
+    lowered = {
+        "vector<2x3xf32>": "!llvm.array<2 x vector<3xf32>>",
+        "vector<2x1x2xindex>": "!llvm.array<2 x array<1 x vector<2xi64>>>",
+        "vector<f64>": "vector<1xf64>",
+        "vector<3xbf16>": "vector<3xbf16>",
+        "index": "i64",
+    }[type_]
+    there = f"%0 = builtin.unrealized_conversion_cast %x : {type_} to {lowered}"
+    back = f"%1 = builtin.unrealized_conversion_cast %2 : {lowered} to {type_}"
+    zero = f"%z = llvm.mlir.zero : {lowered}\n  %c = llvm.mlir.constant(true) : i1"
+    middle = f"%2 = llvm.select %c, %0, %z : i1, {lowered}"
+    cast = (
+        f"func.func @f(%x: {type_}) -> {type_} {{\n  {there}\n  {zero}\n  {middle}\n  {back}\n  return %1 : {type_}\n}}"
+    )
+    whole = f"llvm.func @f(%x: {lowered}) -> {lowered} {{\n  llvm.return %x : {lowered}\n}}"
+    assert judgements(bisected(plain, cast, whole)) == ["first", "identical", "identical"]
+
+
+@pytest.mark.parametrize("element", ["f32", "i1", "f8E4M3FN"])
+def test_a_memref_without_dimensions_is_returned(element: str) -> None:
+    stored = {"f8E4M3FN": "i8"}.get(element, element)
+    struct = "!llvm.struct<(ptr, ptr, i64)>"
+    lowered = f"llvm.func @f(%0: !llvm.ptr, %1: !llvm.ptr, %2: i64) -> {struct} {{\n"
+    for place, part in enumerate(("%0", "%1", "%2")):
+        before = "%u" if not place else f"%s{place - 1}"
+        lowered += "  %u = llvm.mlir.poison : " + struct + "\n" if not place else ""
+        lowered += f"  %s{place} = llvm.insertvalue {part}, {before}[{place}] : {struct}\n"
+    lowered += f"  %x = llvm.load %1 : !llvm.ptr -> {stored}\n  llvm.store %x, %1 : {stored}, !llvm.ptr\n"
+    lowered += f"  llvm.return %s2 : {struct}\n}}"
+    plain = f"func.func @f(%x: memref<{element}>) -> memref<{element}> {{\n  return %x : memref<{element}>\n}}"
+    assert judgements(bisected(plain, lowered)) == ["first", "identical"]
+
+
+def test_a_function_without_arguments_runs_once() -> None:
+    module = parse_module("func.func @f() {\n  return\n}")
+    function = module.lookup("f")
+    assert function is not None
+    assert made_inputs(function, Inputs(8)).count == 1
+
+
 def test_the_data_of_a_difference() -> None:
     record = bisection_record(bisected(ADD, WRONG))
     assert record["guilty"] == 1

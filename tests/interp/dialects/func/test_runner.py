@@ -82,6 +82,13 @@ def test_mlir_runner_prints_what_is_recorded() -> None:
     assert by_mlir_runner(PROGRAM) == RECORDED
 
 
+@pytest.mark.mlir
+def test_the_lowered_program_prints_the_same() -> None:
+    lowered = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22").run([f"--pass-pipeline={PIPELINE}"], PROGRAM)
+    assert "llvm.call @_mlir_ciface_printMemref0dF32(" in lowered
+    assert output_of(lowered).encode("utf-8", "surrogateescape") == RECORDED
+
+
 def test_a_tensor_is_printed_as_the_memref_that_it_becomes() -> None:
     program = (
         "func.func private @printMemrefF32(tensor<*xf32>)\n"
