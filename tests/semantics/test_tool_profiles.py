@@ -1,5 +1,6 @@
 """The profiles of tools and processors: `torch` and `jax` beside the packages, `x86-sse` and `x87` beside this
-processor, `arm`, `riscv` and `cuda-sat` beside the cases of their documents.
+processor, `arm`, `riscv` and `cuda-sat` beside the cases of their documents. test_cuda_headers.py compares `cuda-sat`
+with NVIDIA's headers.
 """
 
 from __future__ import annotations
@@ -468,7 +469,7 @@ def test_cuda_saturates(number: float, dst: str, code: int) -> None:
     ],
 )
 def test_cuda_converts_nan(src: str, nan: int, codes: tuple[int, ...]) -> None:
-    """What the headers of CUDA 13.5 give."""
+    """What the headers of CUDA 13.5 give; tests/semantics/test_cuda_headers.py runs them."""
     targets = ("f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f8E5M3FNU", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN")
     policy = PROFILES["cuda-sat"].conversions
     assert tuple(scalar.convert(FORMATS[src], ALL_FORMATS[dst], nan, RNE, policy).code for dst in targets) == codes
