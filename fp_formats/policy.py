@@ -247,6 +247,8 @@ class FloatChoices:
         "the operand (XLA)",
         all_ones_of_8="the payload, quieted; in formats of up to 8 bits all fraction bits are set, with the sign of "
         "the operand, and in bf16 the result is the positive default NaN (PyTorch)",
+        payload_of_f64_to_8="as `nan_result` says; from f64, and others with more than 8 exponent bits, to formats of "
+        "up to 8 bits the payload, quieted (CUDA, which has no instruction for these conversions)",
     )
     conversion_overflow: str = one_of(
         "overflow, and infinities, in conversions between floats and from integers", **_OVERFLOW
@@ -353,6 +355,8 @@ class FloatChoices:
         poison="poison",
         saturate="the nearest integer of the type; NaN gives 0 (Arm)",
         saturate_nan_max="the nearest integer of the type; NaN gives the largest one (RISC-V fcvt)",
+        saturate_nan_top="the nearest integer of the type; NaN gives 0, and if the float or the integer has more than "
+        "32 bits, the code in which only the top bit is set (NVIDIA)",
         modular="the integer modulo 2**width; NaN and infinities give 0 (RISC-V fcvtmod)",
         indefinite="the smallest integer of a signed type, the largest of an unsigned one (x87, AVX-512)",
         indefinite_wrapped="like `indefinite` in i32, i64 and unsigned 64 bits; other widths are the low bits of a "

@@ -267,6 +267,8 @@ def nan_rule(fmt: FloatFormat, source: FloatFormat, policy: FloatPolicy, convert
         return NanRule(None, QUIET if to_bf16 or min(fmt.bits, source.bits) <= 8 else KEPT)
     if converts and policy.nan_converted == "all_ones_of_8":
         return NanRule(0, QUIET) if to_bf16 else NanRule(None, ONES if fmt.bits <= 8 else KEPT)
+    if converts and policy.nan_converted == "payload_of_f64_to_8" and source.exponent_bits > 8 >= fmt.bits:
+        return NanRule(None, KEPT)  # exponent bits tell f64 also where its leading bits stand for it: `table_path`
     if policy.nan_result == "canonical_bf16" and to_bf16:
         return NanRule(0, QUIET)
     if policy.nan_result == "canonical_signed" and source.nan is NanEncoding.NEGATIVE_ZERO:
@@ -427,16 +429,22 @@ def to_integer(
     """Convert a code to an integer of ``width`` bits, in two's complement if ``signed``. Out of range: by
     ``float_to_int``.
     """
-    return integer_of(operand(src, a, policy), width, signed, rounding, policy, random)
+    return integer_of(operand(src, a, policy), width, signed, rounding, policy, random, src)
 
 
 def integer_of(
-    x: Unpacked, width: int, signed: bool, rounding: int = RZ, policy: FloatPolicy = SPEC, random: Random = None
+    x: Unpacked,
+    width: int,
+    signed: bool,
+    rounding: int = RZ,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    source: FloatFormat | None = None,
 ) -> Result:
-    """Convert an unpacked value to an integer; see `to_integer`."""
+    """Convert an unpacked value to an integer; see `to_integer`. ``source``: its format, which a NaN needs."""
     container = integer_container(width, signed, policy)
     if container is not None:
-        found = integer_of(x, container, True, rounding, policy, random)
+        found = integer_of(x, container, True, rounding, policy, random, source)
         return found._replace(code=found.code & ((1 << width) - 1))
     lowest, highest = (-(1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
     mask = (1 << width) - 1
@@ -452,9 +460,20 @@ def integer_of(
         return Result(0, INVALID, True)
     if policy.float_to_int in ("indefinite", "indefinite_wrapped"):
         return Result((lowest if signed else highest) & mask, INVALID)
-    if policy.float_to_int == "modular" or (x.kind >= QUIET_NAN and policy.float_to_int == "saturate"):
+    if policy.float_to_int == "modular":
         return Result(0, INVALID)
-    return Result((lowest if x.sign and x.kind < QUIET_NAN else highest) & mask, INVALID)
+    if x.kind >= QUIET_NAN:
+        assert source is not None
+        return Result(saturated_nan(source, width, signed, policy), INVALID)
+    return Result((lowest if x.sign else highest) & mask, INVALID)
+
+
+def saturated_nan(source: FloatFormat, width: int, signed: bool, policy: FloatPolicy) -> int:
+    """Return the code of the integer that a NaN becomes where values out of range saturate."""
+    if policy.float_to_int == "saturate_nan_max":
+        return (1 << width) - 1 >> signed
+    on_top = policy.float_to_int == "saturate_nan_top" and max(source.bits, width) > 32
+    return 1 << width >> 1 if on_top else 0
 
 
 def integer_container(width: int, signed: bool, policy: FloatPolicy) -> int | None:

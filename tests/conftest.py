@@ -98,6 +98,15 @@ def missing_cvfpu() -> str | None:
     return None if (Path(folder) / "bench").exists() else f"{folder} has no bench (tests/build_cvfpu.sh)"
 
 
+def missing_cuda_headers() -> str | None:
+    """Say what this machine lacks to compute with NVIDIA's headers; return None when everything is there."""
+    folder = os.environ.get("HALFULP_CUDA_HEADERS")
+    if folder is None:
+        return "HALFULP_CUDA_HEADERS names no folder with compiled headers (tests/build_cuda_headers.sh builds it)"
+    there = (Path(folder) / "functions.so").exists()
+    return None if there else f"{folder} has no functions.so (tests/build_cuda_headers.sh)"
+
+
 def missing_cocotb() -> str | None:
     """Say what this machine lacks to run test benches of cocotb; return None when everything is there."""
     return missing_iverilog() if find_spec("cocotb") else "cocotb is not installed (the extra cocotb has it)"
@@ -166,6 +175,9 @@ OUTSIDE = {
     "iverilog": Outside("iverilog", "HALFULP_REQUIRE_IVERILOG", missing_iverilog, ("mark.iverilog",)),
     "cocotb": Outside("cocotb", "HALFULP_REQUIRE_COCOTB", missing_cocotb, ("mark.cocotb",)),
     "verilator": Outside("Verilator", "HALFULP_REQUIRE_VERILATOR", missing_verilator, ("mark.verilator",)),
+    "cuda_headers": Outside(
+        "NVIDIA's headers", "HALFULP_REQUIRE_CUDA_HEADERS", missing_cuda_headers, ("mark.cuda_headers",)
+    ),
     "cvfpu": Outside("cvfpu", "HALFULP_REQUIRE_CVFPU", missing_cvfpu, ("mark.cvfpu",)),
     "testfloat": Outside("TestFloat", "HALFULP_REQUIRE_TESTFLOAT", missing_testfloat, ("mark.testfloat",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),

@@ -302,7 +302,7 @@ def _to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, 
         return Packed(where(out, constant(number, (lowest if signed else highest) & mask), number), flags)
     number = where(out, saturated, number)
     if nan is not None:
-        number = where(nan, constant(number, 0 if choice == "saturate" else highest), number)
+        number = where(nan, constant(number, scalar.saturated_nan(src, width, signed, options.policy)), number)
     return Packed(number, flags)
 
 

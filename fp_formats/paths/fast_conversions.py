@@ -629,7 +629,7 @@ def to_integer(
     integers = np.dtype(f"i{storage.itemsize}") if signed else storage
     # Powers of two are exact in either format; a NaN makes both comparisons false.
     low, above = (-(2.0 ** (width - 1)), 2.0 ** (width - 1)) if signed else (0.0, 2.0**width)
-    clamps = policy.float_to_int == "saturate" and width <= src.precision
+    clamps = policy.float_to_int.startswith("saturate") and width <= src.precision
     unused = storage.type(-(1 << width) & (1 << 8 * storage.itemsize) - 1) if signed else storage.type(0)
     space = np.empty(min(a.size, LONG_CHUNK), dtype)
 

@@ -154,6 +154,7 @@ def test_float_to_integer() -> None:
     for choice, nan, high, low in (
         ("saturate", 0, 127, 128),
         ("saturate_nan_max", 127, 127, 128),
+        ("saturate_nan_top", 128, 127, 128),
         ("modular", 0, 44, 212),
     ):
         assert to(math.nan, 8, True, choice) == scalar.Result(nan, Flags.INVALID)

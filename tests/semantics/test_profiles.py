@@ -287,6 +287,7 @@ def test_float_to_int(signed: bool) -> None:
         "poison": [3, *[POISON] * 6, minus_one],
         "saturate": [3, high, low, 0, 0, high, low, saturated],
         "saturate_nan_max": [3, high, low, high, high, high, low, saturated],
+        "saturate_nan_top": [3, high, low, 0, 0, high, low, saturated],
         "modular": [3, 300 - 256, 512 - 300, 0, 0, 0, 0, 0xFF],
     }
     for choice, want in rows.items():

@@ -1,5 +1,6 @@
 """The profiles of tools and processors: `torch` and `jax` beside the packages, `x86-sse` and `x87` beside this
-processor, `arm`, `riscv` and `cuda-sat` beside the cases of their documents.
+processor, `arm`, `riscv` and `cuda-sat` beside the cases of their documents. test_cuda_headers.py compares `cuda-sat`
+with NVIDIA's headers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import ALL_FORMATS, FORMATS, FloatFormat
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.profile import PROFILES
@@ -412,6 +413,26 @@ def test_processors_convert_to_i32(profile: str, number: float, signed: bool, in
     assert scalar.to_integer(F32, code, 32, signed, policy=PROFILES[profile].conversions).code == integer
 
 
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize(
+    ("src", "width", "integer"),
+    [
+        ("f32", 8, 0),
+        ("f16", 32, 0),
+        ("f32", 64, 1 << 63),
+        ("bf16", 64, 1 << 63),
+        ("f64", 32, 1 << 31),
+        ("f64", 8, 0x80),
+    ],
+)
+def test_cuda_converts_nan_to_integers(src: str, width: int, integer: int, signed: bool) -> None:
+    """PTX ISA, integer notes of cvt: zero, but 1 << (width - 1) from f64 and to 64 bits."""
+    fmt, policy = FORMATS[src], PROFILES["cuda-sat"].conversions
+    assert fmt.nan_code is not None
+    for nan in (fmt.nan_code, fmt.nan_code | 1 << (fmt.bits - 1), fmt.nan_code | 1):
+        assert scalar.to_integer(fmt, nan, width, signed, policy=policy) == (integer, INVALID, False)
+
+
 @pytest.mark.parametrize(
     ("number", "dst", "code"),
     [
@@ -423,12 +444,40 @@ def test_processors_convert_to_i32(profile: str, number: float, signed: bool, in
         (np.nan, "f4E2M1FN", 0x7),
         (-9.0, "f6E2M3FN", 0x3F),
         (np.inf, "f8E8M0FNU", 0xFE),
+        (-np.inf, "f8E8M0FNU", 0xFE),
+        (-3.0, "f8E8M0FNU", 0x81),
+        (-0.0, "f8E8M0FNU", 0x00),
+        (-1.0, "f8E5M3FNU", 0x78),
+        (-np.inf, "f8E5M3FNU", 0xFE),
     ],
 )
 def test_cuda_saturates(number: float, dst: str, code: int) -> None:
-    """PTX ISA, cvt with .satfinite: the largest finite value with the sign; NaN is 0x7F, or the largest value."""
+    """PTX ISA, cvt with .satfinite: the largest finite value with the sign; NaN is 0x7F, or the largest value. The CUDA
+    Math API: unsigned formats take the absolute value, and f8E8M0FNU rounds a tie up.
+    """
     source = int(np.float32(number).view(np.uint32))
-    assert scalar.convert(F32, FORMATS[dst], source, RNE, PROFILES["cuda-sat"].conversions).code == code
+    assert scalar.convert(F32, ALL_FORMATS[dst], source, RNE, PROFILES["cuda-sat"].conversions).code == code
+
+
+@pytest.mark.parametrize(
+    ("src", "nan", "codes"),
+    [
+        ("f64", 0xFFF2_0000_0000_0001, (0xFF, 0xFE, 0xFF, 0xFF, 0x1F, 0x1F, 0x7)),
+        ("f64", 0x7FF4_0000_0000_0000, (0x7F, 0x7F, 0xFF, 0xFF, 0x1F, 0x1F, 0x7)),
+        ("f32", 0xFF82_0001, (0x7F, 0x7F, 0xFF, 0xFF, 0x1F, 0x1F, 0x7)),
+        ("bf16", 0xFF81, (0x7F, 0x7F, 0xFF, 0xFF, 0x1F, 0x1F, 0x7)),
+    ],
+)
+def test_cuda_converts_nan(src: str, nan: int, codes: tuple[int, ...]) -> None:
+    """What the headers of CUDA 13.5 give; tests/semantics/test_cuda_headers.py runs them."""
+    targets = ("f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f8E5M3FNU", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN")
+    policy = PROFILES["cuda-sat"].conversions
+    assert tuple(scalar.convert(FORMATS[src], ALL_FORMATS[dst], nan, RNE, policy).code for dst in targets) == codes
+    # By the fast paths, too, which do not see the whole code of a f64.
+    one = np.array([nan], FORMATS[src].storage_dtype)
+    assert (
+        tuple(int(fast.convert(FORMATS[src], ALL_FORMATS[dst], one, RNE, policy).codes[0]) for dst in targets) == codes
+    )
 
 
 @pytest.mark.parametrize(

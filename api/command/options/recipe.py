@@ -18,8 +18,8 @@ FIELDS: Mapping[str, str] = {
     "nan_result": "payload, canonical (RISC-V), canonical_signed, negative (x86), canonical_bf16, all_ones (NVIDIA), "
     "signalling_first (Arm) or largest (x87)",
     "tininess": "the detection of underflow: after or before rounding",
-    "float_to_int": "poison, saturate (Arm), saturate_nan_max (RISC-V), modular, indefinite (x87) or "
-    "indefinite_wrapped (x86)",
+    "float_to_int": "poison, saturate (Arm), saturate_nan_max (RISC-V), saturate_nan_top (NVIDIA), "
+    "modular, indefinite (x87) or indefinite_wrapped (x86)",
 }
 """Fields of the profile that have an option of their own; ``--profile`` takes all fields."""
 

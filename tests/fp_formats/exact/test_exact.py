@@ -241,7 +241,10 @@ def test_integers(fmt: FloatFormat, width: int, count: int, modes: int) -> None:
                 conversions.from_integer(fmt, array, width, signed, mode, policy, None, True),
                 numbers,
             )
-            for choice in (policy, *(FloatPolicy(float_to_int=c) for c in ("poison", "saturate", "modular"))):
+            for choice in (
+                policy,
+                *(FloatPolicy(float_to_int=c) for c in ("poison", "saturate", "saturate_nan_top", "modular")),
+            ):
                 want = [scalar.to_integer(fmt, x, width, signed, mode, choice) for x in floats]
                 got = conversions.to_integer(fmt, to_array(fmt, floats), width, signed, mode, choice, None, True)
                 assert_same((*label, choice), width, want, got, floats)

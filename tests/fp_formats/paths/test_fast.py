@@ -242,7 +242,7 @@ def test_floats_to_integers_in_every_mode(width: int, signed: bool, fmt: FloatFo
     sets = [inside, points[[value is not None for value in values]], to_array(fmt, codes(fmt, 300, width))]
     assert inside.size > 2
     for rounding in MODES:
-        for choice in ("poison", "saturate", "saturate_nan_max", "modular"):
+        for choice in ("poison", "saturate", "saturate_nan_max", "saturate_nan_top", "modular"):
             for denormals in ("ieee", "flush_both"):
                 policy = FloatPolicy(float_to_int=choice, denormals=denormals)
                 for sample in sets:

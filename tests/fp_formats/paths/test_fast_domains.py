@@ -267,7 +267,7 @@ def test_floats_to_integers(src: FloatFormat) -> None:
     sample = every(src.bits)[:: 1 if src.bits <= 8 else 13] if src.bits <= 16 else to_array(src, codes(src, 3000, 43))
     ways = [
         (mode, FloatPolicy(float_to_int=choice))
-        for mode, choice in product(MODES, ("poison", "saturate", "saturate_nan_max", "modular"))
+        for mode, choice in product(MODES, ("poison", "saturate", "saturate_nan_max", "saturate_nan_top", "modular"))
     ]
     for number, (width, signed) in enumerate(product((1, 7, 8, 16, 32, 64, 65), (False, True))):
         check(some(tuple(ways), number + src.bias, 2), "to_integer", src, sample, width, signed)
