@@ -28,7 +28,7 @@ from halfulp.fp_formats.policy import (
 )
 from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
-SEMANTICS_VERSION = 5
+SEMANTICS_VERSION = 6
 """The version of halfulp's results: raised whenever any result changes, and written into every golden file."""
 
 _ROUNDINGS = {
@@ -269,6 +269,7 @@ _ROWS: dict[str, dict[str, str]] = {
     "arm": {
         "nan_result": "signalling_first",
         "fma_undefined": "default_nan",
+        "negated_nan": "negated",
         "number_of_signalling": "quieted",
         "float_to_int": "saturate",
         "tininess": "before",

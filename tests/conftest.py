@@ -98,6 +98,16 @@ def missing_cvfpu() -> str | None:
     return None if (Path(folder) / "bench").exists() else f"{folder} has no bench (tests/build_cvfpu.sh)"
 
 
+def missing_arm() -> str | None:
+    """Say what this machine lacks to run instructions of AArch64 in qemu; return None when everything is there."""
+    folder = os.environ.get("HALFULP_ARM")
+    if folder is None:
+        return "HALFULP_ARM names no folder with arm_unit (tests/build_arm.sh builds it)"
+    if not (Path(folder) / "arm_unit").exists():
+        return f"{folder} has no arm_unit (tests/build_arm.sh)"
+    return None if shutil.which("qemu-aarch64") else "qemu-aarch64 not found (Debian package qemu-user)"
+
+
 def missing_cocotb() -> str | None:
     """Say what this machine lacks to run test benches of cocotb; return None when everything is there."""
     return missing_iverilog() if find_spec("cocotb") else "cocotb is not installed (the extra cocotb has it)"
@@ -167,6 +177,7 @@ OUTSIDE = {
     "cocotb": Outside("cocotb", "HALFULP_REQUIRE_COCOTB", missing_cocotb, ("mark.cocotb",)),
     "verilator": Outside("Verilator", "HALFULP_REQUIRE_VERILATOR", missing_verilator, ("mark.verilator",)),
     "cvfpu": Outside("cvfpu", "HALFULP_REQUIRE_CVFPU", missing_cvfpu, ("mark.cvfpu",)),
+    "arm": Outside("qemu's AArch64", "HALFULP_REQUIRE_ARM", missing_arm, ("mark.arm",)),
     "testfloat": Outside("TestFloat", "HALFULP_REQUIRE_TESTFLOAT", missing_testfloat, ("mark.testfloat",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
     "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", missing_torch, ("mark.torch",)),
