@@ -123,8 +123,8 @@ def instructions() -> Iterator[Instruction]:
                 yield Instruction(f"fcvt_{t}_{s}", "fcvt", (source,), own)
     yield Instruction("bfcvt_h_s", "fcvt", ("f32",), "bf16")
     yield Instruction("fcvtxn_s_d", "fcvt", ("f64",), "f32", rounding="to_odd")
-    modular = {"rounding": "toward_zero", "choices": ",float_to_int=modular"}
-    yield Instruction("fjcvtzs_w_d", "fcvt_to_si", ("f64",), "i32", **modular)
+    truncated = Instruction("fjcvtzs_w_d", "fcvt_to_si", ("f64",), "i32", rounding="toward_zero")
+    yield replace(truncated, choices=",float_to_int=modular")
     for name, op, narrow in (("fmlal", "fmadd", "f16"), ("fmlsl", "fnmsub", "f16"), ("bfmlalb", "fmadd", "bf16")):
         yield Instruction(f"{name}_h", op, (narrow, narrow, "f32"), "f32")
 
@@ -144,9 +144,8 @@ class Control:
         """Return an instruction with the types that it has under this setting."""
         if not self.fpcr & AHP:
             return instruction
-        types = (*instruction.types, instruction.to)
-        *operands, to = (ALTERNATIVE if name == "f16" else name for name in types)
-        return replace(instruction, types=tuple(operands), to=to)
+        types = tuple(ALTERNATIVE if name == "f16" else name for name in instruction.types)
+        return replace(instruction, types=types, to=ALTERNATIVE if instruction.to == "f16" else instruction.to)
 
     def raised(self, flags: Codes) -> Codes:
         """Return Arm's flags for ours."""
@@ -185,8 +184,8 @@ def hard_codes(fmt: FloatFormat, special: Codes, rng: np.random.Generator) -> Co
     count, bits, top = special.size, fmt.mantissa_bits, (1 << fmt.exponent_bits) - 1
     ends = [0, *(end for name in ("f16", "bf16", "f32", "f64") for end in (FORMATS[name].emin, FORMATS[name].emax))]
     near = rng.choice(ends, count) + fmt.bias + rng.integers(-fmt.precision - 4, fmt.precision + 5, count)
-    anywhere = (near < 0) | (near > top) | (rng.random(count) < 0.2)
-    exponents = np.where(anywhere, rng.integers(0, top + 1, count), near).astype(np.uint64)
+    anywhere = (near < 0) | (near >= top) | (rng.random(count) < 0.2)
+    exponents = np.where(anywhere, rng.integers(0, top, count), near).astype(np.uint64)
     fractions = rng.integers(0, 1 << bits, count, dtype=np.uint64)
     fractions &= rng.choice(np.array([(1 << bits) - 1, (1 << bits) - 1, 0, 3], np.uint64), count)
     ones = (np.uint64(1) << rng.integers(0, bits + 1, count).astype(np.uint64)) - np.uint64(1)
@@ -200,7 +199,8 @@ def hard_codes(fmt: FloatFormat, special: Codes, rng: np.random.Generator) -> Co
     fractions[kind == 1] = fractions[kind == 1] & ~quiet | np.uint64(1)
     fractions[(kind == 2) | (kind == 3)] = 0
     signs = rng.integers(0, 2, count, dtype=np.uint64) << np.uint64(fmt.bits - 1)
-    return signs | exponents << np.uint64(bits) | fractions
+    codes: Codes = signs | exponents << np.uint64(bits) | fractions
+    return codes
 
 
 def exponents_of(fmt: FloatFormat, codes: Codes) -> Codes:
@@ -234,11 +234,11 @@ def operands_of(instruction: Instruction, count: int, *seed: int) -> list[Codes]
     rng = np.random.default_rng([*seed, *map(ord, instruction.name)])
     if kinds[0] in INTEGERS.values():
         return [hard_integers(int(kinds[0][1:]), count, rng)]
-    formats, special = [FORMATS[name] for name in kinds], rng.random(count) < 0.06
+    formats, special = [FORMATS[name] for name in kinds], rng.random(count) < 0.03
     found = [hard_codes(fmt, special, rng) for fmt in formats]
     if len(kinds) == 1:
         if instruction.op == "math.sqrt":  # negative numbers, which are invalid, are few
-            found[0] &= ~np.where(rng.random(count) < 0.9, np.uint64(1 << formats[0].bits - 1), np.uint64(0))
+            found[0] &= ~np.where(rng.random(count) < 0.97, np.uint64(1 << formats[0].bits - 1), np.uint64(0))
         return found
     fmt = formats[0]
     first = exponents_of(fmt, found[0])
