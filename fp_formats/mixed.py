@@ -55,7 +55,7 @@ def _sum(flip: int) -> Callable[..., Result]:
 FUSED: Mapping[str, tuple[int, int]] = MappingProxyType(
     {"fma": (0, 0), "fmsub": (0, 1), "fnmsub": (1, 0), "fnmadd": (1, 1)}
 )
-"""The multiply-adds by RISC-V's names: a*b + c, a*b - c, -(a*b) + c and -(a*b) - c. The signs of NaNs stay."""
+"""The multiply-adds by RISC-V's names: a*b + c, a*b - c, -(a*b) + c and -(a*b) - c."""
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {

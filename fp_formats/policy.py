@@ -263,6 +263,12 @@ class FloatChoices:
         always_default_nan="the default NaN, with the flag invalid; so plus a signalling NaN (SoftFloat's SSE)",
         quiet="the NaN, without a flag (x86)",
     )
+    negated_nan: str = one_of(
+        "the sign of a NaN operand that fmsub, fnmsub or fnmadd returns",
+        kept="its own (x86)",
+        negated="that of the operand that the operation negates: of the first factor in fnmsub, of the addend in "
+        "fmsub, of both in fnmadd (Arm)",
+    )
     nan_to_nanless: str = one_of(
         "a NaN in a format without NaN",
         poison="poison",

@@ -587,7 +587,12 @@ def fused(
     random: Random = None,
     negates: tuple[int, int] = (0, 0),
 ) -> Result:
-    """Return x * y + z, rounded once; ``negates``: 1 to change the sign of the product, and of z. NaNs keep theirs."""
+    """Return x * y + z, rounded once; ``negates``: 1 to change the sign of the product, and of z. ``negated_nan`` says
+    whether that of a NaN changes.
+    """
+    if policy.negated_nan == "negated":
+        x, z = (each._replace(sign=each.sign ^ negated) for each, negated in zip((x, z), negates, strict=True))
+        negates = (0, 0)
     undefined = {x.kind, y.kind} == {FINITE, INFINITE} and not (x.significand or y.significand)
     nan = chosen_nan(policy, *((z, x, y) if policy.nan_result == "signalling_first" else (x, y, z)))
     if nan or undefined:

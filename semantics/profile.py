@@ -271,6 +271,7 @@ _ROWS: dict[str, dict[str, str]] = {
     "arm": {
         "nan_result": "signalling_first",
         "fma_undefined": "default_nan",
+        "negated_nan": "negated",
         "number_of_signalling": "quieted",
         "float_to_int": "saturate",
         "tininess": "before",

@@ -81,30 +81,27 @@ def missing_verilator() -> str | None:
     return f"{' and '.join(absent)} not found (Debian packages verilator, make, g++)" if absent else None
 
 
-def missing_testfloat() -> str | None:
-    """Say what this machine lacks to have vectors judged by TestFloat; return None when everything is there."""
-    folder = os.environ.get("HALFULP_TESTFLOAT")
+def not_built(variable: str, script: str, *files: str) -> str | None:
+    """Say what is absent of what a script builds in the folder that a variable names; return None when all is there."""
+    folder = os.environ.get(variable)
     if folder is None:
-        return "HALFULP_TESTFLOAT names no folder with testfloat_ver (tests/build_testfloat.sh builds it)"
-    absent = [kind for kind in ("RISCV", "8086-SSE") if not (Path(folder) / kind / "testfloat_ver").exists()]
-    return f"{folder} has no testfloat_ver for {' and '.join(absent)} (tests/build_testfloat.sh)" if absent else None
+        return f"{variable} names no folder with {' and '.join(files)} (tests/{script} builds it)"
+    absent = [file for file in files if not (Path(folder) / file).exists()]
+    return f"{folder} has no {' and '.join(absent)} (tests/{script})" if absent else None
 
 
-def missing_cvfpu() -> str | None:
-    """Say what this machine lacks to run cvfpu; return None when everything is there."""
-    folder = os.environ.get("HALFULP_CVFPU")
-    if folder is None:
-        return "HALFULP_CVFPU names no folder with the FPU's bench (tests/build_cvfpu.sh builds it)"
-    return None if (Path(folder) / "bench").exists() else f"{folder} has no bench (tests/build_cvfpu.sh)"
+missing_testfloat = functools.partial(
+    not_built, "HALFULP_TESTFLOAT", "build_testfloat.sh", "RISCV/testfloat_ver", "8086-SSE/testfloat_ver"
+)
+missing_cvfpu = functools.partial(not_built, "HALFULP_CVFPU", "build_cvfpu.sh", "bench")
+missing_cuda_headers = functools.partial(not_built, "HALFULP_CUDA_HEADERS", "build_cuda_headers.sh", "functions.so")
 
 
-def missing_cuda_headers() -> str | None:
-    """Say what this machine lacks to compute with NVIDIA's headers; return None when everything is there."""
-    folder = os.environ.get("HALFULP_CUDA_HEADERS")
-    if folder is None:
-        return "HALFULP_CUDA_HEADERS names no folder with compiled headers (tests/build_cuda_headers.sh builds it)"
-    there = (Path(folder) / "functions.so").exists()
-    return None if there else f"{folder} has no functions.so (tests/build_cuda_headers.sh)"
+def missing_arm() -> str | None:
+    """Say what this machine lacks to run instructions of AArch64 in qemu; return None when everything is there."""
+    if shutil.which("qemu-aarch64") is None:
+        return "qemu-aarch64 not found (Debian package qemu-user)"
+    return not_built("HALFULP_ARM", "build_arm.sh", "arm_unit")
 
 
 def missing_cocotb() -> str | None:
@@ -179,6 +176,7 @@ OUTSIDE = {
         "NVIDIA's headers", "HALFULP_REQUIRE_CUDA_HEADERS", missing_cuda_headers, ("mark.cuda_headers",)
     ),
     "cvfpu": Outside("cvfpu", "HALFULP_REQUIRE_CVFPU", missing_cvfpu, ("mark.cvfpu",)),
+    "arm": Outside("qemu's AArch64", "HALFULP_REQUIRE_ARM", missing_arm, ("mark.arm",)),
     "testfloat": Outside("TestFloat", "HALFULP_REQUIRE_TESTFLOAT", missing_testfloat, ("mark.testfloat",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
     "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", missing_torch, ("mark.torch",)),

@@ -81,6 +81,7 @@ _OF_ONE_FORMAT = ("convert", "to_integer", "compare", "classify")
 
 _CONCERNS: Mapping[str, tuple[str, ...]] = {
     "fma_undefined": ("fma",),
+    "negated_nan": ("fma",),
     "float_to_int": ("to_integer",),
     "wide_source": ("convert", "from_integer"),
     "nan_converted": ("convert",),

@@ -1,6 +1,6 @@
 """The profiles of tools and processors: `torch` and `jax` beside the packages, `x86-sse` and `x87` beside this
 processor, `arm`, `riscv` and `cuda-sat` beside the cases of their documents. test_cuda_headers.py compares `cuda-sat`
-with NVIDIA's headers.
+with NVIDIA's headers, test_arm_profile.py compares `arm` with qemu.
 """
 
 from __future__ import annotations
@@ -360,7 +360,7 @@ def test_x87_converts_to_integers(processor: ctypes.CDLL) -> None:
 
 ONE, INF, QUIET, SIGNALLING, ZERO = 0x3F80_0000, 0x7F80_0000, 0x7FC0_0001, 0xFF80_0002, 0
 DEFAULT, NEGATIVE = 0x7FC0_0000, 0xFFC0_0000
-INVALID = 0x10
+INVALID, SIGN = 0x10, 1 << 31
 
 
 @pytest.mark.parametrize(
@@ -391,6 +391,31 @@ def test_processors(profile: str, operation: str, operands: tuple[int, ...], cod
     policy = PROFILES[profile].arithmetic
     rounding = () if "number" in operation else (RNE,)
     assert getattr(scalar, operation)(F32, *operands, *rounding, policy) == (code, flags, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "code", "flags"),
+    [
+        # Arm: FPMulAdd gets the addend and the first factor as FPNeg gives them. FNMSUB, FMSUB and FNMADD, in this order.
+        ("fmsub", (ONE, ONE, QUIET), QUIET | SIGN, 0),
+        ("fmsub", (QUIET, ONE, ONE), QUIET, 0),
+        ("fnmsub", (SIGNALLING, ONE, QUIET), (SIGNALLING ^ SIGN) | 1 << 22, INVALID),
+        ("fnmsub", (ONE, QUIET, ONE), QUIET, 0),
+        ("fnmsub", (ONE, ONE, QUIET), QUIET, 0),
+        ("fnmadd", (ONE, SIGNALLING, QUIET), SIGNALLING | 1 << 22, INVALID),
+        ("fnmadd", (QUIET, QUIET, QUIET | SIGN), QUIET, 0),
+        ("fnmadd", (INF, ZERO, QUIET), DEFAULT, INVALID),
+        ("fmadd", (QUIET, ONE, ONE), QUIET, 0),
+    ],
+)
+def test_arm_negates_nans(name: str, operands: tuple[int, ...], code: int, flags: int) -> None:
+    given = [hu.Value.from_bits(np.uint32(each), "f32") for each in operands]
+    value, raised = hu.eval(name, *given, profile="arm", flags=True)
+    assert (int(value.bits), int(raised)) == (code, flags)
+    wide = [hu.convert(each, "f64", profile="arm") for each in given[:2]]
+    if SIGNALLING not in operands:  # operands of several types
+        value, raised = hu.eval(name, *wide, given[2], profile="arm", flags=True)
+        assert (int(value.bits), int(raised)) == (code, flags)
 
 
 @pytest.mark.parametrize(
