@@ -15,8 +15,10 @@ from halfulp.interp.declare.parameters import (
     Names,
     attribute,
     compile_form,
+    list_of,
     nested,
 )
+from halfulp.interp.dialects.llvm import debug_info
 from halfulp.interp.ir.attributes import DistinctAttr, IntegerAttr, integer_of_code
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import (
@@ -104,22 +106,6 @@ def _declared(mnemonic: str, assembly: str, *parameters: Parameter) -> Attribute
 ACCESS_GROUP = _struct("access_group", (Parameter("id", attribute(lambda found: isinstance(found, DistinctAttr))),))
 
 
-def _list_of(definition: AttributeDefinition) -> ParameterKind:
-    """Return the kind of attributes with commas between them, at least one."""
-    one = nested(definition)
-
-    def read(p: TokenParser) -> tuple[Attribute, ...]:
-        found = [one.read(p)]
-        while p.take(","):
-            found.append(one.read(p))
-        return tuple(found)
-
-    def spell(values: tuple[DialectAttr, ...], names: Names) -> str:
-        return ", ".join(one.spell(value, names) for value in values)
-
-    return ParameterKind(read, spell, lambda values: all(map(one.accepts, values)))
-
-
 _FLAG = BOOLEAN_ATTRIBUTE
 _PARTS = {
     "vectorize": _struct(
@@ -163,7 +149,7 @@ LOOP_ANNOTATION: AttributeDefinition = _struct(
         *_options(disableNonforced=_FLAG),
         *_options(**{name: nested(definition) for name, definition in _PARTS.items()}),
         *_options(mustProgress=_FLAG, isVectorized=_FLAG, startLoc=_FUSED, endLoc=_FUSED),
-        Parameter("parallelAccesses", _list_of(ACCESS_GROUP), optional=True, default=(), encoded="list"),
+        Parameter("parallelAccesses", list_of(nested(ACCESS_GROUP)), optional=True, default=(), encoded="list"),
     ),
     code=18,
 )
@@ -207,7 +193,7 @@ _TBAA_TYPE = replace(
         "tbaa_type_desc",
         "`<` `id` `=` $id `,` `members` `=` `{` $members `}` `>`",
         Parameter("id", STRING),
-        Parameter("members", _list_of(_TBAA_MEMBER)),
+        Parameter("members", list_of(nested(_TBAA_MEMBER))),
     ),
     alias="tbaa_type_desc",
 )
@@ -221,6 +207,7 @@ _TBAA_TAG = _struct(
     ),
 )
 ATTRIBUTES = (
+    *debug_info.ATTRIBUTES,
     CONSTANT_RANGE, ACCESS_GROUP, *_PARTS.values(), LOOP_ANNOTATION, _ALIAS_DOMAIN, _ALIAS_SCOPE, _TBAA_ROOT,
     _TBAA_MEMBER, _TBAA_TYPE, _TBAA_TAG,
 )  # fmt: skip
