@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from halfulp.interp.declare.enum_parameters import case_of
 from halfulp.interp.declare.parameters import (
     ATTRIBUTE,
     BOOLEAN,
@@ -19,7 +20,14 @@ from halfulp.interp.declare.parameters import (
     nested,
 )
 from halfulp.interp.dialects.llvm import debug_info
-from halfulp.interp.ir.attributes import DistinctAttr, IntegerAttr, integer_of_code
+from halfulp.interp.ir.attributes import (
+    ArrayAttr,
+    DistinctAttr,
+    IntegerAttr,
+    OpaqueAttr,
+    StringAttr,
+    integer_of_code,
+)
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import (
     AttributeDefinition,
@@ -206,9 +214,50 @@ _TBAA_TAG = _struct(
         Parameter("constant", BOOLEAN, optional=True, default=False),
     ),
 )
+
+# --- flags of modules -------------------------------------------------------------------------------------------------
+
+
+def _module_flag(flag: DialectAttr) -> str | None:
+    """Return what is wrong with the flag of a module, or None."""
+    key, value = flag["key"], flag["value"]
+    if key == StringAttr("CG Profile"):
+        entries = value.elements if isinstance(value, ArrayAttr) else (None,)
+        if not all(_is_mnemonic(entry, "cgprofile_entry") for entry in entries):
+            return "'CG Profile' key expects an array of '#llvm.cgprofile_entry'"
+    elif key == StringAttr("ProfileSummary"):
+        if not _is_mnemonic(value, "profile_summary"):
+            return "'ProfileSummary' key expects a '#llvm.profile_summary' attribute"
+    elif not isinstance(value, IntegerAttr | StringAttr):
+        return f"only integer and string values are currently supported for unknown key '{key}'"
+    return None
+
+
+def _is_mnemonic(found: Attribute | None, mnemonic: str) -> bool:
+    """Tell whether something is an attribute of this dialect that is kept as written."""
+    return isinstance(found, OpaqueAttr) and found.dialect == "llvm" and found.body.startswith(f".{mnemonic}")
+
+
+MODULE_FLAG = replace(
+    _declared(
+        "mlir.module_flag",
+        "`<` $behavior `,` $key `,` $value `>`",
+        Parameter(
+            "behavior",
+            case_of(
+                "LLVM Module Flag Behavior", "error", "warning", "require", "override", "append", "append_unique",
+                "max", "min",
+            ),
+        ),
+        Parameter("key", STRING_ATTRIBUTE),
+        Parameter("value", ATTRIBUTE),
+    ),
+    verify=_module_flag,
+)  # fmt: skip
+
 ATTRIBUTES = (
     *debug_info.ATTRIBUTES,
     CONSTANT_RANGE, ACCESS_GROUP, *_PARTS.values(), LOOP_ANNOTATION, _ALIAS_DOMAIN, _ALIAS_SCOPE, _TBAA_ROOT,
-    _TBAA_MEMBER, _TBAA_TYPE, _TBAA_TAG,
+    _TBAA_MEMBER, _TBAA_TYPE, _TBAA_TAG, MODULE_FLAG,
 )  # fmt: skip
 """All of them. Their numbers in bytecode are those of `LLVMDialectBytecode.td`."""

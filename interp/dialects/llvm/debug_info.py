@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import reduce
-from operator import or_
-from typing import NoReturn
 
 from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.declare.enum_parameters import case_of, flags_of
 from halfulp.interp.declare.parameters import (
     ATTRIBUTE,
     BOOLEAN,
@@ -36,7 +34,7 @@ from halfulp.interp.ir.dialect_attributes import (
     ParameterForm,
     ParameterKind,
 )
-from halfulp.interp.ir.literals import is_bare_identifier, quoted
+from halfulp.interp.ir.literals import is_bare_identifier
 from halfulp.interp.text.token_parser import TokenParser
 
 # --- words for numbers ------------------------------------------------------------------------------------------------
@@ -56,71 +54,15 @@ def _dwarf(what: str, numbers: Mapping[str, int]) -> ParameterKind:
     return ParameterKind(read, lambda value, names: words[value], words.__contains__)
 
 
-def _text(p: TokenParser, what: str) -> str:
-    """Read a word, or several in a string. mlir-opt prints some flags as words with bars between, without quotes."""
-    token = p.tokens[p.pos]
-    if token[:1] == '"':
-        return p.string()
-    if not is_bare_identifier(token):
-        p.error(f"expected keyword for {what}")
-    p.pos += 1
-    while p.take("|"):
-        token += f"|{identifier(p)}"
-    return token
-
-
-def _unknown(p: TokenParser, at: int, what: str, text: str, known: Mapping[str, int]) -> NoReturn:
-    p.error(f"expected one of [{', '.join(known)}] for {what}, got: {text}", at, hint=p.similar(text, known))
-
-
-def _case(what: str, *cases: str) -> ParameterKind:
-    """Return the kind of a number that is written as the case of an enum. The cases count from 0."""
-    numbers = {case: number for number, case in enumerate(cases)}
-
-    def read(p: TokenParser) -> int:
-        at = p.pos
-        text = _text(p, what)
-        if text not in numbers:
-            _unknown(p, at, what, text, numbers)
-        return numbers[text]
-
-    return ParameterKind(read, lambda value, names: cases[value], range(len(cases)).__contains__)
-
-
-def _flags(what: str, flags: Mapping[str, int], groups: tuple[str, ...] = ()) -> ParameterKind:
-    """Return the kind of flags, with bars between. Of ``groups``, the first whose bits are all set stands for them."""
-    every = reduce(or_, flags.values())
-
-    def read(p: TokenParser) -> int:
-        at = p.pos
-        text = _text(p, what)
-        found = [flags.get(word.strip(), 0) for word in text.split("|")]
-        if 0 in found and flags.get(text) != 0:
-            _unknown(p, at, what, text, flags)
-        return reduce(or_, found)
-
-    def spell(value: int, names: Names) -> str:
-        words, rest = [], value
-        for group in groups:
-            if rest & flags[group] == flags[group]:
-                words.append(group)
-                rest &= ~flags[group]
-        words += [word for word, bits in flags.items() if word not in groups and rest & bits]
-        text = "|".join(words)
-        return text if value in flags.values() else quoted(text)
-
-    return ParameterKind(read, spell, lambda value: not value & ~every)
-
-
 _TAG = _dwarf("tag", dwarf.TAGS)
 _LANGUAGE = _dwarf("language", dwarf.LANGUAGES)
 _ENCODING = _dwarf("encoding", dwarf.ENCODINGS)
 _CONVENTION = _dwarf("calling convention", dwarf.CONVENTIONS)
 _OPERATION = _dwarf("operation encoding", dwarf.OPERATIONS)
-_EMISSION = _case("LLVM debug emission kind", "None", "Full", "LineTablesOnly", "DebugDirectivesOnly")
-_NAME_TABLE = _case("LLVM debug name table kind", "Default", "GNU", "None", "Apple")
+_EMISSION = case_of("LLVM debug emission kind", "None", "Full", "LineTablesOnly", "DebugDirectivesOnly")
+_NAME_TABLE = case_of("LLVM debug name table kind", "Default", "GNU", "None", "Apple")
 # The three kinds of inheritance have one bit in MLIR; in LLVM they are three values of two bits.
-_FLAGS = _flags(
+_FLAGS = flags_of(
     "LLVM DI flags",
     {
         "Zero": 0, "Bit0": 1, "Bit1": 2, "Private": 1, "Protected": 2, "Public": 3,
@@ -144,7 +86,7 @@ _FLAGS = _flags(
     },
     ("Public", "Private", "Protected"),
 )  # fmt: skip
-_SUBPROGRAM_FLAGS = _flags(
+_SUBPROGRAM_FLAGS = flags_of(
     "LLVM DISubprogram flags",
     {
         **{name: 1 << bit for bit, name in enumerate(
@@ -273,13 +215,14 @@ _FILE = _row(
     Parameter("directory", STRING_ATTRIBUTE, encoded="text"),
     assembly="`<` $name `in` $directory `>`",
 )
-_EXPRESSION = _row(
+EXPRESSION = _row(
     "expression",
     5,
     "",
     _several("operations", nested(_ELEMENT)),
     assembly="`<` (`[` $operations^ `]`)? `>`",
 )
+NO_EXPRESSION = DialectAttr(EXPRESSION, ((),))
 _IN_FILE, _LINE = _maybe("file", nested(_FILE)), _number("line", _U32)
 # An attribute may be part of itself: there it is ``isRecSelf`` and has nothing but the same ``recId``.
 _RECURSIVE = (_maybe("recId", _DISTINCT), _truth("isRecSelf"))
@@ -333,6 +276,20 @@ _GLOBAL_VARIABLE = _row(
     _truth("isDefined"),
     _number("alignInBits", _U32),
 )
+LABEL = _row("label", 10, "node", _part("scope", _SCOPE), *_strings("name"), _IN_FILE, _LINE)
+LOCAL_VARIABLE = _row(
+    "local_variable",
+    13,
+    "node variable",
+    _part("scope", _SCOPE),
+    *_strings("name"),
+    _IN_FILE,
+    _LINE,
+    _number("arg", _U32),
+    _number("alignInBits", _U32),
+    _maybe("type", _TYPE),
+    _number("flags", _FLAGS),
+)
 _BOUNDS = ("count", "lowerBound", "upperBound", "stride")
 
 ATTRIBUTES: tuple[AttributeDefinition, ...] = (
@@ -360,14 +317,14 @@ ATTRIBUTES: tuple[AttributeDefinition, ...] = (
         _number("flags", _FLAGS),
         _number("sizeInBits", _U64),
         _number("alignInBits", _U64),
-        *(_maybe(name, nested(_EXPRESSION)) for name in ("dataLocation", "rank", "allocated", "associated")),
+        *(_maybe(name, nested(EXPRESSION)) for name in ("dataLocation", "rank", "allocated", "associated")),
         _maybe("identifier", STRING_ATTRIBUTE, Schema.LLVM24),
         _maybe("discriminator", nested(_DERIVED_TYPE), Schema.LLVM24),
         _several("elements", _NODE),
     ),
     _DERIVED_TYPE,
     _ELEMENT,
-    _EXPRESSION,
+    EXPRESSION,
     _FILE,
     _GLOBAL_VARIABLE,
     _row(
@@ -375,7 +332,7 @@ ATTRIBUTES: tuple[AttributeDefinition, ...] = (
         8,
         "",
         _part("var", nested(_GLOBAL_VARIABLE)),
-        _maybe("expr", nested(_EXPRESSION)),
+        _maybe("expr", nested(EXPRESSION)),
     ),
     _row(
         "imported_entity",
@@ -389,22 +346,10 @@ ATTRIBUTES: tuple[AttributeDefinition, ...] = (
         *_strings("name"),
         _several("elements", _NODE),
     ),
-    _row("label", 10, "node", _part("scope", _SCOPE), *_strings("name"), _IN_FILE, _LINE),
+    LABEL,
     _row("lexical_block", 11, "node scope", _part("scope", _SCOPE), _IN_FILE, _LINE, _number("column", _U32)),
     _row("lexical_block_file", 12, "node scope", _part("scope", _SCOPE), _IN_FILE, _given("discriminator", _U32)),
-    _row(
-        "local_variable",
-        13,
-        "node variable",
-        _part("scope", _SCOPE),
-        *_strings("name"),
-        _IN_FILE,
-        _LINE,
-        _number("arg", _U32),
-        _number("alignInBits", _U32),
-        _maybe("type", _TYPE),
-        _number("flags", _FLAGS),
-    ),
+    LOCAL_VARIABLE,
     _row(
         "namespace",
         14,
@@ -469,7 +414,7 @@ ATTRIBUTES: tuple[AttributeDefinition, ...] = (
         _number("sizeInBits", _U64),
         _number("alignInBits", _U32),
         _maybe("stringLength", _VARIABLE),
-        *(_maybe(name, nested(_EXPRESSION)) for name in ("stringLengthExp", "stringLocationExp")),
+        *(_maybe(name, nested(EXPRESSION)) for name in ("stringLengthExp", "stringLocationExp")),
         _number("encoding", _ENCODING),
     ),
 )

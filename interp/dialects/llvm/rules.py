@@ -10,13 +10,14 @@ from halfulp.interp.declare.type_rules import TypeRule
 from halfulp.interp.dialects.func.rules import wrong_attributes
 from halfulp.interp.dialects.llvm import enums
 from halfulp.interp.dialects.llvm import types as llvm
+from halfulp.interp.dialects.llvm.attributes import MODULE_FLAG
 from halfulp.interp.dialects.llvm.constraints import EXCHANGED
 from halfulp.interp.dialects.llvm.forms import DYNAMIC
 from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
 from halfulp.interp.dialects.llvm.parameter_attributes import wrong_attribute
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.dialect_attributes import EnumAttr
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.operations import Operation
 
 # --- casts ------------------------------------------------------------------------------------------------------------
@@ -317,6 +318,15 @@ def verify_return(op: Operation) -> str | None:
         return "expected no operands" if op.operands else "expected 1 operand"
     if op.operands and op.operands[0].type != type_.result:
         return "mismatching result types"
+    return None
+
+
+def verify_module_flags(op: Operation) -> str | None:
+    """Return what is wrong with the flags of a module, or None."""
+    flags = op.properties["flags"]
+    found = flags.elements if isinstance(flags, at.ArrayAttr) else ()
+    if not all(isinstance(flag, DialectAttr) and flag.definition is MODULE_FLAG for flag in found):
+        return "expected a module flag attribute"
     return None
 
 
