@@ -290,6 +290,23 @@ LOCAL_VARIABLE = _row(
     _maybe("type", _TYPE),
     _number("flags", _FLAGS),
 )
+SUBPROGRAM = _row(
+    "subprogram",
+    15,
+    "node scope",
+    *_RECURSIVE,
+    _maybe("id", _DISTINCT),
+    _maybe("compileUnit", nested(_COMPILE_UNIT)),
+    _maybe("scope", _SCOPE),
+    *_strings("name", "linkageName"),
+    _IN_FILE,
+    _LINE,
+    _number("scopeLine", _U32),
+    _number("subprogramFlags", _SUBPROGRAM_FLAGS),
+    _maybe("type", nested(_SUBROUTINE_TYPE)),
+    _several("retainedNodes", _NODE),
+    _several("annotations", _NODE),
+)
 _BOUNDS = ("count", "lowerBound", "upperBound", "stride")
 
 ATTRIBUTES: tuple[AttributeDefinition, ...] = (
@@ -358,23 +375,7 @@ ATTRIBUTES: tuple[AttributeDefinition, ...] = (
         _maybe("scope", _SCOPE),
         Parameter("exportSymbols", BOOLEAN, encoded="boolean"),
     ),
-    _row(
-        "subprogram",
-        15,
-        "node scope",
-        *_RECURSIVE,
-        _maybe("id", _DISTINCT),
-        _maybe("compileUnit", nested(_COMPILE_UNIT)),
-        _maybe("scope", _SCOPE),
-        *_strings("name", "linkageName"),
-        _IN_FILE,
-        _LINE,
-        _number("scopeLine", _U32),
-        _number("subprogramFlags", _SUBPROGRAM_FLAGS),
-        _maybe("type", nested(_SUBROUTINE_TYPE)),
-        _several("retainedNodes", _NODE),
-        _several("annotations", _NODE),
-    ),
+    SUBPROGRAM,
     _row("subrange", 16, "node", *(_maybe(name, ATTRIBUTE) for name in _BOUNDS)),
     _SUBROUTINE_TYPE,
     _row("annotation", None, "node", Parameter("name", STRING_ATTRIBUTE), Parameter("value", STRING_ATTRIBUTE)),

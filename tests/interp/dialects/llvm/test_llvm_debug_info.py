@@ -309,6 +309,46 @@ def test_the_words_about_ops_are_those_of_mlir_opt(text: str, mlir_opt: Any) -> 
     assert _WRONG_OPS[text] in str(caught.value)
 
 
+_CALL = """
+#a = #llvm.di_file<"a" in "b">
+#s = #llvm.di_subprogram<scope = #a>
+llvm.func @callee() {} loc({})
+llvm.func @caller() {{
+  llvm.call @callee() : () -> () loc({})
+  llvm.return
+}} loc({})
+"""
+_BODY = "{\n  llvm.return\n}"
+_INSIDE, _OUTSIDE = 'callsite("a":1:1 at fused<#s>["a":2:2])', 'fused<#a>["a":2:2]'
+_CALLS = {
+    (_BODY, _INSIDE, "unknown", _INSIDE): True,
+    (_BODY, _INSIDE, '"a"', _INSIDE): False,
+    (_BODY, _OUTSIDE, "unknown", _INSIDE): False,
+    (_BODY, _INSIDE, "unknown", _OUTSIDE): False,
+    ("", _INSIDE, "unknown", _INSIDE): False,
+}
+"""The body and the location of a function, the location of a call of it, that of the caller; True if it is wrong."""
+
+
+@pytest.mark.parametrize("parts", _CALLS)
+def test_a_call_between_functions_with_debug_information_has_a_location(parts: tuple[str, ...]) -> None:
+    text = _CALL.format(*parts)
+    if not _CALLS[parts]:
+        hu.parse(text)
+        return
+    with pytest.raises(hu.VerifyError, match="error: inlinable function call in a function with a DISubprogram"):
+        hu.parse(text)
+
+
+@pytest.mark.mlir
+def test_mlir_opt_wants_the_same_calls_to_have_a_location() -> None:
+    for parts, wrong in _CALLS.items():
+        said = subprocess.run(
+            [MLIR_OPT], input=_CALL.format(*parts), capture_output=True, text=True, check=False
+        ).stderr
+        assert ("error: inlinable function call in a function with a DISubprogram" in said) == wrong, parts
+
+
 def test_profiles_of_calls_are_kept_as_written() -> None:
     entries = "[#llvm.cgprofile_entry<from = @f, to = @g, count = 222>, #llvm.cgprofile_entry<count = 3>]"
     text = f'llvm.module_flags [#llvm.mlir.module_flag<append, "CG Profile", {entries}>]'
