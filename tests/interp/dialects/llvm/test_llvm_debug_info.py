@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -483,6 +483,7 @@ def test_deep_scopes_are_bounded() -> None:
     with pytest.raises(hu.BytecodeError, match="nested more than 100 deep"):
         hu.read_bytecode(hu.write_bytecode(hu.parse(chain(130))))
     deep = hu.parse(chain(2000))
-    for use in (hu.print_module, hu.write_bytecode):
+    uses: tuple[Callable[[hu.Module], object], ...] = (hu.print_module, hu.write_bytecode)
+    for use in uses:
         with pytest.raises(hu.LimitExceeded, match="nested too deep"):
             use(deep)
