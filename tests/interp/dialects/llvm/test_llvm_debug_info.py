@@ -320,7 +320,7 @@ llvm.func @caller() {{
 """
 _BODY = "{\n  llvm.return\n}"
 _INSIDE, _OUTSIDE = 'callsite("a":1:1 at fused<#s>["a":2:2])', 'fused<#a>["a":2:2]'
-_CALLS = {
+_CALLS: Mapping[tuple[str, ...], bool] = {
     (_BODY, _INSIDE, "unknown", _INSIDE): True,
     (_BODY, _INSIDE, '"a"', _INSIDE): False,
     (_BODY, _OUTSIDE, "unknown", _INSIDE): False,
