@@ -23,7 +23,6 @@ from halfulp.interp.ir import locations as lo
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Symbol
 from halfulp.interp.ir.attributes import Attribute
-from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.nested import parts
 from halfulp.interp.ir.operations import BlockArgument, Module, Operation
 from halfulp.interp.ir.types import Type
@@ -502,9 +501,8 @@ def parts_of(operation: Operation, definition: OpDefinition) -> dict[str, bool]:
     """Return each optional part of an op, and whether this op has it."""
     found = {"discardable attributes": bool(operation.attributes)}
     for prop in definition.properties:
-        if prop.default is not None:
-            assert isinstance(prop.kind, EnumDefinition)
-            found[prop.name] = operation.properties.get(prop.name) != prop.kind.attribute(prop.default)
+        if (implied := prop.implied) is not None:
+            found[prop.name] = operation.properties.get(prop.name) != implied
         elif prop.optional:
             found[prop.name] = prop.name in operation.properties
     operands = all_operands(operation)

@@ -64,7 +64,8 @@ def other_ops(computation: Computation) -> Iterator[Cause]:
             continue
         keyword = next((key for key in (*given, "rounding") if property_of(own.definition, key) is declared), None)
         keyword = keyword or declared.name
-        usual = None if computation.random_bits is not None else declared.kind.names.get(declared.default or 0)
+        default = declared.default if isinstance(declared.default, int) else 0
+        usual = None if computation.random_bits is not None else declared.kind.names.get(default)
         for choice in declared.kind.cases:
             if choice != given.get(keyword, usual):
                 yield computing(f"{keyword}={choice}", partial(_as_case, None, {keyword: choice}))

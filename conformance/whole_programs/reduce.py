@@ -250,8 +250,8 @@ def _without(program: ClosedProgram, number: int, name: str) -> ClosedProgram | 
     if declared is None or not (declared.optional or declared.default is not None):
         return None
     before = op.properties.pop(name, None)
-    if declared.default is not None:
-        op.properties[name] = declared.kind.attribute(declared.default)  # type: ignore[union-attr]
+    if (implied := declared.implied) is not None:
+        op.properties[name] = implied
     same = op.properties.get(name) == before
     return None if same else verified(ClosedProgram(module, program.function, program.arguments))
 

@@ -388,7 +388,7 @@ class FileIndex:
         code = None if codec is None else codec.by_number.get(number)
         if codec is None and what == "attribute":
             definition = self.registry.attribute_of_code(entry[0], number)
-            code = None if definition is None else code_of(definition)
+            code = None if definition is None else code_of(definition, self.schema)
         if code is None:
             named = f" ({UNSUPPORTED[what, entry[0], number]})" if (what, entry[0], number) in UNSUPPORTED else ""
             self.cursor.fail(f"unknown code {number}{named} of a {what} of dialect '{entry[0]}'", entry[1])

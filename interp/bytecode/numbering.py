@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
-from halfulp.interp.bytecode.declared_codes import code_of
+from halfulp.interp.bytecode.declared_codes import write_declared
 from halfulp.interp.bytecode.encoding import NATIVE_PROPERTIES, Varints, varint, zigzag
 from halfulp.interp.bytecode.fields import Thing
 from halfulp.interp.bytecode.properties import Layout, layout_of, segments_of
@@ -356,7 +356,7 @@ class Numbering:
         codec = codecs.get(dialect)
         if isinstance(key, DialectAttr) and key.definition.code is not None:
             encoded = True
-            code_of(key.definition).write(self._recorder, key.values)
+            write_declared(self._recorder, key)
         else:
             encoded = codec is not None and codec.write(self._recorder, key)
         made = self._entries[key] = NumberedEntry(self._dialect(dialect), self._recorder.take(), encoded)

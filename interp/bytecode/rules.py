@@ -31,7 +31,8 @@ def _declared(attribute: DialectAttr) -> str | None:
     """Return what is wrong with the parameters of an attribute that a dialect declares."""
     definition = attribute.definition
     for parameter, value in zip(definition.parameters, attribute.values, strict=True):
-        if not (value is None and parameter.optional) and not parameter.kind.accepts(value):
+        absent = parameter.optional and value == parameter.default
+        if not absent and not parameter.kind.accepts(value):
             return f"#{definition.name} has no '{parameter.name}' that is {value}"
     return None if definition.verify is None else definition.verify(attribute)
 

@@ -231,8 +231,8 @@ def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[st
         elif value is not False and value is not None:
             attributes[declared.name] = _attribute(definition, name, value)
     for declared in definition.properties:
-        if declared.default is not None and isinstance(declared.kind, EnumDefinition):
-            attributes.setdefault(declared.name, declared.kind.attribute(declared.default))
+        if (implied := declared.implied) is not None:
+            attributes.setdefault(declared.name, implied)
     return attributes
 
 

@@ -95,31 +95,42 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class AttributeConstraint:
-    """A predicate on attributes with MLIR's description of it."""
+    """A predicate on attributes with MLIR's description of it. ``first``: the character with which each of them begins,
+    if there is one.
+    """
 
     description: str
     accepts: Callable[[Attribute], bool]
+    first: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
     """An inherent attribute of an op. In bytecode the properties are in alphabetical order of their names.
 
-    ``default``: the enum value that an absent property means. It is always stored, printed in the generic form, and
-    left out in the custom form. ``optional``: it may be absent. ``elided``: the value that the custom form leaves out
-    of its dictionary, since an absent property means the same. ``since``: the schema that introduced it. ``flag``: MLIR
-    keeps it as a truth value and not as an attribute: ``unit`` if it is true, else ``false``. It is always stored.
-    ``number``: MLIR keeps it as a number and not as an attribute. It has a ``default``.
+    ``default``: what an absent property means: the value of an enum, or an attribute. It is always stored, printed in
+    the generic form, and left out in the custom form. ``optional``: it may be absent. ``elided``: the value that the
+    custom form leaves out of its dictionary, since an absent property means the same. ``since``: the schema that
+    introduced it. ``flag``: MLIR keeps it as a truth value and not as an attribute: ``unit`` if it is true, else
+    ``false``. It is always stored. ``number``: MLIR keeps it as a number and not as an attribute. It has a ``default``.
     """
 
     name: str
     kind: EnumDefinition | AttributeConstraint
     optional: bool = False
-    default: int | None = None
+    default: int | Attribute | None = None
     elided: Attribute | None = None
     since: Schema = Schema.MLIR22
     flag: bool = False
     number: bool = False
+
+    @property
+    def implied(self) -> Attribute | None:
+        """The attribute that an absent property means; None where it means nothing."""
+        if self.default is None or isinstance(self.default, Attribute):
+            return self.default
+        assert isinstance(self.kind, EnumDefinition)
+        return self.kind.attribute(self.default)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from functools import cache
 
 from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, SuccessorSlot, Trait
 from halfulp.interp.ir.attributes import Attribute, BoolAttr, DenseArrayAttr
-from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation, SSAValue, Successor
 from halfulp.interp.ir.types import I32
 
@@ -42,9 +41,8 @@ def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute],
     for prop in definition.properties:
         if prop.flag:
             found.append((prop.name, BoolAttr(False)))
-        elif prop.default is not None:
-            assert isinstance(prop.kind, EnumDefinition)
-            found.append((prop.name, prop.kind.attribute(prop.default)))
+        elif (implied := prop.implied) is not None:
+            found.append((prop.name, implied))
     return tuple(found)
 
 

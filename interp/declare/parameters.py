@@ -37,6 +37,15 @@ def word(p: TokenParser, text: str) -> None:
         p.error(f"expected '{text}'")
 
 
+def identifier(p: TokenParser) -> str:
+    """Read any word."""
+    token = p.tokens[p.pos]
+    if not is_bare_identifier(token):
+        p.error("expected valid keyword")
+    p.pos += 1
+    return token
+
+
 def _integers(p: TokenParser) -> tuple[int, ...]:
     values = [p.integer()]
     while p.take(","):
@@ -55,9 +64,13 @@ def bracketed_integers(p: TokenParser) -> tuple[int, ...]:
 
 
 def _boolean(p: TokenParser) -> bool:
-    token = p.tokens[p.pos]
+    at = p.pos
+    token = p.tokens[at]
     if token not in ("true", "false"):
-        return p.integer("expected 'true' or 'false'") != 0
+        value = p.integer("expected 'true' or 'false'")
+        if value not in (0, 1):
+            p.error("integer value too large", at)
+        return value == 1
     p.pos += 1
     return token == "true"
 
@@ -72,6 +85,35 @@ INTEGER_ARRAY = ParameterKind(bracketed_integers, lambda values, names: f"[{_com
 BOOLEAN = ParameterKind(_boolean, lambda value, names: "true" if value else "false")
 STRING = ParameterKind(lambda p: p.string(), lambda value, names: quoted(value))
 TYPE = ParameterKind(lambda p: p.type(), lambda value, names: names.get(value) or value.spell(names))
+
+
+def unsigned(bits: int) -> ParameterKind:
+    """Return the kind of an unsigned number of that width. As in MLIR, a negative one of few digits wraps around."""
+
+    def read(p: TokenParser) -> int:
+        at = p.pos
+        value = p.integer(wide=True)
+        # MLIR reads a number in four bits for each digit before it wraps it.
+        if not -(10 ** (bits // 4)) < value < 1 << bits:
+            p.error("integer value too large", at)
+        return value % (1 << bits)
+
+    return ParameterKind(read, lambda value, names: str(value), lambda value: 0 <= value < 1 << bits)
+
+
+def list_of(kind: ParameterKind) -> ParameterKind:
+    """Return the kind of parameters of that kind with commas between them, at least one."""
+
+    def read(p: TokenParser) -> tuple[Any, ...]:
+        found = [kind.read(p)]
+        while p.take(","):
+            found.append(kind.read(p))
+        return tuple(found)
+
+    def spell(values: tuple[Any, ...], names: Names) -> str:
+        return ", ".join(kind.spell(value, names) for value in values)
+
+    return ParameterKind(read, spell, lambda values: all(map(kind.accepts, values)))
 
 
 def flag(name: str) -> ParameterKind:
@@ -298,12 +340,9 @@ def _struct(parameters: Mapping[str, Parameter]) -> _Part:
     required = [name for name, parameter in parameters.items() if not parameter.optional]
 
     def read(p: TokenParser, values: _Values) -> None:
-        if p.tokens[p.pos] != ">":
+        if required or is_bare_identifier(p.tokens[p.pos]):
             while True:
-                name = p.tokens[p.pos]
-                if not is_bare_identifier(name):
-                    p.wrong_token("expected a parameter name in struct")
-                p.pos += 1
+                name = identifier(p)
                 p.expect("=")
                 if name in values or name not in parameters:
                     p.error(

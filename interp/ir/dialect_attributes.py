@@ -100,7 +100,8 @@ class ParameterKind:
 @dataclass(frozen=True, eq=False, slots=True)
 class Parameter:
     """A named parameter of an attribute. One with a default may be left out, and is not printed when it equals the
-    default. ``encoded``: the word for how bytecode holds it, if the attribute has a code there.
+    default. ``encoded``: the word for how bytecode holds it, if the attribute has a code there; ``since``: the version
+    of MLIR whose bytecode is the first to hold it.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Parameter:
     optional: bool = False
     default: Any = None
     encoded: str = ""
+    since: int = 0
 
 
 class ParameterForm(NamedTuple):
@@ -126,6 +128,7 @@ class AttributeDefinition:
     ``form``: compiled from MLIR's declarative notation (`halfulp.interp.declare.parameters`). ``verify`` returns a
     message or None. ``alias``: the name that MLIR gives its aliases, if it makes any. ``interfaces``: the roles of the
     attribute, each a word such as ``pipeline``. ``code``: its number in bytecode; None if it is text there.
+    ``until``: the version of MLIR from which bytecode holds it in a way that is not known here.
     """
 
     name: str
@@ -135,6 +138,7 @@ class AttributeDefinition:
     alias: str | None = None
     interfaces: frozenset[str] = frozenset()
     code: int | None = None
+    until: int | None = None
 
     @property
     def dialect(self) -> str:

@@ -24,7 +24,6 @@ from halfulp.interp.declare.notation import (
 )
 from halfulp.interp.declare.operands import SEGMENTS, default_properties
 from halfulp.interp.ir.attributes import DenseArrayAttr
-from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import FunctionType, Type
 from halfulp.interp.text.mixed_lists import print_mixed, read_mixed
@@ -157,18 +156,10 @@ def _property(name: str, slots: Slots) -> ElementForm:
     def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
         out.value(print_property(printer, operation.properties[name]))
 
-    if prop.default is None:
-        elided = (None, prop.elided)
-        return ElementForm(
-            read, print_, _token_test(begins), lambda operation: operation.properties.get(name) not in elided
-        )
-    assert isinstance(prop.kind, EnumDefinition)
-    default = prop.kind.attribute(prop.default)
-
-    def present(operation: Operation) -> bool:
-        return operation.properties.get(name, default) != default
-
-    return ElementForm(read, print_, _token_test(begins), present)
+    left_out = (None, prop.implied or prop.elided)
+    return ElementForm(
+        read, print_, _token_test(begins), lambda operation: operation.properties.get(name) not in left_out
+    )
 
 
 def _token_test(begins: Callable[[str], bool] | None) -> Callable[[OpParser], bool] | None:

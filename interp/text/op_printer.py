@@ -23,22 +23,7 @@ from halfulp.interp.ir.types import IntegerType, TupleType
 # MLIR gives a tuple type an alias when it has more elements than this.
 _LONG_TUPLE = 16
 # Attributes of MLIR that halfulp does not declare, and the names of their aliases.
-# fmt: off
-_LLVM_ALIASES = (
-    "access_group", "alias_scope", "alias_scope_domain", "di_basic_type", "di_common_block", "di_compile_unit",
-    "di_composite_type", "di_derived_type", "di_file", "di_generic_subrange", "di_global_variable",
-    "di_global_variable_expression", "di_imported_entity", "di_label", "di_lexical_block", "di_lexical_block_file",
-    "di_local_variable", "di_module", "di_namespace", "di_null_type", "di_string_type", "di_subprogram",
-    "di_subroutine_type", "loop_annotation", "loop_distribute", "loop_interleave", "loop_licm", "loop_peeled",
-    "loop_pipeline", "loop_unroll", "loop_unroll_and_jam", "loop_unswitch", "loop_vectorize", "tbaa_root",
-    "tbaa_tag", "tbaa_type_desc",
-)
-# fmt: on
-_OPAQUE_ALIASES = {
-    "sparse_tensor.encoding": "sparse",
-    "ml_program.extern": "extern",
-    **{f"llvm.{mnemonic}": mnemonic for mnemonic in _LLVM_ALIASES},
-}
+_OPAQUE_ALIASES = {"sparse_tensor.encoding": "sparse", "ml_program.extern": "extern"}
 # Attributes and types without parts that could have an alias.
 _PLAIN = (FloatAttr, IntegerType, UnitAttr)
 

@@ -8,6 +8,7 @@ from halfulp.interp.declare.declarations import Schema, Trait
 from halfulp.interp.declare.operands import all_operands
 from halfulp.interp.declare.upstream import is_upstream
 from halfulp.interp.ir.attributes import Attribute, DenseResourceAttr, DictionaryAttr, Names
+from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.literals import escaped, is_bare_identifier, quoted
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.nested import parts
@@ -323,8 +324,15 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
     ``schema``: the version of MLIR to print for. None: everything that halfulp knows, in the spelling of MLIR 22.
 
     Resources that an attribute of the module names are printed at the end. Raises Unsupported for an op, a property or
-    a type that the version does not have.
+    a type that the version does not have, and LimitExceeded for attributes or types that are nested too deep.
     """
+    try:
+        return _text_of(module, generic, debug_info, schema)
+    except RecursionError:
+        raise LimitExceeded("attributes or types are nested too deep to be printed") from None
+
+
+def _text_of(module: Module, generic: bool, debug_info: bool, schema: Schema | None) -> str:
     newer = schema is not None and schema >= Schema.LLVM24
     if schema is not None and not newer:
         check_schema(module, schema)

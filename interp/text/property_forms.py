@@ -99,7 +99,7 @@ def property_form(prop: Property, prefix: str) -> PropertyForm:
     if isinstance(kind, EnumDefinition):
         return PropertyForm(_enum_reader(prop.name, kind, prefix), _print_enum(kind), kind.cases.__contains__)
     shape = _SHAPES[_shape_of(kind)]
-    first = shape.first
+    first = kind.first or shape.first
     return PropertyForm(
         _checked(kind, shape.read, prefix), shape.print, (lambda token: token[:1] == first) if first else None
     )

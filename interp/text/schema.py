@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from halfulp.interp.declare.declarations import OpDefinition, Property, Schema
 from halfulp.interp.ir.attributes import Attribute
-from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.nested import parts
 from halfulp.interp.ir.operations import Module, Operation
@@ -45,12 +44,7 @@ def _check_property(operation: Operation, prop: Property, schema: Schema) -> Non
     """Raise Unsupported for a newer property, unless it has its default: its absence means the same."""
     if prop.name not in operation.properties:
         return
-    default = (
-        prop.kind.attribute(prop.default)
-        if isinstance(prop.kind, EnumDefinition) and prop.default is not None
-        else None
-    )
-    if operation.properties[prop.name] != default:
+    if operation.properties[prop.name] != prop.implied:
         _refuse(operation, f"the property '{prop.name}' of '{operation.name}'", schema)
 
 

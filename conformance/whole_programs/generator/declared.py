@@ -79,8 +79,7 @@ def _fits(name: str, operands: Types, results: Types) -> bool:
 def least(prop: Property) -> at.Attribute:
     """Return the attribute of a property that must be there: its default, or else its first case."""
     assert isinstance(prop.kind, EnumDefinition)
-    first = next(iter(prop.kind.cases.values())) if prop.default is None else prop.default
-    return prop.kind.attribute(first)
+    return prop.implied or prop.kind.attribute(next(iter(prop.kind.cases.values())))
 
 
 def random_properties(op: OpDefinition, rng: random.Random, often: float) -> dict[str, at.Attribute]:
@@ -94,8 +93,8 @@ def random_properties(op: OpDefinition, rng: random.Random, often: float) -> dic
             required = not prop.optional and prop.default is None
             if chosen or required:
                 found[prop.name] = prop.kind.attribute(_random_case(prop.kind, rng))
-            elif prop.default is not None:
-                found[prop.name] = prop.kind.attribute(prop.default)
+            elif (implied := prop.implied) is not None:
+                found[prop.name] = implied
         elif chosen and prop.kind is c.UNIT_ATTR:
             found[prop.name] = at.UnitAttr()
     return found

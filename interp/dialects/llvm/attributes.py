@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from halfulp.interp.declare.enum_parameters import case_of
 from halfulp.interp.declare.parameters import (
     ATTRIBUTE,
     BOOLEAN,
@@ -15,9 +16,18 @@ from halfulp.interp.declare.parameters import (
     Names,
     attribute,
     compile_form,
+    list_of,
     nested,
 )
-from halfulp.interp.ir.attributes import DistinctAttr, IntegerAttr, integer_of_code
+from halfulp.interp.dialects.llvm import debug_info
+from halfulp.interp.ir.attributes import (
+    ArrayAttr,
+    DistinctAttr,
+    IntegerAttr,
+    OpaqueAttr,
+    StringAttr,
+    integer_of_code,
+)
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import (
     AttributeDefinition,
@@ -104,22 +114,6 @@ def _declared(mnemonic: str, assembly: str, *parameters: Parameter) -> Attribute
 ACCESS_GROUP = _struct("access_group", (Parameter("id", attribute(lambda found: isinstance(found, DistinctAttr))),))
 
 
-def _list_of(definition: AttributeDefinition) -> ParameterKind:
-    """Return the kind of attributes with commas between them, at least one."""
-    one = nested(definition)
-
-    def read(p: TokenParser) -> tuple[Attribute, ...]:
-        found = [one.read(p)]
-        while p.take(","):
-            found.append(one.read(p))
-        return tuple(found)
-
-    def spell(values: tuple[DialectAttr, ...], names: Names) -> str:
-        return ", ".join(one.spell(value, names) for value in values)
-
-    return ParameterKind(read, spell, lambda values: all(map(one.accepts, values)))
-
-
 _FLAG = BOOLEAN_ATTRIBUTE
 _PARTS = {
     "vectorize": _struct(
@@ -163,7 +157,7 @@ LOOP_ANNOTATION: AttributeDefinition = _struct(
         *_options(disableNonforced=_FLAG),
         *_options(**{name: nested(definition) for name, definition in _PARTS.items()}),
         *_options(mustProgress=_FLAG, isVectorized=_FLAG, startLoc=_FUSED, endLoc=_FUSED),
-        Parameter("parallelAccesses", _list_of(ACCESS_GROUP), optional=True, default=(), encoded="list"),
+        Parameter("parallelAccesses", list_of(nested(ACCESS_GROUP)), optional=True, default=(), encoded="list"),
     ),
     code=18,
 )
@@ -207,7 +201,7 @@ _TBAA_TYPE = replace(
         "tbaa_type_desc",
         "`<` `id` `=` $id `,` `members` `=` `{` $members `}` `>`",
         Parameter("id", STRING),
-        Parameter("members", _list_of(_TBAA_MEMBER)),
+        Parameter("members", list_of(nested(_TBAA_MEMBER))),
     ),
     alias="tbaa_type_desc",
 )
@@ -220,8 +214,50 @@ _TBAA_TAG = _struct(
         Parameter("constant", BOOLEAN, optional=True, default=False),
     ),
 )
+
+# --- flags of modules -------------------------------------------------------------------------------------------------
+
+
+def _module_flag(flag: DialectAttr) -> str | None:
+    """Return what is wrong with the flag of a module, or None."""
+    key, value = flag["key"], flag["value"]
+    if key == StringAttr("CG Profile"):
+        entries = value.elements if isinstance(value, ArrayAttr) else (None,)
+        if not all(_is_mnemonic(entry, "cgprofile_entry") for entry in entries):
+            return "'CG Profile' key expects an array of '#llvm.cgprofile_entry'"
+    elif key == StringAttr("ProfileSummary"):
+        if not _is_mnemonic(value, "profile_summary"):
+            return "'ProfileSummary' key expects a '#llvm.profile_summary' attribute"
+    elif not isinstance(value, IntegerAttr | StringAttr):
+        return f"only integer and string values are currently supported for unknown key '{key}'"
+    return None
+
+
+def _is_mnemonic(found: Attribute | None, mnemonic: str) -> bool:
+    """Tell whether something is an attribute of this dialect that is kept as written."""
+    return isinstance(found, OpaqueAttr) and found.dialect == "llvm" and found.body.startswith(f".{mnemonic}")
+
+
+MODULE_FLAG = replace(
+    _declared(
+        "mlir.module_flag",
+        "`<` $behavior `,` $key `,` $value `>`",
+        Parameter(
+            "behavior",
+            case_of(
+                "LLVM Module Flag Behavior", "error", "warning", "require", "override", "append", "append_unique",
+                "max", "min",
+            ),
+        ),
+        Parameter("key", STRING_ATTRIBUTE),
+        Parameter("value", ATTRIBUTE),
+    ),
+    verify=_module_flag,
+)  # fmt: skip
+
 ATTRIBUTES = (
+    *debug_info.ATTRIBUTES,
     CONSTANT_RANGE, ACCESS_GROUP, *_PARTS.values(), LOOP_ANNOTATION, _ALIAS_DOMAIN, _ALIAS_SCOPE, _TBAA_ROOT,
-    _TBAA_MEMBER, _TBAA_TYPE, _TBAA_TAG,
+    _TBAA_MEMBER, _TBAA_TYPE, _TBAA_TAG, MODULE_FLAG,
 )  # fmt: skip
 """All of them. Their numbers in bytecode are those of `LLVMDialectBytecode.td`."""

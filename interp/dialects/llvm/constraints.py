@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import AttributeConstraint, TypeConstraint, TypeKind
+from halfulp.interp.dialects.llvm import debug_info
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr
 
 _VECTOR_KIND = TypeKind("builtin.vector", lambda type_: isinstance(type_, ty.VectorType))
 
@@ -111,3 +113,14 @@ ADDRESS_SPACE_ATTR = AttributeConstraint(
     "32-bit signless integer attribute whose value is non-negative",
     lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I32 and attribute.value >= 0,
 )
+
+
+def _of(definition: AttributeDefinition) -> AttributeConstraint:
+    return AttributeConstraint(
+        f"#{definition.name} attribute",
+        lambda attribute: isinstance(attribute, DialectAttr) and attribute.definition is definition,
+        first="#",
+    )
+
+
+LOCAL_VARIABLE, LABEL, EXPRESSION = map(_of, (debug_info.LOCAL_VARIABLE, debug_info.LABEL, debug_info.EXPRESSION))

@@ -6,9 +6,12 @@ from collections.abc import Iterable
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait, TypeConstraint
-from halfulp.interp.dialects.llvm import assumptions, bulk, bundles, kernels, rules, stack, vectors
+from halfulp.interp.dialects.llvm import assumptions, bulk, bundles, debug_info, kernels, rules, stack, vectors
 from halfulp.interp.dialects.llvm import constraints as k
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Control, Pure
+from halfulp.interp.run.frames import Function
+from halfulp.interp.run.settings import Settings
 
 _FLOAT_FUNCTIONS = {
     "a": (
@@ -110,6 +113,7 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
     _reductions(llvm, fastmath)
     _memory(llvm, aliases, signature)
     _masked(llvm, signature)
+    _described(llvm)
 
 
 def _reductions(llvm: Dialect, fastmath: Property) -> None:
@@ -212,4 +216,28 @@ def _masked(llvm: Dialect, signature: tuple[Property, ...]) -> None:
         operands={"value": k.VECTOR, "ptr": k.POINTER, "mask": k.BOOL_VECTOR},
         properties=signature,
         evaluate=Pure(vectors.store, raw=True, alone=True),
+    )
+
+
+def _ignore(op: Operation, settings: Settings) -> Function:
+    """Return the function of an op that only describes the program."""
+    return lambda run, slots: ()
+
+
+def _described(llvm: Dialect) -> None:
+    """Declare what ties the program to its source. A run goes past it."""
+    expression = Property("locationExpr", k.EXPRESSION, default=debug_info.NO_EXPRESSION)
+    for name, kind, operand in (("value", k.ANY, "value"), ("declare", k.POINTER, "addr")):
+        llvm.op(
+            f"intr.dbg.{name}",
+            f"$varInfo ($locationExpr^)? `=` ${operand} `:` type(${operand}) attr-dict",
+            operands={operand: kind},
+            properties=(Property("varInfo", k.LOCAL_VARIABLE), expression),
+            evaluate=Pure(_ignore, raw=True),
+        )
+    llvm.op(
+        "intr.dbg.label",
+        "$label attr-dict",
+        properties=(Property("label", k.LABEL),),
+        evaluate=Pure(_ignore, raw=True),
     )

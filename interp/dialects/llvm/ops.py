@@ -296,6 +296,13 @@ llvm.op(
     verify_regions=rules.verify_initializer,
 )
 
+llvm.op(
+    "module_flags",
+    "$flags attr-dict",
+    properties=(Property("flags", c.ARRAY_ATTR),),
+    verify=rules.verify_module_flags,
+)
+
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 llvm.op(

@@ -10,13 +10,17 @@ from halfulp.interp.declare.type_rules import TypeRule
 from halfulp.interp.dialects.func.rules import wrong_attributes
 from halfulp.interp.dialects.llvm import enums
 from halfulp.interp.dialects.llvm import types as llvm
+from halfulp.interp.dialects.llvm.attributes import MODULE_FLAG
 from halfulp.interp.dialects.llvm.constraints import EXCHANGED
+from halfulp.interp.dialects.llvm.debug_info import SUBPROGRAM
 from halfulp.interp.dialects.llvm.forms import DYNAMIC
 from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
 from halfulp.interp.dialects.llvm.parameter_attributes import wrong_attribute
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.dialect_attributes import EnumAttr
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
+from halfulp.interp.ir.locations import FusedLoc, Location, UnknownLoc
+from halfulp.interp.ir.nested import parts
 from halfulp.interp.ir.operations import Operation
 
 # --- casts ------------------------------------------------------------------------------------------------------------
@@ -320,6 +324,15 @@ def verify_return(op: Operation) -> str | None:
     return None
 
 
+def verify_module_flags(op: Operation) -> str | None:
+    """Return what is wrong with the flags of a module, or None."""
+    flags = op.properties["flags"]
+    found = flags.elements if isinstance(flags, at.ArrayAttr) else ()
+    if not all(isinstance(flag, DialectAttr) and flag.definition is MODULE_FLAG for flag in found):
+        return "expected a module flag attribute"
+    return None
+
+
 def verify_bundles(op: Operation) -> str | None:
     """Return what is wrong with the operand bundles of a call or an assumption, or None."""
     sizes, tags = op.properties.get("op_bundle_sizes"), op.properties.get("op_bundle_tags")
@@ -357,9 +370,31 @@ def verify_call(op: Operation, symbols: Mapping[str, Operation]) -> None:
     type_ = function_type(target)
     if target.name != "llvm.func" or type_ is None:
         raise op.rule_broken(f"'{callee.root}' does not reference a valid LLVM function")
-    problem = _verify_signature(op, type_)
+    problem = _verify_signature(op, type_) or _verify_place(op, target)
     if problem is not None:
         raise op.rule_broken(problem)
+
+
+def _verify_place(op: Operation, target: Operation) -> str | None:
+    """Return a message if a call has no location, though both functions have debug information, or None. LLVM could not
+    inline such a call.
+    """
+    if not isinstance(op.location, UnknownLoc) or not target.regions[0].blocks:
+        return None
+    caller = op.parent_op
+    while caller is not None and caller.name not in ("llvm.func", "func.func"):
+        caller = caller.parent_op
+    if caller is None or not all(map(_has_subprogram, (caller.location, target.location))):
+        return None
+    return Unprefixed("inlinable function call in a function with a DISubprogram location must have a debug location")
+
+
+def _has_subprogram(location: Location) -> bool:
+    """Tell whether a part of a location names a function by its debug information."""
+    metadata = location.metadata if isinstance(location, FusedLoc) else None
+    if isinstance(metadata, DialectAttr) and metadata.definition is SUBPROGRAM:
+        return True
+    return any(_has_subprogram(part) for part in parts(location) if isinstance(part, Location))
 
 
 def _verify_variadic(op: Operation, count: int) -> str | None:
