@@ -68,12 +68,12 @@ Chosen = TypeVar("Chosen")
 
 
 class _Function(NamedTuple):
-    """A function of the library. ``selectors``: the types of the arguments before the codes. ``count``: of the codes.
+    """A function of the library. ``selectors``: the types of the arguments before the codes. ``taken``: the number of codes.
     ``ops``: the ops for some selectors; more than one for a comparison.
     """
 
     selectors: tuple[ty.Type, ...]
-    count: int
+    taken: int
     result: ty.Type
     ops: Callable[..., tuple[_Op, ...]]
 
@@ -245,7 +245,7 @@ def apfloat_step(call: Operation, target: Operation, settings: Settings) -> Apfl
     found = FUNCTIONS.get(target.symbol_name or "")
     if found is None:
         return None
-    types = (*found.selectors, *(_I64,) * found.count)
+    types = (*found.selectors, *(_I64,) * found.taken)
     if (types, (found.result,)) != (argument_types(target), result_types(target)):
         return None
     return ApfloatStep(call, found, replace(settings, profile=PROFILES["mlir22-runtime"]))

@@ -121,13 +121,13 @@ def _memref(given: Value | Buffer) -> Memref:
 
 
 class OnMemrefs(NamedTuple):
-    """A function of the library. ``rank``: of the memrefs that it takes; None for unranked ones. ``count``: how many
-    they are. ``call``: does it for an op, and returns the result, or None where there is none.
+    """A function of the library. ``rank``: of the memrefs that it takes; None for unranked ones. ``taken``: how many
+    it takes. ``call``: does it for an op, and returns the result, or None where there is none.
     """
 
     element: ty.Type
     rank: int | None
-    count: int
+    taken: int
     call: Callable[..., int | None]
 
     def of_program(self, call: Operation, settings: Settings) -> External:
@@ -249,7 +249,7 @@ def _functions() -> Iterable[tuple[str, tuple[tuple[Accepts, ...], Make]]]:
     for name, now in _CLOCKS.items():
         yield name, ((), partial(_tell_time, now))
     for name, function in ON_MEMREFS.items():
-        yield name, ((function.accepts,) * function.count, function.of_program)
+        yield name, ((function.accepts,) * function.taken, function.of_program)
 
 
 _FUNCTIONS: Mapping[str, tuple[tuple[Accepts, ...], Make]] = dict(_functions())

@@ -41,7 +41,7 @@ def _memref(descriptor: Descriptor, element: ty.Type, what: str) -> Memref:
 
 
 def _call(function: OnMemrefs, take: Take, op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
-    step = len(slots) // function.count
+    step = len(slots) // function.taken
     parts = [slots[start : start + step] for start in range(0, len(slots), step)]
     memrefs = [_memref(take(op, run, part), function.element, f"argument #{k}") for k, part in enumerate(parts)]
     result = function.call(op, run.settings, *memrefs)
@@ -79,7 +79,7 @@ def _functions() -> Iterator[tuple[str, LibraryFunction]]:
     for name, function in ON_MEMREFS.items():
         result = llvm.VOID if name.startswith("print") else ty.I64
         take: Take = _unranked if function.rank is None else partial(_ranked, function.rank)
-        type_ = llvm.FunctionType(result=result, inputs=(llvm.POINTER,) * function.count)
+        type_ = llvm.FunctionType(result=result, inputs=(llvm.POINTER,) * function.taken)
         yield INTERFACE + name, LibraryFunction(type_, partial(_call, function, take))
     for element in _BY_RANK:
         function = ON_MEMREFS[f"printMemref{element}"]
