@@ -68,8 +68,8 @@ Chosen = TypeVar("Chosen")
 
 
 class _Function(NamedTuple):
-    """A function of the library. ``selectors``: the types of the arguments before the codes. ``taken``: the number of codes.
-    ``ops``: the ops for some selectors; more than one for a comparison.
+    """A function of the library. ``selectors``: the types of the arguments before the codes. ``taken``: how many
+    codes follow. ``ops``: the ops for some selectors; more than one for a comparison.
     """
 
     selectors: tuple[ty.Type, ...]
