@@ -55,6 +55,10 @@ class Output(Listener):
         self.items.append(Printed(text, _frame(text, values), tuple(values)))
 
 
+def silent(text: str) -> None:
+    """Print nothing: a comparison collects what programs print."""
+
+
 _PUNCTUATION = "()[], \n"
 
 
