@@ -36,6 +36,7 @@ from halfulp.conformance.whole_programs.outcomes import (
     run_here,
     stopped,
 )
+from halfulp.conformance.whole_programs.printed import silent
 from halfulp.conformance.whole_programs.rewrite import (
     captured,
     case_of,
@@ -374,7 +375,7 @@ class Search:
         function_ = program.module.lookup(program.function)
         assert function_ is not None
         try:
-            settings = Settings(self.profile, listeners=(trace,))
+            settings = Settings(self.profile, listeners=(trace,), write=silent)
             program_for(program.module, settings).run(function_, program.arguments)
         except HalfulpError:
             pass  # the ops that ran before are judged

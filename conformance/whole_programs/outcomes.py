@@ -17,6 +17,7 @@ from halfulp.conformance.oracles.oracle import (
     Runner,
     Status,
 )
+from halfulp.conformance.whole_programs.printed import silent
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
@@ -42,7 +43,7 @@ def run_here(program: ClosedProgram, profile: Profile = SPEC) -> Outcome:
     """
     function_ = program.module.lookup(program.function)
     assert function_ is not None
-    settings = Settings(profile, track_open=True)
+    settings = Settings(profile, track_open=True, write=silent)
     try:
         return results_of(program_for(program.module, settings), function_, program.arguments)
     except (UndefinedBehavior, AssertionFailed) as error:
@@ -53,7 +54,9 @@ def recorded(program: ClosedProgram) -> tuple[Lineage, tuple[Value, ...]]:
     """Run a program of single values and record the lineage of its results. Raises HalfulpError."""
     function, lineage = program.module.lookup(program.function), Lineage()
     assert function is not None
-    return lineage, program_for(program.module, Settings(recorder=lineage)).run(function, program.arguments)
+    return lineage, program_for(program.module, Settings(recorder=lineage, write=silent)).run(
+        function, program.arguments
+    )
 
 
 def results_of(program: CompiledModule, function: Operation, arguments: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -20,7 +20,7 @@ from halfulp.interp.values.value import Value
 
 @dataclass(frozen=True)
 class Printed:
-    """One op's output: the text as a user sees it, the same with 0 for each element, and the values."""
+    """One op's output: the text as a user sees it, the same with a mark for each element, and the values."""
 
     text: str
     frame: str
@@ -55,18 +55,24 @@ class Output(Listener):
         self.items.append(Printed(text, _frame(text, values), tuple(values)))
 
 
+def silent(text: str) -> None:
+    """Print nothing: a comparison collects what programs print."""
+
+
 _PUNCTUATION = "()[], \n"
+_ELEMENT = "\ud800"
+"""The mark of an element: no text that is read from bytes has this half of a character."""
 
 
 def _frame(text: str, values: Sequence[Value]) -> str:
-    """Return a text with 0 in the place of each element; the text itself where elements are printed as characters."""
+    """Return a text with a mark in the place of each element; the text itself where they are printed as characters."""
     parts: list[str] = []
     rest = text
     for element in reversed([each for value in values for each in printed_elements(value)]):
         rest, found, after = rest.rpartition(element)
         if not found or after.strip(_PUNCTUATION):
             return text
-        parts += [after, "0"]
+        parts += [after, _ELEMENT]
     return rest + "".join(reversed(parts))
 
 

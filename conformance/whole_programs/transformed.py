@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, Unanswered
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs.outcomes import results_of
+from halfulp.conformance.whole_programs.printed import silent
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.program import program_for
@@ -28,7 +30,7 @@ class Transformed:
     def __init__(self, pipeline: PassPipeline, settings: Settings) -> None:
         self.version = pipeline.tool.version
         self._pipeline = pipeline
-        self._settings = settings
+        self._settings = replace(settings, write=silent)
         self._after: dict[Module, Module | Unanswered | OracleError] = {}
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from halfulp.conformance.whole_programs.arguments import Arguments, Part
 from halfulp.conformance.whole_programs.carrying import Carrier
-from halfulp.conformance.whole_programs.printed import Output, Printed, prints
+from halfulp.conformance.whole_programs.printed import Output, Printed, prints, silent
 from halfulp.conformance.whole_programs.signatures import Signature
 from halfulp.conformance.whole_programs.uninterpreted import UnknownFunctions, is_uninterpreted
 from halfulp.fp_formats.codes import Mask
@@ -300,10 +300,6 @@ class TwoRuns:
             return error, 0
         self._budget.ended(used)
         return results, used
-
-
-def silent(text: str) -> None:
-    """Print nothing: a comparison collects what programs print."""
 
 
 def _settled(version: Version, arguments: Sequence[Value], active: Mask) -> _Settled:

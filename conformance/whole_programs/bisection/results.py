@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import takewhile
 from typing import Any
 
 from halfulp.conformance.comparing.compare import ulps_away
@@ -157,7 +158,7 @@ def difference_text(example: Counterexample) -> str:
         return f"{values} became undefined: {example.trap}"
     if example.texts is not None or example.mismatch is None or example.type is None:
         before, after = example.texts or ("", "")
-        return f"the printed text {before[:60]!r} became {after[:60]!r}"
+        return "the printed text {} became {}".format(*_excerpts(before, after))
     mismatch, type_ = example.mismatch, example.type
     place = f" {list(mismatch.element)}" if mismatch.element else ""
     given = mismatch.status.name.lower() if mismatch.actual is None else code_text(type_, mismatch.actual)
@@ -165,6 +166,17 @@ def difference_text(example: Counterexample) -> str:
     ulps = ulps_away(type_, mismatch)
     away = f", {plural(ulps, 'ulp')} away" if ulps else ""
     return f"{name}{place}: {code_text(type_, mismatch.expected)} became {given}{away}"
+
+
+_EXCERPT, _BEFORE = 60, 20
+"""The characters of a printed text that are shown, and how many of them stand before a difference that is far on."""
+
+
+def _excerpts(*texts: str) -> Iterator[str]:
+    """Return the same part of both texts in quotes, with the first difference in it."""
+    first = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
+    start = first - _BEFORE if first >= _EXCERPT else 0
+    return (f"{'... ' if start else ''}{text[start : start + _EXCERPT]!r}" for text in texts)
 
 
 def bisection_record(found: Bisection) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -69,7 +69,7 @@ Chosen = TypeVar("Chosen")
 
 class _Function(NamedTuple):
     """A function of the library. ``selectors``: the types of the arguments before the codes. ``taken``: how many
-    codes follow. ``ops``: the ops for some selectors; more than one for a comparison.
+    codes follow. ``ops``: the ops for some selectors; of a comparison, one for each bit of the result.
     """
 
     selectors: tuple[ty.Type, ...]
@@ -98,12 +98,12 @@ def _test(op: str, number: int) -> tuple[_Op, ...]:
     return (_Op(op, (_type(number),), _I1),)
 
 
-_ORDERED = (4, 1, 2)
-"""The predicates olt, oeq and ogt of arith.cmpf: the results 0, 1 and 2 of a comparison; 3 where none holds."""
+_RELATION = (8, 9)
+"""The predicates ueq and ugt of arith.cmpf, the bits of a comparison: 0 is less, 1 equal, 2 greater, 3 unordered."""
 
 
 def _compare(number: int) -> tuple[_Op, ...]:
-    return tuple(_Op("arith.cmpf", (_type(number),) * 2, _I1, predicate) for predicate in _ORDERED)
+    return tuple(_Op("arith.cmpf", (_type(number),) * 2, _I1, predicate) for predicate in _RELATION)
 
 
 def _convert(source: int, target: int) -> tuple[_Op, ...]:
@@ -115,13 +115,20 @@ def _convert(source: int, target: int) -> tuple[_Op, ...]:
     return (_Op(name, (before,), after),)
 
 
+def _integer(width: int) -> ty.IntegerType:
+    """Return the type of integers of a width. Raises Unsupported for a width that no pass gives."""
+    if not 0 < width <= 64:
+        raise Unsupported(f"the passes of MLIR 22 give APFloat integers of 1 to 64 bits, not of {width}")
+    return ty.IntegerType(width)
+
+
 def _to_integer(number: int, width: int, unsigned: int) -> tuple[_Op, ...]:
-    return (_Op("arith.fptoui" if unsigned else "arith.fptosi", (_type(number),), ty.IntegerType(width)),)
+    return (_Op("arith.fptoui" if unsigned else "arith.fptosi", (_type(number),), _integer(width)),)
 
 
 def _from_integer(number: int, width: int, unsigned: int) -> tuple[_Op, ...]:
     # The library reads all 64 bits of an unsigned number.
-    given = _I64 if unsigned else ty.IntegerType(width)
+    given = _I64 if unsigned else _integer(width)
     return (_Op("arith.uitofp" if unsigned else "arith.sitofp", (given,), _type(number)),)
 
 
@@ -172,7 +179,12 @@ class ApfloatStep:
         taken = [value.type for value in steps[0].op.operands]
         codes = [_narrowed(value, type_) for value, type_ in zip(values[first:], taken, strict=True)]
         results = [step.run(run, tuple(codes))[0] for step in steps]
-        return (_widened(results, self.function.result),)
+        bits = [_widened(result, self.function.result, bit) for bit, result in enumerate(results)]
+        return (bits[0] if len(bits) == 1 else self._union.run(run, tuple(bits))[0],)
+
+    @cached_property
+    def _union(self) -> ElementwiseStep:
+        return self._step(_Op("arith.ori", (self.function.result,) * 2, self.function.result))
 
     def _of(self, selectors: Selectors) -> list[ElementwiseStep]:
         steps = self._steps.get(selectors)
@@ -215,6 +227,8 @@ def _known(call: Operation, choose: Callable[[], Chosen]) -> Chosen:
         return choose()
     except KeyError as error:
         raise undefined(call, f"APFloat has no format of number {error}") from None
+    except Unsupported as error:
+        raise Unsupported(error.message, location=call.location, op=call.name) from None
 
 
 def _narrowed(value: Value, type_: ty.Type) -> Value:
@@ -224,15 +238,11 @@ def _narrowed(value: Value, type_: ty.Type) -> Value:
     return Value(type_, bits, value.poison, value.open, value.origins)
 
 
-def _widened(results: Sequence[Value], type_: ty.Type) -> Value:
-    """Return a result as an integer, with zeros above it; of a comparison, what its predicates say together."""
-    first, dtype = results[0], storage_dtype(ty.width_of(type_))
-    if len(results) == 1:
-        return Value(type_, first.bits.astype(dtype), first.poison, first.open, first.origins)
-    relation = np.full(first.shape, len(results), dtype)
-    for number, held in enumerate(results):
-        relation[held.bits != 0] = number
-    return Value(type_, relation, first.poison, None, first.origins)
+def _widened(value: Value, type_: ty.Type, bit: int) -> Value:
+    """Return a result as an integer that has it from a bit on, and zeros elsewhere."""
+    dtype = storage_dtype(ty.width_of(type_))
+    bits = np.left_shift(value.bits.astype(dtype), dtype.type(bit))
+    return Value(type_, bits, value.poison, value.open, value.origins)
 
 
 _PRINT = "printApFloat"

@@ -146,11 +146,11 @@ def _print_shape(call: Operation, settings: Settings, memref: Memref) -> None:
 
 
 def _print_memref(call: Operation, settings: Settings, memref: Memref, kind: str) -> None:
-    value = memref.load()
-    if 0 in value.shape:
+    if 0 in memref.sizes:
         raise UndefinedBehavior(
             "the function reads the first element of a memref without elements", location=call.location, op=call.name
         )
+    value = memref.load()
     texts = _characters(value) if value.element_type == ELEMENTS["I8"] else list(printed_elements(value))
     rows = _rows(texts, value.shape, 1) if value.shape else f"[{texts[0]}]"
     show(call, settings, f"{memref.described(kind)} data = \n{rows}\n", (value,))

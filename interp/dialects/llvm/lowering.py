@@ -69,9 +69,17 @@ def raised(slot: Any, type_: ty.Type) -> Value:
     leaves = list(_leaves(slot, lowered_type(type_)))
     if isinstance(type_, ty.ComplexType):
         poisons, origins = common_origins(leaves)
-        open_ = next((leaf.open for leaf in leaves if leaf.open is not None), None)
-        return Value(type_, np.stack([leaf.bits for leaf in leaves]), merged_ids(poisons, ()), open_, origins)
+        bits = np.stack([leaf.bits for leaf in leaves])
+        return Value(type_, bits, merged_ids(poisons, ()), _mark_of_both(leaves), origins)
     return _shaped(joined(leaves, np.stack), type_)
+
+
+def _mark_of_both(parts: list[Value]) -> Any:
+    """Return the mark of a complex number: all that is unspecified in its parts, or the later id of a recorder."""
+    marks = [part.open for part in parts if part.open is not None]
+    if not marks:
+        return None
+    return (np.bitwise_or if marks[0].dtype == np.uint8 else np.maximum).reduce(marks)
 
 
 def _leaves(slot: Any, type_: ty.Type) -> Iterator[Value]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from math import prod
 from typing import Any
 
 from halfulp.interp.dialects.func.runner import INTERFACE, ON_MEMREFS, Memref, OnMemrefs
 from halfulp.interp.dialects.indices import undefined
+from halfulp.interp.dialects.llvm import layout
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.abi import loaded
 from halfulp.interp.dialects.llvm.library import (
@@ -23,11 +25,15 @@ from halfulp.interp.dialects.llvm.library import (
     read_value,
     unranked_at,
 )
+from halfulp.interp.dialects.llvm.lowering import lowered_type
 from halfulp.interp.dialects.llvm.memory import Pointer
+from halfulp.interp.dialects.llvm.stack import check_size
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.printing import show
+from halfulp.interp.values.value import Value
 
 _BY_RANK = ("I32", "I64", "F32", "F64", "Ind", "C32", "C64")
 """Elements of memrefs that a function prints which takes the rank and a pointer."""
@@ -35,15 +41,26 @@ _BY_RANK = ("I32", "I64", "F32", "F64", "Ind", "C32", "C64")
 Take = Callable[[Operation, Run, Slots], Descriptor]
 
 
-def _memref(descriptor: Descriptor, element: ty.Type, what: str) -> Memref:
+def _memref(op: Operation, run: Run, descriptor: Descriptor, element: ty.Type, what: str) -> Memref:
     offset, sizes, strides = descriptor[2:]
-    return Memref(offset, sizes, strides, lambda: loaded(descriptor, ty.MemRefType(sizes, element), what))
+
+    def load() -> Value:
+        # Elements may stand at one place: a few bytes may be a memref of any size.
+        check_size(op, prod(max(size, 1) for size in sizes) * layout.size_of(lowered_type(element)), run.settings)
+        try:
+            return loaded(descriptor, ty.MemRefType(sizes, element), what)
+        except UndefinedBehavior as error:
+            raise undefined(op, error.message) from None
+
+    return Memref(offset, sizes, strides, load)
 
 
 def _call(function: OnMemrefs, take: Take, op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
     step = len(slots) // function.taken
     parts = [slots[start : start + step] for start in range(0, len(slots), step)]
-    memrefs = [_memref(take(op, run, part), function.element, f"argument #{k}") for k, part in enumerate(parts)]
+    memrefs = [
+        _memref(op, run, take(op, run, part), function.element, f"argument #{k}") for k, part in enumerate(parts)
+    ]
     result = function.call(op, run.settings, *memrefs)
     return () if result is None else (result & ((1 << 64) - 1),)
 

@@ -204,4 +204,5 @@ def conversion(source: ty.Type, target: ty.Type) -> SlotConversion | None:
 def _is_lowered(type_: ty.Type, target: ty.Type) -> bool:
     kinds = (ty.VectorType, ty.ComplexType, ty.IndexType, ty.IntegerType, ty.FloatType)
     scalable = isinstance(type_, ty.VectorType) and any(type_.scalable)
-    return isinstance(type_, kinds) and not scalable and lowered_type(type_) == target
+    known = isinstance(type_, kinds) and isinstance(ty.element_type(type_), kinds)
+    return known and not scalable and lowered_type(type_) == target

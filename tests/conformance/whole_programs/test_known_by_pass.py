@@ -71,6 +71,13 @@ def test_many_inputs_are_explained_together(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.mlir
+def test_programs_that_are_searched_print_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    module = hu.parse(NARROW.replace("  return", "  vector.print %0 : f8E8M0FNU\n  vector.print %x : f32\n  return"))
+    assert known_by(EXPAND).explained(module, "f", [(value("f32=1.9"),)]) == [(CUT,)]
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.mlir
 def test_an_input_that_does_not_differ_is_not_explained() -> None:
     inputs = [(value("f32=1.9"),), (value("f32=2"),), (value("f32=-1"),)]
     assert known_by(EXPAND).explained(hu.parse(NARROW), "f", inputs[1:2]) == [()]

@@ -36,6 +36,12 @@ PRINT_Y = "vector.print %y : i4"
         (PRINT_X, "vector.print %x : f32 punctuation <no_punctuation>", True),
         ('vector.print str "a\\0A"', 'vector.print str "a\\0A"', False),
         ('vector.print str "a\\0A"', 'vector.print str "b\\0A"', True),
+        # One zero is an element, the other stands in a text.
+        (
+            '%c = arith.constant 1 : i8\n  vector.print %c : i8 punctuation <no_punctuation>\n  vector.print str "0"',
+            '%c = arith.constant 1 : i8\n  vector.print str "0"\n  vector.print %c : i8 punctuation <no_punctuation>',
+            True,
+        ),
         (PRINT_Y, "%z = arith.extsi %y : i4 to i32\n  vector.print %z : i32", False),
         (PRINT_Y, "%z = arith.extui %y : i4 to i32\n  vector.print %z : i32", True),
     ],

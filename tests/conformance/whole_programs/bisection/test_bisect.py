@@ -211,6 +211,13 @@ def test_what_lowered_programs_print_is_compared() -> None:
         assert "the printed text " in list(bisection_lines(found))[-1]
 
 
+def test_the_part_of_a_long_text_that_differs_is_shown() -> None:
+    text = PRINTS.replace("ready", "0123456789" * 10 + "ready")
+    (*_, last) = bisection_lines(bisected(text, text.replace("ready", "Ready")))
+    assert last.endswith("9ready\\n' became ... '01234567890123456789Ready\\n'")
+    assert " the printed text ... '01" in last
+
+
 def test_complex_numbers_are_compared_by_their_parts() -> None:
     text = """func.func private @printMemref1dC32(memref<1xcomplex<f32>>)
 func.func @f() {

@@ -83,7 +83,17 @@ def test_memory_that_was_freed_is_not_printed() -> None:
     text = text.replace("llvm.alloca %size x i8 {alignment = 8 : i64} : (i64)", "llvm.call @malloc(%size) : (i64)")
     text = text.replace("llvm.call @_mlir", "llvm.call @free(%data) : (!llvm.ptr) -> () llvm.call @_mlir")
     text = "llvm.func @malloc(i64) -> !llvm.ptr\nllvm.func @free(!llvm.ptr)\n" + text
-    with pytest.raises(hu.UndefinedBehavior, match="was freed"):
+    with pytest.raises(hu.UndefinedBehavior, match=r"<string>:27:46: error: llvm.call: .* was freed"):
+        printed(text)
+
+
+def test_many_elements_at_one_place_are_refused() -> None:
+    name = "_mlir_ciface_printMemref1dF32"
+    call = CALL.format(name, "%memref", "!llvm.ptr")
+    text = UNRANKED.format(name=name, types="!llvm.ptr", result="", extra="", call=call)
+    text = text.replace("%two = llvm.mlir.constant(2 :", f"%two = llvm.mlir.constant({1 << 62} :")
+    text = text.replace("insertvalue %one, %d[4, 0]", "insertvalue %zero, %d[4, 0]")
+    with pytest.raises(hu.LimitExceeded, match="llvm.call: 18446744073709551616 bytes of memory are asked for"):
         printed(text)
 
 
