@@ -68,12 +68,12 @@ Chosen = TypeVar("Chosen")
 
 
 class _Function(NamedTuple):
-    """A function of the library. ``selectors``: the types of the arguments before the codes. ``count``: of the codes.
-    ``ops``: the ops for some selectors; of a comparison, one for each bit of the result.
+    """A function of the library. ``selectors``: the types of the arguments before the codes. ``arity``: the
+    number of codes. ``ops``: the ops for some selectors; of a comparison, one for each bit of the result.
     """
 
     selectors: tuple[ty.Type, ...]
-    count: int
+    arity: int
     result: ty.Type
     ops: Callable[..., tuple[_Op, ...]]
 
@@ -255,7 +255,7 @@ def apfloat_step(call: Operation, target: Operation, settings: Settings) -> Apfl
     found = FUNCTIONS.get(target.symbol_name or "")
     if found is None:
         return None
-    types = (*found.selectors, *(_I64,) * found.count)
+    types = (*found.selectors, *(_I64,) * found.arity)
     if (types, (found.result,)) != (argument_types(target), result_types(target)):
         return None
     return ApfloatStep(call, found, replace(settings, profile=PROFILES["mlir22-runtime"]))
