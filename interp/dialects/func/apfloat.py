@@ -1,8 +1,8 @@
 """The functions of MLIR's APFloat run-time library, as convert-arith-to-apfloat and convert-math-to-apfloat call them.
 
-A function takes the number of a format in LLVM's enumeration, and codes in i64 with zeros above them, as the passes give
-them. It returns what the library ``libmlir_apfloat_wrappers`` of MLIR 22 returns, whatever the profile of the run is:
-profile `mlir22-runtime`.
+A function takes the number of a format in LLVM's enumeration, and codes in i64 with zeros above them, as the passes
+give them. It returns what the library ``libmlir_apfloat_wrappers`` of MLIR 22 returns, whatever the profile of the run
+is: profile `mlir22-runtime`.
 """
 
 from __future__ import annotations
