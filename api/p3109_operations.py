@@ -405,8 +405,8 @@ def kappa(
         kept = np.flatnonzero(np.asarray(within(*operands, *random), np.bool_))
         columns = [column[kept] for column in columns]
         operands, random = _operands(chosen, columns)
-    given = {"random": random[0]} if random else {}
-    defined = p3109(operation, *operands, to=to, rounding=rounding, saturation=saturation, **given)
+    bits = random[0] if random else None
+    defined = p3109(operation, *operands, to=to, rounding=rounding, saturation=saturation, random=bits)
     fmt = _format_of(defined)
     found = to_value(approximate(*operands, *random), defined.type, "the approximation")
     pairs = zip(_codes(defined), _codes(found), strict=True)
