@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.whole_programs.calls import called
-from halfulp.interp.dialects.func.runner import may_print
+from halfulp.interp.dialects.func.runner import BYTE, characters, may_print
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.events import Listener
@@ -65,13 +65,20 @@ _ELEMENT = "\ud800"
 
 
 def _frame(text: str, values: Sequence[Value]) -> str:
-    """Return a text with a mark in the place of each element; the text itself where they are printed as characters."""
+    """Return a text with a mark in the place of each element; the text itself if they do not stand in it."""
+    found = _marked(text, [each for value in values for each in printed_elements(value)])
+    if found is None and all(value.element_type == BYTE for value in values):
+        found = _marked(text, [each for value in values for each in characters(value)])
+    return text if found is None else found
+
+
+def _marked(text: str, spelled: Sequence[str]) -> str | None:
     parts: list[str] = []
     rest = text
-    for element in reversed([each for value in values for each in printed_elements(value)]):
+    for element in reversed(spelled):
         rest, found, after = rest.rpartition(element)
         if not found or after.strip(_PUNCTUATION):
-            return text
+            return None
         parts += [after, _ELEMENT]
     return rest + "".join(reversed(parts))
 

@@ -15,7 +15,7 @@ from halfulp.conformance.whole_programs.arguments import Arguments, Part
 from halfulp.conformance.whole_programs.carrying import carrier
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.outcomes import as_reference, element_mismatch
-from halfulp.conformance.whole_programs.printed import prints, silent
+from halfulp.conformance.whole_programs.printed import Output, elements, prints, silent
 from halfulp.conformance.whole_programs.two_runs import Outcome, Ran, Version, one_lane
 from halfulp.conformance.whole_programs.validation import ValidationReport, answer_of, differences, outputs_of
 from halfulp.fp_formats.codes import Mask
@@ -90,12 +90,12 @@ class StageVersion:
         return True
 
     def recorded(self, part: Part, row: int) -> tuple[Lineage, tuple[Value, ...]]:
-        """Run one input and record the lineage of its results, whose ids they have. Raises HalfulpError."""
-        lineage = Lineage()
+        """Run one input and record the lineage of its results, then of what it prints. Raises HalfulpError."""
+        lineage, output = Lineage(), Output()
         call = self._carrier.call(part, row)
-        settings = replace(self._settings, recorder=lineage)
+        settings = replace(self._settings, recorder=lineage, listeners=(output,) if self._prints else ())
         returned = program_for(self._module, settings).run(self._function, call.arguments)
-        return lineage, one_lane(call.outputs(returned))
+        return lineage, one_lane((*call.outputs(returned), *elements(output.items)))
 
     @cached_property
     def _watched(self) -> Version:
@@ -202,8 +202,10 @@ class StageRunner:
             if not isinstance(one, Ran):
                 report.undefined += 1
                 continue
-            found = differences(report, one, two, 1, self._names).get(0)
-            doubt = None if found is not None and (found.trap or found.texts) else self._doubt(number, one, two)
+            one, two, names = self._with_elements(one, two)
+            found = differences(report, one, two, 1, names).get(0)
+            stopped = found is not None and (found.trap or found.texts)
+            doubt = None if stopped else self._doubt(number, one, two, names)
             if doubt is not None:
                 doubts.append(doubt)
             if found is not None:
@@ -214,7 +216,20 @@ class StageRunner:
         report.differing = len(examples)
         return Comparison(report, same, tuple(examples), tuple(doubts))
 
-    def _doubt(self, number: int, before: Ran, after: Outcome) -> Doubt | None:
+    def _with_elements(self, before: Ran, after: Outcome) -> tuple[Ran, Outcome, tuple[str, ...]]:
+        """Return both with the elements that they print as further outputs, and the names of all outputs. A text that
+        is another one besides its elements, or has elements of other types, stays a text.
+        """
+        if not isinstance(after, Ran):
+            return before, after, self._names
+        frames = ["".join(item.frame for item in ran.printed) for ran in (before, after)]
+        ones, twos = elements(before.printed), elements(after.printed)
+        if frames[0] != frames[1] or [one.type for one in ones] != [two.type for two in twos]:
+            return before, after, self._names
+        names = (*self._names, *(f"printed element {number}" for number in range(len(ones))))
+        return Ran(before.values + one_lane(ones)), Ran(after.values + one_lane(twos)), names
+
+    def _doubt(self, number: int, before: Ran, after: Outcome, names: tuple[str, ...]) -> Doubt | None:
         """Return the elements of one input that may be other ones because a rule permits it; None without any."""
         if not isinstance(after, Ran):
             return None
@@ -229,7 +244,7 @@ class StageRunner:
                 lane, *element = (int(k) for k in np.argwhere(mask)[0])
                 mismatch = replace(element_mismatch(one, answer, index, (lane, *element)), element=tuple(element))
                 first = Counterexample(
-                    self.arguments.row(number), mismatch, one.element_type, outputs=self._names, expected=expected
+                    self.arguments.row(number), mismatch, one.element_type, outputs=names, expected=expected
                 )
         return None if first is None else Doubt(number, tuple(masks), first)
 

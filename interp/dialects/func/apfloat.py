@@ -1,7 +1,8 @@
 """The functions of MLIR's APFloat run-time library, as convert-arith-to-apfloat and convert-math-to-apfloat call them.
 
-A function takes the number of a format in LLVM's enumeration, and codes in i64. It returns what the library
-``libmlir_apfloat_wrappers`` of MLIR 22 returns, whatever the profile of the run is: profile `mlir22-runtime`.
+A function takes the number of a format in LLVM's enumeration, and codes in i64 with zeros above them, as the passes
+give them. It returns what the library ``libmlir_apfloat_wrappers`` of MLIR 22 returns, whatever the profile of the run
+is: profile `mlir22-runtime`.
 """
 
 from __future__ import annotations
@@ -68,12 +69,12 @@ Chosen = TypeVar("Chosen")
 
 
 class _Function(NamedTuple):
-    """A function of the library. ``selectors``: the types of the arguments before the codes. ``taken``: how many
-    codes follow. ``ops``: the ops for some selectors; of a comparison, one for each bit of the result.
+    """A function of the library. ``selectors``: the types of the arguments before the codes. ``arity``: the
+    number of codes. ``ops``: the ops for some selectors; of a comparison, one for each bit of the result.
     """
 
     selectors: tuple[ty.Type, ...]
-    taken: int
+    arity: int
     result: ty.Type
     ops: Callable[..., tuple[_Op, ...]]
 
@@ -255,7 +256,7 @@ def apfloat_step(call: Operation, target: Operation, settings: Settings) -> Apfl
     found = FUNCTIONS.get(target.symbol_name or "")
     if found is None:
         return None
-    types = (*found.selectors, *(_I64,) * found.taken)
+    types = (*found.selectors, *(_I64,) * found.arity)
     if (types, (found.result,)) != (argument_types(target), result_types(target)):
         return None
     return ApfloatStep(call, found, replace(settings, profile=PROFILES["mlir22-runtime"]))

@@ -29,8 +29,10 @@ from halfulp.interp.values.value import Value
 ADDRESS = "0x1000"
 """The address that is printed for every memref."""
 
+BYTE = ty.IntegerType(8)
+"""The elements that are printed as `characters`."""
 ELEMENTS: Mapping[str, ty.Type] = {
-    "I8": ty.IntegerType(8),
+    "I8": BYTE,
     "I16": ty.IntegerType(16),
     "I32": ty.I32,
     "I64": ty.I64,
@@ -121,13 +123,13 @@ def _memref(given: Value | Buffer) -> Memref:
 
 
 class OnMemrefs(NamedTuple):
-    """A function of the library. ``rank``: of the memrefs that it takes; None for unranked ones. ``taken``: how many
-    it takes. ``call``: does it for an op, and returns the result, or None where there is none.
+    """A function of the library. ``rank``: of the memrefs that it takes; None for unranked ones. ``arity``: how many
+    they are. ``call``: does it for an op, and returns the result, or None where there is none.
     """
 
     element: ty.Type
     rank: int | None
-    taken: int
+    arity: int
     call: Callable[..., int | None]
 
     def of_program(self, call: Operation, settings: Settings) -> External:
@@ -151,12 +153,12 @@ def _print_memref(call: Operation, settings: Settings, memref: Memref, kind: str
             "the function reads the first element of a memref without elements", location=call.location, op=call.name
         )
     value = memref.load()
-    texts = _characters(value) if value.element_type == ELEMENTS["I8"] else list(printed_elements(value))
+    texts = characters(value) if value.element_type == BYTE else list(printed_elements(value))
     rows = _rows(texts, value.shape, 1) if value.shape else f"[{texts[0]}]"
     show(call, settings, f"{memref.described(kind)} data = \n{rows}\n", (value,))
 
 
-def _characters(value: Value) -> list[str]:
+def characters(value: Value) -> list[str]:
     """Return each byte as the character that it is, as C++ prints numbers of 8 bits."""
     texts = [bytes([code]).decode("ascii", "surrogateescape") for code in codes_to_ints(value.bits, 8)]
     poisoned = value.poisoned.reshape(-1).tolist()
@@ -249,7 +251,7 @@ def _functions() -> Iterable[tuple[str, tuple[tuple[Accepts, ...], Make]]]:
     for name, now in _CLOCKS.items():
         yield name, ((), partial(_tell_time, now))
     for name, function in ON_MEMREFS.items():
-        yield name, ((function.accepts,) * function.taken, function.of_program)
+        yield name, ((function.accepts,) * function.arity, function.of_program)
 
 
 _FUNCTIONS: Mapping[str, tuple[tuple[Accepts, ...], Make]] = dict(_functions())

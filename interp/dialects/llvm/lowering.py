@@ -59,7 +59,7 @@ def _lowered(value: Value, type_: ty.Type) -> Any:
 
 def _shaped(value: Elements, type_: ty.Type) -> Value:
     """Return the same elements as a value of another type, whose shape may be another one."""
-    shape = tuple(size or 0 for size in ty.shape_of(type_) or ())
+    shape = type_.shape if isinstance(type_, ty.VectorType) else ()
     parts = moved(value, lambda array: array.reshape(shape))
     return Value(type_, *parts[1:5])
 

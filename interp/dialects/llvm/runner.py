@@ -56,7 +56,7 @@ def _memref(op: Operation, run: Run, descriptor: Descriptor, element: ty.Type, w
 
 
 def _call(function: OnMemrefs, take: Take, op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
-    step = len(slots) // function.taken
+    step = len(slots) // function.arity
     parts = [slots[start : start + step] for start in range(0, len(slots), step)]
     memrefs = [
         _memref(op, run, take(op, run, part), function.element, f"argument #{k}") for k, part in enumerate(parts)
@@ -96,7 +96,7 @@ def _functions() -> Iterator[tuple[str, LibraryFunction]]:
     for name, function in ON_MEMREFS.items():
         result = llvm.VOID if name.startswith("print") else ty.I64
         take: Take = _unranked if function.rank is None else partial(_ranked, function.rank)
-        type_ = llvm.FunctionType(result=result, inputs=(llvm.POINTER,) * function.taken)
+        type_ = llvm.FunctionType(result=result, inputs=(llvm.POINTER,) * function.arity)
         yield INTERFACE + name, LibraryFunction(type_, partial(_call, function, take))
     for element in _BY_RANK:
         function = ON_MEMREFS[f"printMemref{element}"]

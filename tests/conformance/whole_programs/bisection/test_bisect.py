@@ -208,7 +208,26 @@ def test_what_lowered_programs_print_is_compared() -> None:
         assert right in LOWERED
         found = bisected(PRINTS, LOWERED, LOWERED.replace(right, wrong))
         assert judgements(found) == ["first", "identical", "DIFFERENT"], right
-        assert "the printed text " in list(bisection_lines(found))[-1]
+        told = "printed element 1: " if "second" in right or "sext" in right else "the printed text "
+        assert told in list(bisection_lines(found))[-1]
+
+
+def test_bytes_that_are_printed_as_characters_are_compared() -> None:
+    text = """func.func private @printMemrefI8(memref<*xi8>)
+func.func @f() {
+  %c0 = arith.constant 0 : index
+  %x = arith.constant 49 : i8
+  %p = ub.poison : i8
+  %m = memref.alloc() : memref<2xi8>
+  %c1 = arith.constant 1 : index
+  memref.store %x, %m[%c0] : memref<2xi8>
+  memref.store %p, %m[%c1] : memref<2xi8>
+  %u = memref.cast %m : memref<2xi8> to memref<*xi8>
+  call @printMemrefI8(%u) : (memref<*xi8>) -> ()
+  return
+}"""
+    fixed = text.replace("ub.poison", "arith.constant 65")
+    assert judgements(bisected(text, fixed, fixed.replace("49", "50"))) == ["first", "refined", "DIFFERENT"]
 
 
 def test_the_part_of_a_long_text_that_differs_is_shown() -> None:

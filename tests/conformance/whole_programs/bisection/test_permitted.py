@@ -325,6 +325,28 @@ def test_conversions_that_are_left_out(flags: str, verdict: str) -> None:
     assert judged(CASTS.replace("FLAGS", flags), narrower, *scalars(2))[0] == "DIFFERENT"
 
 
+PRINTED = """func.func @f(%a: vector<2xf32>) {
+  %x = math.rsqrt %a : vector<2xf32>
+  vector.print %x : vector<2xf32>
+  return
+}"""
+FORMULA = """%q = math.sqrt %a : vector<2xf32>
+  %o = arith.constant dense<1.0> : vector<2xf32>
+  %x = arith.divf %o, %q : vector<2xf32>"""
+
+
+def test_what_is_printed_is_judged_as_results_are() -> None:
+    """1 / sqrt(x) is one ulp away from rsqrt(x) at 1.3882092 (0x3FB1B0D7); both print 0.848736."""
+    given = np.array([4.0, 1.3882092], np.float32)
+    formula = PRINTED.replace("%x = math.rsqrt %a : vector<2xf32>", FORMULA)
+    judgement, ground = judged(PRINTED, formula, given)
+    assert judgement == "permitted"
+    assert ground == f"math.rsqrt became a formula, 1 ulp away (a formula may be {MOST_ULP} ulp away)"
+    found = hu.bisect(PRINTED, given, stages=[PRINTED.replace("rsqrt", "cbrt")], function="f")
+    assert found.results[1].judgement.value == "DIFFERENT"
+    assert "printed element 0: 0x3F000000 (0.5) became 0x3FCB2FF5" in str(found)
+
+
 RSQRT = ("s = math.rsqrt a0", "r = mulf s a1")
 
 

@@ -32,8 +32,8 @@ def returned(name: str, selectors: Sequence[int], *columns: Any) -> list[int]:
         f"arith.constant {value} : {type_}" for value, type_ in zip(selectors, function.selectors, strict=True)
     ]
     constants = [text.replace("0 : i1", "false").replace("1 : i1", "true") for text in constants]
-    types = ", ".join([*map(str, function.selectors), *["i64"] * function.taken])
-    names = [*(f"%s{k}" for k in range(len(constants))), *(f"%a{k}" for k in range(function.taken))]
+    types = ", ".join([*map(str, function.selectors), *["i64"] * function.arity])
+    names = [*(f"%s{k}" for k in range(len(constants))), *(f"%a{k}" for k in range(function.arity))]
     program = f"func.func private @{name}({types}) -> {function.result}\n"
     program += (
         f"func.func @f({', '.join(f'{each}: i64' for each in names[len(constants) :])}) -> {function.result} {{\n"
@@ -88,14 +88,14 @@ def cases(formats: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...], list[l
                     if not selectors[2]:
                         values = [(value - (value >> (bits - 1) << bits)) & ((1 << 64) - 1) for value in values]
                     yield name, selectors, [values]
-                elif width * function.taken <= MOST:
-                    every = np.meshgrid(*[np.arange(1 << width)] * function.taken, indexing="ij")
+                elif width * function.arity <= MOST:
+                    every = np.meshgrid(*[np.arange(1 << width)] * function.arity, indexing="ij")
                     yield name, selectors, [column.reshape(-1).tolist() for column in every]
                 else:
                     yield (
                         name,
                         selectors,
-                        [[rng.getrandbits(width) for _ in range(2000)] for _ in range(function.taken)],
+                        [[rng.getrandbits(width) for _ in range(2000)] for _ in range(function.arity)],
                     )
 
 
@@ -109,7 +109,7 @@ def test_the_library_returns_the_same(formats: list[str]) -> None:
         native.restype = NATIVE[ty.width_of(function.result)]
         native.argtypes = [NATIVE[ty.width_of(type_)] for type_ in function.selectors] + [
             ctypes.c_uint64
-        ] * function.taken
+        ] * function.arity
         expected = [int(native(*selectors, *row)) for row in zip(*columns, strict=True)]
         found = returned(name, selectors, *columns)
         wrong = [row for row in zip(*columns, expected, found, strict=True) if row[-1] != row[-2]]
