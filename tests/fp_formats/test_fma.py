@@ -178,7 +178,7 @@ def test_infinity_times_zero_plus_nan() -> None:
 @pytest.mark.parametrize("rule", UNDEFINED)
 def test_arrays_of_infinity_times_zero_plus_nan(rule: str) -> None:
     specials = (0x7C00, 0xFC00, 0x0000, 0x8000, 0x3C00, 0x7E00, 0xFE01, 0x7D01, 0xFC01)
-    check_exact(F16, list(itertools.product(specials, repeat=3)), RNE, replace(SPEC, fma_undefined=rule))
+    check_exact(F16, list(itertools.product(specials, specials, specials)), RNE, replace(SPEC, fma_undefined=rule))
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
