@@ -12,6 +12,7 @@ import ctypes
 import functools
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Generator, Iterator
@@ -198,6 +199,16 @@ class MlirOpt(Protocol):
     def __call__(self, text: str, *arguments: str) -> str:
         """Return what mlir-opt prints; RuntimeError with its diagnostics when it rejects the text."""
         ...
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Let SIGINT interrupt Python, even where the tests run in the background, without."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

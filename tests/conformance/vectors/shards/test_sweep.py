@@ -211,6 +211,7 @@ def test_interrupts_do_not_reach_workers_that_just_begin() -> None:
         assert found.result() == 8
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_waits_until_a_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the half-started process would print that it got no instructions."""
     started = []
@@ -220,14 +221,10 @@ def test_an_interrupt_waits_until_a_process_is_started(monkeypatch: pytest.Monke
         started.append(True)
 
     monkeypatch.setattr(ProcessPoolExecutor, "submit", interrupted)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt), process_pool(1) as pool:
-            pool.submit(pow, 2, 3)
-        assert started
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt), process_pool(1) as pool:
+        pool.submit(pow, 2, 3)
+    assert started
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_error_of_a_worker_keeps_what_others_have_made(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import signal
 import threading
 from collections.abc import Iterator
 from itertools import product
@@ -371,15 +370,12 @@ def test_the_limit_on_steps(made: list[PythonFunction]) -> None:
     assert made
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt(made: list[PythonFunction]) -> None:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, Python ignores interrupts
     timer = threading.Timer(0.05, _thread.interrupt_main)
     timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            hu.run(hu.parse(_ENDLESS), 1, max_steps=10**12)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        hu.run(hu.parse(_ENDLESS), 1, max_steps=10**12)
     timer.join()
 
 

@@ -135,6 +135,7 @@ def test_a_thread_that_begins_late_keeps_no_arrays(monkeypatch: pytest.MonkeyPat
     help_()  # finds nothing to do
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_waits_for_the_other_threads() -> None:
     """The caller, which waits for a long part, is interrupted there."""
     begun, over = Event(), Event()
