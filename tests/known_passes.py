@@ -26,6 +26,8 @@ PIPELINES: Mapping[str, Sequence[str]] = {
     "buffer-deallocation-pipeline": ("buffer-deallocation-pipeline",),
     "math-expand-ops": ("func.func(math-expand-ops)",),
     "math-extend-to-supported-types": ("math-extend-to-supported-types",),
+    "convert-math-to-libm": ("convert-math-to-libm",),
+    "arith-emulate-unsupported-floats": ("arith-emulate-unsupported-floats{source-types=f16 target-type=f32}",),
     "*": ("canonicalize", "sccp"),
 }
 """For each pattern of the rows: pipelines that have the pass, some with options."""

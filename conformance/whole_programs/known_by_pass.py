@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, of_passes
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
-from halfulp.conformance.whole_programs.op_search import Finding, Search, observed
-from halfulp.conformance.whole_programs.outcomes import NoMeaning, mismatches_of, run_here
-from halfulp.conformance.whole_programs.rewrite import captured, case_of, copied, definition_of, isolated, module_with
+from halfulp.conformance.whole_programs.arguments import Arguments, Part, given
+from halfulp.conformance.whole_programs.op_search import Finding, Search
+from halfulp.conformance.whole_programs.outcomes import NoMeaning, answer_of, mismatches_of, results_of, run_here
+from halfulp.conformance.whole_programs.printed import prints, silent
+from halfulp.conformance.whole_programs.replaced_ops import Operands, ReplacedOps, replaced_ops
+from halfulp.conformance.whole_programs.rewrite import case_of
 from halfulp.conformance.whole_programs.transformed import NAME, Transformed
+from halfulp.conformance.whole_programs.two_runs import MAX_STEPS
+from halfulp.conformance.whole_programs.validation import validate
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.run.batch.program import run_batch
+from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types
+from halfulp.interp.values.buffers import to_argument
 from halfulp.interp.values.value import Value
 
 MOST_STUDIES, MOST_FAILED, SECONDS = 5000, 50, 10.0
@@ -55,9 +64,9 @@ class KnownByPass:
         ``inputs``: arguments for which the function differs after the passes.
         """
         found: list[tuple[str, ...]] = [()] * len(inputs)
-        if not inputs or not self._concern(module):
+        if not inputs or not (self._cases(module) or self._casts(module)):
             return found
-        together = len(inputs) > 1 and _alike(inputs) and observed(module, function) is not None
+        together = len(inputs) > 1 and _alike(inputs)
         waiting = [(0, len(inputs))] if together else [(k, k + 1) for k in reversed(range(len(inputs)))]
         studies = failed = 0
         deadline = time.monotonic() + SECONDS
@@ -75,13 +84,17 @@ class KnownByPass:
             waiting += [(middle, stop), (start, middle)]
         return found
 
-    def _concern(self, module: Module) -> bool:
-        """Tell whether a row is about an op of the module. Most programs have none, and need no search."""
-        ops = list(module.walk())
-        cases = [case for case in map(case_of, ops) if case is not None]
-        names = {op.name for op in ops}
+    def _cases(self, module: Module) -> Collection[OpCase]:
+        """Return the ops of the module that rows are about. Most programs have none, and need no search."""
+        cases = {case for case in map(case_of, module.walk()) if case is not None and case.op != "arith.select"}
         version = self._pipeline.tool.version
-        return any(row.applies(NAME, version, case) for row in self._rows for case in cases) or any(
+        return {case for case in cases if any(row.applies(NAME, version, case) for row in self._rows)}
+
+    def _casts(self, module: Module) -> bool:
+        """Tell whether the module has two casts of which the passes may take one for the inverse of the other."""
+        names = {op.name for op in module.walk()}
+        version = self._pipeline.tool.version
+        return any(
             pair.applies(NAME, version, outer, inner) for pair in self._pairs for outer in names for inner in names
         )
 
@@ -90,79 +103,92 @@ class KnownByPass:
         if self._work is None or self._work.module is not module:
             after = Transformed(self._pipeline, self._settings)
             search = Search(after, self._rows, self._settings.profile, self._pairs)
-            self._work = _Work(module, after, search)
+            self._work = _Work(module, self._cases(module), after, search)
         return self._work
 
     def _names(self, module: Module, function: str, inputs: Inputs) -> tuple[str, ...] | None:
         """Return the names of the rows that explain these inputs; None if they do not explain all of them."""
-        arguments = inputs[0] if len(inputs) == 1 else _over_lanes(inputs)
-        program = ClosedProgram(module, function, arguments)
         work = self._work_on(module)
+        find = self._by_search if _straight(module, function) else self._by_replacement
         try:
-            here = run_here(program, self._settings.profile)
-            (reply,) = work.after.run([program])
-            if isinstance(here, NoMeaning) or not isinstance(reply, tuple):
-                return None
-            differing = {mismatch.result for mismatch, _ in mismatches_of(here, reply)}
-            (study,) = work.search.studies([program], [reply])
-            if not differing or study.failure is not None or not study.explains(differing):
-                return None
-            if not _straight(module, function) and not self._predicted(program, study.findings, reply):
-                return None
+            findings = find(work, function, inputs)
         except (HalfulpError, OracleError):
             return None
-        return tuple(dict.fromkeys(name for finding in study.findings for name in finding.known))
+        if not findings or not all(finding.known for finding in findings):
+            return None
+        return tuple(dict.fromkeys(name for finding in findings for name in finding.known))
 
-    def _predicted(self, program: ClosedProgram, findings: Sequence[Finding], reply: Sequence[Answer]) -> bool:
-        """Tell whether the program gives these results if only the ops with known divergences are as after the passes.
-
-        The search judges ops inside calls, regions and branches alone. This shows that nothing else differs.
+    def _by_search(self, work: _Work, function: str, inputs: Inputs) -> Sequence[Finding]:
+        """Return the ops that differ, of a function whose values can all be returned; none if they do not explain its
+        results.
         """
-        work = self._work_on(program.module)
-        cases = frozenset(finding.case for finding in findings)
-        if cases not in work.replaced:
-            work.replaced[cases] = _replaced(program.module, cases, work.after)
-        module = work.replaced[cases]
-        if module is None:
-            return False
-        here = run_here(ClosedProgram(module, program.function, program.arguments), self._settings.profile)
-        return not isinstance(here, NoMeaning) and not mismatches_of(here, reply)
+        part = _part(work.module, function, inputs)
+        program = ClosedProgram(work.module, function, inputs[0] if part.count == 1 else part.lanes())
+        here = run_here(program, self._settings.profile)
+        (reply,) = work.after.run([program])
+        if isinstance(here, NoMeaning) or not isinstance(reply, tuple):
+            return ()
+        differing = {mismatch.result for mismatch, _ in mismatches_of(here, reply)}
+        (study,) = work.search.studies([program], [reply])
+        return study.findings if differing and study.failure is None and study.explains(differing) else ()
+
+    def _by_replacement(self, work: _Work, function: str, inputs: Inputs) -> Sequence[Finding]:
+        """Return the ops that differ among those of the rows; none if the program does not do what it does after the
+        passes once these ops alone do. That shows that nothing else differs: in regions, in memory, in printed text.
+        """
+        replaced, (after,) = work.replaced, work.after.after([work.module])
+        if replaced is None or not isinstance(after, Module):
+            return ()
+        one, two = replaced.module.lookup(function), after.lookup(function)
+        if one is None or two is None or not two.regions or not two.regions[0].blocks:
+            return ()
+        settings = replace(self._settings, max_steps=min(self._settings.max_steps, MAX_STEPS))
+        part = _part(work.module, function, inputs)
+        report = validate((replaced.module, one), (after, two), Arguments((part,)), settings)
+        if report.differing or report.undefined or report.skipped:
+            return ()
+        operands = Operands(replaced.ops)
+        watched = program_for(replaced.module, replace(settings, listeners=(operands,), write=silent))
+        if part.count == 1:
+            watched.run(one, part.fresh(0))
+        else:
+            run_batch(watched, one, part.lanes(), part.count)
+        plain = program_for(replaced.module, settings)
+        found = []
+        for call, columns in operands.columns():
+            answers = list(map(answer_of, results_of(plain, replaced.functions[call], columns)))
+            op = replaced.ops[call]
+            case = case_of(op)
+            assert case is not None
+            finding = work.search.judged_case(case, op, columns, answers)
+            found += [] if finding is None else [finding]
+        return found
 
 
 @dataclass
 class _Work:
-    """The results for one module. ``replaced``: the module with calls instead of the ops of some cases."""
+    """What is made for one module. ``cases``: its ops with a row."""
 
     module: Module
+    cases: Collection[OpCase]
     after: Transformed
     search: Search
-    replaced: dict[frozenset[OpCase | None], Module | None] = field(default_factory=dict)
+
+    @cached_property
+    def replaced(self) -> ReplacedOps | None:
+        """The module with these ops as they are after the passes."""
+        return replaced_ops(self.module, self.cases, self.after)
 
 
 def _straight(module: Module, name: str) -> bool:
-    """Tell whether a function has one block, no regions and no calls."""
+    """Tell whether a function has one block, no regions, no calls and no memory, and prints nothing."""
     function = module.lookup(name)
     blocks = [] if function is None else function.regions[0].blocks
-    return len(blocks) == 1 and not any(op.regions or op.name == "func.call" for op in blocks[0].operations)
-
-
-def _replaced(module: Module, cases: Collection[OpCase | None], after: Transformed) -> Module | None:
-    """Return the module with a call instead of each op of these cases: of a function that has the op after the passes,
-    alone. None if that is not possible.
-    """
-    copy = module_with(module.body, module)
-    chosen = [op for op in copy.walk() if (case := case_of(op)) is not None and case in cases]
-    names = [f"after_passes_{number}" for number in range(len(chosen))]
-    made = after.after([isolated(copy, op, name) for op, name in zip(chosen, names, strict=True)])
-    top = copy.operation.regions[0].blocks[0]
-    for op, name, function in zip(chosen, names, made, strict=True):
-        target = function.lookup(name) if isinstance(function, Module) else None
-        if target is None or module.lookup(name) is not None:
-            return None
-        top.append(copied(target, {}))
-        op.operands, op.attributes = captured(op), {}
-        op.name, op.definition, op.properties = "func.call", definition_of("func.call"), {"callee": SymbolRefAttr(name)}
-    return copy if chosen else None
+    if function is None or len(blocks) != 1 or prints(module, function):
+        return False
+    values = [*blocks[0].arguments, *(value for op in blocks[0].operations for value in op.results)]
+    inner = any(op.regions or op.name == "func.call" for op in blocks[0].operations)
+    return not inner and not any(isinstance(value.type, ty.MemRefType) for value in values)
 
 
 def _alike(inputs: Inputs) -> bool:
@@ -173,6 +199,12 @@ def _alike(inputs: Inputs) -> bool:
     return all([value.shape for value in row] == [value.shape for value in first] for row in inputs)
 
 
-def _over_lanes(inputs: Inputs) -> tuple[Value, ...]:
-    columns = zip(*inputs, strict=True)
-    return tuple(Value(column[0].type, np.stack([value.bits for value in column])) for column in columns)
+def _part(module: Module, name: str, inputs: Inputs) -> Part:
+    """Return the inputs of a function as a part."""
+    function = module.lookup(name)
+    assert function is not None
+    types = argument_types(function)
+    pairs = zip(inputs[0], types, strict=True)
+    (one,) = given([to_argument(value, type_, f"argument {k}") for k, (value, type_) in enumerate(pairs)], types).parts
+    columns = tuple(np.stack([value.bits for value in column]) for column in zip(*inputs, strict=True))
+    return replace(one, columns=columns, count=len(inputs))

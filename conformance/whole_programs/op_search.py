@@ -311,7 +311,7 @@ class Search:
         clean = all(value.poison is None for value in operands)
         plain = all(value.open is None for value in operands) and (clean or op.name != "arith.select")
         if case is not None and plain and not (case.op == "arith.select" and operands[0].shape != operands[-1].shape):
-            return self._judged_case(case, op, operands, answers), frozenset()
+            return self.judged_case(case, op, operands, answers), frozenset()
         here = run_here(self._alone_on(module, op, operands), self.profile)
         if isinstance(here, NoMeaning):
             return None, frozenset()
@@ -324,9 +324,13 @@ class Search:
         mismatch = element_mismatch(here[first], answers[first], first, place)
         return Finding(op, case, operands, mismatch, here[first].element_type), wrong
 
-    def _judged_case(
+    def judged_case(
         self, case: OpCase, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
     ) -> Finding | None:
+        """Return the finding of an op that is a case, given its `captured` operands, which may be over lanes.
+
+        ``answers``: the results that are judged.
+        """
         # An op that names an operand twice captured it once.
         by_value = dict(zip(captured(op), operands, strict=True))
         full = [by_value[value] for value in op.operands]

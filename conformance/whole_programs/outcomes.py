@@ -94,6 +94,12 @@ def as_reference(value: Value) -> Reference:
     return Reference((value.bits,), None if value.poison is None else value.poisoned, None, value.open)
 
 
+def answer_of(value: Value) -> Answer:
+    """Return a value as an answer."""
+    status = None if value.poison is None else value.poisoned.astype(np.uint8) * np.uint8(Status.POISON)
+    return Answer(value.bits, status)
+
+
 def is_unanswered(answer: Answer) -> bool:
     """Tell whether every element is unanswered."""
     return answer.status is not None and bool((answer.status == Status.UNANSWERED).all()) and answer.status.size > 0

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from halfulp.conformance.oracles.closed_programs import text_of
-from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, Unanswered
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply, Unanswered
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
-from halfulp.conformance.whole_programs.outcomes import results_of
+from halfulp.conformance.whole_programs.outcomes import answer_of, results_of
 from halfulp.conformance.whole_programs.printed import silent
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.value import Value
 
 NAME = "passes"
 """The name of this implementation. `divergences.of_passes` gives the rows of its passes for this name."""
@@ -61,13 +58,8 @@ class Transformed:
         if function is None or not function.regions or not function.regions[0].blocks:
             return Unanswered(f"@{program.function} has no body after the passes")
         try:
-            return tuple(map(_answer, results_of(program_for(after, self._settings), function, program.arguments)))
+            return tuple(map(answer_of, results_of(program_for(after, self._settings), function, program.arguments)))
         except (UndefinedBehavior, AssertionFailed, LimitExceeded) as error:
             return OracleError("trap", error.message)
         except HalfulpError as error:
             return Unanswered(str(error))
-
-
-def _answer(value: Value) -> Answer:
-    status = None if value.poison is None else value.poisoned.astype(np.uint8) * np.uint8(Status.POISON)
-    return Answer(value.bits, status)

@@ -16,7 +16,6 @@ import numpy as np
 
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, verdicts
 from halfulp.conformance.comparing.truth import Truth, truth_of_run
-from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.domains import (
@@ -27,7 +26,7 @@ from halfulp.conformance.whole_programs.domains import (
     trip_counts,
 )
 from halfulp.conformance.whole_programs.made_up_sizes import CHOICES, scaled_sizes, sizes_within
-from halfulp.conformance.whole_programs.outcomes import as_reference, element_mismatch
+from halfulp.conformance.whole_programs.outcomes import answer_of, as_reference, element_mismatch
 from halfulp.conformance.whole_programs.printed import Printed, elements
 from halfulp.conformance.whole_programs.signatures import signature
 from halfulp.conformance.whole_programs.trip_bounds import bounding_arguments
@@ -295,9 +294,9 @@ def _truth(runs: TwoRuns, piece: Piece, lane: int, found: Counterexample) -> Tru
 def _leave_out_known(
     report: ValidationReport, piece: Piece, differing: dict[int, Counterexample], explain: Explain
 ) -> None:
-    """Count the differences of results that are known, and remove them. Programs on memory have none."""
-    lanes = [lane for lane, found in sorted(differing.items()) if found.mismatch is not None and found.texts is None]
-    if not lanes or any(isinstance(type_, ty.MemRefType) for type_ in piece.part.types):
+    """Count the differences of results, memory and printed values that are known, and remove them."""
+    lanes = [lane for lane, found in sorted(differing.items()) if found.mismatch is not None]
+    if not lanes:
         return
     rows = explain([piece.part.row(int(piece.rows[lane])) for lane in lanes])
     for lane, names in zip(lanes, rows, strict=True):
@@ -362,12 +361,6 @@ def _loosened(one: Value, two: Value) -> int:
     allowed: Any = np.zeros_like(opened) if one.open is None else one.open
     more = (opened & ~allowed != 0) & (allowed & Open.VALUE.value == 0)
     return int(np.count_nonzero(more if one.poison is None else more & ~one.poisoned))
-
-
-def answer_of(value: Value) -> Answer:
-    """Return the value of a second version as an answer."""
-    status = None if value.poison is None else value.poisoned.astype(np.uint8) * np.uint8(Status.POISON)
-    return Answer(value.bits, status)
 
 
 def _printed(

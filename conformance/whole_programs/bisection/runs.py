@@ -14,10 +14,10 @@ from halfulp.conformance.oracles.oracle import ClosedProgram, Runner, Unanswered
 from halfulp.conformance.whole_programs.arguments import Arguments, Part
 from halfulp.conformance.whole_programs.carrying import carrier
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
-from halfulp.conformance.whole_programs.outcomes import as_reference, element_mismatch
+from halfulp.conformance.whole_programs.outcomes import answer_of, as_reference, element_mismatch
 from halfulp.conformance.whole_programs.printed import Output, elements, prints, silent
 from halfulp.conformance.whole_programs.two_runs import Outcome, Ran, Version, one_lane
-from halfulp.conformance.whole_programs.validation import ValidationReport, answer_of, differences, outputs_of
+from halfulp.conformance.whole_programs.validation import ValidationReport, differences, outputs_of
 from halfulp.fp_formats.codes import Mask
 from halfulp.interp.dialects.llvm.shared import conversion
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, OutOfSteps, UndefinedBehavior, Unsupported

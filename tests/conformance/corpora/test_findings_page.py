@@ -55,6 +55,7 @@ BY_TOOLS = {
     "view.mlir": (-signal.SIGSEGV, ""),
     "branch.mlir": (-signal.SIGSEGV, ""),
     "unused.mlir": (-signal.SIGSEGV, ""),
+    "conditional.mlir": (-signal.SIGSEGV, ""),
     "endless.mlir": (124, ""),
 }
 """Programs that the page gives to the real tools: the exit code of the last one, and what is printed."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 import pytest
 from known_passes import ALL, EXPAND, PIPELINES, Rows, closed, example, example_of_two
@@ -14,7 +15,10 @@ from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
 from halfulp.conformance.oracles.tool import Tool
+from halfulp.conformance.whole_programs import replaced_ops
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
+from halfulp.conformance.whole_programs.replaced_ops import Operands
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.value import Value
@@ -141,6 +145,147 @@ func.func @f(%x: f32, %c: i1) -> f8E8M0FNU {
 def test_ops_inside_control_flow_are_explained(text: str) -> None:
     inputs = [(value("f32=1.9"), value("i1=true")), (value("f32=-1"), value("i1=true"))]
     assert known_by(EXPAND).explained(hu.parse(text), "f", inputs) == [(CUT,)] * 2
+
+
+IN_GENERIC = """\
+func.func @f(%x: tensor<4x3xf32>) -> tensor<4x3xf8E8M0FNU> {
+  %e = tensor.empty() : tensor<4x3xf8E8M0FNU>
+  %r = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%x : tensor<4x3xf32>) outs(%e : tensor<4x3xf8E8M0FNU>) {
+  ^body(%in: f32, %out: f8E8M0FNU):
+    %0 = arith.truncf %in : f32 to f8E8M0FNU
+    linalg.yield %0 : f8E8M0FNU
+  } -> tensor<4x3xf8E8M0FNU>
+  return %r : tensor<4x3xf8E8M0FNU>
+}
+"""
+
+IN_MEMORY = """\
+func.func @f(%x: memref<4x3xf32>, %y: memref<4x3xf8E8M0FNU>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    scf.for %j = %c0 to %c3 step %c1 {
+      %0 = memref.load %x[%i, %j] : memref<4x3xf32>
+      %1 = arith.truncf %0 : f32 to f8E8M0FNU
+      memref.store %1, %y[%i, %j] : memref<4x3xf8E8M0FNU>
+    }
+  }
+  return
+}
+"""
+
+PRINTED = """\
+func.func @f(%x: f32) {
+  %0 = arith.truncf %x : f32 to f8E8M0FNU
+  vector.print %0 : f8E8M0FNU
+  return
+}
+"""
+
+NUMBERS = "4x3xf32=1.9 -1 2 2 2 2 2 2 2 2 2 -3"
+FILLED = "4x3xf8E8M0FNU=1 1 1 1 1 1 1 1 1 1 1 1"
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize(
+    ("text", "inputs"),
+    [(IN_GENERIC, [NUMBERS]), (IN_MEMORY, [NUMBERS, FILLED]), (PRINTED, ["f32=1.9"])],
+    ids=["generic", "memory", "printed"],
+)
+def test_ops_on_elements_and_in_memory_and_printed_values_are_explained(
+    text: str, inputs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = hu.parse(text)
+    given = tuple(map(value, inputs))
+    assert known_by(EXPAND).explained(module, "f", [given]) == [(CUT,)]
+    assert known_by(EXPAND, ((), ())).explained(module, "f", [given]) == [()]
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.mlir
+def test_the_inputs_of_a_structured_op_are_explained_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = hu.parse(IN_GENERIC)
+    rows = [(value(NUMBERS.replace("1.9", str(number))),) for number in (1.9, 1.75, 3.5, 7)]
+    counts: list[int] = []
+
+    def counted(self: Operands) -> Iterator[tuple[Operation, tuple[Value, ...]]]:
+        found = list(columns(self))
+        counts.extend(len(operands[0].bits) for _, operands in found)
+        return iter(found)
+
+    columns = Operands.columns
+    monkeypatch.setattr(Operands, "columns", counted)
+    assert known_by(EXPAND).explained(module, "f", rows) == [(CUT,)] * 4
+    assert len(counts) == 1
+
+
+class OtherPlace(PassPipeline):
+    """A pipeline that also exchanges the indices of a store, which no row knows."""
+
+    def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
+        return [re.sub(r"(memref.store .*)\[(.*), (.*)\]", r"\1[\3, \2]", str(t)) for t in super().apply_all(texts)]
+
+
+@pytest.mark.mlir
+def test_a_wrong_store_beside_a_known_divergence_is_found() -> None:
+    square = IN_MEMORY.replace("4x3", "3x3").replace("to %c4", "to %c3")
+    before = value("3x3xf8E8M0FNU=1")
+    one, symmetric = (value(f"3x3xf32=1.9 {number} 1 1 1 1 1 1 1") for number in (4, 1))
+    pipeline = OtherPlace(find_mlir_opt(), f"builtin.module({EXPAND})")
+    # Where the matrix equals its transpose, nothing but the known divergence is seen.
+    found = KnownByPass(pipeline, *ALL, Settings()).explained(
+        hu.parse(square), "f", [(one, before), (symmetric, before)]
+    )
+    assert found == [(), (CUT,)]
+
+
+class OtherText(PassPipeline):
+    """A pipeline that also prints one more value, which no row knows."""
+
+    def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
+        return [
+            str(text).replace("    return", "    vector.print %arg0 : f32\n    return", 1)
+            for text in super().apply_all(texts)
+        ]
+
+
+@pytest.mark.mlir
+def test_another_text_beside_a_known_divergence_is_found() -> None:
+    pipeline = OtherText(find_mlir_opt(), f"builtin.module({EXPAND})")
+    known = KnownByPass(pipeline, *ALL, Settings())
+    assert known.explained(hu.parse(PRINTED), "f", [(value("f32=1.9"),)]) == [()]
+
+
+@pytest.mark.mlir
+def test_too_many_operands_are_not_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replaced_ops, "MOST_OPERANDS", 3)
+    assert known_by(EXPAND).explained(hu.parse(IN_GENERIC), "f", [(value(NUMBERS),)]) == [()]
+    assert known_by(EXPAND).explained(hu.parse(IN_GENERIC), "f", [(value(NUMBERS.replace("-3", "2")),)]) == [(CUT,)]
+
+
+CALLS_LIBRARY = """\
+func.func @f(%x: tensor<3xf16>) -> tensor<3xf16> {
+  %r = tensor.generate {
+  ^body(%i: index):
+    %0 = tensor.extract %x[%i] : tensor<3xf16>
+    %1 = math.absf %0 : f16
+    tensor.yield %1 : f16
+  } : tensor<3xf16>
+  return %r : tensor<3xf16>
+}
+"""
+
+
+@pytest.mark.mlir
+def test_what_a_replaced_op_calls_comes_along() -> None:
+    row = "math by f32 makes a NaN quiet, and rounds twice"
+    given = value("3xf16=0x7C01 -1 0")
+    assert known_by("convert-math-to-libm").explained(hu.parse(CALLS_LIBRARY), "f", [(given,)]) == [(row,)]
 
 
 class OtherBits(PassPipeline):

@@ -1,0 +1,135 @@
+"""A program in which some ops are what a pass pipeline makes of each of them alone.
+
+These ops do what they do after the passes, and nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.oracles.closed_programs import text_of
+from halfulp.conformance.whole_programs.rewrite import (
+    callees,
+    captured,
+    case_of,
+    copied,
+    definition_of,
+    isolated,
+    module_with,
+)
+from halfulp.conformance.whole_programs.transformed import Transformed
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import SymbolRefAttr
+from halfulp.interp.ir.errors import LimitExceeded
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.events import Listener
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.values.lanes import over_lanes, repeated
+from halfulp.interp.values.value import Value
+from halfulp.semantics.poison import OTHER, Origins
+
+MOST_OPERANDS = 20_000
+"""The most distinct operands with which the replaced ops of one program may run."""
+
+
+@dataclass(frozen=True)
+class ReplacedOps:
+    """A copy of a module with a call in place of each chosen op. ``ops``: the op that each call stands for.
+    ``functions``: the function that it calls, which has this op after the passes.
+    """
+
+    module: Module
+    ops: Mapping[Operation, Operation]
+    functions: Mapping[Operation, Operation]
+
+
+def replaced_ops(module: Module, cases: Collection[OpCase], after: Transformed) -> ReplacedOps | None:
+    """Return the module with calls in place of all ops of some cases; None if the passes make no such function of one,
+    or if there is none.
+    """
+    copy = module_with(module.body, module)
+    chosen = [(op, twin) for op, twin in zip(module.walk(), copy.walk(), strict=True) if case_of(op) in cases]
+    names: dict[str, str] = {}  # ops that are alike share a function
+    alone: list[Module] = []
+    called = []
+    for op, _ in chosen:
+        name = f"after_passes_{len(names)}"
+        text = text_of(isolated(module, op))
+        if text not in names:
+            names[text] = name
+            alone.append(isolated(module, op, name))
+        called.append(names[text])
+    for name, before, made in zip(names.values(), alone, after.after(alone), strict=True):
+        if not isinstance(made, Module) or not _add(copy, name, before, made):
+            return None
+    ops, functions = {}, {}
+    for (op, call), name in zip(chosen, called, strict=True):
+        call.operands, call.attributes = captured(call), {}
+        call.name, call.definition = "func.call", definition_of("func.call")
+        call.properties = {"callee": SymbolRefAttr(name)}
+        target = copy.lookup(name)
+        assert target is not None
+        ops[call], functions[call] = op, target
+    return ReplacedOps(copy, ops, functions) if ops else None
+
+
+def _add(copy: Module, name: str, before: Module, made: Module) -> bool:
+    """Add a function of this name, and what it calls. Tell whether that is possible."""
+    one, target = before.lookup(name), made.lookup(name)
+    assert one is not None
+    if target is None or target.name != "func.func" or _types(one) != _types(target):
+        return False
+    top = copy.operation.regions[0].blocks[0]
+    for op in (target, *callees(made, target)):
+        there = copy.lookup(op.symbol_name or "")
+        if there is None:
+            top.append(copied(op, {}))
+        elif op is target or there.name != op.name or there.properties != op.properties or op.regions[0].blocks:
+            return False
+    return True
+
+
+def _types(function: Operation) -> tuple[Sequence[ty.Type], Sequence[ty.Type]]:
+    return argument_types(function), result_types(function)
+
+
+class Operands(Listener):
+    """Listener that records the distinct operands of calls. Raises LimitExceeded for too many."""
+
+    def __init__(self, calls: Collection[Operation]) -> None:
+        self._calls = calls
+        self._seen: set[tuple[Operation, bytes]] = set()
+        self._ran: dict[tuple[Operation, tuple[tuple[int, ...], ...]], list[tuple[Value, ...]]] = {}
+
+    def op_will_run(self, op: Operation, operands: Sequence[Any]) -> None:
+        """Keep the operands of a call."""
+        if op not in self._calls:
+            return
+        lanes = next((value.shape[0] for value in operands if over_lanes(value)), 1)
+        full = tuple(value if over_lanes(value) else repeated(value, lanes) for value in operands)
+        key = b"".join(array.tobytes() for value in full for array in (value.bits, value.poisoned))
+        if (op, key) in self._seen:
+            return
+        self._seen.add((op, key))
+        if len(self._seen) > MOST_OPERANDS:
+            raise LimitExceeded(f"replaced ops ran with more than {MOST_OPERANDS:,} operands")
+        self._ran.setdefault((op, tuple(value.shape[1:] for value in full)), []).append(full)
+
+    def columns(self) -> Iterator[tuple[Operation, tuple[Value, ...]]]:
+        """Yield each call with all of its operands of one shape, over lanes."""
+        for (op, _), rows in self._ran.items():
+            yield op, tuple(map(_joined, zip(*rows, strict=True)))
+
+
+def _joined(values: Sequence[Value]) -> Value:
+    """Return values over lanes as one, with all of their lanes."""
+    bits = np.concatenate([value.bits for value in values])
+    poisoned = np.concatenate([value.poisoned for value in values])
+    if not poisoned.any():
+        return Value(values[0].type, bits)
+    return Value(values[0].type, bits, np.where(poisoned, np.uint16(OTHER), np.uint16(0)), None, Origins())
