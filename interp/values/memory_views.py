@@ -1,4 +1,4 @@
-"""Memory seen as elements of another type: bytes as any elements, and vectors as other vectors or numbers."""
+"""Memory seen in another way: bytes as any elements, vectors as other vectors or numbers, all of it from a place on."""
 
 from __future__ import annotations
 
@@ -148,3 +148,18 @@ class Regrouped(_Seen):
 
     def _mask(self, mask: Any) -> Any:
         return mask.reshape(-1, *self.inner)
+
+
+class Rest(_Seen):
+    """Memory from one of its elements on."""
+
+    __slots__ = ("_first",)
+
+    def __init__(self, base: Allocation, first: int) -> None:
+        super().__init__(base)
+        self.inner = base.inner
+        self.bits = base.bits[first:]
+        self._first = first
+
+    def _mask(self, mask: Any) -> Any:
+        return mask[self._first :]

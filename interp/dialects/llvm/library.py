@@ -108,10 +108,18 @@ def descriptor_type(rank: int) -> llvm.StructType:
 
 def descriptor_of(op: Operation, value: Any, rank: int) -> Descriptor:
     """Return the descriptor that a struct of `descriptor_type` is. Raises UndefinedBehavior for poison."""
+    found = descriptor_in(value, rank)
+    if found is None:
+        raise undefined(op, "a number of the descriptor of a memref is poison")
+    return found
+
+
+def descriptor_in(value: Any, rank: int) -> Descriptor | None:
+    """Return the descriptor in a slot of `descriptor_type`; None if a number in it is poison."""
     parts = [*value, (), ()] if not rank else list(value)
     numbers = [parts[2], *parts[3], *parts[4]]
     if any(each.__class__ is not int for each in numbers):
-        raise undefined(op, "a number of the descriptor of a memref is poison")
+        return None
     signed = [(each ^ 1 << 63) - (1 << 63) for each in numbers]
     return Descriptor(parts[0], parts[1], signed[0], tuple(signed[1 : rank + 1]), tuple(signed[rank + 1 :]))
 

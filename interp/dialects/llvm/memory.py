@@ -88,13 +88,14 @@ class Memory:
     lost: for each byte the mask of its poisoned bits. ids: None, or for each byte the id of the origin of its poison in
     the table ``origins``; None means that all poison has the id ``unwritten``. open: None, or for each byte the mask of
     unspecified values or the lineage. pointers: those that were stored, by their place. end: the size while it can be
-    used, -1 after it was freed. freed: the op that freed it and its place. constant: True if it must not be written.
-    function: the function whose address this is. start: the address, once something has asked for it.
+    used, -1 after it was freed or shared. freed: the op that freed it and its place. constant: True if it must not be
+    written. function: the function whose address this is. start: the address, once something has asked for it. shared:
+    None, or the memory that has its bytes since memrefs see them, too.
     """
 
     __slots__ = (
         "__weakref__", "alignment", "constant", "data", "end", "freed", "function", "ids", "lost", "open", "origins",
-        "pointers", "size", "source", "start", "unwritten",
+        "pointers", "shared", "size", "source", "start", "unwritten",
     )  # fmt: skip
 
     def __init__(self, source: str, size: int, alignment: int, origins: Origins | None, written: bool = False) -> None:
@@ -112,11 +113,19 @@ class Memory:
         self.freed: str | None = None
         self.constant = False
         self.function: Operation | None = None
+        self.shared: AnyMemory | None = None
+
+    def share(self, memory: AnyMemory) -> None:
+        """Have the bytes of other memory of this size from now on, whose ``ids`` and ``open`` are there and stay."""
+        self.shared, self.end = memory, memory.end
+        self.data, self.lost, self.ids, self.open = memory.data, memory.lost, memory.ids, memory.open
 
     def adopted(self, origins: Origins) -> None:
         """Use this table for the origins of poison from now on: the ids of one run have one table."""
         if origins is not self.origins:
-            if self.ids is not None:
+            if self.shared is not None:
+                self.shared.adopted(origins)
+            elif self.ids is not None:
                 self.ids = origins.adopt(self.ids, self.origins)
             if self.unwritten:
                 self.unwritten = origins.id_of(self.origins[self.unwritten])
@@ -137,11 +146,16 @@ class Memory:
 
     def forget(self) -> None:
         """Make all of it as if it was never written."""
+        if self.shared is not None:
+            self.shared.forget()
+            return
         self.lost[:] = b"\xff" * len(self.lost)
         self.ids = self.open = None
 
     def release(self, by: str) -> None:
         """Free the memory: no access is allowed from now on."""
+        if self.shared is not None:
+            self.shared.release(by)
         self.freed, self.end = by, -1
         # Pointers to it may stay for the whole run; its bytes need not.
         self.data = self.lost = bytearray()

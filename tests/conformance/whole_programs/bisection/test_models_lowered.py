@@ -57,3 +57,38 @@ def test_every_stage_runs_and_none_differs(path: Path, way: str) -> None:
     expected = APPROXIMATED.get(path.name.partition(".")[0])
     assert all(expected is not None and ground.startswith(expected) for ground in permitted), shown
     assert len(permitted) == (0 if expected is None else 1), shown
+
+
+CALLING = """\
+func.func private @one(%m: memref<4xf32>, %i: index) -> memref<4xf32> {
+  %a = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
+  %v = memref.load %m[%i] : memref<4xf32>
+  memref.store %v, %a[%i] : memref<4xf32>
+  return %a : memref<4xf32>
+}
+func.func @main(%m: memref<4xf32>) -> memref<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %r = memref.alloc() : memref<4xf32>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %one = func.call @one(%m, %i) : (memref<4xf32>, index) -> memref<4xf32>
+    %v = memref.load %one[%i] : memref<4xf32>
+    %s = arith.addf %v, %v : f32
+    memref.store %s, %r[%i] : memref<4xf32>
+    memref.dealloc %one : memref<4xf32>
+  }
+  return %r : memref<4xf32>
+}
+"""
+
+
+def test_memrefs_pass_between_functions_while_only_memory_is_lowered() -> None:
+    """Between both passes, descriptors become memrefs again for calls and results."""
+    module = parse_module(CALLING)
+    function = module.lookup("main")
+    assert function is not None
+    lowering = ["convert-scf-to-cf", "finalize-memref-to-llvm", "convert-arith-to-llvm", "convert-func-to-llvm"]
+    stages = of_pipeline(Stage("calling", "", CALLING, module), PassPipeline(find_mlir_opt(), pipeline(lowering)))
+    found = bisect(stages, StageRunner(function, made_inputs(function, Inputs(8, 7)), Settings()), default_judges())
+    assert [one.judgement for one in found.results[1:]] == [Judgement.IDENTICAL] * 4, bisection_lines(found)

@@ -15,6 +15,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.coerce import as_type
 
 STRUCT = "!llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>"
 
@@ -167,3 +168,178 @@ def test_small_elements_take_a_byte() -> None:
       %r = arith.addi %x, %x : i8"""
     given = Buffer.from_numpy(np.array([0, 1, 0, 1], bool), "memref<4xi1>")
     assert int(ran(body, given, given="%m: memref<4xi1>", result="i8").bits) == 2
+
+
+def seen(body: str, *arguments: Any, result: str = "f32", offset: int = 0, **options: Any) -> Any:
+    """Run a body with 32 bytes from malloc at %p, and memref %m of four elements that begins ``offset`` bytes later."""
+    text = f"""llvm.mlir.global constant @fixed(dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>) : !llvm.array<4 x f32>
+    llvm.func @malloc(i64) -> !llvm.ptr
+    llvm.func @free(!llvm.ptr)
+    func.func @f(%x: f32) -> {result} {{
+      %bytes = llvm.mlir.constant(32 : i64) : i64
+      %from = llvm.mlir.constant({offset} : i64) : i64
+      %k0 = llvm.mlir.constant(0 : i64) : i64
+      %k1 = llvm.mlir.constant(1 : i64) : i64
+      %k4 = llvm.mlir.constant(4 : i64) : i64
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %p = llvm.call @malloc(%bytes) : (i64) -> !llvm.ptr
+      %q = llvm.getelementptr %p[%from] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %d0 = llvm.mlir.poison : {STRUCT}
+      %d1 = llvm.insertvalue %p, %d0[0] : {STRUCT}
+      %d2 = llvm.insertvalue %q, %d1[1] : {STRUCT}
+      %d3 = llvm.insertvalue %k0, %d2[2] : {STRUCT}
+      %d4 = llvm.insertvalue %k4, %d3[3, 0] : {STRUCT}
+      %d = llvm.insertvalue %k1, %d4[4, 0] : {STRUCT}
+      {body}
+      return %r : {result}
+    }}"""
+    module = hu.parse(text)
+    function = module.lookup("f")
+    assert function is not None
+    casts = {}
+    for element in ("f32", "i1"):
+        memref = ty.MemRefType((4,), as_type(element))
+        there, back = conversion(descriptor_type(1), memref), conversion(memref, descriptor_type(1))
+        assert there is not None
+        assert back is not None
+        casts |= {((STRUCT,), (str(memref),)): there, ((str(memref),), (STRUCT,)): back}
+    given = arguments or (hu.Value.from_numpy(np.float32(8.5)),)
+    return program_for(module, Settings(casts=casts, **options)).run(function, given)[0]
+
+
+def cast(element: str = "f32", source: str = "%d", name: str = "%m") -> str:
+    return f"{name} = builtin.unrealized_conversion_cast {source} : {STRUCT} to memref<4x{element}>\n"
+
+
+STORE = "%s = llvm.getelementptr %q[4] : (!llvm.ptr) -> !llvm.ptr, i8\nllvm.store %x, %s : f32, !llvm.ptr\n"
+LOAD = "%r = memref.load %m[%c1] : memref<4xf32>"
+
+
+@pytest.mark.parametrize("offset", [0, 4, 16])
+@pytest.mark.parametrize("body", [STORE + cast() + LOAD, cast() + STORE + LOAD], ids=["before", "after"])
+def test_a_memref_of_a_descriptor_sees_what_pointers_stored(body: str, offset: int) -> None:
+    assert seen(body, offset=offset).item() == 8.5
+    assert seen(body, offset=offset, track_open=True).item() == 8.5
+
+
+@pytest.mark.parametrize("offset", [0, 4, 16])
+def test_pointers_see_what_a_memref_of_a_descriptor_stored(offset: int) -> None:
+    body = cast() + "memref.store %x, %m[%c1] : memref<4xf32>\n"
+    load = (
+        f"%s = llvm.getelementptr %p[{offset + 4}] : (!llvm.ptr) -> !llvm.ptr, i8\n%r = llvm.load %s : !llvm.ptr -> f32"
+    )
+    assert seen(body + load, offset=offset).item() == 8.5
+    before = load.replace(str(offset + 4), str(offset))
+    assert seen(body + before, offset=offset).poisoned.all()  # never written
+
+
+def test_a_memref_goes_to_a_descriptor_and_back() -> None:
+    back = f"%e = builtin.unrealized_conversion_cast %m : memref<4xf32> to {STRUCT}\n"
+    for part, pointer in ((0, "%p"), (1, "%q")):
+        same = f'%t = llvm.extractvalue %e[{part}] : {STRUCT}\n%r = llvm.icmp "eq" %t, {pointer} : !llvm.ptr'
+        assert seen(cast() + back + same, offset=16, result="i1").item() == 1
+    again = cast(source="%e", name="%n") + "memref.store %x, %n[%c1] : memref<4xf32>\n"
+    assert seen(cast() + back + again + LOAD, offset=16).item() == 8.5
+
+
+def test_poison_of_a_descriptors_memory_goes_both_ways() -> None:
+    assert seen(cast() + LOAD).poisoned.all()  # malloc writes nothing
+    spoil = STORE.replace("%s =", "%y = llvm.mlir.poison : f32\n%s =").replace("store %x", "store %y")
+    for body in (STORE + spoil.replace("%s", "%t") + cast(), STORE + cast() + spoil.replace("%s", "%t")):
+        assert seen(body + LOAD).poisoned.all()
+    cured = spoil.replace("%s", "%t") + cast() + "memref.store %x, %m[%c1] : memref<4xf32>\n"
+    read = "%u = llvm.getelementptr %q[4] : (!llvm.ptr) -> !llvm.ptr, i8\n%r = llvm.load %u : !llvm.ptr -> f32"
+    assert seen(cured + read).item() == 8.5
+
+
+def test_what_is_unspecified_in_memory_of_bytes_stays_unspecified() -> None:
+    """minnum of zeros of both signs gives either."""
+    zeros = """%z = arith.constant 0.0 : f32
+      %n = arith.constant -0.0 : f32
+      %y = arith.minnumf %z, %n : f32
+      """
+    for body in (zeros + STORE.replace("%x", "%y") + cast(), zeros + cast() + STORE.replace("%x", "%y")):
+        found = seen(body + LOAD, track_open=True)
+        assert found.open is not None
+        assert found.open.all()
+
+
+@pytest.mark.parametrize(
+    ("body", "offset", "message"),
+    [
+        (cast() + "llvm.call @free(%p) : (!llvm.ptr) -> ()\n" + LOAD, 0, "freed by"),
+        ("llvm.call @free(%p) : (!llvm.ptr) -> ()\n" + cast() + LOAD, 0, "is not seen as elements"),
+        (cast() + LOAD, 20, "a memref leaves the 32 bytes of"),
+        (cast() + LOAD, -4, "a memref leaves the 32 bytes of"),
+        (cast() + LOAD, 2, "begins in the midst of"),
+        (cast(source="%d4") + LOAD, 0, "a part of the descriptor of a memref is poison"),
+        (cast(source="%d0") + LOAD, 0, "a part of the descriptor of a memref is poison"),
+        (
+            f"%e = llvm.insertvalue %k4, %d[4, 0] : {STRUCT}\n" + cast(source="%e") + LOAD,
+            0,
+            "a memref leaves the 32 bytes of",
+        ),
+        (
+            f"%e = llvm.insertvalue %k1, %d[3, 0] : {STRUCT}\n" + cast(source="%e") + LOAD,
+            0,
+            "dimension 0 has size 1",
+        ),
+        (
+            f"%a = llvm.mlir.addressof @fixed : !llvm.ptr\n%e = llvm.insertvalue %a, %d[1] : {STRUCT}\n"
+            + cast(source="%e")
+            + "memref.store %x, %m[%c1] : memref<4xf32>\n"
+            + LOAD,
+            0,
+            "constant",
+        ),
+        (
+            "%b = llvm.mlir.constant(1 : i8) : i8\nllvm.store %b, %q : i8, !llvm.ptr\n" + cast() + LOAD,
+            0,
+            "a part of an element of",
+        ),
+    ],
+)
+def test_a_descriptor_that_is_no_memref_stops_the_run(body: str, offset: int, message: str) -> None:
+    with pytest.raises(hu.HalfulpError, match=message) as caught:
+        seen(body, offset=offset)
+    assert caught.value.location is not None
+
+
+def test_a_constant_is_read_through_a_memref() -> None:
+    body = f"%a = llvm.mlir.addressof @fixed : !llvm.ptr\n%e = llvm.insertvalue %a, %d[1] : {STRUCT}\n"
+    assert seen(body + cast(source="%e") + LOAD).item() == 2
+
+
+def test_memory_of_bytes_has_elements_of_one_width() -> None:
+    other = "%i = builtin.unrealized_conversion_cast %d : " + STRUCT + " to memref<4xi1>\n"
+    truth = STORE.replace("f32", "i1").replace("%x", "%true").replace("q[4]", "q[1]")
+    load = "%r = memref.load %i[%c1] : memref<4xi1>"
+    assert seen("%true = llvm.mlir.constant(true) : i1\n" + truth + other + load, result="i1").item() == 1
+    with pytest.raises(hu.Unsupported, match="has elements of type 'f32', and is seen as 'i1'"):
+        seen(cast() + other + load, result="i1")
+
+
+def test_a_part_of_a_complex_number_does_not_become_poison() -> None:
+    source = ty.MemRefType((4,), ty.ComplexType(as_type("f32")))
+    how = conversion(source, descriptor_type(1))
+    assert how is not None
+    text = f"""func.func @f(%m: memref<4xcomplex<f32>>) -> complex<f32> {{
+      %d = builtin.unrealized_conversion_cast %m : memref<4xcomplex<f32>> to {STRUCT}
+      %p = llvm.extractvalue %d[1] : {STRUCT}
+      %c3 = arith.constant 3 : index
+      %q = llvm.getelementptr %p[7] : (!llvm.ptr) -> !llvm.ptr, f32
+      %x = llvm.mlir.poison : f32
+      llvm.store %x, %q : f32, !llvm.ptr
+      %r = memref.load %m[%c3] : memref<4xcomplex<f32>>
+      return %r : complex<f32>
+    }}"""
+    for module, good in ((hu.parse(text), False), (hu.parse(text.replace("poison", "constant(2.5 : f32)")), True)):
+        function = module.lookup("f")
+        assert function is not None
+        program = program_for(module, Settings(casts={((str(source),), (STRUCT,)): how}))
+        if good:
+            assert program.run(function, (Buffer.allocate(source, (4,)),))[0].item() == 2.5j
+            continue
+        with pytest.raises(hu.Unsupported, match="writes a part of an element of a memref that is poison"):
+            program.run(function, (Buffer.allocate(source, (4,)),))
