@@ -51,6 +51,7 @@ BY_TOOLS = {
     "unsigned.mlir": (0, "      %1 = arith.extsi %in : i8 to i32\n      %2 = arith.extsi %in_0 : i8 to i32\n"),
     "ceiling.mlir": (0, "3074457345618258602\n"),
     "negative.mlir": (-signal.SIGSEGV, ""),
+    "double.mlir": (1, ""),
     "index.mlir": (-signal.SIGSEGV, ""),
     "view.mlir": (-signal.SIGSEGV, ""),
     "branch.mlir": (-signal.SIGSEGV, ""),
