@@ -31,14 +31,21 @@ def ran(body: str, *arguments: Any, result: str = "f32", given: str = "%m: memre
       {body}
       return %r : {result}
     }}"""
-    module = hu.parse(text)
+    return executed(text, arguments, element, **options)
+
+
+def executed(text: str, arguments: tuple[Any, ...], *elements: str, **options: Any) -> Any:
+    """Run @f, with casts between descriptors and memrefs of four of these elements."""
+    module, casts = hu.parse(text), {}
     function = module.lookup("f")
     assert function is not None
-    source = ty.MemRefType((4,), ty.element_type(function.regions[0].blocks[0].arguments[0].type))
-    how = conversion(source, descriptor_type(1))
-    assert how is not None
-    settings = Settings(casts={((str(source),), (STRUCT,)): how}, **options)
-    return program_for(module, settings).run(function, arguments)[0]
+    for element in elements:
+        memref = ty.MemRefType((4,), as_type(element))
+        there, back = conversion(descriptor_type(1), memref), conversion(memref, descriptor_type(1))
+        assert there is not None
+        assert back is not None
+        casts |= {((STRUCT,), (str(memref),)): there, ((str(memref),), (STRUCT,)): back}
+    return program_for(module, Settings(casts=casts, **options)).run(function, arguments)[0]
 
 
 def buffer(*values: float) -> Buffer:
@@ -194,18 +201,7 @@ def seen(body: str, *arguments: Any, result: str = "f32", offset: int = 0, **opt
       {body}
       return %r : {result}
     }}"""
-    module = hu.parse(text)
-    function = module.lookup("f")
-    assert function is not None
-    casts = {}
-    for element in ("f32", "i1"):
-        memref = ty.MemRefType((4,), as_type(element))
-        there, back = conversion(descriptor_type(1), memref), conversion(memref, descriptor_type(1))
-        assert there is not None
-        assert back is not None
-        casts |= {((STRUCT,), (str(memref),)): there, ((str(memref),), (STRUCT,)): back}
-    given = arguments or (hu.Value.from_numpy(np.float32(8.5)),)
-    return program_for(module, Settings(casts=casts, **options)).run(function, given)[0]
+    return executed(text, arguments or (hu.Value.from_numpy(np.float32(8.5)),), "f32", "i1", **options)
 
 
 def cast(element: str = "f32", source: str = "%d", name: str = "%m") -> str:
@@ -321,9 +317,6 @@ def test_memory_of_bytes_has_elements_of_one_width() -> None:
 
 
 def test_a_part_of_a_complex_number_does_not_become_poison() -> None:
-    source = ty.MemRefType((4,), ty.ComplexType(as_type("f32")))
-    how = conversion(source, descriptor_type(1))
-    assert how is not None
     text = f"""func.func @f(%m: memref<4xcomplex<f32>>) -> complex<f32> {{
       %d = builtin.unrealized_conversion_cast %m : memref<4xcomplex<f32>> to {STRUCT}
       %p = llvm.extractvalue %d[1] : {STRUCT}
@@ -334,12 +327,7 @@ def test_a_part_of_a_complex_number_does_not_become_poison() -> None:
       %r = memref.load %m[%c3] : memref<4xcomplex<f32>>
       return %r : complex<f32>
     }}"""
-    for module, good in ((hu.parse(text), False), (hu.parse(text.replace("poison", "constant(2.5 : f32)")), True)):
-        function = module.lookup("f")
-        assert function is not None
-        program = program_for(module, Settings(casts={((str(source),), (STRUCT,)): how}))
-        if good:
-            assert program.run(function, (Buffer.allocate(source, (4,)),))[0].item() == 2.5j
-            continue
-        with pytest.raises(hu.Unsupported, match="writes a part of an element of a memref that is poison"):
-            program.run(function, (Buffer.allocate(source, (4,)),))
+    given = Buffer.allocate(ty.MemRefType((4,), ty.ComplexType(as_type("f32"))), (4,))
+    assert executed(text.replace("poison", "constant(2.5 : f32)"), (given,), "complex<f32>").item() == 2.5j
+    with pytest.raises(hu.Unsupported, match="writes a part of an element of a memref that is poison"):
+        executed(text, (given,), "complex<f32>")
