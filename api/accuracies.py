@@ -17,7 +17,7 @@ from halfulp.conformance.oracles.jit_tensors import NAME as TENSOR_RUNNER
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, ProgramOracle, Unavailable
 from halfulp.conformance.oracles.programs_by_ops import ByOps
-from halfulp.conformance.whole_programs.arguments import given
+from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.explanations.given import given_number
 from halfulp.fp_formats import scalar
@@ -29,7 +29,6 @@ from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.run.stochastic import refuse_stochastic
-from halfulp.interp.values.buffers import to_argument
 from halfulp.loading import Source, load
 from halfulp.recorded_results import RecordedResults
 from halfulp.running import find_entry, function_path
@@ -146,8 +145,7 @@ def program_accuracy(
     if arguments:
         if len(arguments) != len(types):
             raise TypeMismatch(wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments)))
-        pairs = enumerate(zip(arguments, types, strict=True))
-        inputs = given([to_argument(value, type_, f"argument {k}") for k, (value, type_) in pairs], types)
+        inputs = taken_from(arguments, types)
     try:
         tools = [_tool(name) for name in against]
     except Unavailable as error:

@@ -11,7 +11,7 @@ from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import installed_runner
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
-from halfulp.conformance.whole_programs.arguments import given
+from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.bisection.bisect import Judge
 from halfulp.conformance.whole_programs.bisection.bisect import bisect as bisected
 from halfulp.conformance.whole_programs.bisection.inputs import made_inputs
@@ -26,7 +26,6 @@ from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.run.stochastic import refuse_stochastic
-from halfulp.interp.values.buffers import to_argument
 from halfulp.loading import Source, load
 from halfulp.running import find_entry
 from halfulp.semantics.profile import Profile, as_profile
@@ -77,10 +76,7 @@ def bisect(
     types = argument_types(entry)
     if arguments and len(arguments) != len(types):
         raise TypeMismatch(wrong_count(f"@{entry.symbol_name}", "argument", types, len(arguments)))
-    one = None
-    if arguments:
-        pairs = enumerate(zip(arguments, types, strict=True))
-        one = given([to_argument(value, type_, f"argument {k}") for k, (value, type_) in pairs], types)
+    one = taken_from(arguments, types) if arguments else None
     inputs = made_inputs(entry, Inputs(count, seed, given=one))
     compilation, judges = _compilation(first, pipeline, stages, settings, mlir_opt)
     return bisected(compilation, StageRunner(entry, inputs, settings), judges, fallback=installed_runner)

@@ -249,6 +249,8 @@ def _version_lines(
         lines.append(f"  unspecified by the language in the second version alone: {plural(found.loosened, 'element')}")
     for names, count in found.known.most_common():
         lines.append(f"  known divergence: {'; '.join(names)} ({plural(count, 'input')})")
+    if found.unsearched:
+        lines.append(f"  differing, but not looked up among the known divergences: {plural(found.unsearched, 'input')}")
     for example in found.counterexamples:
         lines += counterexample_lines(function, example, source)
     more = found.differing - len(found.counterexamples)

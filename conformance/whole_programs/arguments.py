@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.buffers import Allocation, Buffer
+from halfulp.interp.values.buffers import Allocation, Buffer, to_argument
 from halfulp.interp.values.element_layout import runtime_shape
 from halfulp.interp.values.memref_layout import Layout, chosen_layout, spanned
 from halfulp.interp.values.value import Value
@@ -57,6 +58,10 @@ class Part:
     def row(self, index: int) -> tuple[Value, ...]:
         """Return one input; the contents of a memref are a tensor."""
         return tuple(Value(_held(type_), column[index]) for type_, column in zip(self.types, self.columns, strict=True))
+
+    def chosen(self, rows: Sequence[int]) -> Part:
+        """Return some of the inputs as a part."""
+        return replace(self, columns=tuple(column[list(rows)] for column in self.columns), count=len(rows))
 
     def fresh(self, index: int) -> tuple[Value | Buffer, ...]:
         """Return one input for a run, with new memory for each memref."""
@@ -146,6 +151,14 @@ def given(values: Sequence[Value | Buffer], types: Sequence[ty.Type]) -> Argumen
     held = [value.load() if isinstance(value, Buffer) else value for value in values]
     known = tuple(value.type if isinstance(value, Value) else _static(value) for value in values)
     return Arguments((Part(tuple(types), known, tuple(value.bits[np.newaxis] for value in held), 1),))
+
+
+def taken_from(values: Sequence[Any], types: Sequence[ty.Type]) -> Arguments:
+    """Return one input, for arguments of these types, from values and the contents of memrefs. Raises TypeMismatch,
+    Unsupported, LimitExceeded.
+    """
+    pairs = enumerate(zip(values, types, strict=True))
+    return given([to_argument(value, type_, f"argument {number}") for number, (value, type_) in pairs], types)
 
 
 def _static(buffer: Buffer) -> ty.MemRefType:

@@ -4,40 +4,50 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 
 import numpy as np
 
+from halfulp.conformance.comparing.compare import Verdict, verdicts
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, of_passes
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
-from halfulp.conformance.whole_programs.arguments import Arguments, Part, given
+from halfulp.conformance.whole_programs.arguments import Arguments, Part
 from halfulp.conformance.whole_programs.op_search import Finding, Search
-from halfulp.conformance.whole_programs.outcomes import NoMeaning, answer_of, mismatches_of, results_of, run_here
-from halfulp.conformance.whole_programs.printed import prints, silent
+from halfulp.conformance.whole_programs.outcomes import (
+    NoMeaning,
+    answer_of,
+    as_reference,
+    mismatches_of,
+    results_of,
+    run_here,
+)
+from halfulp.conformance.whole_programs.printed import elements, prints, silent
 from halfulp.conformance.whole_programs.replaced_ops import Operands, ReplacedOps, replaced_ops
 from halfulp.conformance.whole_programs.rewrite import case_of
+from halfulp.conformance.whole_programs.signatures import signature
 from halfulp.conformance.whole_programs.transformed import NAME, Transformed
-from halfulp.conformance.whole_programs.two_runs import MAX_STEPS
-from halfulp.conformance.whole_programs.validation import validate
+from halfulp.conformance.whole_programs.two_runs import Outcome, Piece, Ran, TwoRuns, one_lane
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
-from halfulp.interp.values.buffers import to_argument
 from halfulp.interp.values.value import Value
 
 MOST_STUDIES, MOST_FAILED, SECONDS = 5000, 50, 10.0
 """The most searches of one function for the ops that differ, the most inputs that they do not explain, and the time
-after which no search starts. Then the inputs that are left count as not explained either.
+after which no search starts. Then nothing is known of the inputs that are left.
 """
 
-Inputs = Sequence[tuple[Value, ...]]
+MORE_STEPS = 10
+"""The steps of a program whose ops are calls, for each step of the program."""
+
+Names = tuple[str, ...]
 
 
 class KnownByPass:
@@ -58,34 +68,38 @@ class KnownByPass:
         self._settings = settings
         self._work: _Work | None = None
 
-    def explained(self, module: Module, function: str, inputs: Inputs) -> list[tuple[str, ...]]:
-        """Return the names of the rows that explain each input; none if they do not explain it.
+    def explained(self, module: Module, function: str, part: Part) -> list[Names | None]:
+        """Return the names of the rows that explain each input; none if they do not explain it, None if that took too
+        long to find out.
 
-        ``inputs``: arguments for which the function differs after the passes.
+        ``part``: inputs for which the function differs after the passes.
         """
-        found: list[tuple[str, ...]] = [()] * len(inputs)
-        if not inputs or not (self._cases(module) or self._casts(module)):
+        found: list[Names | None] = [()] * part.count
+        if not part.count or not (self._cases(module) or self._casts(module)):
             return found
-        together = len(inputs) > 1 and _alike(inputs)
-        waiting = [(0, len(inputs))] if together else [(k, k + 1) for k in reversed(range(len(inputs)))]
-        studies = failed = 0
-        deadline = time.monotonic() + SECONDS
-        while waiting and studies < MOST_STUDIES and failed < MOST_FAILED and time.monotonic() < deadline:
+        search = self._work_on(module).searches.setdefault(function, _Search())
+        waiting = [(0, part.count)] if part.has_lanes else [(k, k + 1) for k in reversed(range(part.count))]
+        began = time.monotonic()
+        while waiting and not search.ended(time.monotonic() - began):
             start, stop = waiting.pop()
-            names = self._names(module, function, inputs[start:stop])
-            studies += 1
-            if names is not None:
-                found[start:stop] = [names] * (stop - start)
+            names = self._names(module, function, part.chosen(range(start, stop)))
+            search.studies += 1
+            if names is None and stop - start > 1:
+                middle = (start + stop) // 2
+                waiting += [(middle, stop), (start, middle)]
                 continue
-            if stop - start == 1:
-                failed += 1
-                continue
-            middle = (start + stop) // 2
-            waiting += [(middle, stop), (start, middle)]
+            search.failed += names is None
+            found[start:stop] = [names or ()] * (stop - start)
+        for start, stop in waiting:
+            found[start:stop] = [None] * (stop - start)
+        search.seconds += time.monotonic() - began
         return found
 
     def _cases(self, module: Module) -> Collection[OpCase]:
-        """Return the ops of the module that rows are about. Most programs have none, and need no search."""
+        """Return the ops of the module that rows are about. Most programs have none, and need no search.
+
+        No row is about a choice between two values, which takes a condition for all elements, too.
+        """
         cases = {case for case in map(case_of, module.walk()) if case is not None and case.op != "arith.select"}
         version = self._pipeline.tool.version
         return {case for case in cases if any(row.applies(NAME, version, case) for row in self._rows)}
@@ -106,24 +120,23 @@ class KnownByPass:
             self._work = _Work(module, self._cases(module), after, search)
         return self._work
 
-    def _names(self, module: Module, function: str, inputs: Inputs) -> tuple[str, ...] | None:
+    def _names(self, module: Module, function: str, part: Part) -> Names | None:
         """Return the names of the rows that explain these inputs; None if they do not explain all of them."""
         work = self._work_on(module)
         find = self._by_search if _straight(module, function) else self._by_replacement
         try:
-            findings = find(work, function, inputs)
+            findings = find(work, function, part)
         except (HalfulpError, OracleError):
             return None
         if not findings or not all(finding.known for finding in findings):
             return None
         return tuple(dict.fromkeys(name for finding in findings for name in finding.known))
 
-    def _by_search(self, work: _Work, function: str, inputs: Inputs) -> Sequence[Finding]:
+    def _by_search(self, work: _Work, function: str, part: Part) -> Sequence[Finding]:
         """Return the ops that differ, of a function whose values can all be returned; none if they do not explain its
         results.
         """
-        part = _part(work.module, function, inputs)
-        program = ClosedProgram(work.module, function, inputs[0] if part.count == 1 else part.lanes())
+        program = ClosedProgram(work.module, function, part.row(0) if part.count == 1 else part.lanes())
         here = run_here(program, self._settings.profile)
         (reply,) = work.after.run([program])
         if isinstance(here, NoMeaning) or not isinstance(reply, tuple):
@@ -132,28 +145,37 @@ class KnownByPass:
         (study,) = work.search.studies([program], [reply])
         return study.findings if differing and study.failure is None and study.explains(differing) else ()
 
-    def _by_replacement(self, work: _Work, function: str, inputs: Inputs) -> Sequence[Finding]:
-        """Return the ops that differ among those of the rows; none if the program does not do what it does after the
-        passes once these ops alone do. That shows that nothing else differs: in regions, in memory, in printed text.
+    def _by_replacement(self, work: _Work, function: str, part: Part) -> Sequence[Finding]:
+        """Return the ops that differ among those of the rows; none if the program, once these ops alone are as after
+        the passes, has other bits than after the passes in an element that differs. So nothing else makes elements
+        differ: in regions, in memory, in printed values.
         """
         replaced, (after,) = work.replaced, work.after.after([work.module])
         if replaced is None or not isinstance(after, Module):
             return ()
-        one, two = replaced.module.lookup(function), after.lookup(function)
-        if one is None or two is None or not two.regions or not two.regions[0].blocks:
+        one, two, three = (each.lookup(function) for each in (work.module, after, replaced.module))
+        if one is None or two is None or three is None or not two.regions or not two.regions[0].blocks:
             return ()
-        settings = replace(self._settings, max_steps=min(self._settings.max_steps, MAX_STEPS))
-        part = _part(work.module, function, inputs)
-        report = validate((replaced.module, one), (after, two), Arguments((part,)), settings)
-        if report.differing or report.undefined or report.skipped:
+        whole, alone = (
+            TwoRuns((work.module, one), second, Arguments((part,)), signature(one, second[1]), self._settings)
+            for second in ((after, two), (replaced.module, three))
+        )
+        covered = 0
+        for pieces in zip_longest(whole.pieces(), alone.pieces()):
+            if not _same_change(*pieces):
+                return ()
+            covered += len(pieces[0].rows)
+        if covered < part.count:
             return ()
         operands = Operands(replaced.ops)
-        watched = program_for(replaced.module, replace(settings, listeners=(operands,), write=silent))
+        steps = MORE_STEPS * self._settings.max_steps  # the runs above have shown that it ends
+        settings = replace(self._settings, listeners=(operands,), write=silent, max_steps=steps)
+        watched = program_for(replaced.module, settings)
         if part.count == 1:
-            watched.run(one, part.fresh(0))
+            watched.run(three, part.fresh(0))
         else:
-            run_batch(watched, one, part.lanes(), part.count)
-        plain = program_for(replaced.module, settings)
+            run_batch(watched, three, part.lanes(), part.count)
+        plain = program_for(replaced.module, self._settings)
         found = []
         for call, columns in operands.columns():
             answers = list(map(answer_of, results_of(plain, replaced.functions[call], columns)))
@@ -166,18 +188,60 @@ class KnownByPass:
 
 
 @dataclass
+class _Search:
+    """What the search for one function has taken so far."""
+
+    studies: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+
+    def ended(self, now: float) -> bool:
+        """Tell whether no further search starts. ``now``: the seconds that are not yet counted."""
+        return self.studies >= MOST_STUDIES or self.failed >= MOST_FAILED or self.seconds + now >= SECONDS
+
+
+@dataclass
 class _Work:
-    """What is made for one module. ``cases``: its ops with a row."""
+    """What is made for one module. ``cases``: its ops with a row. ``searches``: by function."""
 
     module: Module
     cases: Collection[OpCase]
     after: Transformed
     search: Search
+    searches: dict[str, _Search] = field(default_factory=dict)
 
     @cached_property
     def replaced(self) -> ReplacedOps | None:
         """The module with these ops as they are after the passes."""
         return replaced_ops(self.module, self.cases, self.after)
+
+
+def _same_change(whole: Piece | None, alone: Piece | None) -> bool:
+    """Tell whether two second versions have the same bits and poison wherever one, ``whole``, does what the first does
+    not allow, and whether it does so for each input.
+    """
+    if whole is None or alone is None or not np.array_equal(whole.rows, alone.rows):
+        return False
+    first, *both = (_outputs(each) for each in (whole.before, whole.after, alone.after))
+    if first is None or None in both:
+        return False
+    differs = np.zeros(len(whole.rows), np.bool_)
+    for one, two, three in zip_longest(first, *(each for each in both if each is not None)):
+        shapes = {None if each is None else (each.element_type, each.shape) for each in (one, two, three)}
+        if len(shapes) > 1:
+            return False
+        mask = verdicts(one.element_type, as_reference(one), 0, answer_of(two)) == Verdict.MISMATCH
+        bits = (two.bits == three.bits).all(tuple(range(mask.ndim, two.bits.ndim)))
+        same = np.where(two.poisoned, three.poisoned, bits & ~three.poisoned)
+        if (mask & ~same).any():
+            return False
+        differs |= mask.any(tuple(range(1, mask.ndim)))
+    return bool(differs.all())
+
+
+def _outputs(outcome: Outcome | None) -> list[Value] | None:
+    """Return the results, the memory, and the elements that are printed, over lanes; None for a run that stopped."""
+    return [*outcome.values, *one_lane(elements(outcome.printed))] if isinstance(outcome, Ran) else None
 
 
 def _straight(module: Module, name: str) -> bool:
@@ -189,22 +253,3 @@ def _straight(module: Module, name: str) -> bool:
     values = [*blocks[0].arguments, *(value for op in blocks[0].operations for value in op.results)]
     inner = any(op.regions or op.name == "func.call" for op in blocks[0].operations)
     return not inner and not any(isinstance(value.type, ty.MemRefType) for value in values)
-
-
-def _alike(inputs: Inputs) -> bool:
-    """Tell whether the inputs can stand beside each other as values over lanes."""
-    first = inputs[0]
-    if not first or any(ty.shape_of(value.type) is None or isinstance(value.type, ty.MemRefType) for value in first):
-        return False
-    return all([value.shape for value in row] == [value.shape for value in first] for row in inputs)
-
-
-def _part(module: Module, name: str, inputs: Inputs) -> Part:
-    """Return the inputs of a function as a part."""
-    function = module.lookup(name)
-    assert function is not None
-    types = argument_types(function)
-    pairs = zip(inputs[0], types, strict=True)
-    (one,) = given([to_argument(value, type_, f"argument {k}") for k, (value, type_) in enumerate(pairs)], types).parts
-    columns = tuple(np.stack([value.bits for value in column]) for column in zip(*inputs, strict=True))
-    return replace(one, columns=columns, count=len(inputs))

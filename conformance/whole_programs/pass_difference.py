@@ -11,7 +11,7 @@ from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs import validation
-from halfulp.conformance.whole_programs.arguments import given
+from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.validation import Explain, Inputs
@@ -19,7 +19,6 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.signature import argument_types
-from halfulp.interp.values.buffers import to_argument
 from halfulp.semantics.profile import SPEC, Profile
 
 AT_ONCE = 32
@@ -97,10 +96,7 @@ class SamePassDifference:
     def _inputs(self, program: ClosedProgram) -> Inputs:
         function = program.module.lookup(program.function)
         assert function is not None
-        types = argument_types(function)
-        pairs = enumerate(zip(program.arguments, types, strict=True))
-        values = [to_argument(value, type_, f"argument {number}") for number, (value, type_) in pairs]
-        return Inputs(given=given(values, types), max_steps=MAX_STEPS)
+        return Inputs(given=taken_from(program.arguments, argument_types(function)), max_steps=MAX_STEPS)
 
     def compare(self, program: ClosedProgram, after: str, inputs: Inputs) -> PassDifference | None:
         """Return the first difference on some inputs; None without one. Raises HalfulpError if nothing is compared."""

@@ -13,6 +13,7 @@ from itertools import islice
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs import validation
+from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.generator.functions import NAME, RandomFunction
 from halfulp.conformance.whole_programs.generator.kinds import MIXED, ProgramKind
@@ -23,6 +24,7 @@ from halfulp.conformance.whole_programs.validation import Inputs, ValidationRepo
 from halfulp.interp.gc_pause import SeldomCollector
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.value import Value
 
 BATCH = 64
@@ -263,10 +265,15 @@ class _Run:
         if self._is_new(small):
             self.report.broken.append(replace(broken, reduced=small))
 
-    def _explained(self, module: Module, inputs: Sequence[tuple[Value, ...]]) -> set[str]:
-        """Return the names of the known divergences that explain each of these inputs alone; none if one is not."""
-        names = [() if self._known is None else self._known.explained(module, NAME, [values])[0] for values in inputs]
-        return {name for each in names for name in each} if all(names) else set()
+    def _explained(self, small: PassDifference) -> set[str]:
+        """Return the names of the known divergences that explain a reduced program; none if they do not."""
+        if self._known is None:
+            return set()
+        module = small.program.module
+        function = module.lookup(NAME)
+        assert function is not None
+        (part,) = taken_from(small.program.arguments, argument_types(function)).parts
+        return set(self._known.explained(module, NAME, part)[0] or ())
 
     def _reduced(self, finding: Finding) -> Found | None:
         if self._reduce is None:
@@ -291,10 +298,8 @@ class _Run:
         report.exhaustive += found.exhaustive and not found.skipped
         explained = {name for each in found.known for name in each}
         if finding is not None:
-            explained = self._explained(finding.program.module, [one.arguments for one in found.counterexamples])
-            small = None if explained else self._reduced(finding)
-            if isinstance(small, PassDifference):
-                explained = self._explained(small.program.module, [small.program.arguments])
+            small = self._reduced(finding)
+            explained = self._explained(small) if isinstance(small, PassDifference) else set()
         if explained:
             report.known.update(explained)
             report.known_programs += 1

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -33,8 +35,11 @@ from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import OTHER, Origins
 
-MOST_OPERANDS = 20_000
-"""The most distinct operands with which the replaced ops of one program may run."""
+MOST_ELEMENTS = 1 << 22
+"""The most elements of distinct operands with which the replaced ops of one program may run."""
+
+
+Shapes = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,14 @@ def replaced_ops(module: Module, cases: Collection[OpCase], after: Transformed) 
     """
     copy = module_with(module.body, module)
     chosen = [(op, twin) for op, twin in zip(module.walk(), copy.walk(), strict=True) if case_of(op) in cases]
+    prefix = "after_passes_"
+    while any((op.symbol_name or "").startswith(prefix) for op in module.body):
+        prefix += "_"
     names: dict[str, str] = {}  # ops that are alike share a function
     alone: list[Module] = []
     called = []
     for op, _ in chosen:
-        name = f"after_passes_{len(names)}"
+        name = f"{prefix}{len(names)}"
         text = text_of(isolated(module, op))
         if text not in names:
             names[text] = name
@@ -103,8 +111,9 @@ class Operands(Listener):
 
     def __init__(self, calls: Collection[Operation]) -> None:
         self._calls = calls
-        self._seen: set[tuple[Operation, bytes]] = set()
-        self._ran: dict[tuple[Operation, tuple[tuple[int, ...], ...]], list[tuple[Value, ...]]] = {}
+        self._left = MOST_ELEMENTS
+        self._seen: set[tuple[Operation, Shapes, bytes]] = set()
+        self._ran: dict[tuple[Operation, Shapes], list[tuple[Value, ...]]] = {}
 
     def op_will_run(self, op: Operation, operands: Sequence[Any]) -> None:
         """Keep the operands of a call."""
@@ -112,13 +121,19 @@ class Operands(Listener):
             return
         lanes = next((value.shape[0] for value in operands if over_lanes(value)), 1)
         full = tuple(value if over_lanes(value) else repeated(value, lanes) for value in operands)
-        key = b"".join(array.tobytes() for value in full for array in (value.bits, value.poisoned))
-        if (op, key) in self._seen:
+        digest = blake2b(digest_size=16)
+        for value in full:
+            digest.update(np.ascontiguousarray(value.bits))
+            digest.update(np.ascontiguousarray(value.poisoned))
+        shapes = tuple(value.shape[1:] for value in full)
+        key = op, shapes, lanes.to_bytes(8, "little") + digest.digest()
+        if key in self._seen:
             return
-        self._seen.add((op, key))
-        if len(self._seen) > MOST_OPERANDS:
-            raise LimitExceeded(f"replaced ops ran with more than {MOST_OPERANDS:,} operands")
-        self._ran.setdefault((op, tuple(value.shape[1:] for value in full)), []).append(full)
+        self._seen.add(key)
+        self._left -= sum(prod(value.shape) for value in full) or 1
+        if self._left < 0:
+            raise LimitExceeded(f"replaced ops ran with more than {MOST_ELEMENTS:,} elements")
+        self._ran.setdefault((op, shapes), []).append(full)
 
     def columns(self) -> Iterator[tuple[Operation, tuple[Value, ...]]]:
         """Yield each call with all of its operands of one shape, over lanes."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, verdicts
 from halfulp.conformance.comparing.truth import Truth, truth_of_run
-from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated
+from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, Part, generated
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.domains import (
     Assumption,
@@ -66,8 +66,10 @@ class ValidationReport:
 
     ``inputs``: the number of inputs; ``exhaustive``: these are all. ``undefined``: those for which the first version is
     undefined. ``skipped``: those that were not compared, by the reason. ``differing``: those with a difference that is
-    not known. ``known``: those with a known difference, by the rows that explain it. ``verdicts`` counts elements: of
-    results, of memory after the run, and of printed values. ``notes``: what the user should know of the inputs.
+    not known. ``known``: those with a known difference, by the rows that explain it. ``unsearched``: those of the
+    differing ones for which no rows were looked for, since that would have taken too long. ``verdicts`` counts
+    elements: of results, of memory after the run, and of printed values. ``notes``: what the user should know of the
+    inputs.
     ``problem``: why the functions were not compared at all. ``solver``: a solver's decision: "proven", "different",
     "unknown" or "not provable"; "" if it was not asked. ``unproven``: why it has not proven anything. ``loosened``: the
     number of elements whose bits agree here, but the language leaves them unspecified in the second version alone.
@@ -81,6 +83,7 @@ class ValidationReport:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     known: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    unsearched: int = 0
     counterexamples: list[Counterexample] = field(default_factory=list)
     notes: tuple[str, ...] = ()
     problem: HalfulpError | None = None
@@ -112,8 +115,10 @@ class ValidationReport:
         return Basis.EVERY_INPUT if every else Basis.SAMPLES
 
 
-Explain = Callable[[Sequence[tuple[Value, ...]]], Sequence[tuple[str, ...]]]
-"""A function that returns for each input the rows that explain its difference; none if they do not."""
+Explain = Callable[[Part], Sequence[tuple[str, ...] | None]]
+"""A function that returns for each input the rows that explain its difference; none if they do not. None for an input
+for which it did not look for them.
+"""
 
 
 @dataclass(frozen=True)
@@ -298,8 +303,9 @@ def _leave_out_known(
     lanes = [lane for lane, found in sorted(differing.items()) if found.mismatch is not None]
     if not lanes:
         return
-    rows = explain([piece.part.row(int(piece.rows[lane])) for lane in lanes])
+    rows = explain(piece.part.chosen([int(piece.rows[lane]) for lane in lanes]))
     for lane, names in zip(lanes, rows, strict=True):
+        report.unsearched += names is None
         if names:
             report.known[names] += 1
             del differing[lane]

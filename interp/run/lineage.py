@@ -157,6 +157,11 @@ class Lineage:
         return self._next - 1
 
     @property
+    def mark_type(self) -> np.dtype[Any]:
+        """The dtype of marks, which are ids."""
+        return np.dtype(np.int64)
+
+    @property
     def batches(self) -> Iterator[Batch]:
         """All batches, in the order of the run."""
         return (entry for entry in self._entries if isinstance(entry, Batch))

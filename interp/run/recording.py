@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.locations import Location
@@ -26,6 +28,10 @@ Function = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
 
 class Recorder(Protocol):
     """What a run tells of its numbers, and asks the marks of."""
+
+    @property
+    def mark_type(self) -> np.dtype[Any]:
+        """The dtype of marks. 0 is the mark of a number of which nothing was recorded."""
 
     def record(
         self,

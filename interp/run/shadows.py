@@ -119,6 +119,11 @@ class Shadows:
     _latest: dict[Operation, Figures] = field(default_factory=dict)
     _memories: list[Allocation] = field(default_factory=list)
 
+    @property
+    def mark_type(self) -> np.dtype[Any]:
+        """The dtype of marks."""
+        return self.form.dtype
+
     def taken(self, op: Operation) -> Figures | None:
         """Return the figures of an op since they were last taken; None where there are none. They are those of all ops
         that ran on its behalf.

@@ -41,8 +41,10 @@ class _Seen(Allocation):
     @poison.setter
     def poison(self, mask: Any) -> None:
         if self._base.poison is None:
+            if mask is None:
+                return
             self._base.poison = np.zeros((len(self._base), *self._base.inner), np.uint16)
-        self.poison[...] = mask
+        self.poison[...] = 0 if mask is None else mask
 
     @property
     def open(self) -> Any:

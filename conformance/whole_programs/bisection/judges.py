@@ -54,12 +54,13 @@ def known_judge(
             return None  # the inputs of the search are those of the first stage
         alone = pass_alone(stages, numbers[id(after)], pipeline.pipeline)
         known = KnownByPass(replace(pipeline, pipeline=alone), rows, pairs, settings)
-        names = known.explained(
-            before.module, function.symbol_name or "", [example.arguments for _, example in found.examples]
-        )
+        names = [
+            known.explained(before.module, function.symbol_name or "", part)[0]
+            for part in (runner.input(number) for number, _ in found.examples)
+        ]
         if not all(names):
             return None
-        return Judgement.KNOWN, "; ".join(dict.fromkeys(name for each in names for name in each))
+        return Judgement.KNOWN, "; ".join(dict.fromkeys(name for each in names for name in each or ()))
 
     return judge
 

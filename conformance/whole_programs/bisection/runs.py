@@ -159,6 +159,11 @@ class StageRunner:
                 return StageRun(version, tuple(outcomes), ends=False)
         return StageRun(version, tuple(outcomes))
 
+    def input(self, number: int) -> Part:
+        """Return one input."""
+        part, row = self._rows[number]
+        return part.chosen([row])
+
     def recorded(self, module: Module, number: int) -> tuple[Lineage, tuple[Value, ...]]:
         """Run a version on one input and record the lineage of its results. Raises HalfulpError."""
         return self._version(module).recorded(*self._rows[number])

@@ -159,7 +159,7 @@ def loaded(memref: Descriptor, type_: ty.Type, what: str) -> Value:
     index = starts[..., np.newaxis] + np.arange(how.size)
     dtype, trailing = code_layout(element)
     words = np.zeros((*starts.shape, dtype.itemsize * max(prod(trailing) // how.units, 1)), np.uint8)
-    words[..., : how.size] = np.frombuffer(memory.data, np.uint8)[index]
+    words[..., : how.size] = np.frombuffer(memory.data[:], np.uint8)[index]
     bits = words.view(dtype).reshape((*shape, *trailing))
     width = ty.width_of(_number_of(element))
     if width < 8 * dtype.itemsize:

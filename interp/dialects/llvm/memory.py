@@ -156,6 +156,7 @@ class Memory:
         """Free the memory: no access is allowed from now on."""
         if self.shared is not None:
             self.shared.release(by)
+            self.shared = None
         self.freed, self.end = by, -1
         # Pointers to it may stay for the whole run; its bytes need not.
         self.data = self.lost = bytearray()

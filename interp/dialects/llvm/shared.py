@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.dialects.llvm import layout
+from halfulp.interp.dialects.llvm.contents import SPARE
 from halfulp.interp.dialects.llvm.library import descriptor_in, descriptor_type
 from halfulp.interp.dialects.llvm.lowering import lowered, lowered_type, raised
 from halfulp.interp.dialects.llvm.memory import (
@@ -30,7 +31,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import SlotConversion
 from halfulp.interp.run.slots import lift, lower
-from halfulp.interp.values.buffers import Allocation, Buffer, of_bytes
+from halfulp.interp.values.buffers import Allocation, Buffer, of_bytes, vector_shape
 from halfulp.interp.values.memory_views import Rest
 from halfulp.interp.values.memref_layout import spanned
 from halfulp.semantics.poison import Origin, Origins
@@ -71,11 +72,17 @@ class _OfElements:
         return np.repeat(self.marks[first:last], self.size)[start - first * self.size : stop - first * self.size]
 
     def __setitem__(self, where: slice, given: Any) -> None:
-        start, _, first, last = self._elements(where)
+        start, stop, first, last = self._elements(where)
+        marks = self.marks
         if np.ndim(given):
             places = np.maximum(np.arange(first, last) * self.size - start, 0)
             given = given[places]
-        self.marks[first:last] = given
+        # What is unspecified in an element stays so where only a part is written. Other marks are of whole elements.
+        parts = [place for place, cut in ((first, start % self.size), (last - 1, stop % self.size)) if cut]
+        kept = marks[parts]
+        marks[first:last] = given
+        if marks.dtype == np.uint8:
+            marks[parts] |= kept
 
 
 class _Lost:
@@ -106,6 +113,32 @@ class _Lost:
         ids[where] = np.where(lost, np.uint16(memory.unwritten), np.uint16(0))
 
 
+class _Narrow:
+    """The bytes of elements that do not fill theirs. Pointers write no bits beyond the width."""
+
+    def __init__(self, data: memoryview, number: ty.Type, size: int) -> None:
+        self._data, self._size = data, size
+        self._spare = ~_own_bits(number, size)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, where: Any) -> Any:
+        return self._data[where]
+
+    def __setitem__(self, where: slice, given: Any) -> None:
+        """Raises Unsupported for bits beyond the width of an element."""
+        start, stop, _ = where.indices(len(self._data))
+        if (np.frombuffer(given, np.uint8) & self._spare[np.arange(start, stop) % self._size]).any():
+            raise Unsupported("a pointer writes bits beyond the width of an element of a memref")
+        self._data[where] = given
+
+
+def _own_bits(number: ty.Type, size: int) -> npt.NDArray[np.uint8]:
+    """Return the mask of the bits that a number of ``size`` bytes has in each of them."""
+    return np.frombuffer(((1 << ty.width_of(number)) - 1).to_bytes(size, "little"), np.uint8)
+
+
 class SharedMemory:
     """The allocation of memrefs, as pointers see it. ``number``: the type of the numbers that have marks. ``size``: its
     bytes, unless these are all bytes of the elements.
@@ -114,7 +147,9 @@ class SharedMemory:
     def __init__(self, allocation: Allocation, number: ty.Type, size: int | None = None) -> None:
         self.allocation, self.number, self._element = allocation, number, layout.size_of(lowered_type(number))
         self.source, self.alignment = allocation.source, CALLER_ALIGNMENT
-        self.data: Any = memoryview(allocation.bits.reshape(-1)).cast("B")[:size]  # type: ignore[arg-type]
+        data = memoryview(allocation.bits.reshape(-1)).cast("B")[:size]  # type: ignore[arg-type]
+        narrow = _is_plain(number) and ty.width_of(number) < 8 * self._element
+        self.data: Any = _Narrow(data, number, self._element) if narrow else data
         self.lost = _Lost(self)
         self.size, self.end = len(self.data), _THE_LONG_WAY
         self.start: int | None = None
@@ -187,26 +222,29 @@ class SharedMemory:
             self.allocation.open[...] = 0
 
     def release(self, by: str) -> None:
-        """See `AnyMemory.release`."""
+        """See `AnyMemory.release`. Memrefs of it may stay for the whole run; its elements need not."""
         self.allocation.freed = by
+        for each in self._rest.values():
+            each.bits = each.bits[:1].copy()
+        self.allocation.poison = self.allocation.open = None
+        self.data, self.size = memoryview(b""), 0
 
 
 def pointer_to(run: Run, buffer: Buffer) -> Pointer:
     """Return the pointer to the memory of a buffer, the same in the whole run. Raises Unsupported."""
-    known = _known(run)
-    pointer = known.get(id(buffer.allocation))
-    if pointer is None:
-        number = _marked(buffer.type.element)
-        if type(buffer.allocation) is not Allocation or not _fills_its_bytes(number) or buffer.mapped is not None:
+    known, allocation, element = _known(run), buffer.allocation, buffer.type.element
+    if id(allocation) not in known:
+        if type(allocation) is not Allocation or not _fills_its_bytes(element) or buffer.mapped is not None:
             raise Unsupported(f"memory of type '{buffer.type}' is not shared by memrefs and pointers")
-        pointer = known[id(buffer.allocation)] = Pointer(SharedMemory(buffer.allocation, number), 0)
-        pointer.memory.adopted(run.origins)
-    return pointer
+        memory = SharedMemory(allocation, _marked(element))
+        memory.adopted(run.origins)
+        known[id(allocation)] = allocation, Pointer(memory, 0)
+    return known[id(allocation)][1]
 
 
-def _known(run: Run) -> dict[int, Pointer]:
-    """The pointer to each allocation that pointers see, by the allocation's identity."""
-    found: dict[int, Pointer] = run.kept.setdefault(_SHARED, {})
+def _known(run: Run) -> dict[int, tuple[Allocation, Pointer]]:
+    """Each allocation that pointers see, by its identity, and the pointer to it."""
+    found: dict[int, tuple[Allocation, Pointer]] = run.kept.setdefault(_SHARED, {})
     return found
 
 
@@ -215,10 +253,10 @@ def _marked(element: ty.Type) -> ty.Type:
     return element.element if isinstance(element, ty.VectorType) else element
 
 
-def _fills_its_bytes(number: ty.Type) -> bool:
-    """Tell whether the numbers of a type lie in memory without bytes between them."""
-    type_ = lowered_type(number.element if isinstance(number, ty.ComplexType) else number)
-    return layout.stored_bytes(type_) == layout.size_of(type_)
+def _fills_its_bytes(element: ty.Type) -> bool:
+    """Tell whether elements of a type, and the numbers in them, lie in memory without bytes between them."""
+    number = ty.number_type(element)
+    return all(layout.stored_bytes(type_) == layout.size_of(type_) for type_ in map(lowered_type, (element, number)))
 
 
 def memref_of(run: Run, slot: Any, type_: ty.MemRefType) -> Buffer:
@@ -233,12 +271,15 @@ def memref_of(run: Run, slot: Any, type_: ty.MemRefType) -> Buffer:
     size = layout.size_of(lowered_type(type_.element))
     first, spare = divmod(place, size)
     low, high = spanned(found.sizes, found.strides, found.offset)
-    if min(found.sizes, default=0) < 0 or place + low * size < 0 or place + high * size > memory.size:
+    if 0 in found.sizes:
+        allocation = Allocation(type_.element, 0, memory.source)
+    elif min(found.sizes, default=0) < 0 or place + low * size < 0 or place + high * size > memory.size:
         raise UndefinedBehavior(f"a memref leaves the {memory.size} bytes of {memory.source}")
-    if spare or first < 0 or low < 0:
+    elif spare or first < 0 or low < 0:
         raise Unsupported(f"a memref of type '{type_}' begins in the midst of {memory.source}")
-    allocation = _elements_of(run, memory, type_.element).rest(first)
-    _known(run)[id(allocation)] = found.aligned
+    else:
+        allocation = _elements_of(run, memory, type_.element).rest(first)
+    _known(run)[id(allocation)] = allocation, found.aligned
     buffer = Buffer(type_, allocation, found.offset, found.sizes, found.strides)
     conflict = buffer.conflict(type_)
     if conflict:
@@ -256,8 +297,9 @@ def _elements_of(run: Run, memory: AnyMemory, element: ty.Type) -> SharedMemory:
         seen = memory.shared
     assert isinstance(seen, SharedMemory)
     given, wanted = seen.number, _marked(element)
-    if given != wanted and not (_is_plain(given) and _is_plain(wanted) and ty.width_of(given) == ty.width_of(wanted)):
-        raise Unsupported(f"{memory.source} has elements of type '{given}', and is seen as '{element}'")
+    alike = _is_plain(given) and _is_plain(wanted) and ty.width_of(given) == ty.width_of(wanted)
+    if seen.allocation.inner != vector_shape(element) or not (given == wanted or alike):
+        raise Unsupported(f"{memory.source} has other elements than '{element}'")
     return seen
 
 
@@ -273,22 +315,24 @@ def _as_elements(run: Run, memory: Memory, element: ty.Type) -> SharedMemory:
     size = layout.size_of(lowered_type(element))
     allocation = Allocation(element, -(-memory.size // size), memory.source)
 
-    def rows(given: Any) -> npt.NDArray[Any]:
-        """Return what the bytes have, with a row for each element."""
-        padded = np.zeros(len(allocation) * size, given.dtype)
+    def rows(given: Any, beyond: int = 0) -> npt.NDArray[Any]:
+        """Return what the bytes have, with a row for each element. ``beyond``: what bytes after the last one have."""
+        padded = np.full(len(allocation) * size, beyond, given.dtype)
         padded[: memory.size] = given
         return padded.reshape(-1, size)
 
-    mask = np.frombuffer(((1 << ty.width_of(element)) - 1).to_bytes(size, "little"), np.uint8)
-    data, lost = (rows(np.frombuffer(each, np.uint8)) & mask for each in (memory.data, memory.lost))
-    poison = lost.any(1)
-    if (lost[poison] != mask).any():
+    own = _own_bits(element, size)
+    data, lost = rows(np.frombuffer(memory.data, np.uint8)), rows(np.frombuffer(memory.lost, np.uint8), 255) & own
+    poison, spare = lost.any(1), (data & ~own).any(1)
+    if (lost[poison] != own).any():
         raise Unsupported(f"a part of an element of {memory.source} is poison")
-    allocation.bits[...] = data.view(allocation.bits.dtype).reshape(allocation.bits.shape)
+    allocation.bits[...] = (data & own).view(allocation.bits.dtype).reshape(allocation.bits.shape)
     # Both kinds of marks exist from now on, so that neither side makes its own.
     ids = np.uint16(memory.unwritten) if memory.ids is None else rows(memory.ids).max(1)
-    allocation.poison = np.where(poison, np.where(ids == 0, memory.unwritten, ids), 0).astype(np.uint16)
-    unmarked = np.zeros(len(allocation), np.uint8 if run.settings.recorder is None else np.int64)
+    ids = np.where(poison, np.where(ids == 0, memory.unwritten, ids), np.where(spare, run.origins.id_of(SPARE), 0))
+    allocation.poison = ids.astype(np.uint16)
+    recorder = run.settings.recorder
+    unmarked = np.zeros(len(allocation), np.uint8 if recorder is None else recorder.mark_type)
     allocation.open = unmarked if memory.open is None else of_bytes(rows(memory.open))
     allocation.origins = run.origins
     if memory.constant:

@@ -11,7 +11,7 @@ from halfulp.interp.dialects.indices import numbers, undefined
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch, spell_place
+from halfulp.interp.ir.errors import TypeMismatch, Unsupported, spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler, passing
 from halfulp.interp.run.frames import Action, Function, Run
@@ -23,6 +23,8 @@ from halfulp.semantics.poison import Origin
 
 Slots = Sequence[Any]
 
+C_LIBRARY = ("malloc", "aligned_alloc")
+"""How sources of memory begin that a lowered memref.alloc has."""
 FREED_BY_DEALLOC = ("memref.alloc", "memref.realloc", "bufferization.clone", "bufferization.to_buffer")
 """What makes memory that memref.dealloc frees."""
 _PAGE = 4096
@@ -115,6 +117,8 @@ def freeing(op: Operation) -> str:
 def give_back(op: Operation, buffer: Buffer) -> None:
     """Free the memory of a buffer. Raises UndefinedBehavior unless memref.alloc made it."""
     memory = buffer.allocation
+    if memory.root.source.startswith(C_LIBRARY):
+        raise Unsupported(f"memory of {memory.source} is freed by memref.dealloc, which is not lowered yet")
     if memory.source not in FREED_BY_DEALLOC:
         raise undefined(op, f"the memory is from {memory.source}, not from memref.alloc")
     if buffer.is_view:

@@ -11,8 +11,9 @@ import pytest
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
 from halfulp.conformance.oracles.tool import Tool
+from halfulp.conformance.whole_programs.arguments import Part
 from halfulp.conformance.whole_programs.generator.functions import NAME
-from halfulp.conformance.whole_programs.known_by_pass import Inputs, KnownByPass
+from halfulp.conformance.whole_programs.known_by_pass import KnownByPass, Names
 from halfulp.conformance.whole_programs.pass_difference import PassCrash, PassDifference, SamePassDifference
 from halfulp.conformance.whole_programs.pass_fuzz import PassFinding, fuzz_pass
 from halfulp.conformance.whole_programs.program_text import text_of
@@ -37,8 +38,8 @@ class Rewriting(PassPipeline):
 class AllKnown(KnownByPass):
     """A table that explains everything."""
 
-    def explained(self, module: Module, function: str, inputs: Inputs) -> list[tuple[str, ...]]:
-        return [("signed for unsigned",)] * len(inputs)
+    def explained(self, module: Module, function: str, part: Part) -> list[Names | None]:
+        return [("signed for unsigned",)] * part.count
 
 
 def rewriting(rewrite: Callable[[str], str | PassFailure]) -> Rewriting:

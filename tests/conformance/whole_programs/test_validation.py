@@ -502,6 +502,6 @@ def test_a_row_may_explain_printed_values_and_no_other_text(shown: str, known: i
     one = hu.parse(body.format("vector.print %a : i2\nreturn %a : i2"))
     two = hu.parse(body.format(f"vector.print {shown}\nreturn %c : i2"))
     (pair,) = common_functions(one, two)
-    report = compare(one, two, pair, Inputs(8), explain=lambda rows: [("a row",)] * len(rows))
+    report = compare(one, two, pair, Inputs(8), explain=lambda part: [("a row",)] * part.count)
     assert report.known.total() == known
     assert report.differing == (0 if known else 4)

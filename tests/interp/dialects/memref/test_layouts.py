@@ -91,6 +91,19 @@ def test_memory_may_hold_vectors() -> None:
     assert run("(%m: memref<3xvector<2xf32>>) -> vector<2xf32>", body, given)[0].numpy().tolist() == [4, 5]
 
 
+def test_memory_of_an_argument_is_written_as_vectors() -> None:
+    """Nothing in it is poison before."""
+    body = """\
+  %t = vector.type_cast %m : memref<4xf32> to memref<vector<4xf32>>
+  memref.store %v, %t[] : memref<vector<4xf32>>
+  return %m : memref<4xf32>"""
+    signature = "(%m: memref<4xf32>, %v: vector<4xf32>) -> memref<4xf32>"
+    given = np.zeros(4, np.float32), np.arange(4, dtype=np.float32)
+    assert run(signature, body, *given)[0].numpy().tolist() == [0, 1, 2, 3]
+    spoiled = "  %p = ub.poison : vector<4xf32>\n" + body.replace("store %v", "store %p")
+    assert run(signature, spoiled, *given)[0].poisoned.all()
+
+
 BYTES = """\
   %b = memref.alloc() : memref<16xi8>
   %f = memref.view %b[%c1][%n] : memref<16xi8> to memref<?xf32>
