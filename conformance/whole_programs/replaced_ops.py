@@ -123,8 +123,8 @@ class Operands(Listener):
         full = tuple(value if over_lanes(value) else repeated(value, lanes) for value in operands)
         digest = blake2b(digest_size=16)
         for value in full:
-            digest.update(np.ascontiguousarray(value.bits))
-            digest.update(np.ascontiguousarray(value.poisoned))
+            digest.update(value.bits.tobytes())
+            digest.update(value.poisoned.tobytes())
         shapes = tuple(value.shape[1:] for value in full)
         key = op, shapes, lanes.to_bytes(8, "little") + digest.digest()
         if key in self._seen:

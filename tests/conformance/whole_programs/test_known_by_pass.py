@@ -24,6 +24,7 @@ from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.replaced_ops import Operands
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions, compare
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.types import MemRefType
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.buffers import Allocation, Buffer
@@ -315,6 +316,7 @@ func.func @f(%m: memref<?xf32, strided<[?], offset: ?>>) -> (f8E8M0FNU, index) {
 def test_memory_keeps_its_layout_in_the_search() -> None:
     module = hu.parse(LAYOUT)
     (type_,) = argument_types(module.body[0])
+    assert isinstance(type_, MemRefType)
     loose = Buffer(type_, Allocation(hu.Value.from_numpy(np.float32(0)).type, 8), 5, (2,), (1,))
     part = given([loose], [type_]).parts[0]
     wrong = replacing(EXPAND, r"return (%\w+), %offset", r"%zero = arith.constant 0 : index\n    return \1, %zero")

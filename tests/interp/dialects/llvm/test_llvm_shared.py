@@ -14,7 +14,7 @@ from halfulp.interp.dialects.llvm.library import descriptor_type
 from halfulp.interp.dialects.llvm.shared import conversion
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.program import program_for
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.settings import CastTypes, Settings, SlotConversion
 from halfulp.interp.run.shadows import Shadows, shadow_of
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
@@ -38,7 +38,8 @@ def ran(body: str, *arguments: Any, result: str = "f32", given: str = "%m: memre
 
 def executed(text: str, arguments: tuple[Any, ...], *elements: str, **options: Any) -> Any:
     """Run @f, with casts between descriptors and memrefs of four of these elements."""
-    module, casts = hu.parse(text), {}
+    module = hu.parse(text)
+    casts: dict[CastTypes, SlotConversion] = {}
     function = module.lookup("f")
     assert function is not None
     for element in elements:
