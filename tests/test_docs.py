@@ -469,13 +469,13 @@ def found(view: PageView, word: str, page: str) -> bool:
     from playwright.sync_api import TimeoutError as NotYet
 
     title = view.locator(".md-search-result__item > .md-search-result__link h1", has_text=page).first
-    # What is typed before the page's script listens, it does not hear.
-    for _ in range(20):
+    # What is typed before the page's script listens, it does not hear. On a busy machine it answers late.
+    for seconds in (1, 2, 4, 8, 16, 32):
         view.fill(".md-search__input", "")
         view.click(".md-search__input")
         view.keyboard.type(word)
         with suppress(NotYet):
-            title.wait_for(timeout=1000)
+            title.wait_for(timeout=1000 * seconds)
             return True
     return False
 
