@@ -377,7 +377,7 @@ SEARCHED = {
     "torch": "Recipes",
     "jax": "Recipes",
     "sqrt": "Recipes",
-    "tanh": "Recipes",
+    "tanh": "Elementary functions",
     "softmax": "Recipes",
     "per channel": "Recipes",
     "MX": "Quantising",
