@@ -17,7 +17,11 @@ from halfulp.interp.values.value import Value
 EXPAND = "arith-expand{include-bf16=true include-f4e2m1=true include-f8e8m0=true}"
 
 PIPELINES: Mapping[str, Sequence[str]] = {
-    "arith-expand": (f"func.func({EXPAND})", "func.func(arith-expand)"),
+    "arith-expand": (
+        f"func.func({EXPAND})",
+        "func.func(arith-expand{include-f8e8m0=true})",
+        "func.func(arith-expand)",
+    ),
     "lower-quant-ops": ("func.func(lower-quant-ops)",),
     "canonicalize": ("canonicalize",),
     "*canonicalize": ("canonicalize",),
