@@ -58,6 +58,7 @@ BY_TOOLS = {
     "unused.mlir": (-signal.SIGSEGV, ""),
     "conditional.mlir": (-signal.SIGSEGV, ""),
     "endless.mlir": (124, ""),
+    "reshapes.mlir": (124, ""),
 }
 """Programs that the page gives to the real tools: the exit code of the last one, and what is printed."""
 
