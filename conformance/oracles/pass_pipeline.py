@@ -31,7 +31,7 @@ _MARKER = "\n// -----\n"
 _VERSION = r"(?:LLVM|compiler) version (\S+)"
 _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)$", re.MULTILINE)
 _ERROR = re.compile(r"^.*(?:error|assertion)\b.*$", re.MULTILINE | re.IGNORECASE)
-_FRAME = re.compile(r"^ *#\d+ 0x[0-9a-f]+ (mlir::.*) \(/\S*\)$", re.MULTILINE)
+_FRAME = re.compile(r"^ *#\d+ 0x[0-9a-f]+ (mlir::.*) (?:\(/\S*\)|[\w.]+:\d+:\d+)$", re.MULTILINE)
 
 
 class PassFailure(InputError):

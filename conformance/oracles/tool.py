@@ -120,11 +120,10 @@ class Tool:
         name = os.path.basename(self.path)
         done = run_bounded([self.path, *arguments], text.encode("utf-8", "surrogateescape"), seconds)
         said = done.stderr.decode("utf-8", "replace").strip()
-        # A shell says 128 + signal; LLVM's own handlers print a stack dump and exit.
+        # LLVM's own handlers print a stack dump and exit.
         if done.returncode < 0 or done.returncode > 128 or "Stack dump:" in said:
-            ended = -done.returncode if done.returncode < 0 else done.returncode - 128
             message = f"{name} ended with {done.returncode}: {_first_line(said)}"
-            raise OracleError("crash", message, max(0, ended), said)
+            raise OracleError("crash", message, _signal(done.returncode), said)
         try:
             return Finished(done.returncode, done.stdout.decode("utf-8"), said)
         except UnicodeDecodeError:
@@ -138,6 +137,15 @@ class Finished:
     code: int
     printed: str
     said: str
+
+
+def _signal(code: int) -> int:
+    """Return the signal that an exit code tells of, or 0. A shell says 128 + signal; a Python program that passes on the
+    negative code of another one, as IREE's do, says 256 - signal.
+    """
+    if code < 0:
+        return -code
+    return max(0, code - 128 if code <= 192 else 256 - code)
 
 
 def _first_line(said: str) -> str:

@@ -120,6 +120,8 @@ def test_an_error_has_the_place_in_the_file(fake: Fake) -> None:
         ("echo \"<unknown>:0: error: 'foo' is not a pass\" >&2; exit 1", "refusal", "'foo' is not a pass"),
         ("exit 3", "refusal", "my-opt ended with 3"),
         ("kill -SEGV $$", "crash", "my-opt 99.1.0git crashed (signal 11)"),
+        ("exit 139", "crash", "my-opt 99.1.0git crashed (signal 11)"),  # as a shell
+        ("exit 248", "crash", "my-opt 99.1.0git crashed (signal 8)"),  # as a Python program passes -8 on
         ("echo 'x.cpp:1: Assertion `y` failed.' >&2; kill -ABRT $$", "crash", "(signal 6): x.cpp:1: Assertion `y`"),
         ("echo 'LLVM ERROR: cannot do z' >&2; kill -ABRT $$", "crash", "(signal 6): LLVM ERROR: cannot do z"),
         ("sleep 1000", "hang", "my-opt did not end in 2 s"),
@@ -133,8 +135,9 @@ def test_failures_have_a_kind(fake: Fake, body: str, kind: str, message: str) ->
     assert message in str(failure)
 
 
-def test_a_crash_names_the_function_of_mlir(fake: Fake) -> None:
-    dump = "Stack dump:\n #0 0x01 llvm::sys::Print(int) (/lib/a.so+0x1)\n #1 0x02 mlir::x::Y::fold(int) (/lib/b.so+0x2)"
+@pytest.mark.parametrize("place", ["(/lib/b.so+0x2)", "Folding.cpp:0:0"])
+def test_a_crash_names_the_function_of_mlir(fake: Fake, place: str) -> None:
+    dump = f"Stack dump:\n #0 0x01 llvm::sys::Print(int) (/lib/a.so+0x1)\n #1 0x02 mlir::x::Y::fold(int) {place}"
     failure = failure_of(fake(f"cat >&2 <<'END'\n{dump}\nEND\nkill -SEGV $$"))
     assert failure.where == "mlir::x::Y::fold(int)"
     assert str(failure) == "error: my-opt 99.1.0git crashed (signal 11) in mlir::x::Y::fold(int)"
