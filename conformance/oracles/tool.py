@@ -140,8 +140,8 @@ class Finished:
 
 
 def _signal(code: int) -> int:
-    """Return the signal that an exit code tells of, or 0. A shell says 128 + signal; a Python program that passes on the
-    negative code of another one, as IREE's do, says 256 - signal.
+    """Return the signal that an exit code tells of, or 0. A shell says 128 + signal. A Python program that passes on
+    the negative code of another one, as IREE's do, says 256 - signal.
     """
     if code < 0:
         return -code
