@@ -75,14 +75,15 @@ class KnownByPass:
         ``part``: inputs for which the function differs after the passes.
         """
         found: list[Names | None] = [()] * part.count
-        if not part.count or not (self._cases(module) or self._casts(module)):
+        work = self._work_on(module)
+        if not part.count or not (work.cases or work.has_casts):
             return found
-        search = self._work_on(module).searches.setdefault(function, _Search())
+        search = work.searches.setdefault(function, _Search())
         waiting = [(0, part.count)] if part.has_lanes else [(k, k + 1) for k in reversed(range(part.count))]
         began = time.monotonic()
         while waiting and not search.ended(time.monotonic() - began):
             start, stop = waiting.pop()
-            names = self._names(module, function, part.chosen(range(start, stop)))
+            names = self._names(work, function, part.chosen(range(start, stop)))
             search.studies += 1
             if names is None and stop - start > 1:
                 middle = (start + stop) // 2
@@ -104,7 +105,7 @@ class KnownByPass:
         version = self._pipeline.tool.version
         return {case for case in cases if any(row.applies(NAME, version, case) for row in self._rows)}
 
-    def _casts(self, module: Module) -> bool:
+    def _has_casts(self, module: Module) -> bool:
         """Tell whether the module has two casts of which the passes may take one for the inverse of the other."""
         names = {op.name for op in module.walk()}
         version = self._pipeline.tool.version
@@ -117,13 +118,12 @@ class KnownByPass:
         if self._work is None or self._work.module is not module:
             after = Transformed(self._pipeline, self._settings)
             search = Search(after, self._rows, self._settings.profile, self._pairs)
-            self._work = _Work(module, self._cases(module), after, search)
+            self._work = _Work(module, self._cases(module), self._has_casts(module), after, search)
         return self._work
 
-    def _names(self, module: Module, function: str, part: Part) -> Names | None:
+    def _names(self, work: _Work, function: str, part: Part) -> Names | None:
         """Return the names of the rows that explain these inputs; None if they do not explain all of them."""
-        work = self._work_on(module)
-        find = self._by_search if _straight(module, function) else self._by_replacement
+        find = self._by_search if _straight(work.module, function) else self._by_replacement
         try:
             findings = find(work, function, part)
         except (HalfulpError, OracleError):
@@ -202,10 +202,13 @@ class _Search:
 
 @dataclass
 class _Work:
-    """What is made for one module. ``cases``: its ops with a row. ``searches``: by function."""
+    """What is made for one module. ``cases``: its ops with a row. ``has_casts``: whether two casts may be taken for
+    inverse ones. ``searches``: by function.
+    """
 
     module: Module
     cases: Collection[OpCase]
+    has_casts: bool
     after: Transformed
     search: Search
     searches: dict[str, _Search] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs import validation
-from halfulp.conformance.whole_programs.arguments import taken_from
+from halfulp.conformance.whole_programs.arguments import Arguments, taken_from
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.validation import Explain, Inputs
@@ -89,14 +89,9 @@ class SamePassDifference:
                 yield None if after.kind == "refusal" else PassCrash(program, after)
                 continue
             try:
-                yield self.compare(program, after, self._inputs(program))
+                yield self.compare(program, after, Inputs(given=arguments_of(program), max_steps=MAX_STEPS))
             except HalfulpError:
                 yield None
-
-    def _inputs(self, program: ClosedProgram) -> Inputs:
-        function = program.module.lookup(program.function)
-        assert function is not None
-        return Inputs(given=taken_from(program.arguments, argument_types(function)), max_steps=MAX_STEPS)
 
     def compare(self, program: ClosedProgram, after: str, inputs: Inputs) -> PassDifference | None:
         """Return the first difference on some inputs; None without one. Raises HalfulpError if nothing is compared."""
@@ -113,6 +108,13 @@ class SamePassDifference:
         example = report.counterexamples[0]
         kept = ClosedProgram(program.module, program.function, example.arguments)
         return PassDifference(kept, after, two, example)
+
+
+def arguments_of(program: ClosedProgram) -> Arguments:
+    """Return the arguments of a program as inputs of its function. Raises TypeMismatch, Unsupported, LimitExceeded."""
+    function = program.module.lookup(program.function)
+    assert function is not None
+    return taken_from(program.arguments, argument_types(function))
 
 
 def _signature(found: Found) -> tuple[Any, ...]:

@@ -13,18 +13,16 @@ from itertools import islice
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs import validation
-from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.generator.functions import NAME, RandomFunction
 from halfulp.conformance.whole_programs.generator.kinds import MIXED, ProgramKind
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
-from halfulp.conformance.whole_programs.pass_difference import Found, PassDifference, explaining
+from halfulp.conformance.whole_programs.pass_difference import Found, PassDifference, arguments_of, explaining
 from halfulp.conformance.whole_programs.pass_reduction import crash_kind, kind_of
 from halfulp.conformance.whole_programs.validation import Inputs, ValidationReport
 from halfulp.interp.gc_pause import SeldomCollector
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.value import Value
 
 BATCH = 64
@@ -269,11 +267,8 @@ class _Run:
         """Return the names of the known divergences that explain a reduced program; none if they do not."""
         if self._known is None:
             return set()
-        module = small.program.module
-        function = module.lookup(NAME)
-        assert function is not None
-        (part,) = taken_from(small.program.arguments, argument_types(function)).parts
-        return set(self._known.explained(module, NAME, part)[0] or ())
+        (part,) = arguments_of(small.program).parts
+        return set(self._known.explained(small.program.module, NAME, part)[0] or ())
 
     def _reduced(self, finding: Finding) -> Found | None:
         if self._reduce is None:

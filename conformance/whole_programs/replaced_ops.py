@@ -26,7 +26,7 @@ from halfulp.conformance.whole_programs.rewrite import (
 )
 from halfulp.conformance.whole_programs.transformed import Transformed
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.attributes import SymbolRefAttr
+from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.events import Listener
@@ -37,7 +37,6 @@ from halfulp.semantics.poison import OTHER, Origins
 
 MOST_ELEMENTS = 1 << 22
 """The most elements of distinct operands with which the replaced ops of one program may run."""
-
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -62,42 +61,38 @@ def replaced_ops(module: Module, cases: Collection[OpCase], after: Transformed) 
     prefix = "after_passes_"
     while any((op.symbol_name or "").startswith(prefix) for op in module.body):
         prefix += "_"
-    names: dict[str, str] = {}  # ops that are alike share a function
-    alone: list[Module] = []
-    called = []
-    for op, _ in chosen:
-        name = f"{prefix}{len(names)}"
-        text = text_of(isolated(module, op))
-        if text not in names:
-            names[text] = name
-            alone.append(isolated(module, op, name))
-        called.append(names[text])
-    for name, before, made in zip(names.values(), alone, after.after(alone), strict=True):
-        if not isinstance(made, Module) or not _add(copy, name, before, made):
+    modules = [isolated(module, op) for op, _ in chosen]
+    texts = list(map(text_of, modules))
+    alike = dict(zip(texts, modules, strict=True))  # ops that are alike share a function
+    names = {text: f"{prefix}{number}" for number, text in enumerate(alike)}
+    for text, made in zip(alike, after.after(list(alike.values())), strict=True):
+        if not isinstance(made, Module) or not _add(copy, names[text], alike[text].body[-1], made):
             return None
     ops, functions = {}, {}
-    for (op, call), name in zip(chosen, called, strict=True):
+    for (op, call), text in zip(chosen, texts, strict=True):
         call.operands, call.attributes = captured(call), {}
         call.name, call.definition = "func.call", definition_of("func.call")
-        call.properties = {"callee": SymbolRefAttr(name)}
-        target = copy.lookup(name)
+        call.properties = {"callee": SymbolRefAttr(names[text])}
+        target = copy.lookup(names[text])
         assert target is not None
         ops[call], functions[call] = op, target
     return ReplacedOps(copy, ops, functions) if ops else None
 
 
-def _add(copy: Module, name: str, before: Module, made: Module) -> bool:
-    """Add a function of this name, and what it calls. Tell whether that is possible."""
-    one, target = before.lookup(name), made.lookup(name)
-    assert one is not None
-    if target is None or target.name != "func.func" or _types(one) != _types(target):
+def _add(copy: Module, name: str, before: Operation, made: Module) -> bool:
+    """Add what became of a function, under a name, and what it calls. Tell whether that is possible."""
+    target = made.lookup(before.symbol_name or "")
+    if target is None or target.name != "func.func" or _types(before) != _types(target):
         return False
     top = copy.operation.regions[0].blocks[0]
-    for op in (target, *callees(made, target)):
+    renamed = copied(target, {})
+    renamed.properties["sym_name"] = StringAttr(name)
+    top.append(renamed)
+    for op in callees(made, target):
         there = copy.lookup(op.symbol_name or "")
         if there is None:
             top.append(copied(op, {}))
-        elif op is target or there.name != op.name or there.properties != op.properties or op.regions[0].blocks:
+        elif there.name != op.name or there.properties != op.properties or op.regions[0].blocks:
             return False
     return True
 

@@ -69,10 +69,10 @@ class ValidationReport:
     not known. ``known``: those with a known difference, by the rows that explain it. ``unsearched``: those of the
     differing ones for which no rows were looked for, since that would have taken too long. ``verdicts`` counts
     elements: of results, of memory after the run, and of printed values. ``notes``: what the user should know of the
-    inputs.
-    ``problem``: why the functions were not compared at all. ``solver``: a solver's decision: "proven", "different",
-    "unknown" or "not provable"; "" if it was not asked. ``unproven``: why it has not proven anything. ``loosened``: the
-    number of elements whose bits agree here, but the language leaves them unspecified in the second version alone.
+    inputs. ``problem``: why the functions were not compared at all. ``solver``: a solver's decision: "proven",
+    "different", "unknown" or "not provable"; "" if it was not asked. ``unproven``: why it has not proven anything.
+    ``loosened``: the number of elements whose bits agree here, but the language leaves them unspecified in the second
+    version alone.
     """
 
     function: str
