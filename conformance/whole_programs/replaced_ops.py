@@ -80,7 +80,7 @@ def replaced_ops(module: Module, cases: Collection[OpCase], after: Transformed) 
 
 
 def _add(copy: Module, name: str, before: Operation, made: Module) -> bool:
-    """Add what became of a function, under a name, and what it calls. Tell whether that is possible."""
+    """Add a function as it is after the passes, under a name, and those that it calls. Tell whether it was possible."""
     target = made.lookup(before.symbol_name or "")
     if target is None or target.name != "func.func" or _types(before) != _types(target):
         return False

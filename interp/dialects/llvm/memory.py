@@ -116,7 +116,7 @@ class Memory:
         self.shared: AnyMemory | None = None
 
     def share(self, memory: AnyMemory) -> None:
-        """Have the bytes of other memory of this size from now on, whose ``ids`` and ``open`` are there and stay."""
+        """Use the bytes of other memory of this size from now on. Its ``ids`` and ``open`` exist already, and stay."""
         self.shared, self.end = memory, memory.end
         self.data, self.lost, self.ids, self.open = memory.data, memory.lost, memory.ids, memory.open
 

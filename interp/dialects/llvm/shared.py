@@ -276,7 +276,7 @@ def memref_of(run: Run, slot: Any, type_: ty.MemRefType) -> Buffer:
     elif min(found.sizes, default=0) < 0 or place + low * size < 0 or place + high * size > memory.size:
         raise UndefinedBehavior(f"a memref leaves the {memory.size} bytes of {memory.source}")
     elif spare or first < 0 or low < 0:
-        raise Unsupported(f"a memref of type '{type_}' begins in the midst of {memory.source}")
+        raise Unsupported(f"a memref of type '{type_}' does not begin at an element of {memory.source}")
     else:
         allocation = _elements_of(run, memory, type_.element).rest(first)
     _known(run)[id(allocation)] = allocation, found.aligned

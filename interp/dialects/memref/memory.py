@@ -118,7 +118,7 @@ def give_back(op: Operation, buffer: Buffer) -> None:
     """Free the memory of a buffer. Raises UndefinedBehavior unless memref.alloc made it."""
     memory = buffer.allocation
     if memory.source.startswith(C_LIBRARY):
-        raise Unsupported(f"memory of {memory.source} is freed by memref.dealloc, which is not lowered yet")
+        raise Unsupported(f"memref.dealloc does not free memory from {memory.source}: lower it to llvm, too")
     if memory.source not in FREED_BY_DEALLOC:
         raise undefined(op, f"the memory is from {memory.source}, not from memref.alloc")
     if buffer.is_view:
