@@ -57,15 +57,14 @@ notebooks: $(VENV)/.installed-test
 	$(VENV)/bin/python tests/notebooks.py
 
 # mypy reads the wheel, not the tree: only there do the folders bear their import names. The wheel is built from a clean
-# build/, since setuptools packs whatever an earlier build left in build/lib. The wheel leaves out conformance/corpora,
-# which only the tests use. The tests are a second run: their modules are named from tests/, as pytest names them.
+# build/, since setuptools packs whatever an earlier build left in build/lib. The tests are a second run: their modules are
+# named from tests/, as pytest names them.
 lint: $(VENV)/.installed-test
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	rm -rf build
 	$(RUN) pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	$(RUN) pip install --quiet --no-deps --no-index --target build/site build/wheel/*.whl
-	cp -r conformance/corpora build/site/halfulp/conformance/
 	cd build/site && ../../$(RUN) mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache/halfulp -p halfulp
 	MYPYPATH=tests:build/site $(RUN) mypy --explicit-package-bases --cache-dir .mypy_cache/tests tests
 

@@ -32,6 +32,7 @@ def run(pipe: int, module: str, arguments: list[str]) -> None:
     if os.path.exists("/proc/self/status"):
         atexit.register(tell_memory, pipe)
     sys.argv[1:] = arguments
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 

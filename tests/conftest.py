@@ -312,7 +312,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture
 def iree_opt() -> str:
     """Return the path of iree-opt. Where it is absent the test is skipped, or fails if real MLIR is required."""
-    from halfulp.conformance.corpora.corpus_iree import find_iree_opt
+    from corpora.corpus_iree import find_iree_opt
 
     found = find_iree_opt()
     if found is not None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from command import PATIENCE
 from packaging.requirements import Requirement
-from tree import LAYERS, ROOT, modules, modules_of, package_files, pyproject, shipped
+from tree import LAYERS, ROOT, modules, modules_of, package_files, pyproject
 
 from halfulp.fp_formats.suggestions import how_to_install
 
@@ -98,9 +98,7 @@ def clean_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_folder_with_an_init_is_a_declared_package() -> None:
     setuptools = pyproject()["tool"]["setuptools"]
-    folders = {
-        path.rpartition("/")[0].replace("/", ".") for path in shipped(package_files()) if path.endswith("/__init__.py")
-    }
+    folders = {path.rpartition("/")[0].replace("/", ".") for path in package_files() if path.endswith("/__init__.py")}
     assert set(setuptools["packages"]) == folders
     assert setuptools["package-dir"] == {package: folder for folder, package in LAYERS.items()}
 
@@ -124,7 +122,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(source: Path, wheel: Path)
         license_text = archive.read(license_name).decode()
     held = {name for name in names if ".dist-info/" not in name}
     # Data files need a line under [tool.setuptools.package-data], folders one under packages.
-    assert held == shipped(package_files(source)).keys()
+    assert held == package_files(source).keys()
     assert "halfulp/py.typed" in held
     assert {name.partition("/")[0] for name in held} == {"halfulp"}
     assert "Apache License" in license_text
@@ -135,7 +133,7 @@ def test_every_module_of_the_wheel_imports_with_its_declared_dependencies_alone(
     source: Path, wheel: Path, clean_python: Path, tmp_path: Path
 ) -> None:
     imported = json.loads(run(clean_python, "-I", "-c", IMPORT_ALL, cwd=tmp_path))
-    assert imported.keys() == modules_of(shipped(package_files(source))).keys()
+    assert imported.keys() == modules_of(package_files(source)).keys()
     assert all(Path(file).is_relative_to(clean_python.parent.parent) for file in imported.values())
     run(sys.executable, "-m", "pip", "--python", clean_python, "check", cwd=tmp_path)
 

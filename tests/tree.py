@@ -17,9 +17,6 @@ LAYERS = {
     "api": "halfulp",
 }
 
-# Folders that only the tests use: the wheel leaves them out.
-NOT_SHIPPED = ("halfulp/conformance/corpora/",)
-
 
 def pyproject() -> dict[str, Any]:
     """Return the parsed pyproject.toml."""
@@ -36,11 +33,6 @@ def package_files(root: Path = ROOT) -> dict[str, Path]:
         for path in sorted((root / folder).rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
-
-
-def shipped(files: dict[str, Path]) -> dict[str, Path]:
-    """Select the files that the wheel holds."""
-    return {name: path for name, path in files.items() if not name.startswith(NOT_SHIPPED)}
 
 
 def modules_of(files: dict[str, Path]) -> dict[str, Path]:

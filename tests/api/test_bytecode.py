@@ -278,7 +278,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def _sections(data: bytes) -> tuple[bytes, list[tuple[int, bytes]]]:
-    from halfulp.conformance.corpora.fuzz_bytecode import Parts
+    from corpora.fuzz_bytecode import Parts
 
     parts = Parts.of(data)
     assert parts is not None

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corpora import bytecode_files
+from corpora.bytecode_files import VERSIONS, emit, recorded_files, valid_entries
+from corpora.corpus import CorpusEntry, entries
 
 import halfulp as hu
-from halfulp.conformance.corpora import bytecode_files
-from halfulp.conformance.corpora.bytecode_files import VERSIONS, emit, recorded_files, valid_entries
-from halfulp.conformance.corpora.corpus import CorpusEntry, entries
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
 from halfulp.interp.bytecode.container import Container, schema_of
 from halfulp.interp.bytecode.encoding import MAGIC, NATIVE_PROPERTIES, ByteCursor, Section, varint, zigzag

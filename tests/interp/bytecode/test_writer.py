@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from command import PATIENCE
+from corpora.bytecode_files import BytecodeFile, emit, recorded_files, valid_entries
+from corpora.corpus import CorpusEntry, entries, recorded
 from tree import ROOT
 
-from halfulp.conformance.corpora.bytecode_files import BytecodeFile, emit, recorded_files, valid_entries
-from halfulp.conformance.corpora.corpus import CorpusEntry, entries, recorded
 from halfulp.interp.bytecode.container import Container, schema_of
 from halfulp.interp.bytecode.encoding import MAX_VERSION, ByteCursor, Emitter, Section, varint
 from halfulp.interp.bytecode.numbering import map_order

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from corpora.iree_tests import results
 
 import halfulp as hu
-from halfulp.conformance.corpora.iree_tests import results
 
 HELD = """
 func.func @held() {

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from threading import Barrier, Thread
 
 import pytest
+from corpora import fuzz_text
+from corpora.corpus import entries
 
-from halfulp.conformance.corpora import fuzz_text
-from halfulp.conformance.corpora.corpus import entries
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.constraints import ANY
 from halfulp.interp.declare.declarations import Dialect

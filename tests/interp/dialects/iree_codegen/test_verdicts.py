@@ -9,11 +9,11 @@ from itertools import product
 from typing import Any
 
 import pytest
+from corpora.corpus_iree import entries
 from hypothesis import given
 from hypothesis import strategies as st
 
 from halfulp.codegen.constraints import Constraints, constraints
-from halfulp.conformance.corpora.corpus_iree import entries
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import default_registry

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from batches import agree
+from corpora.corpus import entries
 from loop_runner import run_loops, same_numbers
 from named_programs import Program, programs
 
 import halfulp as hu
-from halfulp.conformance.corpora.corpus import entries
 from halfulp.interp.declare.registry import default_registry
 
 LIBRARY = re.compile(r"linalg\.(exp|log|tanh|erf|powf|rsqrt)\b")

@@ -1,0 +1,116 @@
+"""The corpus: small MLIR modules that show every production of the language, and the recorded answers of mlir-opt 22.
+
+The modules are in ``corpus/``, sorted by what they show: ``attributes/``, ``types/``, ``syntax/``, ``ops/<dialect>/``;
+``invalid/`` holds modules that must be rejected, ``newer/`` features that came after MLIR 22. A file holds several
+modules between lines ``// -----``; ``syntax/generic.mlir#3`` is the name of the fourth module of a file.
+
+    PYTHONPATH=tests python -m corpora.corpus
+
+prints the number of modules that use each production and each part of each op.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from corpora.text_coverage import Facts, report
+
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.loading import parse_module
+
+FOLDER = Path(__file__).parent / "corpus"
+RECORDED = Path(__file__).parent / "recorded" / "mlir_opt_22.json.gz"
+SEPARATOR = "\n// -----\n"
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusEntry:
+    """One module: its file (relative to ``corpus/``), its number in the file, and its text."""
+
+    file: str
+    index: int
+    text: str
+
+    @property
+    def name(self) -> str:
+        """Return ``file#index``."""
+        return f"{self.file}#{self.index}"
+
+    @property
+    def invalid(self) -> bool:
+        """Tell whether the module must be rejected."""
+        return self.file.startswith("invalid/")
+
+    @property
+    def newer(self) -> bool:
+        """Tell whether the module uses something newer than MLIR 22."""
+        return self.file.startswith("newer/")
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRecord:
+    """The answer of mlir-opt for a module: the text of each form, or line, column and message of the first error."""
+
+    digest: str
+    printed: Mapping[str, str] = field(default_factory=dict)
+    error: tuple[int, int, str] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data, without empty fields."""
+        return {"digest": self.digest, **({"error": list(self.error)} if self.error else {"printed": self.printed})}
+
+
+def digest(text: str) -> str:
+    """Return a short fingerprint of a module, which tells whether a record still belongs to it."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+
+
+@cache
+def entries() -> tuple[CorpusEntry, ...]:
+    """Return every module of the corpus, sorted by file."""
+    found = []
+    for path in sorted(FOLDER.rglob("*.mlir")):
+        # Read as bytes: line ends are part of some modules.
+        text = path.read_bytes().decode("utf-8").removesuffix("\n")
+        file = path.relative_to(FOLDER).as_posix()
+        found += [CorpusEntry(file, index, part + "\n") for index, part in enumerate(text.split(SEPARATOR))]
+    return tuple(found)
+
+
+@cache
+def recorded() -> Mapping[str, CorpusRecord]:
+    """Return the answers of mlir-opt 22 by the names of the modules."""
+    modules = json.loads(gzip.decompress(RECORDED.read_bytes()))["modules"]
+    return {
+        name: CorpusRecord(row["digest"], row.get("printed", {}), tuple(row["error"]) if "error" in row else None)
+        for name, row in modules.items()
+    }
+
+
+def main() -> None:
+    """Print the coverage of the corpus."""
+    parser = argparse.ArgumentParser(
+        prog="python -m corpora.corpus",
+        description="Print how many modules use each production and op.",
+    )
+    parser.parse_args()
+    modules = []
+    for entry in entries():
+        if not entry.invalid:
+            try:
+                modules.append(Facts(parse_module(entry.text, entry.name), entry.text))
+            except HalfulpError as error:
+                print(f"not counted, since it is rejected: {error}")
+    print(report(modules))
+
+
+if __name__ == "__main__":
+    main()

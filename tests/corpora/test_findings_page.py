@@ -1,0 +1,119 @@
+"""The page about what was found in MLIR: its programs still differ, and its table of LLVM's tests is whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from corpora.pass_results import COMPARED, OUTCOMES, recorded, summarised, table
+from documents import DOCS, commands
+
+from halfulp.command import main as cli
+from halfulp.conformance.oracles.iree import converter
+
+TEXT = (DOCS / "findings.md").read_text(encoding="utf-8")
+PROGRAMS = dict(re.findall(r"^```mlir\n// (\S+)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE))
+COMMANDS = commands(DOCS / "findings.md")
+
+
+IREE_OPT = "--mlir-opt=iree-opt"
+
+
+def needing(line: str) -> pytest.MarkDecorator:
+    """Return the mark of the program that a command needs."""
+    return pytest.mark.iree if IREE_OPT in line else pytest.mark.mlir
+
+
+@pytest.mark.parametrize(
+    ("line", "printed"),
+    [pytest.param(*command, marks=needing(command[0]), id=shlex.split(command[0])[1]) for command in COMMANDS],
+)
+def test_a_finding_is_found(
+    line: str, printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if IREE_OPT in line:
+        monkeypatch.setenv("PATH", str(Path(converter().path).parent), prepend=os.pathsep)
+    for name, text in PROGRAMS.items():
+        (tmp_path / name).write_text(f"// {name}\n{text}")
+    code = cli.main(shlex.split(line))
+    captured = capsys.readouterr()
+    assert (code, captured.out + captured.err) == (1, printed)
+
+
+BY_TOOLS = {
+    "unsigned.mlir": (0, "      %1 = arith.extsi %in : i8 to i32\n      %2 = arith.extsi %in_0 : i8 to i32\n"),
+    "ceiling.mlir": (0, "3074457345618258602\n"),
+    "negative.mlir": (-signal.SIGSEGV, ""),
+    "double.mlir": (1, ""),
+    "always.mlir": (-signal.SIGSEGV, ""),
+    "index.mlir": (-signal.SIGSEGV, ""),
+    "view.mlir": (-signal.SIGSEGV, ""),
+    "branch.mlir": (-signal.SIGSEGV, ""),
+    "unused.mlir": (-signal.SIGSEGV, ""),
+    "conditional.mlir": (-signal.SIGSEGV, ""),
+    "endless.mlir": (124, ""),
+    "reshapes.mlir": (124, ""),
+}
+"""Programs that the page gives to the real tools: the exit code of the last one, and what is printed."""
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize("name", BY_TOOLS)
+def test_a_finding_is_found_by_the_tools(name: str, tmp_path: Path) -> None:
+    (script,) = [
+        block
+        for block in re.findall(r"(?:^ {4}.*\n)+", TEXT, re.MULTILINE)
+        if re.search(rf"\b{re.escape(name)}\b", block)
+    ]
+    (tmp_path / name).write_text(PROGRAMS[name])
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == BY_TOOLS[name], done.stderr
+
+
+def test_every_program_of_the_page_has_a_command() -> None:
+    named = {word for line, _ in COMMANDS for word in shlex.split(line) if word.endswith(".mlir")}
+    assert named | BY_TOOLS.keys() == set(PROGRAMS)
+    assert len(COMMANDS) >= 12
+
+
+def test_every_difference_has_a_decision() -> None:
+    rows = re.findall(r"^\| `(\S+\.mlir)` \| (\d+) \| (.+) \|$", TEXT, re.MULTILINE)
+    differing: Counter[str] = Counter()
+    for result in recorded():
+        differing[result.test] += result.outcomes.get("differs", 0)
+    assert {test: int(count) for test, count, _ in rows} == {test: n for test, n in differing.items() if n}
+    assert all(len(result.differing) == result.outcomes.get("differs", 0) for result in recorded())
+
+
+def test_enough_was_compared_and_nothing_crashed() -> None:
+    total: Counter[str] = Counter()
+    for result in recorded():
+        total.update(result.outcomes)
+    assert set(total) <= set(OUTCOMES)
+    assert sum(total[outcome] for outcome in COMPARED) >= 1600
+    assert total["crash"] == total["timeout"] == 0
+
+
+def test_the_table_counts_the_cases_of_each_dialect() -> None:
+    cases = [
+        {"test": "A/x.mlir", "command": "-cse", "function": "f", "outcome": "proven"},
+        {"test": "A/x.mlir", "command": "-cse", "function": "g", "outcome": "differs"},
+        {"test": "B/y.mlir", "command": "", "function": "h", "outcome": "silent"},
+    ]
+    results = summarised(cases)
+    assert [(row.test, dict(row.outcomes), row.differing) for row in results] == [
+        ("A/x.mlir", {"proven": 1, "differs": 1}, ("g",)),
+        ("B/y.mlir", {"silent": 1}, ()),
+    ]
+    assert table(results)[2:] == [
+        "| A | 2 | 2 | 1 | 1 | 0 | 0 | 0 |",
+        "| B | 1 | 0 | 0 | 0 | 1 | 0 | 0 |",
+        "| all | 3 | 2 | 1 | 1 | 1 | 0 | 0 |",
+    ]
