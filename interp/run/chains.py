@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, ints_to_codes
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import compiled, llvm
+from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.covering import may_compile
-from halfulp.interp.run.compiled.links import Link, Plan, computed
+from halfulp.interp.run.compiled.links import Link, computed
 from halfulp.interp.run.frames import Slots, Step
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.steps import letting_go
@@ -184,9 +184,7 @@ class Chain:
 
     def _new_loop(self, by_machine: bool, plan: Plan) -> Any:
         if by_machine:
-            from halfulp.interp.run.compiled.chain_code import ChainCode
-
-            return ChainCode(plan)
+            return ArrayLoop(plan)
         from halfulp.interp.run.compiled.chain_blocks import ChainBlocks
 
         return ChainBlocks(plan)

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import compiled, llvm
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.covering import NotCompiled, may_compile
 from halfulp.interp.run.compiled.hot import is_covered
 from halfulp.interp.run.program import CompiledModule

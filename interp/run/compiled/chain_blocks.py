@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, storage_dtype
+from halfulp.fp_formats.paths.array_loop import Plan
 from halfulp.fp_formats.paths.blocks import Program
 from halfulp.fp_formats.paths.recorder import NotRecorded, Recorder, natural
 from halfulp.fp_formats.paths.words import Word
-from halfulp.interp.run.compiled.links import Link, Plan
+from halfulp.interp.run.compiled.links import Link
 from halfulp.semantics.kernel import ArrayFace
 
 _MANY = 40
@@ -21,7 +22,7 @@ _MANY = 40
 
 
 class ChainBlocks:
-    """The same as `ChainCode`, without machine code."""
+    """The same as `ArrayLoop`, without machine code."""
 
     def __init__(self, plan: Plan) -> None:
         recorder = Recorder()

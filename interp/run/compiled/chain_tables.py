@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.paths.array_loop import Plan
 from halfulp.interp.run.compiled.chain_blocks import ChainBlocks
-from halfulp.interp.run.compiled.links import Link, Plan, computed
+from halfulp.interp.run.compiled.links import Link, computed
 from halfulp.semantics import tabled_words
 from halfulp.semantics.kernel import Outcome
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
 
 MOST = 64
 """The elements of the longest vector: each op on it becomes instructions for each of them."""
-
-General = Callable[[Sequence[Word], Sequence[Any]], list[Any]]
-"""Makes the code of an op for some operands in the general way; also takes the types of the results."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import compiled, llvm
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.copies import Copy, memories_of
 from halfulp.interp.run.compiled.covering import NotCompiled, is_silent, may_compile
 from halfulp.interp.run.compiled.elements import count_of

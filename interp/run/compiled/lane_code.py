@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.paths import llvm, threads
+from halfulp.fp_formats.paths.emitter import Emitter, natural
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.compiled import llvm, threads
 from halfulp.interp.run.compiled.context import Context
-from halfulp.interp.run.compiled.emitter import Emitter, natural
 from halfulp.interp.run.compiled.lowering import DEPTH, FIRST_TABLE, STEPS, ProgramLowering, as_held
 from halfulp.interp.run.compiled.program import GENERAL_TYPE, state_of
 from halfulp.interp.run.compiler import CodeStore

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from halfulp.fp_formats.codes import Codes, Mask
@@ -29,16 +29,3 @@ def computed(links: Iterable[Link], values: list[Codes]) -> list[tuple[Fault, Ma
         faults += outcome.faults
         values += outcome.results
     return faults
-
-
-class Plan(NamedTuple):
-    """A chain for the code that runs it. Its values are numbered: the inputs come first, then the results of each link.
-
-    ``widths``: the bits of the inputs. ``splats``: for each input, whether one code stands for all elements.
-    ``outputs``: the numbers of the values that are written.
-    """
-
-    links: Sequence[Link]
-    widths: Sequence[int]
-    splats: tuple[bool, ...]
-    outputs: Sequence[int]

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
+from halfulp.fp_formats.paths.emitter import DONE, Emitter, Tables
+from halfulp.fp_formats.paths.llvm import ir
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.compiled.context import HostFunction
 from halfulp.interp.run.compiled.covering import NotCompiled
-from halfulp.interp.run.compiled.emitter import DONE, Emitter, Tables
 from halfulp.interp.run.compiled.functions import FunctionLowering, Memref, parts_of, widths_of
-from halfulp.interp.run.compiled.llvm import ir
 from halfulp.interp.run.compiled.places import Place, rank_of
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.settings import Settings

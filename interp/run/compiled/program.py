@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.paths import llvm
+from halfulp.fp_formats.paths.emitter import DONE
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled import llvm
 from halfulp.interp.run.compiled.context import Context, is_clean, is_plain, parts_of_buffer, words_of
 from halfulp.interp.run.compiled.copies import Copy, memories_of
-from halfulp.interp.run.compiled.emitter import DONE
 from halfulp.interp.run.compiled.lowering import (
     DEPTH,
     FIRST_TABLE,

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.paths.emitter import General
 from halfulp.fp_formats.paths.words import F32, F64, Face, Word
-from halfulp.interp.run.compiled.elements import General
 from halfulp.interp.run.compiled.python_blocks import Block, Iteration, Line, written
 
 _WORD, _NUMBER, _OBJECT = "word", "number", "object"

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.paths import llvm, threads
+from halfulp.fp_formats.paths.emitter import Emitter, Tables, natural
 from halfulp.fp_formats.paths.words import F64, Held, Word
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
-from halfulp.interp.run.compiled import llvm, threads
 from halfulp.interp.run.compiled.covering import NotCompiled
-from halfulp.interp.run.compiled.emitter import Emitter, Tables, natural
 from halfulp.interp.run.compiled.functions import width_of_scalar
 from halfulp.interp.run.compiled.lane_code import PART
 from halfulp.interp.run.compiled.program import MOST_STEPS

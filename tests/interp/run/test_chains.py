@@ -14,13 +14,12 @@ import pytest
 import halfulp as hu
 from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import compiled, llvm
+from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
 from halfulp.interp.run.batch.program import run_batch
-from halfulp.interp.run.compiled import chain_code, chain_tables, llvm
-from halfulp.interp.run.compiled.chain_code import ChainCode
-from halfulp.interp.run.compiled.links import Plan
+from halfulp.interp.run.compiled import chain_tables
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.coerce import as_type
@@ -237,11 +236,11 @@ def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> N
     compiled.use("auto")
     made: list[Plan] = []
 
-    def noted(plan: Plan) -> ChainCode:
+    def noted(plan: Plan) -> ArrayLoop:
         made.append(plan)
-        return ChainCode(plan)
+        return ArrayLoop(plan)
 
-    monkeypatch.setattr(chain_code, "ChainCode", noted)
+    monkeypatch.setattr(chains, "ArrayLoop", noted)
     type_ = f"tensor<{COUNT}xf32>"
     text = program(
         [f"%0 = arith.mulf %x0, %x0 : {type_}", f"%1 = arith.addf %0, %x0 : {type_}"], ("f32",), ("%1", "f32")

@@ -11,8 +11,8 @@ import pytest
 from code_of_programs import MACHINE, SUM, both, of
 
 import halfulp as hu
-from halfulp.fp_formats.paths import compiled, disk
-from halfulp.interp.run.compiled import hot, llvm
+from halfulp.fp_formats.paths import compiled, disk, llvm
+from halfulp.interp.run.compiled import hot
 
 pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
 

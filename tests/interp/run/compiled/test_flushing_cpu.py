@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.fp_formats.paths import compiled, cpu
-from halfulp.interp.run.compiled import hot, llvm
+from halfulp.fp_formats.paths import compiled, cpu, llvm
+from halfulp.interp.run.compiled import hot
 
 pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
 if platform.machine().lower() not in ("x86_64", "amd64"):

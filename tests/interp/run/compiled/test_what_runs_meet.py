@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.fp_formats.paths import compiled
-from halfulp.interp.run.compiled import llvm, lowering
+from halfulp.fp_formats.paths import compiled, llvm
+from halfulp.interp.run.compiled import lowering
 from halfulp.interp.run.compiled.context import Context
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.lowering import ProgramLowering

@@ -17,8 +17,8 @@ from command import halfulp
 
 import halfulp as hu
 from halfulp.conformance.ops.workers import process_pool
-from halfulp.fp_formats.paths import compiled, cpu
-from halfulp.interp.run.compiled import chain_code, lane_code, llvm, row_code, threads
+from halfulp.fp_formats.paths import array_loop, compiled, cpu, llvm, threads
+from halfulp.interp.run.compiled import lane_code, row_code
 
 COMPILES = pytest.mark.skipif(not llvm.installed(), reason="the extra `fast` is not installed")
 
@@ -161,7 +161,7 @@ CODE = """
 from threading import Barrier, Thread
 from halfulp.conformance.ops.workers import process_pool
 from halfulp.fp_formats.paths import compiled, cpu
-from halfulp.interp.run.compiled import threads
+from halfulp.fp_formats.paths import threads
 compiled.use_threads(2)
 
 def together(wait=True):
@@ -238,7 +238,7 @@ def by_threads(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> No
     compiled.use("numpy")
     expected = run()
     compiled.use("numba")
-    monkeypatch.setattr(chain_code, "_PART", chain_code.BLOCK)
+    monkeypatch.setattr(array_loop, "_PART", array_loop.BLOCK)
     for module in (lane_code, row_code):
         monkeypatch.setattr(module, "PART", row_code.ROW)
     shared: list[int] = []

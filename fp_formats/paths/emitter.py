@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.paths.llvm import ir
 from halfulp.fp_formats.paths.words import F32, Face, Held, Word
-from halfulp.interp.run.compiled.elements import General
-from halfulp.interp.run.compiled.llvm import ir
 
 _INTEGER = {"and": "and_", "or": "or_"}
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
@@ -21,6 +20,9 @@ _SIGNED = {"s<": "<", "s<=": "<="}
 
 DONE, STOPPED = 0, 1
 """The first word that a function returns: it ran to its end, or it stopped at something that it does not cover."""
+
+General = Callable[[Sequence[Word], Sequence[Any]], list[Any]]
+"""Makes the code of an op for some operands in the general way; also takes the types of the results."""
 
 
 class Tables:

@@ -1,18 +1,18 @@
-"""Chains of elementwise ops as one loop of machine code."""
+"""Ops on the elements of arrays, one or a chain of them, as one loop of machine code."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.paths.words import Word
-from halfulp.interp.run.compiled import llvm, threads
-from halfulp.interp.run.compiled.emitter import Emitter, Tables, natural
-from halfulp.interp.run.compiled.links import Plan
+from halfulp.fp_formats.paths import llvm, threads
+from halfulp.fp_formats.paths.emitter import Emitter, Tables, natural
+from halfulp.fp_formats.paths.words import Face, Word
 
 BLOCK = 1 << 12
 """The elements of a block: if the loop refuses one of them, all count as refused."""
@@ -21,8 +21,32 @@ _PART = 32 * BLOCK
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 
 
-class ChainCode:
-    """The loop of a chain."""
+class Step(Protocol):
+    """An op of a chain: its description, and the numbers of its operands among the values of the chain."""
+
+    @property
+    def face(self) -> Face:
+        """The description."""
+
+    @property
+    def operands(self) -> Sequence[int]:
+        """The numbers of the operands."""
+
+
+class Plan(NamedTuple):
+    """A chain. Its values are numbered: the inputs come first, then the results of each step."""
+
+    links: Sequence[Step]
+    #: The bits of the inputs.
+    widths: Sequence[int]
+    #: For each input, whether one code stands for all elements.
+    splats: tuple[bool, ...]
+    #: The numbers of the values that are written.
+    outputs: Sequence[int]
+
+
+class ArrayLoop:
+    """The loop of a chain; that of an op alone is one of a chain of one."""
 
     def __init__(self, plan: Plan) -> None:
         tables = Tables()
