@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from halfulp.interp.dialects.llvm.abi import Convention, convention_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.counts import wrong_count
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import element_width
-from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.host import host_values
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
@@ -25,6 +23,9 @@ from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value, to_value
 from halfulp.loading import Source, load
 from halfulp.run_options import RunKeywords, RunOptions, run_options, takes
+
+if TYPE_CHECKING:
+    from halfulp.interp.dialects.llvm.abi import Convention
 
 
 @takes(RunKeywords)
@@ -120,6 +121,8 @@ def lowered_from(function: Operation, signature: str) -> Convention:
     Raises TypeMismatch for a signature that is not a type of functions, ParseError, and Unsupported for any other
     function, a declaration, and a function that follows no known convention.
     """
+    from halfulp.interp.dialects.llvm.abi import convention_of
+
     source = as_type(signature)
     if not isinstance(source, ty.FunctionType):
         raise TypeMismatch(
@@ -136,6 +139,8 @@ def lowered_from(function: Operation, signature: str) -> Convention:
 
 def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], settings: Settings) -> tuple[Value, ...]:
     """Call a function for each lane of its arguments."""
+    from halfulp.interp.run.batch.program import run_batch
+
     name = f"@{function.symbol_name}"
     types = argument_types(function), result_types(function)
     for type_ in (*types[0], *types[1]):

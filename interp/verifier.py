@@ -27,7 +27,6 @@ from halfulp.interp.ir.operations import (
     SSAValue,
     is_symbol_table,
 )
-from halfulp.interp.text.printer import Printer
 
 
 def verify(module: Module) -> None:
@@ -425,6 +424,8 @@ def _verify_branch(operation: Operation, number: int, successor: Block, values: 
 
 def _described(operation: Operation) -> str:
     """Print an op in generic form, as a message quotes it."""
+    from halfulp.interp.text.printer import Printer
+
     root = operation
     while root.parent_op is not None:
         root = root.parent_op

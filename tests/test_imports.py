@@ -31,7 +31,13 @@ IN_FUNCTIONS = {
     "bitstring": "slow: 30 ms, for single bit patterns alone",
     "distributed": "optional",
     "halfulp.fp_formats.reals": "slow: 30 ms, of python-flint; only elementary functions need it",
+    "halfulp.interp.dialects": "slow: up to 40 ms; a run needs what a dialect brings to it, such as its function "
+    "libraries, only if its program uses it",
+    "halfulp.interp.run.batch": "slow: 10 ms; only batches need it",
     "halfulp.interp.run.compiled": "slow: 8 ms; only programs that become machine code need it",
+    "halfulp.interp.text.printer": "slow: 5 ms; a run prints ops in errors alone",
+    "halfulp.interp.values.functions": "slow: 30 ms, of sums, matrix units and elementary functions; only arithmetic on "
+    "values needs it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
     "halfulp.traces.flag_report": "slow: 10 ms, of the lineage; only a run with flags needs it",
     "halfulp.traces.error_report": "slow: 30 ms, of python-flint; only a run with shadows needs it",

@@ -6,15 +6,18 @@ What NumPy has beyond these is refused with the way on: `REFUSED_FLOATS`, `REFUS
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.values.coerce import codes_of
+from halfulp.interp.values.elementwise import applied, beside
+from halfulp.interp.values.parts import Parts, element_of
 from halfulp.semantics import elementary, float_bits, floats, integer, integral
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
@@ -262,3 +265,25 @@ def way_on(name: str, element: ty.Type) -> str:
         case ty.UniformQuantizedType() | ty.AnyQuantizedType():
             return "convert to real numbers first: hu.dequantize(v)"
     return "halfulp has no such operation; v.numpy() or v.masked() leaves halfulp, and NumPy rounds in its own way"
+
+
+def operation(name: str, operands: Sequence[Any], profile: Profile) -> Parts:
+    """Return the result of an elementwise operation with NumPy's name; one operand at least is a value.
+
+    Raises TypeMismatch for operands of different types, and for what halfulp does not compute; ValueError for shapes
+    that do not broadcast.
+    """
+    values = beside(f"np.{name}", operands)
+    element = element_of(values[0])
+    if element == ty.I1:
+        name = LOGICAL_OPS.get(name, name)
+    if name in UNARY_INTEGERS and isinstance(element, ty.IntegerType | ty.IndexType):
+        name, constant, first = UNARY_INTEGERS[name]
+        other = _constant(element, constant)
+        values = (other, *values) if first else (*values, other)
+    op, kernel, gives_i1 = element_op(name, element, profile)
+    return applied(op, kernel, values, ty.I1 if gives_i1 else element)
+
+
+def _constant(element: ty.Type, number: int) -> Parts:
+    return Parts(element, codes_of(number & (1 << ty.width_of(element)) - 1, element, "the constant"))

@@ -1,4 +1,4 @@
-"""Compute elementwise operations of values outside of any program: NumPy's names, broadcasting, poison."""
+"""Apply kernels to values outside of any program: operands beside each other, broadcasting, poison."""
 
 from __future__ import annotations
 
@@ -17,30 +17,10 @@ from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.cells import check_one_element_type
 from halfulp.interp.values.coerce import codes_of
 from halfulp.interp.values.element_layout import spell_shape
-from halfulp.interp.values.element_ops import LOGICAL_OPS, UNARY_INTEGERS, element_op
 from halfulp.interp.values.natural_arrays import natural_dtypes, type_of_dtype
-from halfulp.interp.values.parts import Carried, Elements, Parts, element_of, shape_of
+from halfulp.interp.values.parts import Carried, Elements, Parts, shape_of
 from halfulp.interp.values.poisoning import common_origins, merged_ids, with_faults, zeroed
 from halfulp.semantics.kernel import Kernel, Open
-from halfulp.semantics.profile import Profile
-
-
-def operation(name: str, operands: Sequence[Any], profile: Profile) -> Parts:
-    """Return the result of an elementwise operation with NumPy's name; one operand at least is a value.
-
-    Raises TypeMismatch for operands of different types, and for what halfulp does not compute; ValueError for shapes
-    that do not broadcast.
-    """
-    values = beside(f"np.{name}", operands)
-    element = element_of(values[0])
-    if element == ty.I1:
-        name = LOGICAL_OPS.get(name, name)
-    if name in UNARY_INTEGERS and isinstance(element, ty.IntegerType | ty.IndexType):
-        name, constant, first = UNARY_INTEGERS[name]
-        other = _constant(element, constant)
-        values = (other, *values) if first else (*values, other)
-    op, kernel, gives_i1 = element_op(name, element, profile)
-    return applied(op, kernel, values, ty.I1 if gives_i1 else element)
 
 
 def applied(op: str, kernel: Kernel, operands: Sequence[Elements], element: ty.Type) -> Parts:
@@ -123,10 +103,6 @@ def _is_of(dtype: np.dtype[Any], element: ty.Type) -> bool:
     if isinstance(element, ty.IndexType):
         return dtype in (np.dtype(np.int64), np.dtype(np.uint64))
     return element in natural_dtypes() and type_of_dtype(dtype) == element
-
-
-def _constant(element: ty.Type, number: int) -> Parts:
-    return Parts(element, codes_of(number & (1 << ty.width_of(element)) - 1, element, "the constant"))
 
 
 def _common_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

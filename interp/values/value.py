@@ -32,14 +32,12 @@ from halfulp.interp.values.element_layout import (
 )
 from halfulp.interp.values.elementwise import applied
 from halfulp.interp.values.foreign_arrays import as_array
-from halfulp.interp.values.functions import function
 from halfulp.interp.values.guessing import unknown_attribute
 from halfulp.interp.values.leaving import array_of_dtype, exact_decimal, exported, exported_dtype, numbers
 from halfulp.interp.values.natural_arrays import type_of_dtype
 from halfulp.interp.values.parts import Carrier, Marks, Parts
 from halfulp.interp.values.poisoning import unknown_origins
 from halfulp.interp.values.spelling import spell_value
-from halfulp.interp.values.ufuncs import ufunc
 from halfulp.semantics.integer_casts import Overflow
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
 from halfulp.semantics.profile import Profile, as_profile, current_profile
@@ -333,6 +331,8 @@ class Value(Carrier, NDArrayOperatorsMixin):
     def __array_ufunc__(self, called: np.ufunc, method: str, *operands: Any, **keywords: Any) -> Any:
         if any(not isinstance(each, _OPERANDS) and hasattr(each, "__array_ufunc__") for each in operands):
             return NotImplemented  # it decides, as a buffer does
+        from halfulp.interp.values.functions import ufunc
+
         return _made(ufunc(called, method, operands, keywords, current_profile()))
 
     def __array_function__(
@@ -340,6 +340,8 @@ class Value(Carrier, NDArrayOperatorsMixin):
     ) -> Any:
         if not all(issubclass(each, Value | np.ndarray) for each in types):
             return NotImplemented
+        from halfulp.interp.values.functions import function
+
         return _made(function(called, arguments, keywords, current_profile()))
 
     def all(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Value:
@@ -366,6 +368,8 @@ class Value(Carrier, NDArrayOperatorsMixin):
         return self._reduced(np.min, axis, keepdims)
 
     def _reduced(self, called: Callable[..., Any], axis: int | tuple[int, ...] | None, keepdims: bool) -> Value:
+        from halfulp.interp.values.functions import function
+
         return Value(*function(called, (self,), {"axis": axis, "keepdims": keepdims}, current_profile()))
 
     # A value is immutable, so v += w makes a new one.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from halfulp.interp.dialects.indices import undefined
-from halfulp.interp.dialects.memref.evaluate import buffer_in
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
@@ -20,6 +19,8 @@ from halfulp.interp.run.settings import Settings
 
 def _recast(op: Operation, settings: Settings) -> Function:
     """Return the function that views a memref with elements of another type of the same width."""
+    from halfulp.interp.dialects.memref.evaluate import buffer_in
+
     type_ = op.results[0].type
     assert isinstance(type_, ty.MemRefType)
     widths = [settings.width(ty.element_type(value.type)) for value in (*op.operands, *op.results)]

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.declare.type_rules import TypeRule
 from halfulp.interp.dialects.func import rules, words
-from halfulp.interp.dialects.func.apfloat import ApfloatStep, PrintStep, apfloat_step
 from halfulp.interp.dialects.func.forms import FUNCTION
-from halfulp.interp.dialects.func.libm import libm_step
-from halfulp.interp.dialects.func.runner import runner_function
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler, MachineCall
-from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Constant, Control
 from halfulp.interp.run.frames import (
     Action,
@@ -28,9 +24,10 @@ from halfulp.interp.run.frames import (
     Run,
     Segment,
 )
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.settings import External, Settings
 from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.run.slots import lift, lower
+from halfulp.interp.values.value import Value
 
 func = Dialect("func")
 
@@ -165,10 +162,23 @@ def _constant(op: Operation, compiler: Compiler) -> Function:
     return Function(_target(op, op.properties["value"], compiler))
 
 
-def _library_step(
+class LibraryStep(Protocol):
+    """The step of a call of a library function."""
+
+    def run(self, run: Run, operands: tuple[Value, ...], /) -> tuple[Value, ...]:
+        """Return the results for these operands."""
+
+
+def _library_function(
     op: Operation, target: Operation, settings: Settings
-) -> ElementwiseStep | ApfloatStep | PrintStep | None:
-    return libm_step(op, target, settings) or apfloat_step(op, target, settings)
+) -> tuple[External | None, LibraryStep | None]:
+    """Find what a declaration names in the libraries: a function of mlir-runner's, or the step of a call of another."""
+    from halfulp.interp.dialects.func.apfloat import apfloat_step
+    from halfulp.interp.dialects.func.libm import libm_step
+    from halfulp.interp.dialects.func.runner import runner_function
+
+    function = runner_function(op, target, settings)
+    return function, None if function else libm_step(op, target, settings) or apfloat_step(op, target, settings)
 
 
 def _external_call(
@@ -183,8 +193,8 @@ def _external_call(
     mlir-runner's libraries, of C's mathematical library or of MLIR's APFloat library.
     """
     name = target.symbol_name or ""
-    function = settings.externals.get(name) or runner_function(op, target, settings)
-    step = None if function is not None else _library_step(op, target, settings)
+    given = settings.externals.get(name)
+    function, step = (given, None) if given else _library_function(op, target, settings)
     types, declared = argument_types(target), result_types(target)
 
     def call(frame: Frame) -> Segment:
