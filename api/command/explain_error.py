@@ -18,11 +18,10 @@ from halfulp.traces.error_text import story_lines
 
 def execute(arguments: ExplainErrorArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    running.refuse_outputs(arguments)
     module = read(arguments.file, sources).program()
-    given = running.given(module, arguments, sources)
+    values = running.arguments_of(module, arguments, sources)
     options = run_options("trace", TraceKeywords, {**run_keywords(arguments), "entry": arguments.function})
-    _, report = beside_reals(module, given.values, options)
+    _, report = beside_reals(module, values, options)
     result = int(arguments.result) if arguments.result.isdecimal() else arguments.result
     element = None if arguments.element is None else _element(arguments.element)
     end = report.error_of(result, element)

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfulp.command.console import DIFFERENT, SUCCESS, UNDEFINED, say, write
-from halfulp.command.option import first_given
-from halfulp.command.options.calls import CallOptions, FunctionOptions, ResultOptions
+from halfulp.command.options.calls import CallOptions, FunctionOptions, FunctionResultOptions, ResultOptions
 from halfulp.command.options.workgroups import WorkgroupsArguments
 from halfulp.command.semantics import model_of, profile_named, source_of_bits
 from halfulp.command.sources import Sources
 from halfulp.command.values import check_size, differences, poison_origins, read_value, write_npy
 from halfulp.interp.ir.counts import wrong_count
 from halfulp.interp.ir.errors import InputError, TypeMismatch
-from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import MemRefType, TensorType, Type, contents_type, element_count, element_type, shape_of
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
@@ -51,26 +50,40 @@ class RunInputs:
     expected: tuple[Value, ...]
 
 
-def given(module: Module, arguments: FunctionOptions, sources: Sources, signature: str | None = None) -> RunInputs:
+def arguments_of(module: Module, arguments: FunctionOptions, sources: Sources) -> tuple[Value | Buffer, ...]:
+    """Read the arguments of the function that runs. Raise HalfulpError."""
+    function = find_entry(module, arguments.function)
+    types = argument_types(function)
+    _check_count(function, types, arguments)
+    return inputs(arguments, types, sources)
+
+
+def _check_count(function: Operation, types: Sequence[Type], arguments: FunctionOptions) -> None:
+    if len(arguments.input) != len(types):
+        raise TypeMismatch(
+            wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments.input)),
+            location=function.location,
+            hint="give each with --input",
+        )
+
+
+def given(
+    module: Module, arguments: FunctionResultOptions, sources: Sources, signature: str | None = None
+) -> RunInputs:
     """Read the inputs and expected outputs of a run. ``signature``: as for `halfulp.run`. Raise HalfulpError."""
     function = find_entry(module, arguments.function)
     types, results_expected = argument_types(function), result_types(function)
     if signature is not None:
         source = lowered_from(function, signature).source
         types, results_expected = source.inputs, source.results
-    name = f"@{function.symbol_name}"
-    if len(arguments.input) != len(types):
-        raise TypeMismatch(
-            wrong_count(name, "argument", types, len(arguments.input)),
-            location=function.location,
-            hint="give each with --input",
-        )
+    _check_count(function, types, arguments)
     memory = tuple([type_ for type_ in types if isinstance(type_, MemRefType)])
     for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
         if len(given) > len(results_expected) + len(memory):
             there = f"{len(results_expected)} results{f' and {len(memory)} memrefs' if memory else ''}"
             raise TypeMismatch(
-                f"{name} has {there}, but {len(given)} are named by {option}", location=function.location
+                f"@{function.symbol_name} has {there}, but {len(given)} are named by {option}",
+                location=function.location,
             )
     if arguments.batch:
         types = tuple(map(_lanes_type, arguments.input, types))
@@ -124,13 +137,6 @@ def _lanes_type(text: str, type_: Type) -> Type:
     if shape is None or not each or count <= each or count % each:
         return type_
     return kind((count // each, *shape), element)
-
-
-def refuse_outputs(arguments: ResultOptions) -> None:
-    """Raise InputError for an option about results, for a command that shows none."""
-    given = first_given(arguments, ("output", "expected_output", "forbid_poison"))
-    if given is not None:
-        raise InputError(f"{given}: this command shows errors, and no results", hint=f"halfulp run has {given}")
 
 
 def check_outputs(arguments: ResultOptions) -> None:

@@ -21,16 +21,15 @@ def execute(arguments: SensitivityArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.plot is not None:
         ending_of(arguments.plot)
-    running.refuse_outputs(arguments)
     module = read(arguments.file, sources).program()
-    given = running.given(module, arguments, sources)
+    values = running.arguments_of(module, arguments, sources)
     options = run_options("sensitivity", TraceKeywords, {**run_keywords(arguments), "entry": arguments.function})
     modes = MODES if arguments.modes == "all" else _names(arguments.modes)
     changes = [_names(arguments.formats), modes, arguments.profiles, _names(arguments.orders), _names(arguments.models)]
     named = arguments.result
     result = int(named) if named is not None and named.isdecimal() else named
     with progress_bar("changes") as progress:
-        found = ranked(module, given.values, options, changes, arguments.by, result, progress)
+        found = ranked(module, values, options, changes, arguments.by, result, progress)
     if arguments.json:
         write(json.dumps(found.as_json()) + "\n")
     else:

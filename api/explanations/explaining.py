@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import decimal
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -22,8 +21,8 @@ from halfulp.explanations.given import (
     given_with_type,
     mode_named,
 )
-from halfulp.explanations.op import OpExplanation, explained_op, signature_of, types_of
-from halfulp.explanations.op_types import OpTypes, new_order
+from halfulp.explanations.op import OpExplanation, explained_op, types_of
+from halfulp.explanations.op_types import OpTypes, refuse_type
 from halfulp.explanations.rounding import RoundingExplanation, explained
 from halfulp.explanations.stochastic import StochasticExplanation, explained_stochastically
 from halfulp.explanations.tables import (
@@ -115,12 +114,7 @@ def explain(
     unknown profile.
     """
     if type is not None and to is None:
-        warnings.warn(
-            "explain: type= is the type of the value; write to=… for the type that it is rounded to",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        to, type = type, None
+        raise InputError("type= is the type of the value", hint="give to=…, the type that it is rounded to")
     stochastic = _is_stochastic(rounding)
     if not stochastic:
         rounding = mode_named(rounding)
@@ -306,7 +300,6 @@ def explain_op(
     to: str | ty.Type | FloatFormat | None = None,
     profile: Profile | str | None = None,
     channel: int | None = None,
-    source: str | ty.Type | None = None,
     **properties: Any,
 ) -> OpExplanation: ...
 
@@ -321,7 +314,6 @@ def explain_op(
     channel: int | None = None,
     random: Any = None,
     bits: int | None = None,
-    source: str | ty.Type | None = None,
     **properties: Any,
 ) -> Any: ...
 
@@ -335,7 +327,6 @@ def explain_op(
     channel: int | None = None,
     random: Any = None,
     bits: int | None = None,
-    source: Any = None,
     **properties: Any,
 ) -> Any:
     """Explain the result of an op on these operands: ``explain_op("arith.addf", 1.4, 2.2, type="f8E4M3FN")``.
@@ -349,19 +340,17 @@ def explain_op(
     order of the type. ``properties``: as for `halfulp.eval` (``rounding="upward"``, ``fastmath="nnan"``,
     ``predicate="olt"``, ``overflow="nsw"``). ``random``, ``bits``: with ``rounding="stochastic"``, as for `explain`.
 
-    The old order, with the type before the operands, and ``source`` for the type of a cast's operand still work, with a
-    DeprecationWarning that says what to write.
-
     Raises Unsupported for another op, InputError for a wrong operand, VerifyError for types that the op does not
     accept.
     """
-    values, type, to = new_order(op, signature_of(op), operands, type, to, source)
-    types = types_of(op, values, type, to, channel)
+    if type is None and to is None and operands:
+        refuse_type(op, operands[0])
+    types = types_of(op, operands, type, to, channel)
     chosen = as_profile(profile)
-    arrays = [_array_of(value) for value in values]
+    arrays = [_array_of(value) for value in operands]
     if any(array is not None for array in arrays):
-        return _op_table(op, types, values, arrays, chosen, properties, random, bits)
-    return explained_op(op, types, values, chosen, properties, random, bits)
+        return _op_table(op, types, operands, arrays, chosen, properties, random, bits)
+    return explained_op(op, types, operands, chosen, properties, random, bits)
 
 
 def _op_table(

@@ -1,18 +1,15 @@
-"""The types of an explained op: from ``type=`` and ``to=`` as `halfulp.eval` takes them, and from the old order."""
+"""The types of an explained op, from ``type=`` and ``to=`` as `halfulp.eval` takes them."""
 
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from halfulp.explanations.given import typed_text
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import InputError, ParseError, TypeMismatch, Unsupported
+from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.parsing import parse_type_head
 from halfulp.interp.values.value import Value
@@ -30,7 +27,7 @@ class OpTypes(NamedTuple):
 
 class Signature(NamedTuple):
     """How the types of an op follow. ``types``: from the name of the op, ``type`` and ``to``; it raises InputError
-    where one is missing. ``casts``: the op has ``to``, and the old order named the type of the result.
+    where one is missing. ``casts``: the op has ``to``.
     """
 
     types: Callable[[str, ty.Type | None, ty.Type | None], OpTypes]
@@ -105,26 +102,6 @@ QUANTISING, DEQUANTISING = Signature(_quantising), Signature(_dequantising, cast
 """The signatures of the two quant casts."""
 
 
-def type_named(given: Any) -> ty.Type | None:
-    """Return the type that a positional argument names; None for an operand.
-
-    No text is both: a type is a word such as ``f32`` or ``!quant.uniform<…>``, an operand a number, ``nan``, ``inf``,
-    raw bits ``0x7F``, or one of these with its type, ``f32=0.5`` or ``0.5 : f32``.
-    """
-    kind = type(given)
-    if isinstance(given, ty.Type | FloatFormat | type | np.dtype) or (kind.__module__, kind.__name__) == _TORCH_DTYPE:
-        return as_type(given)
-    if not isinstance(given, str):
-        return None
-    try:
-        return as_type(given.strip())
-    except (ParseError, TypeMismatch):
-        return None
-
-
-_TORCH_DTYPE = ("torch", "dtype")
-
-
 def type_of_operand(given: Any) -> ty.Type | None:
     """Return the type that an operand has itself: a `Value`, or text with its type; None for any other."""
     if isinstance(given, Value):
@@ -134,8 +111,9 @@ def type_of_operand(given: Any) -> ty.Type | None:
 
 
 def keywords_of(signature: Signature, first: Any, source: Any) -> dict[str, Any]:
-    """Return ``type`` and ``to`` for the order in which the type stands before the operands: the type of the result for
-    casts. ``source``: the type that is cast, or None.
+    """Return ``type`` and ``to`` from the one type that the command line names, that of the result for casts.
+
+    ``source``: the type that is cast, or None.
     """
     if not signature.casts:
         if source is not None:
@@ -144,38 +122,11 @@ def keywords_of(signature: Signature, first: Any, source: Any) -> dict[str, Any]
     return {"type": source, "to": first}
 
 
-def _shown(given: Any) -> str:
-    return f'"{given}"' if isinstance(given, str | ty.Type) else str(getattr(given, "name", given))
-
-
 _WORD = re.compile(r"\s*(?!s?nan|inf|true|false|poison)[A-Za-z_!][^=:]*", re.ASCII | re.IGNORECASE)
 
 
-def _is_word(operand: Any) -> bool:
-    """Tell whether an operand is a text that no number is."""
-    return isinstance(operand, str) and _WORD.fullmatch(operand) is not None
-
-
-def new_order(
-    op: str, signature: Signature, operands: Sequence[Any], type_: Any, to: Any, source: Any
-) -> tuple[Sequence[Any], Any, Any]:
-    """Return operands, ``type`` and ``to`` of a call that may have the old order, with the type before the operands, or
-    the old name ``source``. Both give a DeprecationWarning that says what to write.
-    """
-    old = type_ is None and to is None and bool(operands) and type_named(operands[0]) is not None
-    if not old and source is None:
-        if type_ is None and to is None and operands and _is_word(operands[0]):
-            as_type(operands[0])  # raises: the word is meant as a type, but it is none, or it is ambiguous
-        return operands, type_, to
-    if old:
-        words = keywords_of(signature, operands[0], source)
-        operands = operands[1:]
-    elif type_ is None:
-        words = {"type": source, "to": to}
-    else:
-        raise InputError("source= is the old name of type=: give type= alone")
-    keywords = "".join(f", {name}={_shown(given)}" for name, given in words.items() if given is not None)
-    given = "".join(f", {operand!r:.60}" for operand in operands)
-    what = "the type follows after the operands" if old else "source= is called type="
-    warnings.warn(f'{what}: write explain_op("{op}"{given}{keywords})', DeprecationWarning, stacklevel=3)
-    return operands, words["type"], words["to"]
+def refuse_type(op: str, operand: Any) -> None:
+    """Raise an error for a type in the place of the first operand, or for a word that is meant as one."""
+    if isinstance(operand, ty.Type | FloatFormat) or (isinstance(operand, str) and _WORD.fullmatch(operand)):
+        type_ = as_type(operand)  # raises for a word that names no type
+        raise InputError(f"'{type_}' is a type, not an operand of {op}", hint=f'give type="{type_}" after the operands')

@@ -497,8 +497,6 @@ class Value(Carrier, NDArrayOperatorsMixin):
 
 
 _OPERANDS = (Value, np.ndarray, np.generic, int, float)
-_unpickle = Value
-"""The name by which pickles of halfulp 0.1 make a `Value` (`halfulp.interp.former_names`)."""
 
 
 def _made(found: Any) -> Any:

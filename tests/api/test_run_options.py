@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import halfulp as hu
-from halfulp.command.options.calls import FunctionOptions
+from halfulp.command.options.calls import FunctionResultOptions
 from halfulp.run_options import CallKeywords, RunKeywords, RunOptions, TraceKeywords
 
 HIDDEN = {"casts", "recorder", "write"}
@@ -57,7 +57,7 @@ def test_a_value_that_is_no_choice_is_refused() -> None:
 
 def test_the_command_line_has_the_same_choices_and_no_defaults_of_its_own() -> None:
     options = {field.name: field for field in fields(RunOptions)}
-    offered = {field.name: field for field in fields(FunctionOptions) if field.name in options}
+    offered = {field.name: field for field in fields(FunctionResultOptions) if field.name in options}
     assert {"on_ub", "index_width", "vscale", "batch", "mma", "swizzle", "check_hints", "max_steps"} <= set(offered)
     for name, field in offered.items():
         choices = field.metadata["keywords"].get("choices", ())

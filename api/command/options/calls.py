@@ -13,23 +13,31 @@ inputs:
   --input="4xf8E4M3FN=0.5"     one value for all elements
   --input="1 2 3 4"            elements without a type have the type of the argument (eval: of the input before)
   --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
-  --input=@a.npy               an array with the dtype of the argument, or with raw bits (see outputs)
+  --input=@a.npy               an array with the dtype of the argument, or with raw bits: unsigned integers, or for more
+                               than 64 bits uint64 words on a last axis, least significant first
   --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
-  A memref is given like a tensor. Its contents after the run are printed after the results: argument[0]: 4xf32=1 2 3 4
+  A memref is given like a tensor.
+Elements are decimal numbers (read like literals in MLIR), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
+"""
+"""The meaning of ``--input``, for the help of commands that have it."""
+
+BATCHES = """\
   --batch: each input has one more leading axis, for the lanes. For an f32 argument: 4xf32, elements without a type, or
                                a file. For tensor<8xf32> or vector<8xf32>: 4x8xf32, or a file. An input without this
                                axis is the same for all lanes.
-Elements are decimal numbers (read like literals in MLIR), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
+"""
+"""The meaning of ``--batch``, for the help of commands that have it."""
 
+OUTPUTS = """\
 outputs:
   --output=@y.npy              write the first result to a file instead of stdout (repeat it for the next result). Types
                                that .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers of other widths
-                               than 1, 8, 16, 32 and 64) are written as raw bits: unsigned integers, or for more than 64
-                               bits uint64 words on a last axis, least significant first. --input=@y.npy reads them.
+                               than 1, 8, 16, 32 and 64) are written as raw bits. --input=@y.npy reads them.
   --expected_output="f32=1"    compare the type, bits and poison of the first result (repeat it for the next result)
-  After the results, both options continue with the contents of the given memrefs, in order.
+  The contents of the given memrefs after the run are printed after the results: argument[0]: 4xf32=1 2 3 4
+  After the results, both options continue with these contents, in order.
 """
-"""The meaning of ``--input`` and ``--output``, for the help of commands that have them."""
+"""The meaning of ``--output``, for the help of commands that have it."""
 
 SOURCE_FILE = "MLIR text or bytecode, or - for the standard input"
 
@@ -60,10 +68,26 @@ class SemanticsOptions(ProfileOption):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResultOptions(SemanticsOptions):
-    """The options of all commands that compute results from inputs."""
+class InputOptions(SemanticsOptions):
+    """The options of all commands that compute with inputs."""
 
     input: tuple[str, ...] = option("--input", action="append", metavar="VALUE", help="the next argument (see below)")
+    on_ub: Literal["raise", "poison"] | None = option(
+        "--on-ub",
+        choices=("raise", "poison"),
+        help="at undefined behaviour: stop with an error (default), or give poison",
+    )
+    mma: str | None = option(
+        "--mma",
+        metavar="MODEL",
+        help="the model that adds in tile operations: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultOptions(InputOptions):
+    """The options of all commands that show or compare results."""
+
     output: tuple[str, ...] = option(
         "--output", action="append", metavar="@FILE", help="write the next result to a .npy file"
     )
@@ -74,18 +98,8 @@ class ResultOptions(SemanticsOptions):
         metavar="VALUE",
         help="compare the next result with this value",
     )
-    on_ub: Literal["raise", "poison"] | None = option(
-        "--on-ub",
-        choices=("raise", "poison"),
-        help="at undefined behaviour: stop with an error (default), or give poison",
-    )
     forbid_poison: bool = option(
         "--forbid-poison", action="store_true", help="exit with 4 if a result, or a memref after the run, has poison"
-    )
-    mma: str | None = option(
-        "--mma",
-        metavar="MODEL",
-        help="the model that adds in tile operations: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...",
     )
 
 
@@ -115,7 +129,7 @@ class CallOptions(DiagnosticsOption):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FunctionOptions(CallOptions, ResultOptions):
+class FunctionOptions(CallOptions, InputOptions):
     """The file, the function that runs, and how it runs."""
 
     file: str = option(metavar="FILE", help=SOURCE_FILE)
@@ -124,22 +138,28 @@ class FunctionOptions(CallOptions, ResultOptions):
         metavar="NAME",
         help="the function to call (default: the only public one); @a::@b for a nested one",
     )
-    batch: bool = option(
-        "--batch", action="store_true", help="call the function for each entry of the inputs (see below)"
-    )
     random: str | None = option(
         "--random",
         metavar="SOURCE",
         help="the random bits, if the profile has program_rounding=stochastic: philox:seed=1 or "
         "lfsr:width=16,taps=16+14+13+11,seed=1",
     )
-    check_hints: bool = option(
-        "--check-hints",
-        action="store_true",
-        help="with --batch: stop if an iree_codegen.index_hint is wrong",
-    )
     swizzle: Literal["hint", "physical"] | None = option(
         "--swizzle",
         choices=("hint", "physical"),
         help="physical: iree_codegen.swizzle_hint moves elements in memory; hint (default): it does not",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionResultOptions(FunctionOptions, ResultOptions):
+    """The function that runs, once or for each lane of a batch, and what becomes of its results."""
+
+    batch: bool = option(
+        "--batch", action="store_true", help="call the function for each entry of the inputs (see below)"
+    )
+    check_hints: bool = option(
+        "--check-hints",
+        action="store_true",
+        help="with --batch: stop if an iree_codegen.index_hint is wrong",
     )

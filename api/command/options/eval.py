@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from halfulp.command.console import EXIT_CODES
 from halfulp.command.option import CommandHelp, option
-from halfulp.command.options.calls import INPUTS, ResultOptions
+from halfulp.command.options.calls import INPUTS, OUTPUTS, ResultOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,5 +32,5 @@ class EvalArguments(ResultOptions):
 COMMAND = CommandHelp(
     EvalArguments,
     "Evaluate one op: halfulp eval arith.addf --input=f8E4M3FN=1.375 --input=f8E4M3FN=2.25",
-    f"{INPUTS}\n{EXIT_CODES}",
+    f"{INPUTS}\n{OUTPUTS}\n{EXIT_CODES}",
 )

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from halfulp.command.console import EXIT_CODES
 from halfulp.command.option import CommandHelp, option
-from halfulp.command.options.calls import INPUTS, FunctionOptions
+from halfulp.command.options.calls import BATCHES, INPUTS, OUTPUTS, FunctionResultOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunArguments(FunctionOptions):
+class RunArguments(FunctionResultOptions):
     """The options of ``halfulp run``."""
 
     signature: str | None = option(
@@ -36,4 +36,4 @@ class RunArguments(FunctionOptions):
     )
 
 
-COMMAND = CommandHelp(RunArguments, epilog=f"{INPUTS}\n{EXIT_CODES}")
+COMMAND = CommandHelp(RunArguments, epilog=f"{INPUTS}{BATCHES}\n{OUTPUTS}\n{EXIT_CODES}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from halfulp.command.console import EXIT_CODES
 from halfulp.command.option import CommandHelp, option, positive
-from halfulp.command.options.calls import INPUTS, FunctionOptions
+from halfulp.command.options.calls import BATCHES, INPUTS, OUTPUTS, FunctionResultOptions
 
 _TRACE = """\
 Without --html and --npz the trace goes to stdout, step by step. The results follow, as run prints them. For a value of
@@ -19,7 +19,7 @@ and poison. If the program stops early, the trace ends there.
 
 
 @dataclass(frozen=True, kw_only=True)
-class TraceArguments(FunctionOptions):
+class TraceArguments(FunctionResultOptions):
     """The options of ``halfulp trace``."""
 
     html: str | None = option("--html", metavar="FILE", help="write the trace as an HTML page")
@@ -40,5 +40,5 @@ class TraceArguments(FunctionOptions):
 COMMAND = CommandHelp(
     TraceArguments,
     ("Run a function of an MLIR file. Show every op that runs: its line, its values, and the poison that it creates."),
-    f"{_TRACE}\n{INPUTS}\n{EXIT_CODES}",
+    f"{_TRACE}\n{INPUTS}{BATCHES}\n{OUTPUTS}\n{EXIT_CODES}",
 )

@@ -76,7 +76,8 @@ def test_the_best_program_and_the_picture(command: Command, write: Any) -> None:
         (("--models=x",), 2, "models of tile operations: 'x' is none of exact"),
         (("--result=3",), 2, "no float result result[3]"),
         (("--plot=x.pdf",), 2, "a picture's name ends in .svg or .png"),
-        (("--batch",), 3, "batch"),
+        (("--batch",), 2, "--batch"),
+        (("--output=@y.npy",), 2, "--output"),
         (("--input=1",), 2, "4 are given"),
     ],
 )
