@@ -488,10 +488,10 @@ def entry(name: str) -> str:
     if inspect.isfunction(what):
         return f"{head}```python\n{signature(f'hu.{name}', what)}\n```\n\n{markdown(what.__doc__ or '')}\n"
     if inspect.ismodule(what):
-        calls = [getattr(what, each) for each in public(what)]
+        calls = {each: getattr(what, each) for each in public(what)}
         doc = (what.__doc__ or "").partition("\n\n")[0]
-        parts = [f"#### {name}.{each.__name__}\n\n```python\n{signature(f'hu.{name}.{each.__name__}', each)}\n```\n\n"
-                 f"{markdown(each.__doc__ or '')}\n" for each in calls]  # fmt: skip
+        parts = [f"#### {name}.{each}\n\n```python\n{signature(f'hu.{name}.{each}', call)}\n```\n\n"
+                 f"{markdown(call.__doc__ or '')}\n" for each, call in calls.items()]  # fmt: skip
         return f"{head}{markdown(doc)}\n\n" + "\n".join(parts)
     if not isinstance(what, type):
         return f"{head}{markdown(attribute_docstring(name))}\n"
@@ -509,12 +509,8 @@ def entry(name: str) -> str:
 
 
 def public(module: Any) -> list[str]:
-    """Return the names of the public functions that a module defines."""
-    return [
-        name
-        for name, what in vars(module).items()
-        if inspect.isfunction(what) and not name.startswith("_") and what.__module__.startswith(module.__name__)
-    ]
+    """Return the names of the functions that a module exports."""
+    return [name for name in module.__all__ if inspect.isfunction(getattr(module, name))]
 
 
 def heading(title: str) -> str:

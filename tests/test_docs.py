@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # Pages whose examples have tests of their own, and those tests.
 ELSEWHERE = {
     "findings.md": "tests/corpora/test_findings_page.py",
-    "plots.md": "tests/api/plot/test_plot.py",
+    "plots.md": "tests/api/test_plot.py",
     "sweeps.md": "tests/api/command/test_sweep.py",
     "trace.md": "tests/api/traces/test_trace.py",
     "vector-files.md": "tests/api/command/test_vectors.py",

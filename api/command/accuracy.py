@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from halfulp import plot
-from halfulp.accuracies import accuracy, program_accuracy
+from halfulp.accuracies import accuracy, draw_accuracy, program_accuracy
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, fail, say, write
 from halfulp.command.option import first_given
 from halfulp.command.options.accuracy import AccuracyArguments
@@ -14,6 +13,7 @@ from halfulp.command.semantics import profile_named, properties_of
 from halfulp.command.sources import Sources, read
 from halfulp.command.values import read_value
 from halfulp.conformance.accuracy.report import Accuracy
+from halfulp.drawing.figures import ending_of, save
 from halfulp.fp_formats.policy import as_rounding
 from halfulp.interp.ir.counts import wrong_count
 from halfulp.interp.ir.errors import InputError, TypeMismatch
@@ -38,7 +38,7 @@ def execute(arguments: AccuracyArguments, sources: Sources) -> int:
     except ValueError as error:
         raise InputError(f"--rounding: {error}") from None
     if arguments.plot is not None:
-        plot.ending_of(arguments.plot)
+        ending_of(arguments.plot)
     found = accuracy(
         arguments.op,
         arguments.type,
@@ -54,7 +54,7 @@ def execute(arguments: AccuracyArguments, sources: Sources) -> int:
         **properties_of(arguments.op, arguments.attr, sources),
     )
     if arguments.plot is not None:
-        plot.save(plot.accuracy(found, dark=arguments.dark), arguments.plot)
+        save(draw_accuracy(found, dark=arguments.dark), arguments.plot)
     if arguments.json:
         write(json.dumps({**found.to_dict(), "max_ulp_allowed": arguments.max_ulp}) + "\n")
     else:

@@ -10,8 +10,8 @@ from halfulp.command.options.sensitivity import SensitivityArguments
 from halfulp.command.progress import progress_bar
 from halfulp.command.running import run_keywords
 from halfulp.command.sources import Sources, read
+from halfulp.drawing.figures import ending_of, save
 from halfulp.files import write_file
-from halfulp.plot.figures import ending_of, save
 from halfulp.run_options import TraceKeywords, run_options
 from halfulp.sensitivities.sensitivity import ranked
 from halfulp.sensitivities.trials import MODES

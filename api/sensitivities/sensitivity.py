@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.operations import Module
 from halfulp.loading import Source, load
-from halfulp.plot.sensitivities import sensitivities
 from halfulp.run_options import RunOptions, TraceKeywords, run_options, takes
 from halfulp.running import find_entry
 from halfulp.semantics.profile import Profile
 from halfulp.sensitivities.computing import rounds
 from halfulp.sensitivities.flow import Flow
-from halfulp.sensitivities.ranking import Ranking, SensitivityRow, advice_on, rank_of
+from halfulp.sensitivities.ranking import Sensitivity, SensitivityRow, advice_on, rank_of
 from halfulp.sensitivities.reference import Distances, Reference
 from halfulp.sensitivities.subjects import BY, Program, ops_that_run
 from halfulp.sensitivities.trials import (
@@ -29,21 +28,10 @@ from halfulp.sensitivities.trials import (
 )
 from halfulp.traces.site import SiteNames
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 By = Literal["op", "kind", "tensor"]
 FORMATS = ("f32", "f64")
 """The formats that are tried by default."""
 _REDRAWN = "the program rounds stochastically: a change that adds or removes ops gives the others new random bits"
-
-
-class Sensitivity(Ranking):
-    """A `Ranking` that also draws itself."""
-
-    def plot(self, *, dark: bool | None = None) -> Figure:
-        """Draw the error before and after each change, those with the largest effect at the top."""
-        return sensitivities(self, dark=dark)
 
 
 @takes(TraceKeywords)

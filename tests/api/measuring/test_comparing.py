@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
 import halfulp as hu
-from halfulp.plot.figures import DARK, LIGHT
+from halfulp.drawing.figures import DARK, LIGHT
 
 
 def compared(**options: Any) -> Any:

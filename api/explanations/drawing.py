@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from halfulp.drawing.coordinates import ELLIPSIS, short_text, typeset
+from halfulp.drawing.figures import DPI, Style, chosen_style, drawing, figure_of, new_axes, set_title, wrapped
 from halfulp.explanations.records import ExplainedOp, ExplainedRounding
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.spelling import bit_fields, hex_text, value_text
 from halfulp.interp.ir.errors import InputError
-from halfulp.plot.coordinates import ELLIPSIS, short_text, typeset
-from halfulp.plot.figures import DPI, Style, chosen_style, drawing, figure_of, new_axes, set_title, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def explanation(
+def draw_explanation(
     explained: ExplainedRounding | ExplainedOp, *, ax: Axes | None = None, dark: bool | None = None
 ) -> Figure:
     """Draw one rounding, as `hu.explain` gives it: its bits, its rule, its neighbours, the midpoint and the input.

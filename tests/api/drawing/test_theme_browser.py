@@ -14,7 +14,7 @@ import pytest
 from tree import ROOT
 
 import halfulp as hu
-from halfulp.plot.figures import DARK, LIGHT
+from halfulp.drawing.figures import DARK, LIGHT
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext

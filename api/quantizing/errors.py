@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.converting import convert
+from halfulp.drawing.coordinates import ELLIPSIS
+from halfulp.drawing.figures import Style, chosen_style, drawing, figure_of, new_axes, set_title
 from halfulp.evaluating import eval
 from halfulp.interp.dialects.quant.ops import quantization
 from halfulp.interp.ir import types as ty
@@ -17,8 +19,6 @@ from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
-from halfulp.plot.coordinates import ELLIPSIS
-from halfulp.plot.figures import Style, chosen_style, drawing, figure_of, new_axes, set_title
 from halfulp.semantics.profile import as_profile
 from halfulp.semantics.quant import qcast
 
@@ -31,7 +31,7 @@ MOST_ROWS = 16
 """The most channels of one picture."""
 
 
-def quantisation_error(
+def draw_quantisation_error(
     array: Any,
     type: str | ty.Type,
     *,

@@ -8,17 +8,20 @@ points between them, never NumPy's casts or samples.
 Needs matplotlib: ``pip install '.[plot]'`` in the folder with the sources of halfulp.
 """
 
-from halfulp.plot.comparison import comparison
-from halfulp.plot.coordinates import short_text
-from halfulp.plot.errors import relative_error
-from halfulp.plot.figures import ending_of, save
-from halfulp.plot.functions import MOST_ARGUMENTS, function
-from halfulp.plot.kappas import accuracy
-from halfulp.plot.lines import MOST_MARKS, number_line
-from halfulp.plot.quantisation import MOST_ROWS, ChannelErrors, quantisation_error, quantisation_errors
-from halfulp.plot.roundings import explanation
-from halfulp.plot.sensitivities import sensitivities
-from halfulp.plot.steps import MOST_STEPS, staircase
+from halfulp.accuracies import MOST_ARGUMENTS
+from halfulp.accuracies import draw_accuracy as accuracy
+from halfulp.accuracies import draw_function as function
+from halfulp.drawing.coordinates import short_text
+from halfulp.drawing.figures import ending_of, save
+from halfulp.drawing.formats import MOST_MARKS, MOST_STEPS
+from halfulp.drawing.formats import draw_number_line as number_line
+from halfulp.drawing.formats import draw_relative_error as relative_error
+from halfulp.drawing.formats import draw_staircase as staircase
+from halfulp.explanations.drawing import draw_explanation as explanation
+from halfulp.measuring.comparing import draw_comparison as comparison
+from halfulp.quantizing.errors import MOST_ROWS, ChannelErrors, quantisation_errors
+from halfulp.quantizing.errors import draw_quantisation_error as quantisation_error
+from halfulp.sensitivities.ranking import draw_sensitivities as sensitivities
 
 __all__ = [
     "MOST_ARGUMENTS",
