@@ -8,7 +8,7 @@ from typing import Any
 
 from halfulp.command.options.check_vectors import CheckVectorsArguments
 from halfulp.conformance.comparing.compare import ulp_distance
-from halfulp.conformance.comparing.truth import Truth, record_of
+from halfulp.conformance.comparing.exact_reference import Truth, record_of
 from halfulp.conformance.vectors.columns import Column, Role
 from halfulp.conformance.vectors.comparison import format_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation

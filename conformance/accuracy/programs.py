@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.accuracy.tally import HISTOGRAM
-from halfulp.conformance.comparing.truth import distance_of, exact_number
+from halfulp.conformance.comparing.exact_reference import distance_of, exact_number
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, ProgramOracle, Reply, Status
 from halfulp.conformance.whole_programs.outcomes import ask, recorded

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.comparing.truth import Truth
+from halfulp.conformance.comparing.exact_reference import Truth
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import MOST_ELEMENTS, Computed
 from halfulp.conformance.vectors.philox import uniform

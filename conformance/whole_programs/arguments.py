@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.conformance.whole_programs.assumed_sizes import CHOICES, STATIC, Sizes, is_dynamic, made_up
 from halfulp.conformance.whole_programs.domains import Domain, every_code
-from halfulp.conformance.whole_programs.made_up_sizes import CHOICES, STATIC, Sizes, is_dynamic, made_up
 from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from halfulp.conformance.comparing.compare import Mismatch, ulps_away
-from halfulp.conformance.comparing.truth import record_of
+from halfulp.conformance.comparing.exact_reference import record_of
 from halfulp.conformance.whole_programs.diff import Difference
 from halfulp.conformance.whole_programs.op_search import Finding
 from halfulp.fp_formats.spelling import hexadecimal

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.whole_programs.arguments import Arguments, Part
-from halfulp.conformance.whole_programs.carrying import Carrier
+from halfulp.conformance.whole_programs.input_transfer import Carrier
 from halfulp.conformance.whole_programs.printed import Output, Printed, prints, silent
 from halfulp.conformance.whole_programs.signatures import Signature
 from halfulp.conformance.whole_programs.uninterpreted import UnknownFunctions, is_uninterpreted

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, verdicts
-from halfulp.conformance.comparing.truth import Truth, truth_of_run
+from halfulp.conformance.comparing.exact_reference import Truth, truth_of_run
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, Part, generated
+from halfulp.conformance.whole_programs.assumed_sizes import CHOICES, scaled_sizes, sizes_within
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.domains import (
     Assumption,
@@ -25,7 +26,6 @@ from halfulp.conformance.whole_programs.domains import (
     ordinary,
     trip_counts,
 )
-from halfulp.conformance.whole_programs.made_up_sizes import CHOICES, scaled_sizes, sizes_within
 from halfulp.conformance.whole_programs.outcomes import answer_of, as_reference, element_mismatch
 from halfulp.conformance.whole_programs.printed import Printed, elements
 from halfulp.conformance.whole_programs.signatures import signature

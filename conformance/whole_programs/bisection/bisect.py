@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from halfulp.conformance.comparing.truth import Truth, truth_of_run
+from halfulp.conformance.comparing.exact_reference import Truth, truth_of_run
 from halfulp.conformance.oracles.oracle import Runner
 from halfulp.conformance.whole_programs.bisection.first_op import first_other_op
 from halfulp.conformance.whole_programs.bisection.results import Bisection, Judgement, StageResult, difference_text

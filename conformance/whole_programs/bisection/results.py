@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from halfulp.conformance.comparing.compare import ulps_away
-from halfulp.conformance.comparing.truth import Truth, record_of, ulps_text
+from halfulp.conformance.comparing.exact_reference import Truth, record_of, ulps_text
 from halfulp.conformance.whole_programs.bisection.runs import Comparison
 from halfulp.conformance.whole_programs.bisection.stages import Stage
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, counterexample_record

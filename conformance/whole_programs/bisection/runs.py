@@ -12,8 +12,8 @@ import numpy as np
 from halfulp.conformance.comparing.compare import Verdict, verdicts
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner, Unanswered
 from halfulp.conformance.whole_programs.arguments import Arguments, Part
-from halfulp.conformance.whole_programs.carrying import carrier
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
+from halfulp.conformance.whole_programs.input_transfer import carrier
 from halfulp.conformance.whole_programs.outcomes import answer_of, as_reference, element_mismatch
 from halfulp.conformance.whole_programs.printed import Output, elements, prints, silent
 from halfulp.conformance.whole_programs.two_runs import Outcome, Ran, Version, one_lane

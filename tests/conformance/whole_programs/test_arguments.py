@@ -9,8 +9,8 @@ import pytest
 
 import halfulp as hu
 from halfulp.conformance.whole_programs.arguments import MOST_ELEMENTS, generated, given
+from halfulp.conformance.whole_programs.assumed_sizes import CHOICES
 from halfulp.conformance.whole_programs.domains import between, parse_assumption
-from halfulp.conformance.whole_programs.made_up_sizes import CHOICES
 from halfulp.conformance.whole_programs.trip_bounds import bounding_arguments
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.buffers import Buffer
