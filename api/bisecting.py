@@ -12,12 +12,9 @@ from halfulp.conformance.oracles.jit_tensors import installed_runner
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.arguments import taken_from
-from halfulp.conformance.whole_programs.bisection.bisect import Judge
+from halfulp.conformance.whole_programs.bisection.bisect import Bisection, Judge, default_judges, known_judge
 from halfulp.conformance.whole_programs.bisection.bisect import bisect as bisected
-from halfulp.conformance.whole_programs.bisection.inputs import made_inputs
-from halfulp.conformance.whole_programs.bisection.judges import default_judges, known_judge
-from halfulp.conformance.whole_programs.bisection.results import Bisection
-from halfulp.conformance.whole_programs.bisection.runs import StageRunner
+from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage, of_pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.interp.ir.counts import wrong_count

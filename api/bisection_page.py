@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html import escape
 
-from halfulp.conformance.whole_programs.bisection.results import (
+from halfulp.conformance.whole_programs.bisection.bisect import (
     Bisection,
     Judgement,
     StageResult,

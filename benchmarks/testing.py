@@ -29,8 +29,8 @@ from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.shards.plan import SweepPlan
 from halfulp.conformance.vectors.shards.sweep import sweep_shards
-from halfulp.conformance.whole_programs.generator.functions import NAME
-from halfulp.conformance.whole_programs.generator.kinds import KINDS
+from halfulp.conformance.whole_programs.generator.grower import NAME
+from halfulp.conformance.whole_programs.generator.programs import KINDS
 from halfulp.conformance.whole_programs.outcomes import run_here
 from halfulp.conformance.whole_programs.pass_fuzz import fuzz_pass, inputs_of
 from halfulp.conformance.whole_programs.runner_fuzz import fuzz_runner

@@ -21,16 +21,28 @@ from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import installed_runner
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
-from halfulp.conformance.whole_programs.bisection.bisect import bisect
-from halfulp.conformance.whole_programs.bisection.dumps import Dumps, read_dumps, read_folder, read_text
-from halfulp.conformance.whole_programs.bisection.guilty import report_of_guilty
-from halfulp.conformance.whole_programs.bisection.inputs import made_inputs
-from halfulp.conformance.whole_programs.bisection.judges import default_judges, known_judge
-from halfulp.conformance.whole_programs.bisection.results import Bisection, bisection_lines, bisection_record
-from halfulp.conformance.whole_programs.bisection.runs import StageRunner
-from halfulp.conformance.whole_programs.bisection.stages import Compilation, Read, Stage, of_dumps, of_pipeline
-from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree
-from halfulp.conformance.whole_programs.iree_dumps.reading import read_all
+from halfulp.conformance.whole_programs.bisection.bisect import (
+    Bisection,
+    bisect,
+    bisection_lines,
+    bisection_record,
+    default_judges,
+    known_judge,
+    report_of_guilty,
+)
+from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
+from halfulp.conformance.whole_programs.bisection.stages import (
+    Compilation,
+    Dumps,
+    Read,
+    Stage,
+    of_dumps,
+    of_pipeline,
+    read_dumps,
+    read_folder,
+    read_text,
+)
+from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree, read_all
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
 from halfulp.files import make_directory, write_file
 from halfulp.interp.ir.counts import plural

@@ -15,9 +15,10 @@ from halfulp.command.progress import progress_bar
 from halfulp.command.reduced import reduced_by_passes
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines, counterexample_record
-from halfulp.conformance.whole_programs.generator.functions import NAME, RandomFunction
-from halfulp.conformance.whole_programs.generator.kinds import MIXED, ProgramKind
+from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
+from halfulp.conformance.whole_programs.generator.programs import MIXED, ProgramKind
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
+from halfulp.conformance.whole_programs.pass_differences import reduced
 from halfulp.conformance.whole_programs.pass_fuzz import (
     MAX_FINDINGS,
     BrokenPass,
@@ -25,7 +26,6 @@ from halfulp.conformance.whole_programs.pass_fuzz import (
     PassFuzzReport,
     fuzz_pass,
 )
-from halfulp.conformance.whole_programs.pass_reduction import reduced
 from halfulp.files import make_directory
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.run.settings import Settings

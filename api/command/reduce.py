@@ -26,8 +26,8 @@ from halfulp.conformance.whole_programs.interesting import (
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.outcomes import NoMeaning, run_here
-from halfulp.conformance.whole_programs.pass_difference import MAX_STEPS, Found, PassCrash, SamePassDifference
-from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.pass_differences import MAX_STEPS, Found, PassCrash, SamePassDifference
+from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
 from halfulp.files import write_file
@@ -121,7 +121,7 @@ def _reduce_by_test(script: str, arguments: ReduceArguments, sources: Sources) -
         return UNSUPPORTED
     reducer = Reducer(test, arguments.max_tests, profile, close)
     reduced = reducer.reduce(program)
-    return _deliver(text_of(reduced, close), reducer.tests, arguments)
+    return _deliver(text_of_program(reduced, close), reducer.tests, arguments)
 
 
 def _ends(program: ClosedProgram, profile: Profile) -> bool:

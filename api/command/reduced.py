@@ -11,8 +11,8 @@ from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs import diff
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines
 from halfulp.conformance.whole_programs.difference_text import header
-from halfulp.conformance.whole_programs.pass_difference import Found, PassCrash
-from halfulp.conformance.whole_programs.program_text import inputs_of, text_of
+from halfulp.conformance.whole_programs.pass_differences import Found, PassCrash
+from halfulp.conformance.whole_programs.program_text import inputs_of, text_of_program
 
 
 def reduced_text(
@@ -33,12 +33,12 @@ def reduced_by_passes(found: Found, pipeline: PassPipeline, output: str | None) 
     lines = [f"// {pipeline.command}"]
     if isinstance(found, PassCrash):
         lines.append(f"// {found.failure.message}")
-        return "\n".join(lines) + "\n" + text_of(program, close=False)
+        return "\n".join(lines) + "\n" + text_of_program(program, close=False)
     lines += [f"// {line.strip()}" for line in counterexample_lines(found.function, found.example)[1:]]
     inputs = "".join(f" {option}" for option in inputs_of(program))
     command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
     lines.append(f"// reproduce: {command} --pass-pipeline={shlex.quote(pipeline.pipeline)}")
-    return "\n".join(lines) + "\n" + text_of(program, close=False)
+    return "\n".join(lines) + "\n" + text_of_program(program, close=False)
 
 
 def with_command(
@@ -48,4 +48,4 @@ def with_command(
     inputs = "".join(f" {option}" for option in inputs_of(program))
     command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
     lines = [*header, f"// reproduce: {command} --against {shlex.quote(spelling)}{more}"]
-    return "\n".join(lines) + "\n" + text_of(program, close=False)
+    return "\n".join(lines) + "\n" + text_of_program(program, close=False)

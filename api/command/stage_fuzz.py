@@ -12,7 +12,7 @@ from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines
-from halfulp.conformance.whole_programs.generator.kinds import KINDS
+from halfulp.conformance.whole_programs.generator.programs import KINDS
 from halfulp.conformance.whole_programs.pass_fuzz import MAX_FINDINGS
 from halfulp.conformance.whole_programs.runner_fuzz import RunnerReport, fuzz_runner
 from halfulp.conformance.whole_programs.stages import RUNNERS, STAGES, pipeline

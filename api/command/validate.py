@@ -16,13 +16,12 @@ from halfulp.command.passes import pass_pipeline
 from halfulp.command.programs import known_divergences
 from halfulp.command.progress import progress_bar
 from halfulp.command.sources import Sources
-from halfulp.conformance.whole_programs.claims_of_tools import claim_named, claims_of
-from halfulp.conformance.whole_programs.generator.functions import NAME
+from halfulp.conformance.whole_programs.generator.grower import NAME
+from halfulp.conformance.whole_programs.generator.programs import STARTS, programs_from
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
-from halfulp.conformance.whole_programs.pass_claims import Claim
+from halfulp.conformance.whole_programs.pass_claims import Claim, claim_named, claims_of
+from halfulp.conformance.whole_programs.pass_differences import reduced
 from halfulp.conformance.whole_programs.pass_fuzz import MAX_FINDINGS, Finding, PassFuzzReport, fuzz_pass
-from halfulp.conformance.whole_programs.pass_reduction import reduced
-from halfulp.conformance.whole_programs.program_starts import STARTS, programs_from
 from halfulp.files import write_file
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.run.settings import Settings

@@ -8,7 +8,7 @@ from functools import cache
 from halfulp.conformance.oracles import iree
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool
-from halfulp.conformance.whole_programs.iree_dumps.unwrapping import unwrap
+from halfulp.conformance.whole_programs.iree_dumps.hosts import unwrap
 from halfulp.importing.packages import INSTALL
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported

@@ -14,7 +14,7 @@ from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.conformance.whole_programs.diff import Difference, Wrong, differences
 from halfulp.conformance.whole_programs.op_search import Finding, Search
 from halfulp.conformance.whole_programs.outcomes import NoMeaning, ask, mismatches_of, run_here
-from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, UndefinedBehavior
 from halfulp.interp.values.value import Value
@@ -164,7 +164,7 @@ def by_script(script: str, seconds: float = SCRIPT_SECONDS, close: bool = True) 
 
     def test(programs: Sequence[ClosedProgram]) -> int | None:
         for index, program in enumerate(programs):
-            if _interesting(script, text_of(program, close), seconds):
+            if _interesting(script, text_of_program(program, close), seconds):
                 return index
         return None
 

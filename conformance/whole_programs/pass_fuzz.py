@@ -14,11 +14,17 @@ from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs import validation
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
-from halfulp.conformance.whole_programs.generator.functions import NAME, RandomFunction
-from halfulp.conformance.whole_programs.generator.kinds import MIXED, ProgramKind
+from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
+from halfulp.conformance.whole_programs.generator.programs import MIXED, ProgramKind
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
-from halfulp.conformance.whole_programs.pass_difference import Found, PassDifference, arguments_of, explaining
-from halfulp.conformance.whole_programs.pass_reduction import crash_kind, kind_of
+from halfulp.conformance.whole_programs.pass_differences import (
+    Found,
+    PassDifference,
+    arguments_of,
+    crash_kind,
+    explaining,
+    kind_of,
+)
 from halfulp.conformance.whole_programs.validation import Inputs, ValidationReport
 from halfulp.interp.gc_pause import SeldomCollector
 from halfulp.interp.ir.errors import HalfulpError

@@ -69,7 +69,7 @@ def constant_of(value: Value, type_: ty.Type) -> Operation | None:
     return Operation("arith.constant", definition_of("arith.constant"), [], [type_], {"value": attribute})
 
 
-def text_of(program: ClosedProgram, close: bool = True) -> str:
+def text_of_program(program: ClosedProgram, close: bool = True) -> str:
     """Return the program as MLIR text: its functions without the module around them.
 
     ``close``: with its arguments as constants, if they can be.

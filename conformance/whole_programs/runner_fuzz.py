@@ -12,8 +12,8 @@ import numpy as np
 from halfulp.conformance.comparing.compare import Verdict
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply, Runner, Unanswered
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
-from halfulp.conformance.whole_programs.generator.functions import NAME, RandomFunction
-from halfulp.conformance.whole_programs.generator.kinds import ProgramKind
+from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
+from halfulp.conformance.whole_programs.generator.programs import ProgramKind
 from halfulp.conformance.whole_programs.outcomes import ask, element_mismatch, judge, run_here
 from halfulp.conformance.whole_programs.pass_fuzz import inputs_of
 from halfulp.interp.ir import types as ty

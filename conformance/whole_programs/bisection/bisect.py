@@ -2,20 +2,250 @@
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import takewhile
+from typing import Any
 
-from halfulp.conformance.comparing.exact_reference import Truth, truth_of_run
+import numpy as np
+
+from halfulp.conformance.comparing.compare import ulps_away
+from halfulp.conformance.comparing.divergences import Cancellation, Divergence
+from halfulp.conformance.comparing.exact_reference import Truth, record_of, truth_of_run, ulps_text
 from halfulp.conformance.oracles.oracle import Runner
-from halfulp.conformance.whole_programs.bisection.first_op import first_other_op
-from halfulp.conformance.whole_programs.bisection.results import Bisection, Judgement, StageResult, difference_text
-from halfulp.conformance.whole_programs.bisection.runs import Comparison, StageRun, StageRunner
+from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.whole_programs.bisection.explaining import MOST_WORK, Explainer, Ground, TooLong
+from halfulp.conformance.whole_programs.bisection.histories import History, number_at
+from halfulp.conformance.whole_programs.bisection.runs import Comparison, StageRun, StageRunner, first_other_op
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage
-from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.operations import Module
+from halfulp.conformance.whole_programs.counterexamples import Counterexample, counterexample_record
+from halfulp.conformance.whole_programs.difference_text import code_text
+from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
+from halfulp.conformance.whole_programs.pass_differences import (
+    PassDifference,
+    PassReport,
+    find_runner,
+    pass_report,
+    reduced,
+)
+from halfulp.conformance.whole_programs.signatures import signature
+from halfulp.fp_formats.codes import Mask
+from halfulp.interp.ir.counts import plural
+from halfulp.interp.ir.errors import HalfulpError, Unsupported
+from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.lineage import Lineage
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types
+from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+_WIDEST = 72
+"""The most columns of the name of a stage."""
+
+SHOWN = 3
+"""The most inputs of one stage whose difference is in the data."""
+
+
+class Judgement(Enum):
+    """What a stage does with the results of the last stage before it that ran."""
+
+    FIRST = "first"
+    UNCHANGED = "unchanged"  # the text is the same: nothing ran
+    IDENTICAL = "identical"
+    REFINED = "refined"
+    PERMITTED = "permitted"
+    KNOWN = "known divergence"
+    DIFFERENT = "DIFFERENT"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """A stage and its judgement.
+
+    ``ground``: why the difference is permitted or known, or why the stage did not run. ``comparison``: with the stage
+    of number ``against``. ``seconds``: the time of the run and the comparison. ``notes``: how its signature carries
+    that of the first stage. ``first_op``: the first op whose value the stage before does not have, of the first stage
+    that differs; "" if it is not known. ``truth``: how far the first element that differs was from the exact number,
+    that of the first stage, and how far it is; None if that is not known, or nothing differs.
+    """
+
+    stage: Stage
+    judgement: Judgement
+    ground: str = ""
+    against: int | None = None
+    comparison: Comparison | None = None
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    first_op: str = ""
+    truth: Truth | None = None
+
+    @property
+    def ulps(self) -> int | None:
+        """The largest distance of a float from that of the stage before; None if there is no such number."""
+        if self.comparison is None:
+            return None
+        examples = [example for _, example in self.comparison.examples]
+        found = [
+            ulps_away(one.type, one.mismatch) for one in examples if one.type is not None and one.mismatch is not None
+        ]
+        return max((ulps for ulps in found if ulps is not None), default=None)
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """The stages of a compilation with their judgements. ``end``: why the compilation stopped early, or ""."""
+
+    function: str
+    results: tuple[StageResult, ...]
+    end: str = ""
+
+    @property
+    def guilty(self) -> int | None:
+        """The number of the first stage that differs; None without one."""
+        return next((k for k, one in enumerate(self.results) if one.judgement is Judgement.DIFFERENT), None)
+
+    @property
+    def compared(self) -> int:
+        """The number of stages that were compared with another one."""
+        apart = (Judgement.FIRST, Judgement.NOT_RUN)
+        return sum(one.judgement not in apart for one in self.results)
+
+    def suspects(self, number: int) -> Sequence[StageResult]:
+        """Return the stages one of which made the difference of a stage: it, and those before it that did not run."""
+        *passed, guilty = self.results[(self.results[number].against or 0) + 1 : number + 1]
+        return (*(one for one in passed if one.judgement is Judgement.NOT_RUN), guilty)
+
+    def __str__(self) -> str:
+        return "\n".join(bisection_lines(self))
+
+
+def bisection_lines(found: Bisection) -> Iterator[str]:
+    """Yield a line for each stage, what differs first, and the pass that is guilty."""
+    width = min(_WIDEST, max((len(str(one.stage)) for one in found.results), default=0))
+    digits = len(str(len(found.results)))
+    notes: tuple[str, ...] = ()
+    for number, one in enumerate(found.results):
+        if one.notes != notes and one.judgement is not Judgement.NOT_RUN:
+            notes = one.notes
+            yield from (f"{'':{digits}}  {note}" for note in notes)
+        yield f"{number:{digits}}  {one.stage!s:{width}}  {judged(one)}"
+    if found.end:
+        yield f"stopped early: {found.end}"
+    yield from conclusion(found)
+
+
+def judged(one: StageResult) -> str:
+    """Return the judgement of a stage in a line: the ground, the distance, and the time."""
+    text = one.judgement.value
+    if one.ground:
+        text += f": {one.ground}"
+    if one.ulps:
+        text += f", {plural(one.ulps, 'ulp')}"
+    if one.truth is not None:
+        text += f"; from the truth {ulps_text(one.truth.expected)} before, {ulps_text(one.truth.got)} after"
+    return f"{text}  ({one.seconds:.2f} s)" if one.seconds else text
+
+
+def conclusion(found: Bisection) -> Iterator[str]:
+    """Yield the last lines: an input with a difference and the guilty pass, or that there is none."""
+    if found.guilty is None:
+        left = sum(one.judgement is Judgement.NOT_RUN for one in found.results)
+        out = f"; {plural(left, 'stage')} did not run" if left else ""
+        known = [str(one.stage) for one in found.results if one.judgement is Judgement.KNOWN]
+        if found.compared:
+            but = f" but known ones, after {', '.join(known)}," * bool(known)
+            yield f"no difference{but} in {plural(found.compared, 'stage')}{out}"
+        else:
+            yield f"nothing was compared{out}"
+        return
+    one = found.results[found.guilty]
+    assert one.comparison is not None
+    example = one.comparison.examples[0][1]
+    yield from (f"  argument {k}: {spell_value(value, limit=16)}" for k, value in enumerate(example.arguments))
+    if one.first_op:
+        yield f"first op with another value: {one.first_op}"
+    if one.truth is not None:
+        yield f"  {one.truth.text('before', 'after')}"
+    yield f"first difference: after {one.stage}, {difference_text(example)}"
+    others = [str(each.stage) for each in found.suspects(found.guilty)[:-1]]
+    if others:
+        yield f"  or after a pass before it that did not run here: {', '.join(others)}"
+
+
+def difference_text(example: Counterexample) -> str:
+    """Tell what an element was, and what it became: ``result[0] [3, 1]: 0x3F800000 (1) became 0x3F800001``."""
+    if example.trap:
+        values = ", ".join(spell_value(value, limit=4) for value in example.expected) or "it returned"
+        return f"{values} became undefined: {example.trap}"
+    if example.texts is not None or example.mismatch is None or example.type is None:
+        before, after = example.texts or ("", "")
+        return "the printed text {} became {}".format(*_excerpts(before, after))
+    mismatch, type_ = example.mismatch, example.type
+    place = f" {list(mismatch.element)}" if mismatch.element else ""
+    given = mismatch.status.name.lower() if mismatch.actual is None else code_text(type_, mismatch.actual)
+    name = f"result[{mismatch.result}]" if example.output.startswith("result ") else example.output
+    ulps = ulps_away(type_, mismatch)
+    away = f", {plural(ulps, 'ulp')} away" if ulps else ""
+    return f"{name}{place}: {code_text(type_, mismatch.expected)} became {given}{away}"
+
+
+_EXCERPT, _BEFORE = 60, 20
+"""The characters of a printed text that are shown, and how many of them stand before a difference that is far on."""
+
+
+def _excerpts(*texts: str) -> Iterator[str]:
+    """Return the same part of both texts in quotes, with the first difference in it."""
+    first = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
+    start = first - _BEFORE if first >= _EXCERPT else 0
+    return (f"{'... ' if start else ''}{text[start : start + _EXCERPT]!r}" for text in texts)
+
+
+def bisection_record(found: Bisection) -> dict[str, Any]:
+    """Return the stages as data for JSON."""
+    return {
+        "function": found.function,
+        "stages": [_record(one) for one in found.results],
+        "guilty": found.guilty,
+        "end": found.end or None,
+    }
+
+
+def _record(one: StageResult) -> dict[str, Any]:
+    comparison = one.comparison
+    return {
+        "pass": one.stage.name,
+        "argument": one.stage.argument or None,
+        "verdict": one.judgement.value,
+        "ground": one.ground or None,
+        "against": one.against,
+        "ulps": one.ulps,
+        "truth": record_of(one.truth),
+        "seconds": round(one.seconds, 3),
+        "notes": list(one.notes),
+        "first_op": one.first_op or None,
+        "inputs": None if comparison is None else comparison.report.inputs,
+        "undefined": None if comparison is None else comparison.report.undefined,
+        "differing": None if comparison is None else comparison.report.differing,
+        "elements": {}
+        if comparison is None
+        else {k.name.lower(): n for k, n in comparison.report.verdicts.items() if n},
+        "counterexamples": [
+            # The truth of a stage is that about its first counterexample.
+            {"input": number} | counterexample_record(example if place else replace(example, truth=one.truth))
+            for place, (number, example) in enumerate(() if comparison is None else comparison.examples[:SHOWN])
+        ],
+    }
+
+
+# --- bisection --------------------------------------------------------------------------------------------------------
+
 
 Judge = Callable[[Stage, Stage, Comparison, StageRunner], tuple[Judgement, str] | None]
 """Judges the difference between two stages: permitted or known, and the ground; None if it is neither."""
@@ -147,3 +377,185 @@ class _Work:
             found = (judge(before, after, comparison, self._runner) for judge in self._judges)
             return next((one for one in found if one is not None), (Judgement.DIFFERENT, ""))
         return (Judgement.IDENTICAL if comparison.same else Judgement.REFINED), ""
+
+
+# --- the guilty pass alone --------------------------------------------------------------------------------------------
+
+
+_NESTING, _OPTIONS = "()", "{}"
+
+
+def single_passes(pipeline: str) -> Iterator[tuple[str, str]]:
+    """Yield the passes of a pipeline in order: the name of each, and the pipeline with it alone.
+
+    ``builtin.module(cse,func.func(a{x=1}))`` has ``builtin.module(cse)`` and ``builtin.module(func.func(a{x=1}))``.
+    """
+    around: list[str] = []
+    word, braces = "", 0
+    for character in f"{pipeline},":
+        braces += (character == "{") - (character == "}")
+        if braces or character == "}" or character not in ",()":
+            word += character
+            continue
+        word = word.strip()
+        if character == "(":
+            around.append(word)
+        elif word:
+            alone = word
+            for anchor in reversed(around):
+                alone = f"{anchor}({alone})"
+            yield word.partition("{")[0].strip(), alone
+        if character == ")" and around:
+            around.pop()
+        word = ""
+
+
+def pass_alone(stages: Sequence[Stage], number: int, pipeline: str) -> str:
+    """Return the pipeline with the pass of a stage alone, with the options that it has there."""
+    stage = stages[number]
+    same = [alone for name, alone in single_passes(pipeline) if name == stage.argument]
+    if not same:  # a pass of a pipeline with a name of its own
+        inside = stage.argument if stage.op in ("", "builtin.module") else f"{stage.op}({stage.argument})"
+        return f"builtin.module({inside})"
+    before = sum(one.argument == stage.argument for one in stages[1:number])
+    return same[min(before, len(same) - 1)]
+
+
+def report_of_guilty(found: Bisection, pipeline: PassPipeline, first: Operation) -> PassReport:
+    """Shrink the program while the guilty pass stays guilty, and return a report of it.
+
+    Raises Unsupported if the pass alone does not make the difference.
+    """
+    assert found.guilty is not None
+    one = found.results[found.guilty]
+    assert one.against is not None
+    assert one.comparison is not None
+    before = found.results[one.against].stage
+    alone = replace(
+        pipeline, pipeline=pass_alone([each.stage for each in found.results], found.guilty, pipeline.pipeline)
+    )
+    arguments = _arguments_at(before, first, one.comparison.examples[0][1].arguments)
+    small = reduced(alone, before.text, found.function, arguments)
+    if not isinstance(small, PassDifference):
+        raise Unsupported(f"{alone.command} alone does not change the result of the stage before")
+    function = small.program.module.lookup(small.program.function)
+    assert function is not None
+    return pass_report(alone, small.program.module, function, small.example, find_runner(pipeline.tool))
+
+
+def _arguments_at(stage: Stage, first: Operation, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the arguments of the first stage as those of another one, memory as its contents."""
+    assert isinstance(stage.module, Module)
+    function = stage.module.lookup(first.symbol_name or "")
+    assert function is not None
+    mapped = signature(first, function)
+    if mapped.out:
+        raise Unsupported("a program with results in arguments is not shrunk")
+    return tuple(each.to_target(value) for each, value in zip(mapped.arguments, arguments, strict=True))
+
+
+# --- judges -----------------------------------------------------------------------------------------------------------
+
+
+EXPLAINED = 400
+"""The most elements of a stage that are explained, of all that differ."""
+
+
+def default_judges() -> list[Judge]:
+    """Return the judges that every bisection has."""
+    return [permitted]
+
+
+def known_judge(
+    pipeline: PassPipeline,
+    stages: Sequence[Stage],
+    rows: Sequence[Divergence],
+    pairs: Sequence[Cancellation],
+    settings: Settings,
+) -> Judge:
+    """Return the judge of differences that are rows of the table of known divergences. ``stages``: those of the
+    pipeline, all of them.
+    """
+    numbers = {id(stage): number for number, stage in enumerate(stages)}
+
+    def judge(before: Stage, after: Stage, found: Comparison, runner: StageRunner) -> tuple[Judgement, str] | None:
+        if not after.argument or not isinstance(before.module, Module) or not found.examples:
+            return None
+        function = before.module.lookup(runner.function.symbol_name or "")
+        if function is None or argument_types(function) != argument_types(runner.function):
+            return None  # the inputs of the search are those of the first stage
+        alone = pass_alone(stages, numbers[id(after)], pipeline.pipeline)
+        known = KnownByPass(replace(pipeline, pipeline=alone), rows, pairs, settings)
+        names = [
+            known.explained(before.module, function.symbol_name or "", part)[0]
+            for part in (runner.input(number) for number, _ in found.examples)
+        ]
+        if not all(names):
+            return None
+        return Judgement.KNOWN, "; ".join(dict.fromkeys(name for each in names for name in each or ()))
+
+    return judge
+
+
+def permitted(before: Stage, after: Stage, found: Comparison, runner: StageRunner) -> tuple[Judgement, str] | None:
+    """Judge differences by the histories of both versions: each element must have an explanation that something allows.
+
+    It is the judge of elements whose bits flags for fast math leave unspecified, too: a wrong op has no explanation.
+    """
+    explained = {doubt.number for doubt in found.doubts}
+    if not isinstance(before.module, Module) or not isinstance(after.module, Module):
+        return None
+    if any(number not in explained for number, _ in found.examples):
+        return None
+    total = sum(int(np.count_nonzero(mask)) for doubt in found.doubts for mask in doubt.masks)
+    share = -(-EXPLAINED // len(found.doubts))
+    grounds: set[Ground] = set()
+    seen = 0
+    for doubt in found.doubts:
+        try:
+            one, two = (runner.recorded(each, doubt.number) for each in (before.module, after.module))
+        except HalfulpError as error:
+            return Judgement.DIFFERENT, f"its lineage cannot be recorded: {error.message}"
+        explainer = Explainer(History(one[0]), History(two[0]), MOST_WORK // len(found.doubts))
+        explained_here = 0
+        for index, place in _chosen(doubt.masks, share):
+            try:
+                reasons = explainer.explain(*(number_at(values[index], place) for values in (one[1], two[1])))
+            except TooLong:
+                if not explained_here:
+                    return Judgement.DIFFERENT, "its history is too long to be explained"
+                break
+            if not reasons:
+                return Judgement.DIFFERENT, _unexplained(found)
+            grounds |= reasons
+            explained_here += 1
+        seen += explained_here
+    text = "; ".join(_spelled(grounds))
+    if seen < total:
+        text += f"; {seen} of {total} elements explained"
+    return (Judgement.PERMITTED if all(each.allowed for each in grounds) else Judgement.DIFFERENT), text
+
+
+def _chosen(masks: Sequence[Mask], most: int) -> list[tuple[int, tuple[int, ...]]]:
+    """Return elements that differ: the number of the output and the place of each, at most ``most``, from everywhere in
+    an order without a rule.
+    """
+    places = [(index, tuple(map(int, place))) for index, mask in enumerate(masks) for place in np.argwhere(mask)]
+    return random.Random(0).sample(places, min(most, len(places)))
+
+
+def _unexplained(found: Comparison) -> str:
+    """Return what to say of an element that no rule explains."""
+    if found.examples:
+        return ""
+    return "fast-math flags leave these bits unspecified, but no rule that they permit gives them"
+
+
+def _spelled(grounds: set[Ground]) -> Iterator[str]:
+    """Yield the grounds, one text for each kind: the worst of several distances, and what allows all of them."""
+    for text in dict.fromkeys(each.text for each in sorted(grounds)):
+        alike = [each for each in grounds if each.text == text]
+        ulps = max(each.ulps for each in alike)
+        away = f", {plural(ulps, 'ulp')} away" if ulps else ""
+        allowed = sorted({each.allowed for each in alike})
+        yield f"{text}{away} ({', '.join(allowed) if all(allowed) else 'nothing allows it'})"

@@ -22,23 +22,26 @@ from halfulp.conformance.whole_programs.bisection.histories import (
     CONTRACT,
     DIVIDE,
     FUSED,
+    KINDS,
     MULTIPLY,
     NEGATE,
     REASSOC,
     History,
     Number,
+    Term,
+    Tree,
     allows,
     allows_reordering,
+    bounds_of_all_orders,
     is_finite,
     is_nan,
     is_negative,
     name_of,
     role_of,
     same_number,
+    sums_in_all_orders,
     value_of,
 )
-from halfulp.conformance.whole_programs.bisection.orders import bounds_of_all_orders, sums_in_all_orders
-from halfulp.conformance.whole_programs.bisection.trees import KINDS, Term, Tree
 from halfulp.fp_formats import scalar
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.counts import plural

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from halfulp.conformance.comparing.compare import Verdict, verdicts
+from halfulp.conformance.comparing.compare import Mismatch, Verdict, verdicts
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner, Unanswered
-from halfulp.conformance.whole_programs.arguments import Arguments, Part
+from halfulp.conformance.whole_programs.arguments import Arguments, Part, joined
+from halfulp.conformance.whole_programs.bisection.histories import number_at
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
+from halfulp.conformance.whole_programs.difference_text import code_text
 from halfulp.conformance.whole_programs.input_transfer import carrier
 from halfulp.conformance.whole_programs.outcomes import answer_of, as_reference, element_mismatch
 from halfulp.conformance.whole_programs.printed import Output, elements, prints, silent
 from halfulp.conformance.whole_programs.two_runs import Outcome, Ran, Version, one_lane
-from halfulp.conformance.whole_programs.validation import ValidationReport, differences, outputs_of
+from halfulp.conformance.whole_programs.validation import Inputs, ValidationReport, differences, outputs_of
 from halfulp.fp_formats.codes import Mask
 from halfulp.interp.dialects.llvm.shared import conversion
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, OutOfSteps, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.run.lineage import Lineage
+from halfulp.interp.run.lineage import Lineage, Node
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import CastTypes, Settings, SlotConversion
 from halfulp.interp.run.signature import argument_types, result_types
@@ -288,3 +293,83 @@ def _same_bits(one: Value, two: Value) -> bool:
         return False
     kept = ~one.poisoned
     return bool(np.array_equal(one.bits[kept], two.bits[kept]))
+
+
+# --- inputs -----------------------------------------------------------------------------------------------------------
+
+
+def made_inputs(function: Operation, inputs: Inputs) -> Arguments:
+    """Return the inputs of a function: those that are given, or ordinary numbers in one half of them, and corners and
+    random codes in the other. A NaN in one element of a large tensor often makes all results NaNs.
+    """
+    if not argument_types(function):
+        return replace(inputs, samples=False).of(function)  # there is one
+    inputs = replace(inputs, samples=True)
+    if inputs.given is not None:
+        return inputs.of(function)
+    wild = inputs.count // 2
+    usual = replace(inputs, count=inputs.count - wild, ordinary=True).of(function)
+    return joined(usual, replace(inputs, count=wild).of(function)) if wild else usual
+
+
+# --- the first op with another value ----------------------------------------------------------------------------------
+
+
+MOST_OPS = 200_000
+"""The most ops of one history that are looked at."""
+
+_WIDEST = 64
+
+
+def first_other_op(runner: StageRunner, before: Module, after: Module, number: int, mismatch: Mismatch) -> str:
+    """Describe the first op in the history of a wrong number whose value no op before the pass has; "" without one.
+
+    ``number``: the input. Each operand of that op is a value that the stage before has too. A wrong index, and an op on
+    integers that do not depend on an argument, leave no such op.
+    """
+    try:
+        right, _ = runner.recorded(before, number)
+        lineage, values = runner.recorded(after, number)
+    except HalfulpError:
+        return ""
+    known = _codes(right)
+    waiting, seen = [number_at(values[mismatch.result], (0, *mismatch.element))], set[int]()
+    first: tuple[int, Node] | None = None
+    while waiting and len(seen) < MOST_OPS:
+        one = waiting.pop()
+        if one.id in seen:
+            continue
+        seen.add(one.id)
+        made = lineage.history(one.id, one.type, one.code)
+        if not isinstance(made, Node):
+            continue
+        waiting += made.operands
+        if not _has(known, one.type, one.code) and (first is None or one.id < first[0]):
+            first = one.id, made
+    return "" if first is None or len(seen) >= MOST_OPS else _described(first[1])
+
+
+def _described(made: Node) -> str:
+    operands = ", ".join(code_text(each.type, each.code) for each in made.operands)
+    value = "poison" if made.poison else code_text(made.type, made.code)
+    return f"{made.op.name} of {operands} gives {value} ({made.location})"
+
+
+def _codes(lineage: Lineage) -> dict[ty.Type, npt.NDArray[np.uint64]]:
+    """Return all codes of a run by their types."""
+    found = defaultdict(list)
+    for batch in lineage.batches:
+        for result, codes in zip(batch.op.results, batch.results, strict=True):
+            type_ = ty.element_type(result.type)
+            if (ty.element_width(ty.number_type(type_)) or _WIDEST + 1) <= _WIDEST:
+                found[type_].append(np.unique(codes).astype(np.uint64))
+    return {type_: np.unique(np.concatenate(codes)) for type_, codes in found.items()}
+
+
+def _has(known: dict[ty.Type, npt.NDArray[np.uint64]], type_: ty.Type, code: int) -> bool:
+    """Tell whether a run has a code. Of a type whose codes are not known, it has all."""
+    codes = known.get(type_)
+    if codes is None:
+        return (ty.element_width(ty.number_type(type_)) or _WIDEST + 1) > _WIDEST
+    place = int(np.searchsorted(codes, np.uint64(code)))
+    return place < len(codes) and int(codes[place]) == code

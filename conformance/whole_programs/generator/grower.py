@@ -1,25 +1,261 @@
-"""The growing of a function body: the values in reach, and the ops that are appended."""
+"""The growing of a random function: its types, the ops that fit them, the values in reach, and the appended ops."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from typing import Any
 
 from halfulp.conformance.whole_programs.domains import any_code
-from halfulp.conformance.whole_programs.generator.palette import Palette
+from halfulp.conformance.whole_programs.random_programs import QUANTIZED
 from halfulp.conformance.whole_programs.rewrite import definition_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Arity, OpDefinition, Property, Schema, Trait
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
+from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.ir.types import width_of
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.verifier import problem_of
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+
+INTEGERS = ("i8", "i16", "i32", "i64")
+OTHER_INTEGERS = ("i2", "i3", "i4", "i5", "i7", "i12", "i24", "i33", "i48", "i80", "i128")
+FLOATS = ("f16", "bf16", "f32", "f64")
+OTHER_FLOATS = tuple(name for name in FORMATS if name not in FLOATS)
+VECTORS = ((2,), (3,), (4,), (2, 2))
+MEMREFS = ((2,), (4,), (2, 2))
+TENSORS = ((1,), (2,), (3,), (2, 2))
+
+EXHAUSTIVE_BITS = 16
+"""Most bits of all arguments of a program that is meant to run on every input."""
+
+FEW_BITS = 6
+"""The same for programs with memory, which run on one input after the other."""
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The types of a program. ``elements``: of scalars; ``containers``: shaped types of them; ``quantized``: pairs of
+    an expressed and a quantised type; ``flags``: how often an op has flags.
+    """
+
+    elements: tuple[ty.Type, ...]
+    containers: tuple[ty.Type, ...]
+    quantized: tuple[tuple[ty.Type, ty.Type], ...]
+    flags: float
+
+    @property
+    def integers(self) -> tuple[ty.Type, ...]:
+        """Return the integer types, index included."""
+        return tuple(type_ for type_ in self.elements if isinstance(type_, ty.IntegerType | ty.IndexType))
+
+    @property
+    def types(self) -> tuple[ty.Type, ...]:
+        """Return the types that arguments and results may have."""
+        return (*self.elements, *self.containers)
+
+
+def random_palette(rng: random.Random) -> Palette:
+    """Choose the types of a program."""
+    elements = {ty.I1, ty.INDEX} if rng.random() < 0.6 else {ty.I1}
+    elements |= _some(rng, INTEGERS, rng.randint(1, 3))
+    if rng.random() < 0.15:
+        elements |= _some(rng, OTHER_INTEGERS, rng.randint(1, 2))
+    if rng.random() < 0.4:
+        elements |= _some(rng, FLOATS, rng.randint(1, 2))
+        if rng.random() < 0.3:
+            elements |= _some(rng, OTHER_FLOATS, rng.randint(1, 2))
+    quantized = []
+    if rng.random() < 0.12:
+        expressed, spelled = rng.choice(QUANTIZED)
+        quantized.append((as_type(expressed), as_type(spelled)))
+        elements |= {as_type(expressed), ty.IntegerType(width_of(as_type(spelled)))}
+    ordered = sorted(elements, key=str)
+    shaped = [type_ for type_ in ordered if not isinstance(type_, ty.IndexType)]
+    containers: list[ty.Type] = []
+    if rng.random() < 0.25:
+        containers += [ty.VectorType(rng.choice(VECTORS), element) for element in shaped]
+    if rng.random() < 0.2:
+        containers += [ty.TensorType(rng.choice(TENSORS), element) for element in shaped]
+    return Palette(tuple(ordered), tuple(containers), tuple(quantized), rng.choice((0.0, 0.0, 0.2, 0.5)))
+
+
+def _some(rng: random.Random, spellings: Sequence[str], count: int) -> set[ty.Type]:
+    return {as_type(spelling) for spelling in rng.sample(spellings, count)}
+
+
+def random_arguments(rng: random.Random, palette: Palette, singly: bool = False) -> list[ty.Type]:
+    """Choose the types of a function's arguments: often few enough bits to run it on every input.
+
+    ``singly``: the program has memory, perhaps that of an argument, and runs on one input after the other.
+    """
+    memory: list[ty.Type] = []
+    if singly and rng.random() < 0.4:
+        memory.append(ty.MemRefType(rng.choice(MEMREFS), rng.choice(palette.elements)))
+    return [*_values(rng, palette, singly), *memory]
+
+
+def _values(rng: random.Random, palette: Palette, singly: bool) -> list[ty.Type]:
+    types = list(palette.types)
+    if rng.random() < 0.6:
+        shaped = bool(palette.containers) and rng.random() < 0.3
+        most = FEW_BITS if singly else rng.choice((8, 12, 12, EXHAUSTIVE_BITS))
+        narrow = [type_ for type_ in (types if shaped else palette.elements) if bits(type_) <= most]
+        small = [
+            chosen
+            for count in (1, 2, 3)
+            for chosen in product(narrow, repeat=count)
+            if sum(map(bits, chosen)) <= most and any(bits(type_) > 1 for type_ in chosen)
+        ]
+        if small:
+            return list(rng.choice(small))
+    return [rng.choice(types) for _ in range(rng.randint(1, 4))]
+
+
+def bits(type_: ty.Type) -> int:
+    """Return the bits of a value of that type."""
+    return width_of(ty.element_type(type_)) * (ty.element_count(type_) or 1 if isinstance(type_, ty.ShapedType) else 1)
+
+
+# --- ops that fit -----------------------------------------------------------------------------------------------------
+
+
+Types = tuple[ty.Type, ...]
+
+DIALECTS = ("arith", "quant")
+"""The dialects whose elementwise ops programs have."""
+
+
+@cache
+def elementwise_ops() -> tuple[OpDefinition, ...]:
+    """Return the ops of MLIR 22 that compute each element by itself, and that a row of names and types describes."""
+    found = [op for name in DIALECTS for op in default_registry().dialects[name].ops.values()]
+    return tuple(op for op in found if op.since is Schema.MLIR22 and _is_elementwise(op))
+
+
+def _is_elementwise(op: OpDefinition) -> bool:
+    slots = (*op.operands, *op.results)
+    known = all(isinstance(prop.kind, EnumDefinition) or prop.optional for prop in op.properties)
+    runs = isinstance(op.evaluate, Elementwise) or Trait.ELEMENTWISE in op.traits
+    return runs and known and bool(op.operands) and all(slot.arity is Arity.ONE for slot in slots)
+
+
+@cache
+def cases(name: str, anchor: int, type_: ty.Type, elements: Types) -> tuple[tuple[Types, Types], ...]:
+    """Return the types of operands and results that an op takes where operand ``anchor`` has a type.
+
+    ``elements``: the element types that types may have which do not follow.
+    """
+    op = definition_of(name)
+    if not op.operands[anchor].constraint.accepts(type_):
+        return ()
+    types: dict[str, Any] = {op.operands[anchor].name: type_}
+    for rule in op.type_rules:
+        rule.solve(types, {})
+    alike = [ty.with_element(type_, element) for element in elements if _holds(type_, element)]
+    choices = []
+    for slot in (*op.operands, *op.results):
+        if slot.name in types:
+            choices.append([types[slot.name]])
+        else:
+            free = alike if slot in op.results else list(dict.fromkeys([*alike, *elements]))
+            choices.append([choice for choice in free if slot.constraint.accepts(choice)])
+    count = len(op.operands)
+    made = ((chosen[:count], chosen[count:]) for chosen in product(*choices))
+    return tuple((operands, results) for operands, results in made if _fits(name, operands, results))
+
+
+def _holds(container: ty.Type, element: ty.Type) -> bool:
+    """Tell whether values of a container of that element type can be made: quantised types have no vectors."""
+    return not (isinstance(container, ty.VectorType) and isinstance(element, ty.QuantizedType))
+
+
+@cache
+def _fits(name: str, operands: Types, results: Types) -> bool:
+    op = definition_of(name)
+    plain = {prop.name: least(prop) for prop in op.properties if not prop.optional}
+    made = Operation(name, op, [SSAValue(type_) for type_ in operands], results, plain)
+    return problem_of(made) is None
+
+
+def least(prop: Property) -> at.Attribute:
+    """Return the attribute of a property that must be there: its default, or else its first case."""
+    assert isinstance(prop.kind, EnumDefinition)
+    return prop.implied or prop.kind.attribute(next(iter(prop.kind.cases.values())))
+
+
+def random_properties(op: OpDefinition, rng: random.Random, often: float) -> dict[str, at.Attribute]:
+    """Choose the properties of an op: always those without a default, and flags as ``often`` says."""
+    found: dict[str, at.Attribute] = {}
+    for prop in op.properties:
+        if prop.since is not Schema.MLIR22:
+            continue
+        chosen = rng.random() < often
+        if isinstance(prop.kind, EnumDefinition):
+            required = not prop.optional and prop.default is None
+            if chosen or required:
+                found[prop.name] = prop.kind.attribute(_random_case(prop.kind, rng))
+            elif (implied := prop.implied) is not None:
+                found[prop.name] = implied
+        elif chosen and prop.kind is c.UNIT_ATTR:
+            found[prop.name] = at.UnitAttr()
+    return found
+
+
+def _random_case(enum: EnumDefinition, rng: random.Random) -> int:
+    values = list(enum.cases.values())
+    if not enum.flags:
+        return rng.choice(values)
+    chosen = 0
+    for _ in range(rng.choice((1, 1, 2))):
+        chosen |= rng.choice([value for value in values if value])
+    return chosen
+
+
+# --- growing ----------------------------------------------------------------------------------------------------------
+
 
 F64 = ty.F("f64")
 
 RECENT = 8
 """Number of last values of a type among which unused ones are looked for."""
+
+
+NAME = "f"
+"""The name of the public function of each program."""
+
+
+@dataclass(frozen=True)
+class RandomFunction:
+    """Program ``index`` of a seed: a module with the public function ``@f``."""
+
+    seed: int
+    index: int
+    module: Module
+
+    @property
+    def main(self) -> Operation:
+        """Return the function."""
+        found = self.module.lookup(NAME)
+        assert found is not None
+        return found
+
+    @property
+    def name(self) -> str:
+        """Return the words that make the program again."""
+        return f"--seed={self.seed} --first={self.index}"
 
 
 class Unfit(Exception):

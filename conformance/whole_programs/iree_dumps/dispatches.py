@@ -6,19 +6,21 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from math import prod
 
-from halfulp.conformance.whole_programs.iree_dumps.making import (
+from halfulp.conformance.whole_programs.iree_dumps.tensors import (
     blocks_of,
     function,
     function_of,
     index_constant,
     inherent,
+    loaded,
     made,
+    memory_of,
     number,
     numbers,
     put,
     replace_values,
+    stored,
 )
-from halfulp.conformance.whole_programs.iree_dumps.tensors import loaded, memory_of, stored
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported

@@ -12,10 +12,8 @@ from fake_mlir_opt import FakeOpt
 from halfulp.conformance.oracles.iree import converter
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
 from halfulp.conformance.oracles.tool import Tool
-from halfulp.conformance.whole_programs.claims_of_tools import ALL_CLAIMS, claim_named, claims_of
-from halfulp.conformance.whole_programs.iree_claims import IREE_CLAIMS
-from halfulp.conformance.whole_programs.pass_claims import CLAIMS
-from halfulp.conformance.whole_programs.program_starts import STARTS, programs_from
+from halfulp.conformance.whole_programs.generator.programs import STARTS, programs_from
+from halfulp.conformance.whole_programs.pass_claims import ALL_CLAIMS, CLAIMS, IREE_CLAIMS, claim_named, claims_of
 
 
 def test_claims_name_starts_that_exist() -> None:

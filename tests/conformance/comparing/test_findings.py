@@ -21,7 +21,7 @@ from halfulp.conformance.whole_programs.arguments import generated
 from halfulp.conformance.whole_programs.diff import Difference, against
 from halfulp.conformance.whole_programs.interesting import SameDifference
 from halfulp.conformance.whole_programs.op_search import Search
-from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.signature import argument_types
@@ -79,7 +79,7 @@ def reduced_op(asked: ProgramOracle, same: SameDifference, found: Difference) ->
     """Return the only op that is left, in a program that still differs when it is read back."""
     same.watch(found)
     reduced = Reducer(same, 200).reduce(found.program, found)
-    text = text_of(reduced, close=False)
+    text = text_of_program(reduced, close=False)
     module = hu.parse(text)
     again = ClosedProgram(module, reduced.function, reduced.arguments)
     (difference,) = against(asked, [again]).differences

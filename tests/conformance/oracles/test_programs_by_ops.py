@@ -26,7 +26,7 @@ from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.whole_programs.diff import against
 from halfulp.conformance.whole_programs.interesting import SameDifference
 from halfulp.conformance.whole_programs.op_search import Search
-from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.fp_formats.codes import Codes
 
@@ -174,7 +174,7 @@ def test_a_difference_is_found_and_reduced() -> None:
     (difference,) = same.differences([program(TEXT, "f32=4.5")])
     assert difference is not None
     same.watch(difference)
-    text = text_of(Reducer(same).reduce(difference.program, difference))
+    text = text_of_program(Reducer(same).reduce(difference.program, difference))
     assert text.count("arith.addf") == 1
     assert len(text.splitlines()) <= 6
 

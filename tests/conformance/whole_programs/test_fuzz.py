@@ -17,7 +17,7 @@ from halfulp.conformance.whole_programs.fuzz import FEW, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.interesting import SameDifference
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.outcomes import run_here
-from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.random_programs import build, cells, random_program, random_programs
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.declare.registry import default_registry
@@ -117,7 +117,7 @@ def test_an_op_that_is_wrong_is_found_and_reduced(right: str, wrong: str) -> Non
     (difference,) = same.differences([first.program])
     assert difference is not None
     same.watch(difference)
-    text = text_of(Reducer(same).reduce(first.program, difference))
+    text = text_of_program(Reducer(same).reduce(first.program, difference))
     assert text.count(f"arith.{right}") == 1
     assert len(text.splitlines()) <= 6
 
@@ -234,7 +234,7 @@ def found(name: str, count: int, *ops: str, most: int = 60) -> dict[str, str]:
             (difference,) = same.differences([failure.program])
             assert difference is not None
             same.watch(difference)
-            programs[key] = text_of(Reducer(same, 300).reduce(failure.program, difference))
+            programs[key] = text_of_program(Reducer(same, 300).reduce(failure.program, difference))
     return programs
 
 

@@ -11,14 +11,11 @@ import pytest
 from halfulp.conformance.oracles.iree import compiler
 from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import Finished
-from halfulp.conformance.whole_programs.bisection.bisect import bisect
-from halfulp.conformance.whole_programs.bisection.dumps import Dumps, read_dumps
-from halfulp.conformance.whole_programs.bisection.inputs import made_inputs
-from halfulp.conformance.whole_programs.bisection.results import Bisection, Judgement
-from halfulp.conformance.whole_programs.bisection.runs import StageRunner
-from halfulp.conformance.whole_programs.iree_dumps import reading
-from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree
-from halfulp.conformance.whole_programs.iree_dumps.reading import read_all
+from halfulp.conformance.whole_programs.bisection.bisect import Bisection, Judgement, bisect
+from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
+from halfulp.conformance.whole_programs.bisection.stages import Dumps, read_dumps
+from halfulp.conformance.whole_programs.iree_dumps import chains as chains_module
+from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree, read_all
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.settings import Settings
@@ -174,7 +171,7 @@ class Echo:
 
 
 def test_a_text_that_stops_the_tool_spoils_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "converter", Echo)
+    monkeypatch.setattr(chains_module, "converter", Echo)
     texts = [f"// {number}\nmodule {{}}" for number in range(5)]
     found = read_all([*texts[:3], "// crash", *texts[3:]])
     assert "iree-opt: crash: the tool crashed" in str(found["// crash"])

@@ -12,11 +12,11 @@ from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.whole_programs.arguments import Part
-from halfulp.conformance.whole_programs.generator.functions import NAME
+from halfulp.conformance.whole_programs.generator.grower import NAME
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass, Names
-from halfulp.conformance.whole_programs.pass_difference import PassCrash, PassDifference, SamePassDifference
+from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassDifference, SamePassDifference
 from halfulp.conformance.whole_programs.pass_fuzz import PassFinding, fuzz_pass
-from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module
@@ -52,7 +52,7 @@ def reduced(pipeline: PassPipeline, finding: PassFinding) -> str:
     (found,) = same.differences([program])
     assert isinstance(found, PassDifference)
     same.watch(found)
-    return text_of(Reducer(same).reduce(program), close=False)
+    return text_of_program(Reducer(same).reduce(program), close=False)
 
 
 def test_a_pass_that_changes_nothing_has_no_findings() -> None:
@@ -126,7 +126,7 @@ def test_a_crash_is_a_finding_and_is_reduced() -> None:
     (found,) = same.differences([program])
     assert isinstance(found, PassCrash)
     same.watch(found)
-    text = text_of(Reducer(same).reduce(program), close=False)
+    text = text_of_program(Reducer(same).reduce(program), close=False)
     assert text.count("arith.divf") == 1
     assert len(text.splitlines()) <= 6, text
 

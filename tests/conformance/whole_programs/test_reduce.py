@@ -20,7 +20,7 @@ from halfulp.conformance.whole_programs.diff import Difference, against
 from halfulp.conformance.whole_programs.difference_text import header
 from halfulp.conformance.whole_programs.interesting import SameDifference, by_script
 from halfulp.conformance.whole_programs.op_search import Search
-from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.ir.operations import Operation
 
@@ -43,7 +43,7 @@ def reduced(
     result = reducer.reduce(given, difference)
     assert reducer.tests <= max_tests
     assert same.last is not None
-    return text_of(result), same.last
+    return text_of_program(result), same.last
 
 
 LONG = """\
@@ -209,7 +209,7 @@ def test_a_reduction_ends_when_its_time_is_over() -> None:
 def test_a_script_says_what_is_interesting(tmp_path: Path) -> None:
     given = program(LONG, "4xf32=1 2 3 4", "4xf32=100 0.5 0.7 9")
     result = Reducer(by_script(script(tmp_path / "test.sh", 'grep -q "arith.addf" "$1"')), 200).reduce(given)
-    text = text_of(result)
+    text = text_of_program(result)
     assert text.count("arith.addf") == 1
     assert "subf" not in text
     assert "@unused" not in text

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from code_of_programs import Executed
 
-from halfulp.conformance.whole_programs.generator.functions import RandomFunction
-from halfulp.conformance.whole_programs.generator.kinds import KINDS, ProgramKind
+from halfulp.conformance.whole_programs.generator.grower import RandomFunction
+from halfulp.conformance.whole_programs.generator.programs import KINDS, ProgramKind
 from halfulp.conformance.whole_programs.pass_fuzz import inputs_of
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir.errors import HalfulpError

@@ -11,12 +11,17 @@ from dumped_stages import ADD, SWAPPED, WRONG, in_module
 from halfulp.conformance.oracles.jit_tensors import installed_runner
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Runner, Unanswered
 from halfulp.conformance.whole_programs.arguments import given
-from halfulp.conformance.whole_programs.bisection.bisect import bisect
-from halfulp.conformance.whole_programs.bisection.guilty import pass_alone, single_passes
-from halfulp.conformance.whole_programs.bisection.inputs import made_inputs
-from halfulp.conformance.whole_programs.bisection.judges import default_judges
-from halfulp.conformance.whole_programs.bisection.results import Bisection, Judgement, bisection_lines, bisection_record
-from halfulp.conformance.whole_programs.bisection.runs import StageRun, StageRunner
+from halfulp.conformance.whole_programs.bisection.bisect import (
+    Bisection,
+    Judgement,
+    bisect,
+    bisection_lines,
+    bisection_record,
+    default_judges,
+    pass_alone,
+    single_passes,
+)
+from halfulp.conformance.whole_programs.bisection.runs import StageRun, StageRunner, made_inputs
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.interp.ir.errors import HalfulpError, Unsupported

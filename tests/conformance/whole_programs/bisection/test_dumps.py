@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from dumped_stages import ADD, SWAPPED, dump, in_module
 
-from halfulp.conformance.whole_programs.bisection.dumps import Dump, read_dumps, read_folder
-from halfulp.conformance.whole_programs.bisection.stages import Stage, of_dumps
+from halfulp.conformance.whole_programs.bisection.stages import Dump, Stage, of_dumps, read_dumps, read_folder
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module

@@ -10,7 +10,7 @@ import pytest
 from known_passes import ALL, PIPELINES, closed, example, example_of_two
 
 import halfulp as hu
-from halfulp.conformance.whole_programs.bisection.results import Judgement
+from halfulp.conformance.whole_programs.bisection.bisect import Judgement
 from halfulp.interp.ir.operations import Module
 
 pytestmark = pytest.mark.mlir

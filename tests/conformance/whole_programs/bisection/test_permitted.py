@@ -11,8 +11,12 @@ import pytest
 
 import halfulp as hu
 from halfulp.conformance.whole_programs.bisection.explaining import MOST_ULP, Explainer, TooLong
-from halfulp.conformance.whole_programs.bisection.histories import History, number_at
-from halfulp.conformance.whole_programs.bisection.orders import bounds_of_all_orders, sums_in_all_orders
+from halfulp.conformance.whole_programs.bisection.histories import (
+    History,
+    bounds_of_all_orders,
+    number_at,
+    sums_in_all_orders,
+)
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.run.lineage import Lineage

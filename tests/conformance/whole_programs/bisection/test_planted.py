@@ -12,11 +12,8 @@ from tree import ROOT
 
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
-from halfulp.conformance.whole_programs.bisection.bisect import bisect
-from halfulp.conformance.whole_programs.bisection.inputs import made_inputs
-from halfulp.conformance.whole_programs.bisection.judges import default_judges
-from halfulp.conformance.whole_programs.bisection.results import Bisection, bisection_lines
-from halfulp.conformance.whole_programs.bisection.runs import StageRunner
+from halfulp.conformance.whole_programs.bisection.bisect import Bisection, bisect, bisection_lines, default_judges
+from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage, of_pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.interp.ir.errors import HalfulpError

@@ -8,8 +8,8 @@ import pytest
 
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
-from halfulp.conformance.whole_programs.generator.declared import elementwise_ops
 from halfulp.conformance.whole_programs.generator.functions import all_rows, random_function, random_functions
+from halfulp.conformance.whole_programs.generator.grower import elementwise_ops
 from halfulp.conformance.whole_programs.pass_fuzz import compare
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.loading import parse_module
