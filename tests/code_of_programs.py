@@ -1,4 +1,4 @@
-"""Functions run by the executor, and by the code that is made of them: machine code, or Python."""
+"""Functions run by the executor, and by machine code that is made of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.compiled import hot
 from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.run.compiled.program import CompiledFunction
-from halfulp.interp.run.compiled.python_program import PythonFunction
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
@@ -25,7 +24,6 @@ from halfulp.interp.values.buffers import Buffer, buffer_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value, to_value
 
-MACHINE, PYTHON = "machine code", "Python"
 SUM = """func.func @f(%n: index) -> i64 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -53,16 +51,16 @@ class Executed(CompiledModule):
 
 
 class Both:
-    """A function run by the executor, and by code. ``stopped``: the executor had to run it again."""
+    """A function run by the executor, and by code. ``stopped``: the executor had to run it again. ``clean``: the code is
+    for memory without masks of poison.
+    """
 
-    def __init__(self, way: str, module: Module, op: Operation, settings: Settings) -> None:
+    def __init__(self, module: Module, op: Operation, settings: Settings, clean: bool = True) -> None:
         self.program = CompiledModule(module, settings)
         self.executed = Executed(module, settings)
         self.op = op
         self.types = argument_types(op)
-        self.code: CompiledFunction | PythonFunction = (
-            PythonFunction(self.program, op) if way == PYTHON else CompiledFunction(self.program, op, clean=True)
-        )
+        self.code = CompiledFunction(self.program, op, clean)
         self.stopped = False
 
     def by_code(self, run: Run, frame: Frame) -> None:
@@ -97,9 +95,9 @@ def memory_of(arguments: Sequence[Any]) -> list[Value]:
     return [each.load() for each in arguments if isinstance(each, Buffer)]
 
 
-def both(way: str, text: str, **settings: Any) -> Both:
+def both(text: str, clean: bool = True, **settings: Any) -> Both:
     module = hu.parse(text)
-    return Both(way, module, next(op for op in module.walk() if op.name == "func.func"), Settings(**settings))
+    return Both(module, next(op for op in module.walk() if op.name == "func.func"), Settings(**settings), clean)
 
 
 def random_arguments(types: Sequence[ty.Type], seed: Any) -> list[Any]:
@@ -121,11 +119,11 @@ def random_arguments(types: Sequence[ty.Type], seed: Any) -> list[Any]:
     return made
 
 
-def random_both(way: str, seed: int, index: int) -> Both | None:
+def random_both(seed: int, index: int) -> Both | None:
     function = random_function(seed, index)
     if not hot.is_covered(CompiledModule(function.module, Settings()), function.main):
         return None
     try:
-        return Both(way, function.module, function.main, Settings(max_steps=20_000))
+        return Both(function.module, function.main, Settings(max_steps=20_000))
     except NotCompiled:
         return None

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import codes_to_ints, storage_dtype
+from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.paths.blocks import Program
-from halfulp.fp_formats.paths.recorder import NotRecorded, Recorder
 from halfulp.fp_formats.paths.words import F32, Face, Word
 
 Numbers = npt.NDArray[Any]
@@ -149,33 +147,10 @@ class ArrayMachine:
 
 
 def described(face: Face, *operands: tuple[Numbers, int]) -> tuple[list[list[int]], npt.NDArray[np.bool_]]:
-    """Return the results of a description for operands (codes, width), and the mask of what it refuses. NumPy's calls
-    on blocks give the same.
-    """
+    """Return the results of a description for operands (codes, width), and the mask of what it refuses."""
     machine = ArrayMachine(len(operands[0][0]))
     words = [Word(machine, Held(codes_to_ints(codes, width), width), width) for codes, width in operands]
     found = face(*words)
     results = found if isinstance(found, tuple) else (found,)
     codes = [[int(code) for code in result.held.codes] for result in results]
-    in_blocks = _in_blocks(face, *operands)
-    if in_blocks is not None:
-        made, refused = in_blocks
-        assert np.array_equal(refused, np.flatnonzero(machine.refused))
-        for mine, theirs in zip(made, codes, strict=True):
-            assert all((mine == np.array(theirs, mine.dtype)) | machine.refused)
     return codes, machine.refused
-
-
-def _in_blocks(face: Face, *operands: tuple[Numbers, int]) -> tuple[list[Numbers], Numbers] | None:
-    """Return the results and the refused elements by a `Recorder`; None if the description has wider words."""
-    recorder = Recorder()
-    given = [recorder.input(number, width, splat=False) for number, (_, width) in enumerate(operands)]
-    try:
-        found = face(*given)
-    except NotRecorded:
-        return None
-    results = found if isinstance(found, tuple) else (found,)
-    count = len(operands[0][0])
-    made = [np.empty(count, storage_dtype(result.width)) for result in results]
-    refused = Program(recorder, [result.held for result in results]).run([codes for codes, _ in operands], made, count)
-    return made, refused

@@ -16,6 +16,8 @@ from halfulp.fp_formats.paths.words import Face, Word
 
 BLOCK = 1 << 12
 """The elements of a block: if the loop refuses one of them, all count as refused."""
+_LOAD = 16
+"""The instructions that take as long as one look-up in a table."""
 _PART = 32 * BLOCK
 """The elements that a thread takes at a time: whole blocks."""
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
@@ -69,6 +71,12 @@ class ArrayLoop:
         blocks = np.flatnonzero(refused)
         indices = (blocks[:, np.newaxis] * BLOCK + np.arange(BLOCK)).reshape(-1)
         return indices[indices < count]
+
+
+def cost(plan: Plan) -> int:
+    """Return how long an element takes, in instructions: one that loads, from a table at worst, counts for several."""
+    lines = _assembly(plan, Tables()).splitlines()
+    return len(lines) + _LOAD * sum(" = load " in line for line in lines)
 
 
 def _assembly(plan: Plan, tables: Tables) -> str:

@@ -6,8 +6,9 @@ one kind of arrays, after calls for `PAYS` elements; until then numba is not eve
 numba's cache on disk, if that can be written.
 
 The environment variable HALFULP_BACKEND, or `use`, chooses the backend: ``auto`` (numba where it is installed and
-saves time), ``numpy`` (never) or ``numba`` (from the first element on). HALFULP_THREADS, or `use_threads`, sets the
-number of threads that machine code uses; without it OMP_NUM_THREADS does. Results are the same.
+saves time), ``numpy`` (never) or ``llvm`` (from the first element and op on; its former name is ``numba``).
+HALFULP_THREADS, or `use_threads`, sets the number of threads that machine code uses; without it OMP_NUM_THREADS does.
+Results are the same.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _installed() -> bool:
 
 
 def _checked(backend: str, what: str) -> str:
-    if backend not in BACKENDS:
+    if backend not in (*BACKENDS, "llvm"):
         raise ValueError(f"{what} is {backend!r}, but must be one of {', '.join(BACKENDS)}")
     if backend == "numba" and not _installed():
         raise ValueError(f"{what} is 'numba', but numba is not installed: {how_to_install('fast')}")
@@ -174,7 +175,7 @@ class Loop:
             return None
         if self.compiled is None:
             self.asked += elements
-            if _backend == "numba" or self.asked >= PAYS:
+            if _backend != "auto" or self.asked >= PAYS:
                 self._compile()
         return self.compiled
 
@@ -185,7 +186,7 @@ class Loop:
             try:
                 self.compiled = _compile(self.function, self.kinds)
             except Exception as error:
-                if _backend == "numba":
+                if _backend != "auto":
                     raise
                 use("numpy")  # NumPy gives the same results, whatever is wrong with numba
                 if not (isinstance(error, ModuleNotFoundError) and error.name == "numba"):

@@ -271,7 +271,9 @@ class Emitter:
     # --- elements ---
 
     def elementwise(self, face: Face, lanes: Sequence[Sequence[Word]], general: General) -> list[tuple[Word, ...]]:
-        """See `Maker`."""
+        """Make the code of a description, for the operands of each lane, and return the results. ``general`` makes that
+        for all lanes where it refuses one.
+        """
         found = [face(*operands) for operands in lanes]
         results = [each if isinstance(each, tuple) else (each,) for each in found]
         refused = self.take_refused()

@@ -23,13 +23,18 @@ _HUGE = 1 << 18
 
 @cache
 def installed() -> bool:
-    """Tell whether llvmlite, which numba brings, is there."""
+    """Tell whether llvmlite is there: on CPython it comes with halfulp."""
     return find_spec("llvmlite") is not None
 
 
 def wanted() -> bool:
-    """Tell whether programs may be compiled: llvmlite is there, and the backend is not NumPy."""
+    """Tell whether machine code may be made: llvmlite is there, and the backend is not NumPy."""
     return compiled.backend() != "numpy" and installed()
+
+
+def at_once() -> bool:
+    """Tell whether machine code is to be made before it pays."""
+    return compiled.backend() not in ("auto", "numpy") and installed()
 
 
 @cache

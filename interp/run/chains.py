@@ -1,5 +1,4 @@
-"""Chains: elementwise ops on tensors that follow one another run as one loop, of machine code or of NumPy calls on
-blocks of elements, once that pays.
+"""Chains: elementwise ops on tensors that follow one another run as one loop of machine code, once that pays.
 
 What lies between the first op and the last is never a whole array. Elements that the loop refuses, such as NaNs, are
 computed by the kernels. If a value is not clean, or an op has a fault, the whole chain runs op by op: so poison, errors
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, ints_to_codes
-from halfulp.fp_formats.paths import compiled, llvm
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
@@ -30,10 +29,8 @@ from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel
 
-PAYS = 1 << 24
-"""The ops on elements from which machine code pays."""
-BLOCKS_PAY = 1 << 20
-"""The ops on elements from which a plan of NumPy calls pays."""
+PAYS = 1 << 22
+"""The ops on elements from which machine code pays: NumPy takes as long for them as compilation does."""
 TABLE_PAYS = 1 << 18
 """The elements from which a table of a whole chain pays."""
 _MOST = 16
@@ -88,7 +85,7 @@ class Chain:
         self._in_lanes = bool(steps) and not shaped
         self._static = tuple([size or 0 for size in ty.shape_of(inputs[0].type) or ()]) if shaped else None
         self._spent = 0
-        self._loops: dict[tuple[Any, ...], Any] = {}
+        self._loops: dict[tuple[Any, ...], ArrayLoop] = {}
         self._short: dict[tuple[bool, ...], bool] = {}
         self._looked_up: dict[tuple[bytes, ...], int] = {}
 
@@ -99,26 +96,24 @@ class Chain:
                 step(slots)
 
     def at_once(self, slots: Slots) -> bool:
-        """Run the loop. False, with nothing done, if that does not pay yet, a value is not clean, or an op has a
-        fault.
+        """Run the loop. False, with nothing done, if that does not pay yet, there is no machine code, a value is not
+        clean, or an op has a fault.
         """
         shape = self._shape_of(slots)
         size = prod(shape)
-        if size < _LARGE:
+        if size < _LARGE or not llvm.wanted():
             return False
-        backend = compiled.backend()
-        by_machine = llvm.wanted() and (backend == "numba" or self._spent >= PAYS)
-        if self._spent < PAYS:
+        if self._spent < PAYS and not llvm.at_once():
             self._spent += size * len(self._links)
-        if not by_machine and self._spent < BLOCKS_PAY:
-            return False
+            if self._spent < PAYS:
+                return False
         inputs = self._clean(slots, shape)
         if inputs is None:
             return False
         splats = tuple([size > 1 and not any(codes.strides) for codes in inputs])
         flat = [codes.reshape(-1)[: 1 if splat else size] for codes, splat in zip(inputs, splats, strict=True)]
         made = [np.empty(size, code_layout(ty.element_type(output.type))[0]) for output in self._outputs]
-        refused = self._loop(by_machine, splats, flat).run(flat, made, size)
+        refused = self._loop(splats, flat).run(flat, made, size)
         for start in range(0, refused.size, _AT_ONCE):
             some = refused[start : start + _AT_ONCE]
             values = [codes if splat else codes[some] for codes, splat in zip(flat, splats, strict=True)]
@@ -149,22 +144,22 @@ class Chain:
         values = (slots[number] for number in self._inputs)
         return next((value.bits.shape for value in values if value.__class__ is Value and value.bits.size > 1), ())
 
-    def _loop(self, by_machine: bool, splats: tuple[bool, ...], inputs: Sequence[Codes]) -> Any:
+    def _loop(self, splats: tuple[bool, ...], inputs: Sequence[Codes]) -> ArrayLoop:
         """Return the loop for inputs, some of which are one code for all elements."""
         plan = Plan(self._links, self._widths, splats, [output.number for output in self._outputs])
-        key: tuple[Any, ...] = by_machine, splats
+        key: tuple[Any, ...] = (splats,)
         if self._is_short(plan):
             codes = tuple([codes.tobytes() for codes, splat in zip(inputs, splats, strict=True) if splat])
             if len(self._looked_up) >= _MOST:
                 self._looked_up.clear()
             seen = self._looked_up[codes] = self._looked_up.get(codes, 0) + max(map(len, inputs))
             if seen >= TABLE_PAYS:
-                key = by_machine, splats, codes
+                key = splats, codes
         loop = self._loops.get(key)
         if loop is None:
             if len(self._loops) >= _MOST:
                 self._loops.clear()
-            loop = self._loops[key] = self._new_loop(by_machine, plan if len(key) == 2 else self._tabled(plan, inputs))
+            loop = self._loops[key] = ArrayLoop(plan if len(key) == 1 else self._tabled(plan, inputs))
         return loop
 
     def _is_short(self, plan: Plan) -> bool:
@@ -180,14 +175,7 @@ class Chain:
         from halfulp.interp.run.compiled import chain_tables
 
         widths = [width_of(ty.element_type(output.type)) for output in self._outputs]
-        return chain_tables.tabled(plan, inputs, widths)
-
-    def _new_loop(self, by_machine: bool, plan: Plan) -> Any:
-        if by_machine:
-            return ArrayLoop(plan)
-        from halfulp.interp.run.compiled.chain_blocks import ChainBlocks
-
-        return ChainBlocks(plan)
+        return chain_tables.tabled(self._links, plan, inputs, widths)
 
     def _clean(self, slots: Slots, shape: tuple[int, ...]) -> list[Codes] | None:
         """Return the codes of the inputs; None if one is not clean."""

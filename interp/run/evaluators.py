@@ -13,7 +13,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import Kernel
 
 Words = Callable[[Operation, Any], None]
-"""Lowers an op to machine words: called with a `halfulp.interp.run.compiled.functions.FunctionLowering`."""
+"""Lowers an op to machine words: called with a `halfulp.interp.run.compiled.lowering.FunctionLowering`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from halfulp.interp.ir.attributes import AffineMapAttr, IntegerSetAttr
 from halfulp.interp.ir.operations import Operation
 
 if TYPE_CHECKING:
-    from halfulp.interp.run.compiled.functions import FunctionLowering
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
 
 __all__ = ["choice", "extreme", "loop", "memory", "results_of", "yielded"]
 

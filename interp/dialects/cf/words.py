@@ -10,7 +10,7 @@ from halfulp.interp.ir.attributes import DenseElementsAttr
 from halfulp.interp.ir.operations import Operation
 
 if TYPE_CHECKING:
-    from halfulp.interp.run.compiled.functions import FunctionLowering
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
 
 
 def _to(op: Operation, low: FunctionLowering, index: int) -> None:

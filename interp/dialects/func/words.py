@@ -9,7 +9,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled.covering import NotCompiled
 
 if TYPE_CHECKING:
-    from halfulp.interp.run.compiled.functions import FunctionLowering
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
 
 
 def call(op: Operation, low: FunctionLowering) -> None:

@@ -14,7 +14,7 @@ from halfulp.interp.values.memref_layout import strides_and_offset
 
 if TYPE_CHECKING:
     from halfulp.interp.run.compiled.context import Context
-    from halfulp.interp.run.compiled.functions import FunctionLowering
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
 
 
 def access(op: Operation, low: FunctionLowering, indices: list[Word]) -> None:

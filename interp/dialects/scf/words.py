@@ -11,7 +11,7 @@ from halfulp.interp.ir.operations import Operation, Region
 from halfulp.interp.run.compiled.covering import NotCompiled
 
 if TYPE_CHECKING:
-    from halfulp.interp.run.compiled.functions import FunctionLowering, Item, OnYield
+    from halfulp.interp.run.compiled.lowering import FunctionLowering, Item, OnYield
 
 
 def for_(op: Operation, low: FunctionLowering) -> None:

@@ -26,7 +26,8 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.values.value import Value
 
 if TYPE_CHECKING:
-    from halfulp.interp.run.compiled.functions import FunctionLowering, Memref
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
+    from halfulp.interp.run.compiled.places import Memref
 
 _REASSOC = 1
 

@@ -1,16 +1,16 @@
-"""Batches by machine code: rows of lanes at once, or one lane after the other, so that lanes which part cost little."""
+"""Batches by machine code: one lane after the other, so that lanes which part cost nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask
-from halfulp.fp_formats.paths import compiled, llvm
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
@@ -21,11 +21,11 @@ from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.lanes import over_lanes, ranked
 from halfulp.interp.values.value import Value
 
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.lane_code import LaneCode
+
 PAYS = 1 << 16
 """The lanes from which machine code pays."""
-
-Found = tuple[list[Codes], Mask]
-"""The codes of the results of all lanes, and the mask of the lanes that stopped."""
 
 
 class LaneHot:
@@ -35,8 +35,7 @@ class LaneHot:
         self._program = program
         self._op = op
         self._spent = 0
-        self._codes: dict[tuple[bool, ...], Any] = {}
-        self._rows: dict[tuple[bool, ...], Any] = {}
+        self._codes: dict[tuple[bool, ...], LaneCode] = {}
         self._outputs = result_types(op)
         self._failed = False
 
@@ -56,7 +55,7 @@ class LaneHot:
         """
         if not lanes or self._failed or not llvm.wanted() or not self.promising:
             return None
-        if self._spent + lanes < PAYS and compiled.backend() != "numba":
+        if self._spent + lanes < PAYS and not llvm.at_once():
             self._spent += lanes
             return None
         codes = [_clean(value) for value in arguments]
@@ -65,42 +64,21 @@ class LaneHot:
         splats = tuple([not over_lanes(value) for value in arguments])
         given = [each for each in codes if each is not None]
         try:
-            found, stopped = self._by_rows(given, splats, lanes) or self._lane_by_lane(given, splats, lanes)
+            found, stopped = self._code(splats).run(given, lanes)
         except (NotCompiled, HalfulpError):
             self._failed = True
             return None
         values = [Value(ranked(type_, ()), each) for type_, each in zip(self._outputs, found, strict=True)]
         return tuple(values), stopped
 
-    def _by_rows(self, codes: Sequence[Codes], splats: tuple[bool, ...], lanes: int) -> Found | None:
-        """Run all lanes in rows, and those that stop one by one; None for a function that has no code for rows."""
-        if splats not in self._rows:
-            from halfulp.interp.run.compiled.row_code import RowCode
-
-            try:
-                self._rows[splats] = RowCode(self._program, self._op, splats)
-            except NotCompiled:
-                self._rows[splats] = None
-        code = self._rows[splats]
-        if code is None:
-            return None
-        found, stopped = code.run(codes, lanes)
-        index = np.flatnonzero(stopped)
-        if index.size:
-            some = [each if splat else each[index] for each, splat in zip(codes, splats, strict=True)]
-            results, stopped[index] = self._lane_by_lane(some, splats, index.size)
-            for whole, part in zip(found, results, strict=True):
-                whole[index] = part
-        return found, stopped
-
-    def _lane_by_lane(self, codes: Sequence[Codes], splats: tuple[bool, ...], lanes: int) -> Found:
+    def _code(self, splats: tuple[bool, ...]) -> LaneCode:
+        """Return the code for arguments, some of which all lanes share. Raises NotCompiled."""
         from halfulp.interp.run.compiled.lane_code import LaneCode
 
         code = self._codes.get(splats)
         if code is None:
             code = self._codes[splats] = LaneCode(self._program, self._op, splats)
-        found: Found = code.run(codes, lanes)
-        return found
+        return code
 
 
 def _clean(value: Any) -> Codes | None:

@@ -1,7 +1,4 @@
-"""Decide when a function is worth code: once the executor has spent as much time as compilation takes.
-
-The code is machine code or, where the backend is NumPy or LLVM is not installed, Python.
-"""
+"""Decide when a function is worth code: once the executor has spent as much time as compilation takes."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from halfulp.fp_formats.paths import compiled, llvm
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
@@ -24,10 +21,6 @@ from halfulp.interp.values.buffers import Allocation
 
 PAYS = 100_000
 """The steps from which machine code pays: the executor takes as long for them as compilation does."""
-PYTHON_PAYS = 10_000
-"""The steps from which Python pays."""
-STEPS_OF_AN_OP = 100
-"""The steps in the time that it takes to turn an op into Python."""
 _CHANCES = 2
 """After so many runs that stopped, a function stays with the executor."""
 
@@ -40,94 +33,47 @@ _LOOPS = ("scf.for", "scf.while", "affine.for")
 
 
 class _Code:
-    """The code of a function, made at its first call. ``promising``: it can be made, and seldom stopped. ``pays``: the
-    steps from which it pays.
+    """The machine code of a function, made at its first call: one form for arguments whose memory has no mask of
+    poison, which need not look at masks, and one for others.
     """
-
-    pays = PAYS
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
         self._store = store
         self._op = op
         self._stopped = 0
-        self._codes: dict[bool, Any] = {}
+        self._forms: dict[bool, Any] = {}
 
     @cached_property
-    def promising(self) -> bool:
-        """Whether a function seems to be worth code; found out when it is first asked."""
+    def may_pay(self) -> bool:
+        """Whether the function is worth code, as far as is known: it can be made, and has seldom stopped."""
         settings = self._store.settings
         return may_compile(settings) and not settings.externals and is_promising(self._store, self._op)
+
+    @property
+    def promising(self) -> bool:
+        """Whether the function is worth code, and machine code may be made."""
+        return llvm.wanted() and self.may_pay
 
     def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
         """Return the results as slots hold them. None if code cannot be made, or stopped: all memory is as it was.
         ``depth``: the calls around this one.
         """
-        kind = self._kind(arguments)
+        from halfulp.interp.run.compiled.program import CompiledFunction
+
+        clean = all(memory.poison is None for memory in memories_of(arguments))
         try:
-            code = self._codes.get(kind)
+            code = self._forms.get(clean)
             if code is None:
-                code = self._codes[kind] = self._made(kind)
+                code = self._forms[clean] = CompiledFunction(self._store, self._op, clean)
         except (NotCompiled, HalfulpError):
             # An op that cannot be run at all may never be reached.
-            self.promising = False
+            self.may_pay = False
             return None
         results: tuple[Any, ...] | None = code.call(run, arguments, depth)
         if results is None:
             self._stopped += 1
-            self.promising = self._stopped < _CHANCES
+            self.may_pay = self._stopped < _CHANCES
         return results
-
-    def _kind(self, arguments: Sequence[Any]) -> bool:
-        """Tell for which of two kinds of arguments code is needed."""
-        return False
-
-    def _made(self, kind: bool) -> Any:
-        raise NotImplementedError
-
-
-class _Machine(_Code):
-    """Machine code, of two kinds: for arguments whose memory has no mask of poison, and for others."""
-
-    def _kind(self, arguments: Sequence[Any]) -> bool:
-        return all(memory.poison is None for memory in memories_of(arguments))
-
-    def _made(self, kind: bool) -> Any:
-        from halfulp.interp.run.compiled.program import CompiledFunction
-
-        return CompiledFunction(self._store, self._op, clean=kind)
-
-
-class _Python(_Code):
-    """Python code."""
-
-    def __init__(self, store: CodeStore, op: Operation) -> None:
-        super().__init__(store, op)
-        self.pays = max(PYTHON_PAYS, STEPS_OF_AN_OP * sum(1 for _ in op.walk()))
-
-    def _made(self, kind: bool) -> Any:
-        from halfulp.interp.run.compiled.python_program import PythonFunction
-
-        return PythonFunction(self._store, self._op)
-
-
-class _Codes:
-    """The code of a function, as the backend allows. Each kind is made at its first use."""
-
-    def __init__(self, store: CodeStore, op: Operation) -> None:
-        self._store = store
-        self._op = op
-
-    @cached_property
-    def _machine(self) -> _Machine:
-        return _Machine(self._store, self._op)
-
-    @cached_property
-    def _python(self) -> _Python:
-        return _Python(self._store, self._op)
-
-    def wanted(self) -> _Code:
-        """Return the code that the backend wants."""
-        return self._machine if llvm.wanted() else self._python
 
 
 class _Trial:
@@ -136,13 +82,13 @@ class _Trial:
     def __init__(self) -> None:
         self.spent = 0
 
-    def run(self, run: Run, frame: Frame, memories: Sequence[Allocation], pays: int) -> bool:
+    def run(self, run: Run, frame: Frame, memories: Sequence[Allocation]) -> bool:
         """Run the function to its end. False if it takes too many steps: then memory and the steps left are as they
         were.
         """
         copies = [Copy(memory) for memory in memories]
         limit = run.steps
-        given = run.steps = min(limit, pays - self.spent)
+        given = run.steps = min(limit, PAYS - self.spent)
         run.tries = True
         try:
             run.execute(frame)
@@ -152,7 +98,7 @@ class _Trial:
             for copy in copies:
                 copy.put_back()
             run.steps = limit
-            self.spent = pays
+            self.spent = PAYS
             return False
         finally:
             run.tries = False
@@ -166,26 +112,25 @@ class Hot:
     """A function with which a run begins, and the steps that it has taken so far."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
-        self._codes = _Codes(store, op)
+        self._code = _Code(store, op)
         self._trial = _Trial()
         self._last = 0  # the steps of the last run
         self._op = op
 
     def execute(self, run: Run, frame: Frame) -> None:
         """Run the function, whose arguments are in the frame, to its end."""
-        code = self._codes.wanted()
-        if not code.promising:
+        if not self._code.promising:
             run.execute(frame)
             return
         before = run.steps
-        if not any(way(run, frame, code) for way in self._ways(frame, code)):
+        if not any(way(run, frame) for way in self._ways(frame)):
             run.execute(frame)
         self._last = before - run.steps
 
-    def _ways(self, frame: Frame, code: _Code) -> tuple[Callable[[Run, Frame, _Code], bool], ...]:
+    def _ways(self, frame: Frame) -> tuple[Callable[[Run, Frame], bool], ...]:
         """Return what to try before the executor: each tells whether it has run the function."""
         size = sum(memory.bits.nbytes for memory in memories_of(_arguments(frame)))
-        if compiled.backend() == "numba" or (self._trial.spent >= code.pays and size <= _MUCH):
+        if llvm.at_once() or (self._trial.spent >= PAYS and size <= _MUCH):
             return (self._by_code,)
         if size <= _MUCH:
             return (self._tried, self._by_code)
@@ -193,18 +138,18 @@ class Hot:
         pays = self._last * _BYTES_OF_A_STEP > size if self._last else _nested(self._op) > 1
         return (self._by_code,) if pays else ()
 
-    def _tried(self, run: Run, frame: Frame, code: _Code) -> bool:
+    def _tried(self, run: Run, frame: Frame) -> bool:
         """Run the function in the executor for some time. False if it is not at its end then: all is as it was."""
         slots, segment = frame.slots.copy(), frame.segment
-        if self._trial.run(run, frame, memories_of(_arguments(frame)), code.pays):
+        if self._trial.run(run, frame, memories_of(_arguments(frame))):
             return True
         frame.slots[:], frame.segment = slots, segment
         run.kept.clear()
         return False
 
-    def _by_code(self, run: Run, frame: Frame, code: _Code) -> bool:
+    def _by_code(self, run: Run, frame: Frame) -> bool:
         """Run the code. False if it cannot be made, or stopped: all is as it was."""
-        results = code.run(run, _arguments(frame), 0)
+        results = self._code.run(run, _arguments(frame), 0)
         if results is None:
             run.kept.clear()
             return False
@@ -216,32 +161,31 @@ class Called:
     """A function with loops in loops that the executor calls: one call of it may be worth code."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
-        self._codes = _Codes(store, op)
+        self._code = _Code(store, op)
         self._trial = _Trial()
         self._store = store
         self._op = op
 
     def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
         """Return the results, or None where the executor has to run the function."""
-        code = self._codes.wanted()
         # A trial of a function is one of all that it calls.
-        if not code.promising or run.tries:
+        if not self._code.promising or run.tries:
             return None
-        if compiled.backend() != "numba" and self._trial.spent < code.pays:
+        if not llvm.at_once() and self._trial.spent < PAYS:
             memories = memories_of(arguments)
             if sum(memory.bits.nbytes for memory in memories) <= _MUCH:
                 frame = Frame(self._store.compiled(self._op, FunctionCompiler), run, None, (), None)
                 frame.depth = depth
                 for slot, argument in zip(frame.segment.arguments, arguments, strict=True):
                     frame.slots[slot] = argument
-                if self._trial.run(run, frame, memories, code.pays):
+                if self._trial.run(run, frame, memories):
                     return run.results
-        return code.run(run, arguments, depth)
+        return self._code.run(run, arguments, depth)
 
     @cached_property
     def promising(self) -> bool:
         """Whether the function may be worth code."""
-        if _nested(self._op) < 2 or not self._codes.wanted().promising:
+        if not llvm.installed() or _nested(self._op) < 2 or not self._code.may_pay:
             return False
         # The memory of globals stays when code stops.
         reached = _reached(self._store, self._op)

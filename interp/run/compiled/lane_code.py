@@ -23,7 +23,7 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.run.signature import result_types
 
 PART = 1 << 14
-"""The lanes that a thread takes at a time: whole rows."""
+"""The lanes that a thread takes at a time."""
 _ENTRY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p)
 
 

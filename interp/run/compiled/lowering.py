@@ -1,4 +1,5 @@
-"""Lower functions to assembly: their parts, calls, limits.
+"""Lower a function of a program to assembly, with all that it calls: values, blocks and regions, the entry and limits.
+What single ops do stands beside their dialects.
 
 The words that all code of a run shares (`STEPS` and so on, then the addresses of tables) are its state. A function
 takes the address of the state and its arguments, taken apart to words. It returns `DONE` with results, or `STOPPED`.
@@ -7,24 +8,32 @@ takes the address of the state and its arguments, taken apart to words. It retur
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from operator import is_
 from typing import Any
 
-from halfulp.fp_formats.paths.emitter import DONE, Emitter, Tables
+from halfulp.fp_formats.paths.emitter import DONE, Emitter, General, Tables
 from halfulp.fp_formats.paths.llvm import ir
+from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.run.compiled.context import HostFunction
-from halfulp.interp.run.compiled.covering import NotCompiled
-from halfulp.interp.run.compiled.functions import FunctionLowering, Memref, parts_of, widths_of
-from halfulp.interp.run.compiled.places import Place, rank_of
-from halfulp.interp.run.compiler import CodeStore
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of, words_of
+from halfulp.interp.run.compiled.covering import NotCompiled, is_silent
+from halfulp.interp.run.compiled.elements import Elements, count_of, made_of
+from halfulp.interp.run.compiled.places import Memref, rank_of
+from halfulp.interp.run.compiler import CodeStore, FunctionCompiler, means_one_thing
+from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure, evaluator_of
+from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.run.slots import lift, lower
+from halfulp.interp.run.steps import specified_scalar
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Kernel
 
 STEPS, GENERAL, DEPTH, FIRST_TABLE = range(4)
 """The words of the state: the steps left, the address of the way back into Python, the calls left."""
-
 _MOST = 256
 """The operands that the general way of an op may have."""
 DEEPEST = 2_000
@@ -35,6 +44,54 @@ _FRAME = 512
 """The bytes of the C stack that a call takes beside its values."""
 _LARGEST = 20_000
 """The instructions that a program may have: compilation takes about 2 s for so many."""
+_NESTED = 50
+"""The regions that may lie in each other: they are lowered by recursion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A value that is poison: only ops that the executor runs can take it. ``slot``: makes it, as a slot holds it."""
+
+    slot: Callable[[Run], Any]
+
+
+Item = Word | Elements | Memref | Kept
+"""A value inside of code."""
+OnYield = Callable[[Sequence[Item]], None]
+
+
+def width_of_scalar(type_: ty.Type, settings: Settings) -> int:
+    """Return the bits of a scalar. Raises NotCompiled for any other type, and for 0 or more than 64 bits."""
+    if isinstance(type_, ty.IntegerType | ty.FloatType | ty.IndexType):
+        width = settings.width(type_)
+        if 0 < width <= 64:
+            return width
+    raise NotCompiled(f"values of type '{type_}'")
+
+
+def widths_of(type_: ty.Type, settings: Settings) -> list[int]:
+    """Return the bits of the words of a scalar or vector. Raises NotCompiled."""
+    count = count_of(type_)
+    if count is None:
+        raise NotCompiled(f"values of type '{type_}'")
+    return [width_of_scalar(ty.element_type(type_), settings)] * count
+
+
+def types_of(type_: ty.Type, settings: Settings) -> list[Any]:
+    """Return the types of the assembly for the parts of a value. Raises NotCompiled."""
+    make = ir()
+    if isinstance(type_, ty.MemRefType):
+        rank = rank_of(type_)
+        return [*[make.PointerType()] * 2, make.IntType(1), *[make.IntType(64)] * (1 + 2 * rank)]
+    return [make.IntType(width) for width in widths_of(type_, settings)]
+
+
+def returned(emit: Emitter, function: Any, held: Sequence[Any]) -> Any:
+    """Return what a function that has come to its end returns: `DONE` and its results."""
+    result = emit.ir.Constant(function.function_type.return_type, emit.ir.Undefined)
+    for number, part in enumerate((emit.constant(DONE, 32), *held)):
+        result = emit.builder.insert_value(result, part, number)
+    return result
 
 
 class ProgramLowering:
@@ -118,7 +175,7 @@ class ProgramLowering:
         target = self.function(op)
         while self._waiting:
             each = self._waiting.pop()
-            AssemblyLowering(self, each, self._functions[each]).lower()
+            FunctionLowering(self, each, self._functions[each]).lower()
         return target
 
     def grown(self, blocks: Sequence[Any]) -> None:
@@ -160,14 +217,6 @@ class ProgramLowering:
         return str(self.module)
 
 
-def returned(emit: Emitter, function: Any, held: Sequence[Any]) -> Any:
-    """Return what a function that has come to its end returns: `DONE` and its results."""
-    result = emit.ir.Constant(function.function_type.return_type, emit.ir.Undefined)
-    for number, part in enumerate((emit.constant(DONE, 32), *held)):
-        result = emit.builder.insert_value(result, part, number)
-    return result
-
-
 def poison_parts(op: Operation, settings: Settings) -> set[int]:
     """Return the numbers of the parts of a function's arguments that are addresses of poison."""
     found, number = set(), 0
@@ -192,55 +241,52 @@ def as_word(emit: Emitter, held: Any) -> Any:
     return held if held.type.width == 64 else emit.builder.zext(held, emit.word_type)
 
 
-def types_of(type_: ty.Type, settings: Settings) -> list[Any]:
-    """Return the types of the assembly for the parts of a value. Raises NotCompiled."""
-    make = ir()
-    if isinstance(type_, ty.MemRefType):
-        rank = rank_of(type_)
-        return [*[make.PointerType()] * 2, make.IntType(1), *[make.IntType(64)] * (1 + 2 * rank)]
-    return [make.IntType(width) for width in widths_of(type_, settings)]
+class FunctionLowering:
+    """Lowers the ops of one function. Ops find their operands with `word` and `place`, and give results with `put`.
 
-
-class AssemblyLowering(FunctionLowering):
-    """Lowers the ops of one function to assembly."""
-
-    program: ProgramLowering
-    emit: Emitter
+    ``emit``: makes its instructions.
+    """
 
     def __init__(self, program: ProgramLowering, op: Operation, function: Any) -> None:
-        super().__init__(program, op, Emitter(function, program.tables, FIRST_TABLE))
+        self.program = program
+        self.op = op
         self.function = function
         self._counted = 0
+        self.compiler = FunctionCompiler(program.store, op)
+        self.settings = self.compiler.settings
+        self.emit = Emitter(function, program.tables, FIRST_TABLE)
+        self._values: dict[SSAValue, Item] = {}
+        self._blocks: dict[Block, tuple[Any, list[Any]]] = {}
+        self._on_yield: OnYield | None = None
+        self._depth = 0
+
+    # --- what code is made of ---
 
     def lower(self) -> None:
         """Lower the function. Raises NotCompiled."""
-        self.arguments(list(self.function.args[1:]))
+        self._begin(list(self.function.args[1:]))
         self.emit.finish()
         self.program.grown(self.function.blocks[self._counted :])
 
     def types_of(self, type_: ty.Type) -> list[Any]:
-        """See `FunctionLowering`."""
+        """Return the types of the parts of a value. Raises NotCompiled."""
         return types_of(type_, self.settings)
 
-    def memref(self, type_: ty.MemRefType, parts: Sequence[Any]) -> Memref:
-        """See `FunctionLowering`."""
-        return Place.of(self.emit, type_, parts)
-
-    def grown(self) -> None:
-        """Count the instructions so far, but for those of the last block."""
+    def _grown(self) -> None:
+        """Count the instructions so far, but for those of the last block. Raises NotCompiled for too many."""
         blocks = self.function.blocks
         self.program.grown(blocks[self._counted : -1])
         self._counted = len(blocks) - 1
 
     def pay(self, cost: int) -> None:
-        """See `FunctionLowering`."""
+        """Count steps. The run stops where it has none left."""
         emit = self.emit
         left = emit.builder.sub(emit.shared(STEPS), emit.constant(cost, 64))
         emit.share(STEPS, left)
         emit.stop_if(emit.relation("s<", left, emit.constant(0, 64)))
 
     def called(self, number: int, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
-        """See `FunctionLowering`."""
+        """Lower a call of a function of Python, by its number. The run stops where it returns no words."""
         emit = self.emit
         way = self.program.way_back(number, [operand.type for operand in operands], types)
         result = emit.builder.call(way, [emit.state, *operands])
@@ -248,7 +294,7 @@ class AssemblyLowering(FunctionLowering):
         return [emit.builder.extract_value(result, place) for place in range(1, len(types) + 1)]
 
     def call(self, op: Operation, target: Operation, values: Sequence[SSAValue]) -> None:
-        """See `FunctionLowering`."""
+        """Lower a call of a function of the program, with a body."""
         emit = self.emit
         called = self.program.function(target)
         self.program.calls.setdefault(self.op, set()).add(target)
@@ -264,6 +310,340 @@ class AssemblyLowering(FunctionLowering):
         self.put(op, *self.regrouped(parts, [value.type for value in op.results]))
 
     def leave(self, values: Sequence[SSAValue]) -> None:
-        """See `FunctionLowering`."""
+        """Lower the return of the function."""
         held = [part for item in self.items(values) for part in parts_of(item)]
         self.emit.builder.ret(returned(self.emit, self.function, held))
+
+    # --- values ---
+
+    def _begin(self, held: list[Any]) -> None:
+        """Begin the function with the parts of its arguments."""
+        region = self.op.regions[0]
+        self.go(region.blocks[0], self.regrouped(held, [argument.type for argument in region.blocks[0].arguments]))
+        self.region(region, None)
+
+    def regrouped(self, held: list[Any], types: Sequence[ty.Type]) -> list[Item]:
+        """Make values of their parts."""
+        items: list[Item] = []
+        for type_ in types:
+            count = len(self.types_of(type_))
+            parts, held = held[:count], held[count:]
+            if isinstance(type_, ty.MemRefType):
+                items.append(Memref.of(self.emit, type_, parts))
+            else:
+                items.append(made_of(type_, [self.emit.word(part) for part in parts]))
+        return items
+
+    def word(self, value: SSAValue) -> Word:
+        """Return a scalar."""
+        found = self._values[value]
+        if not isinstance(found, Word):
+            raise NotCompiled(f"a value of type '{value.type}' where a scalar is expected")
+        return found
+
+    def elements(self, value: SSAValue) -> tuple[Word, ...]:
+        """Return the elements of a vector, or a scalar as the only one."""
+        found = self._values[value]
+        return found.words if isinstance(found, Elements) else (self.word(value),)
+
+    def items(self, values: Sequence[SSAValue]) -> list[Item]:
+        """Return several values."""
+        return [self._values[value] for value in values]
+
+    def words(self, values: Sequence[SSAValue]) -> list[Word]:
+        """Return several scalars."""
+        return [self.word(value) for value in values]
+
+    def place(self, value: SSAValue) -> Memref:
+        """Return a memref."""
+        found = self._values[value]
+        if not isinstance(found, Memref):
+            raise NotCompiled(f"a value of type '{value.type}' where memory is expected")
+        return found
+
+    def width(self, type_: ty.Type) -> int:
+        """Return the bits of a scalar. Raises NotCompiled for a value that code cannot hold."""
+        return width_of_scalar(type_, self.settings)
+
+    def check(self, type_: ty.Type) -> None:
+        """Raise NotCompiled for a value that code cannot hold."""
+        self.types_of(type_)
+
+    def put(self, op: Operation, *items: Item) -> None:
+        """Give the results of an op."""
+        for result, item in zip(op.results, items, strict=True):
+            self._values[result] = item
+
+    # --- blocks ---
+
+    def _variables(self, types: Sequence[ty.Type]) -> list[Any]:
+        """Make the variables for the parts of values."""
+        found = []
+        for type_ in types:
+            floats = not isinstance(type_, ty.MemRefType) and isinstance(ty.element_type(type_), ty.FloatType)
+            for part in self.types_of(type_):
+                is_float = floats and part.width in (32, 64)
+                found.append(self.emit.variable(self.emit.float_type(part.width) if is_float else part))
+        return found
+
+    def region(self, region: Region, on_yield: OnYield | None) -> None:
+        """Lower the blocks of a region. ``on_yield`` is called for each of its terminators, with the values that it
+        passes.
+        """
+        outer, self._on_yield = self._on_yield, on_yield
+        self._depth += 1
+        if self._depth > _NESTED:
+            raise NotCompiled("regions nested so deep")
+        for block in in_order(region.blocks[0]) if region.blocks else ():
+            self._block(block)
+        self._depth -= 1
+        self._on_yield = outer
+
+    def ways(self, condition: Word, *ways: Callable[[], None]) -> None:
+        """Go one of two ways, each of which ends in a jump: the first where a condition of one bit holds."""
+        labels = [self.emit.label() for _ in ways]
+        self.emit.branch(condition.held, *labels)
+        for label, way in zip(labels, ways, strict=True):
+            self.emit.begin(label)
+            way()
+
+    def joint(self, op: Operation) -> tuple[OnYield, Callable[[], None]]:
+        """Return what ends an op with regions: the first, called with its results, goes on behind it; the second,
+        called once at the end, makes what follows.
+        """
+        label, types = self.emit.label(), [value.type for value in op.results]
+        parts = [part for type_ in types for part in self.types_of(type_)]
+        variables = self._variables(types)
+
+        def arrive(items: Sequence[Item]) -> None:
+            self.assign(variables, items)
+            self.emit.jump(label)
+
+        def follow() -> None:
+            self.emit.begin(label)
+            held = [self.emit.get(variable, part) for variable, part in zip(variables, parts, strict=True)]
+            self.put(op, *self.regrouped(held, types))
+
+        return arrive, follow
+
+    def counted(
+        self, op: Operation, first: Word, end: Word, step: Word, initial: Sequence[Item], signed: bool = True
+    ) -> None:
+        """Lower a loop with one region, whose first argument counts from ``first`` by ``step`` to below ``end``. The
+        run stops at a step that is not positive. The other arguments are carried from trip to trip; those of the last
+        are the results.
+        """
+        emit, block = self.emit, op.regions[0].blocks[0]
+        emit.stop_if(step.at_most(0, signed).held)
+        # The number of trips fits the width, also where the next value of the induction variable would not.
+        trips = (end - first - 1).divide(step, signed=False) + 1
+        trips = first.less(end, signed).choose(trips, trips.of(0))
+        arrive, follow = self.joint(op)
+        left = emit.variable(trips.held.type)
+        emit.set(left, trips.held)
+        self.ways(trips.equals(0), lambda: arrive(initial), lambda: self.go(block, [first, *initial]))
+
+        def again(items: Sequence[Item]) -> None:
+            rest = emit.word(emit.get(left, trips.held.type)) - 1
+            emit.set(left, rest.held)
+            following = self.word(block.arguments[0]) + step
+            self.ways(rest.equals(0), lambda: arrive(items), lambda: self.go(block, [following, *items]))
+
+        self.region(op.regions[0], again)
+        follow()
+
+    def yielded(self, values: Sequence[SSAValue]) -> None:
+        """Lower a terminator whose meaning the op around its region defines."""
+        assert self._on_yield is not None
+        self._on_yield(self.items(values))
+
+    def go(self, block: Block, items: Sequence[Item]) -> None:
+        """Go on running at a block."""
+        label, variables = self.target(block)
+        self.assign(variables, items)
+        self.emit.jump(label)
+
+    def assign(self, variables: Sequence[Any], items: Sequence[Item]) -> None:
+        """Write the parts of values to variables."""
+        held = [part for item in items for part in parts_of(item)]
+        for variable, part in zip(variables, held, strict=True):
+            self.emit.set(variable, part)
+
+    def target(self, block: Block) -> tuple[Any, list[Any]]:
+        """Return the label of a block, and the variables for its arguments."""
+        found = self._blocks.get(block)
+        if found is None:
+            variables = self._variables([argument.type for argument in block.arguments])
+            found = self._blocks[block] = self.emit.label(), variables
+        return found
+
+    def _block(self, block: Block) -> None:
+        emit = self.emit
+        label, variables = self.target(block)
+        emit.begin(label)
+        types = [part for a in block.arguments for part in self.types_of(a.type)]
+        held = [emit.get(variable, type_) for variable, type_ in zip(variables, types, strict=True)]
+        for argument, item in zip(
+            block.arguments, self.regrouped(held, [a.type for a in block.arguments]), strict=True
+        ):
+            self._values[argument] = item
+        begin = 0
+        for index, op in enumerate(block.operations):
+            if isinstance(evaluator_of(op), Control):
+                # As many steps as the executor counts: those up to a control op are paid at once.
+                self.pay(index + 1 - begin)
+                for each in block.operations[begin : index + 1]:
+                    self._op(each)
+                    self._grown()
+                begin = index + 1
+
+    # --- ops ---
+
+    def _op(self, op: Operation) -> None:
+        evaluator = evaluator_of(op)
+        described = getattr(evaluator, "words", None)
+        if described is not None:
+            described(op, self)
+        elif isinstance(evaluator, Constant):
+            self.put(op, self._constant(op, evaluator))
+        elif isinstance(evaluator, Elementwise):
+            self._elementwise(op, evaluator)
+        elif isinstance(evaluator, Pure) and is_silent(op):
+            self.by_executor(op)
+        else:
+            raise NotCompiled(f"'{op.name}'")
+
+    def by_executor(self, op: Operation) -> None:
+        """Lower an op as a call of its function in the executor, which takes microseconds."""
+        evaluator: Pure = evaluator_of(op)
+        values = evaluator.reads(op)
+        inputs, outputs = [value.type for value in values], [value.type for value in op.results]
+        items = self.items(values)
+        kept = [item if isinstance(item, Kept) else None for item in items]
+        counts = [0 if poison else len(self.types_of(type_)) for type_, poison in zip(inputs, kept, strict=True)]
+        function = evaluator.build(op, self.compiler if evaluator.of_module else self.settings)
+
+        def call(context: Context, *words: int) -> Any:
+            rest, slots = list(words), []
+            for type_, poison, count in zip(inputs, kept, counts, strict=True):
+                slots.append(context.slot(type_, rest[:count]) if poison is None else poison.slot(context.run))
+                del rest[:count]
+            before = masks_of(slots)
+            if not evaluator.raw:
+                slots = [lift(slot, type_) for slot, type_ in zip(slots, inputs, strict=True)]
+            found = [lower(value) for value in function(context.run, tuple(slots))]
+            # Code knows where the masks of memory were; the op may have made other ones.
+            same = all(map(is_, masks_of(slots), before))
+            return context.words(found) if same else None
+
+        self.program.writes |= any(isinstance(type_, ty.MemRefType) for type_ in inputs)
+        held = [part for item in items if not isinstance(item, Kept) for part in parts_of(item)]
+        types = [part for type_ in outputs for part in self.types_of(type_)]
+        self.put(op, *self.regrouped(self.host(call, held, types), outputs))
+
+    def quickly(self, op: Operation, condition: Word, quick: Callable[[], None]) -> None:
+        """Lower an op by ``quick`` where a condition of one bit holds, else as `by_executor`."""
+        arrive, follow = self.joint(op)
+
+        def go(way: Callable[[], None]) -> None:
+            way()
+            arrive(self.items(op.results))
+
+        self.ways(condition, lambda: go(quick), lambda: go(lambda: self.by_executor(op)))
+        follow()
+
+    def _constant(self, op: Operation, evaluator: Constant) -> Item:
+        type_ = op.results[0].type
+        parts, slot = self.types_of(type_), lower(evaluator.build(op, self.compiler))
+        if isinstance(slot, int):
+            codes = [slot]
+        elif isinstance(slot, Value) and slot.poison is None:
+            codes = words_of(slot, self.settings)
+        else:
+            raise NotCompiled(f"'{op.name}' of poison")
+        return made_of(type_, [self.emit.number(code, part.width) for code, part in zip(codes, parts, strict=True)])
+
+    def _elementwise(self, op: Operation, evaluator: Elementwise) -> None:
+        kernel = self.compiler.kernel(op, evaluator)
+        if not means_one_thing(op):
+            raise NotCompiled(f"'{op.name}' of elements with meanings of their own")
+        if kernel.notice is not None:
+            raise NotCompiled(f"'{op.name}', which tells users of operands")
+        scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
+        if scalar is None:
+            raise NotCompiled(f"'{op.name}', whose result may be open")
+        lanes = self.lanes(op)
+        if kernel.words is None or (self.settings.track_open and kernel.opens):
+            types = [self.types_of(ty.element_type(result.type))[0] for result in op.results]
+            general = self._general(scalar)
+            found = [tuple(map(self.emit.word, general(lane, types))) for lane in lanes]
+        else:
+            found = self.emit.elementwise(kernel.words, lanes, self._general(scalar))
+        self.put_lanes(op, found)
+
+    def poison(self, op: Operation) -> None:
+        """Lower an op whose result is poison, made by the executor where it is needed."""
+        self.check(op.results[0].type)
+        function = evaluator_of(op).build(op, self.settings)
+        self.put(op, Kept(lambda run: lower(function(run, ())[0])))
+
+    def lanes(self, op: Operation) -> list[tuple[Word, ...]]:
+        """Return the operands of an elementwise op, for each element of its results. A scalar is the same for all."""
+        count = len(self.types_of(op.results[0].type))
+        columns = [self.elements(value) for value in op.operands]
+        return [tuple([column[k if len(column) > 1 else 0] for column in columns]) for k in range(count)]
+
+    def put_lanes(self, op: Operation, lanes: Sequence[tuple[Word, ...]]) -> None:
+        """Give the results of an op, which are given for each element."""
+        columns = zip(*lanes, strict=True) if lanes else ((),) * len(op.results)
+        self.put(op, *[made_of(result.type, column) for result, column in zip(op.results, columns, strict=True)])
+
+    def combined(self, kernel: Kernel, operands: Sequence[Word]) -> tuple[Word, ...]:
+        """Lower a kernel that has a description, on scalars; what it refuses goes the general way."""
+        assert kernel.words is not None
+        return self.emit.elementwise(kernel.words, [operands], self._general(kernel.scalar))[0]
+
+    def _general(self, scalar: Callable[..., Any]) -> General:
+        """Return the maker of a call of a scalar face; where that gives no code, the run stops."""
+        number = self.program.number(scalar, lambda: lambda context, *codes: scalar(*codes))
+        return lambda operands, types: self.called(number, [operand.held for operand in operands], types)
+
+    def host(self, function: HostFunction, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+        """Lower a call of a function of Python; return its results, values of these types of the assembly."""
+        return self.called(self.program.number(function, lambda: function), operands, types)
+
+    def made(self, function: HostFunction, operands: Sequence[Word], type_: ty.MemRefType) -> Memref:
+        """Lower a call of a function of Python that returns the parts of a memref."""
+        parts = self.host(function, [operand.held for operand in operands], self.types_of(type_))
+        return Memref.of(self.emit, type_, parts)
+
+
+def in_order(entry: Block) -> list[Block]:
+    """Return the blocks that can be reached, each after those that dominate it (reverse postorder)."""
+    done: list[Block] = []
+    seen, stack = {entry}, [(entry, iter(_after(entry)))]
+    while stack:
+        block, following = stack[-1]
+        new = next((each for each in following if each not in seen), None)
+        if new is None:
+            done.append(block)
+            stack.pop()
+        else:
+            seen.add(new)
+            stack.append((new, iter(_after(new))))
+    return done[::-1]
+
+
+def _after(block: Block) -> list[Block]:
+    return [target for target, _ in block.operations[-1].successors] if block.operations else []
+
+
+def parts_of(item: Item) -> list[Any]:
+    """Return the parts of a value, as `types_of` lists their types. Raises NotCompiled for poison."""
+    if isinstance(item, Word):
+        return [item.held]
+    if isinstance(item, Elements):
+        return [word.held for word in item.words]
+    if isinstance(item, Kept):
+        raise NotCompiled("poison")
+    return item.parts()

@@ -12,7 +12,6 @@ from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.compiled.covering import NotCompiled
-from halfulp.interp.run.compiled.functions import Memref
 from halfulp.interp.values.memref_layout import is_mapped
 
 
@@ -26,16 +25,23 @@ def rank_of(type_: ty.MemRefType) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Memref):
-    """A memref in assembly: the address of its memory, and the address of the poison of that (or none, 0).
-    ``constant``: a word of one bit, 1 if it must not be written.
-    """
+class Memref:
+    """A memref inside of code. Its offset, sizes and strides count elements."""
 
     emit: Emitter
+    type: ty.MemRefType
+    #: The address of its memory.
+    base: Any
+    #: The address of the poison of its memory; 0 for memory without.
+    poison: Any
+    offset: Word
+    sizes: tuple[Word, ...]
+    strides: tuple[Word, ...]
+    #: A word of one bit, 1 if the memory must not be written.
     constant: Any
 
     @staticmethod
-    def of(emit: Emitter, type_: ty.MemRefType, parts: Sequence[Any]) -> Place:
+    def of(emit: Emitter, type_: ty.MemRefType, parts: Sequence[Any]) -> Memref:
         """Make a memref of its `parts`. Sizes that the type knows are constants."""
         base, poison, constant, offset, *rest = parts
         rank = len(rest) // 2
@@ -44,10 +50,10 @@ class Place(Memref):
             emit.word(held) if size is None else emit.number(size)
             for held, size in zip(rest[:rank], type_.shape, strict=True)
         )
-        return Place(emit, type_, base, poison, emit.word(offset), sizes, tuple(map(emit.word, rest[rank:])), constant)
+        return Memref(emit, type_, base, poison, emit.word(offset), sizes, tuple(map(emit.word, rest[rank:])), constant)
 
     def parts(self) -> list[Any]:
-        """Return what `of` takes."""
+        """Return the parts in which a memref is passed, as `of` takes them."""
         numbers = (self.offset, *self.sizes, *self.strides)
         return [self.base, self.poison, self.constant, *(number.held for number in numbers)]
 
@@ -59,14 +65,14 @@ class Place(Memref):
         return self.start(indices)
 
     def start(self, indices: Sequence[Word]) -> Word:
-        """See `Memref`."""
-        place: Word = self.offset
+        """Return the place of what indices name, which may be outside."""
+        place = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
             place = place + index * stride
         return place
 
     def moved(self, place: Word, steps: Sequence[tuple[int, int]]) -> Word:
-        """See `Memref`."""
+        """Return a place that lies so many elements further on. ``steps``: for some dimensions, their numbers."""
         for dimension, count in steps:
             place = place + self.strides[dimension] * count
         return place

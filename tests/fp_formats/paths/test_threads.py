@@ -18,9 +18,9 @@ from command import halfulp
 import halfulp as hu
 from halfulp.conformance.ops.workers import process_pool
 from halfulp.fp_formats.paths import array_loop, compiled, cpu, llvm, threads
-from halfulp.interp.run.compiled import lane_code, row_code
+from halfulp.interp.run.compiled import lane_code
 
-COMPILES = pytest.mark.skipif(not llvm.installed(), reason="the extra `fast` is not installed")
+COMPILES = pytest.mark.skipif(not llvm.installed(), reason="llvmlite is not installed")
 
 
 @pytest.fixture(autouse=True)
@@ -237,10 +237,9 @@ def by_threads(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> No
     """Compare a run by the executor with runs by threads that take little at a time."""
     compiled.use("numpy")
     expected = run()
-    compiled.use("numba")
+    compiled.use("llvm")
     monkeypatch.setattr(array_loop, "_PART", array_loop.BLOCK)
-    for module in (lane_code, row_code):
-        monkeypatch.setattr(module, "PART", row_code.ROW)
+    monkeypatch.setattr(lane_code, "PART", 64)
     shared: list[int] = []
     share = threads.share
 
@@ -277,7 +276,7 @@ def test_chains(narrow: str, count: int, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @COMPILES
-@pytest.mark.parametrize("text", [COUNTDOWN, CALLED], ids=["rows", "lanes"])
+@pytest.mark.parametrize("text", [COUNTDOWN, CALLED], ids=["a loop", "a call"])
 def test_lanes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lanes with another number of trips each, some of which stop: they divide by zero where they make a trip."""
     numbers = np.arange(1000, dtype=np.int32) % 23
@@ -286,7 +285,7 @@ def test_lanes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     divisors[777] = 0
     assert numbers[777] > 0
     messages = []
-    for backend, number in (("numpy", 1), ("numba", 1), ("numba", 5)):
+    for backend, number in (("numpy", 1), ("llvm", 1), ("llvm", 5)):
         compiled.use(backend)
         compiled.use_threads(number)
         with pytest.raises(hu.HalfulpError, match="zero") as caught:

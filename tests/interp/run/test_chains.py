@@ -14,12 +14,14 @@ import pytest
 import halfulp as hu
 from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.paths import compiled, llvm
+from halfulp.fp_formats.paths import compiled
 from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
+from halfulp.interp.run.batch.by_machine import LaneHot
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.compiled import chain_tables
+from halfulp.interp.run.compiled.links import Link
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.coerce import as_type
@@ -45,15 +47,15 @@ CASTS = (
 TYPES = ("f32", "f64", "f16", "bf16", "f8E4M3FN", "f4E2M1FN", "i8", "i32", "i64", "i7")
 
 
-WAYS = {"op by op": ("numpy", 1 << 60), "blocks": ("numpy", 0), "machine code": ("numba", 0)}
-"""Backends, and the ops on elements from which blocks pay."""
-COMPILES = pytest.mark.skipif(not llvm.installed(), reason="the extra `fast` is not installed")
+WAYS = {"op by op": "numpy", "machine code": "llvm"}
+"""The backend of each way to run a chain."""
+
+pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 
 @pytest.fixture(autouse=True)
-def _backend(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _backend() -> Iterator[None]:
     before = compiled.backend()
-    monkeypatch.setattr(chains, "BLOCKS_PAY", chains.BLOCKS_PAY)
     yield
     compiled.use(before)
 
@@ -70,11 +72,6 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
     monkeypatch.setattr(chains.Chain, "at_once", telling)
     return told
-
-
-def ways() -> list[str]:
-    """Return the names of `WAYS` that are possible here."""
-    return [name for name, (backend, _) in WAYS.items() if backend == "numpy" or llvm.installed()]
 
 
 def samples(element: str, seed: int, usual: bool) -> Value:
@@ -98,11 +95,16 @@ def check(text: str, *arguments: Value, batch: bool = False) -> tuple[Value, ...
     """Run a program in all ways, and compare: results, poison and its origins, or errors."""
     found = []
     given = [argument.bits.tobytes() for argument in arguments]
-    for name in ways():
-        backend, chains.BLOCKS_PAY = WAYS[name]
+    runs = [(backend, LaneHot.run) for backend in WAYS.values()]
+    if batch:
+        # Else the whole function is machine code, which needs no chains.
+        runs.append((WAYS["machine code"], lambda *_: None))
+    for backend, run_lanes in runs:
         compiled.use(backend)
         try:
-            values = hu.run(hu.parse(text), *arguments, batch=batch)
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(LaneHot, "run", run_lanes)
+                values = hu.run(hu.parse(text), *arguments, batch=batch)
             found.append((values, [poisons(value) for value in values]))
         except hu.HalfulpError as error:
             found.append((type(error), str(error)))  # type: ignore[arg-type]
@@ -118,8 +120,8 @@ def poisons(value: Value) -> tuple[list[bool], list[str]]:
 
 
 def looped(ran: list[bool]) -> bool:
-    """Tell whether all ways but the first ran their loop."""
-    return ran == [False] + [True] * (len(ways()) - 1)
+    """Tell whether the second way ran its loop."""
+    return ran == [False, True]
 
 
 def program(lines: list[str], types: tuple[str, ...], result: tuple[str, str]) -> str:
@@ -142,7 +144,7 @@ def test_chains_of_one_type(element: str, usual: bool, ran: list[bool]) -> None:
         )
         names.append(f"%{number}")
     check(program(lines, (element, element), ("%7", element)), samples(element, 1, usual), samples(element, 2, usual))
-    assert len(ran) == len(ways())
+    assert len(ran) == len(WAYS)
     assert looped(ran) or not usual or element not in ("f32", "f64", "bf16", "f16")
 
 
@@ -231,7 +233,6 @@ def test_values_in_any_layout() -> None:
     )
 
 
-@COMPILES
 def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled.use("auto")
     made: list[Plan] = []
@@ -266,15 +267,14 @@ def test_values_between_ops_are_never_whole() -> None:
     count = 1 << 20
     numbers = np.linspace(0.5, 2, count, dtype=np.float32)
     module, peaks = hu.parse(ten_ops("f32", count)), {}
-    for name in ("op by op", "blocks"):
-        backend, chains.BLOCKS_PAY = WAYS[name]
+    for name, backend in WAYS.items():
         compiled.use(backend)
         hu.run(module, numbers, numbers)
         tracemalloc.start()
         hu.run(module, numbers, numbers)
         peaks[name] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert peaks["blocks"] < numbers.nbytes + (2 << 20) < peaks["op by op"]
+    assert peaks["machine code"] < numbers.nbytes + (2 << 20) < peaks["op by op"]
 
 
 @pytest.mark.parametrize("usual", [True, False])
@@ -304,13 +304,13 @@ def test_one_table_for_a_chain(element: str, monkeypatch: pytest.MonkeyPatch) ->
     made: list[Plan] = []
     original = chain_tables.tabled
 
-    def noted(plan: Plan, inputs: Sequence[Codes], results: Sequence[int]) -> Plan:
-        made.append(original(plan, inputs, results))
+    def noted(links: Sequence[Link], plan: Plan, inputs: Sequence[Codes], results: Sequence[int]) -> Plan:
+        made.append(original(links, plan, inputs, results))
         return made[-1]
 
     monkeypatch.setattr(chain_tables, "tabled", noted)
     check(ten_ops(element, 1 << 16), *arguments)
-    assert len(made) == len(ways()) - 1
+    assert len(made) == 1
 
 
 def test_tables_follow_the_codes_of_splats(monkeypatch: pytest.MonkeyPatch, ran: list[bool]) -> None:
@@ -321,12 +321,11 @@ def test_tables_follow_the_codes_of_splats(monkeypatch: pytest.MonkeyPatch, ran:
     for code in (0x3F80, 0x4000, 0x3F80, 0x7FC1):
         splat = Value(type_, np.broadcast_to(np.uint16(code), COUNT))
         found = []
-        for name in ways():
-            backend, chains.BLOCKS_PAY = WAYS[name]
+        for backend in WAYS.values():
             compiled.use(backend)
             found.append(hu.run(module, value, splat))
         assert all(each == found[0] for each in found)
-    assert ran == [way != "op by op" for _ in range(4) for way in ways()]
+    assert ran == [False, True] * 4
 
 
 def test_a_chain_whose_results_nothing_needs(monkeypatch: pytest.MonkeyPatch, ran: list[bool]) -> None:
@@ -468,7 +467,7 @@ def test_mixed_chains_in_batches(seed: int) -> None:
     check(text, alike, *given[1:], batch=True)
 
 
-def test_what_all_lanes_share_stays_one_number(ran: list[bool]) -> None:
+def test_what_all_lanes_share_stays_one_number(monkeypatch: pytest.MonkeyPatch, ran: list[bool]) -> None:
     """So a loop whose bound follows from it makes the same trips in all lanes, and need not look. A NaN is refused."""
     text = """func.func @f(%x: i32, %n: i32, %q: f32) -> (i32, i32, f32) {
       %a = arith.addi %x, %x : i32
@@ -478,8 +477,8 @@ def test_what_all_lanes_share_stays_one_number(ran: list[bool]) -> None:
       return %b, %m, %r : i32, i32, f32
     }"""
     module = hu.parse(text)
-    compiled.use("numpy")
-    chains.BLOCKS_PAY = 0
+    compiled.use("llvm")
+    monkeypatch.setattr(LaneHot, "run", lambda *_: None)
     x = Value(as_type("i32"), np.arange(COUNT, dtype=np.uint32))
     for q in (0x3F800000, 0xFFC01234):
         one, other = (Value(as_type(type_), np.array(code, np.uint32)) for type_, code in (("i32", 7), ("f32", q)))

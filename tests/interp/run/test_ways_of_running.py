@@ -1,4 +1,4 @@
-"""Random programs give the same in the executor, in lanes, as Python and as machine code: values, poison, errors, steps."""
+"""Random programs give the same in the executor, in lanes and as machine code: values, poison, errors, steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.program import run_batch
-from halfulp.interp.run.compiled import hot
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
@@ -32,23 +31,20 @@ EXHAUSTIVE = 20_000
 PART = 1_000
 
 
-NEVER, AT_ONCE = 1 << 60, 0
-WAYS = {"executor": ("numpy", NEVER), "Python": ("numpy", AT_ONCE)}
+WAYS = {"executor": "numpy"}
 if find_spec("llvmlite") is not None:
-    WAYS["machine code"] = ("numba", NEVER)
+    WAYS["machine code"] = "llvm"
 
 
 @contextmanager
 def way(name: str) -> Iterator[None]:
     """Run functions of scalars and memory in one way, where it can."""
-    backend, pays = WAYS[name]
     before = compiled.backend()
-    compiled.use(backend)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(hot, "PYTHON_PAYS", pays)
-        patched.setattr(hot, "STEPS_OF_AN_OP", 0)
+    compiled.use(WAYS[name])
+    try:
         yield
-    compiled.use(before)
+    finally:
+        compiled.use(before)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ from halfulp.interp.run.compiled.copies import Copy
 from halfulp.interp.values.buffers import GAP, buffer_of
 from halfulp.semantics.poison import Origins
 
+pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+
 
 @pytest.mark.parametrize("index", range(30))
-def test_random_programs(way: str, index: int) -> None:
-    pair = random_both(way, 11, index)
+def test_random_programs(index: int) -> None:
+    pair = random_both(11, index)
     for number in range(4 if pair else 0):
         assert pair is not None
         pair.check(lambda number=number: random_arguments(pair.types, (index, number)))  # type: ignore[misc]
@@ -24,10 +26,10 @@ def test_random_programs(way: str, index: int) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(10))
-def test_many_random_programs(way: str, part: int) -> None:
+def test_many_random_programs(part: int) -> None:
     compared = 0
     for index in range(400 * part, 400 * (part + 1)):
-        pair = random_both(way, 12, index)
+        pair = random_both(12, index)
         for number in range(6 if pair else 0):
             assert pair is not None
             pair.check(lambda pair=pair, number=number: random_arguments(pair.types, (index, number)))  # type: ignore[misc] # noqa: B023
@@ -72,10 +74,10 @@ STOPS = {
 
 
 @pytest.mark.parametrize("name", STOPS)
-def test_what_stops_in_a_loop(way: str, name: str) -> None:
+def test_what_stops_in_a_loop(name: str) -> None:
     more, body, count, message = STOPS[name]
     steps = {"max_steps": 30} if "limit" in name else {}
-    pair = both(way, _LOOP.format(arguments=more, body=body), **steps)
+    pair = both(_LOOP.format(arguments=more, body=body), **steps)
     memory = pair.types[0]
     assert isinstance(memory, ty.MemRefType)
     numbers = np.array([3, 1 << 20, 5, 0, 7, 40, 1, 2], np.uint32)
@@ -89,7 +91,7 @@ def test_what_stops_in_a_loop(way: str, name: str) -> None:
     assert message is None or message in found[1]
 
 
-def test_calls_that_are_too_deep(way: str) -> None:
+def test_calls_that_are_too_deep() -> None:
     text = """func.func @f(%n: i32) -> i32 {
       %zero = arith.constant 0 : i32
       %one = arith.constant 1 : i32
@@ -102,7 +104,7 @@ def test_calls_that_are_too_deep(way: str) -> None:
       }
       return %r : i32
     }"""
-    pair = both(way, text, max_depth=50)
+    pair = both(text, max_depth=50)
     assert pair.check(lambda: [of(50, "i32")])[0] == (of(50, "i32"),)
     assert not pair.stopped
     assert "nested more than 50 deep" in pair.check(lambda: [of(51, "i32")])[1]
@@ -127,26 +129,26 @@ def _memory_program(body: str) -> str:
         ("memref.dealloc %m : memref<4xi32>\nmemref.dealloc %m : memref<4xi32>\nreturn %x : i32", "was freed"),
     ],
 )
-def test_memory_of_the_program(way: str, body: str, message: str | None) -> None:
-    pair = both(way, _memory_program(body))
+def test_memory_of_the_program(body: str, message: str | None) -> None:
+    pair = both(_memory_program(body))
     for index in (0, 3):
         found = pair.check(lambda index=index: [of(-5, "i32"), of(index, "index")])  # type: ignore[misc]
         assert message is None or message in found[1]
 
 
-def test_freed_memory_that_is_returned(way: str) -> None:
+def test_freed_memory_that_is_returned() -> None:
     text = """func.func @f() -> memref<4xi32> {
       %m = memref.alloc() : memref<4xi32>
       memref.dealloc %m : memref<4xi32>
       return %m : memref<4xi32>
     }"""
-    pair = both(way, text)
+    pair = both(text)
     found = pair.check(list)
     assert "the memory was freed by memref.dealloc at <string>:3:7" in found[1]
     assert not pair.stopped
 
 
-def test_code_that_frees_much_memory_stops(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_frees_much_memory_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     text = """func.func @f(%n: index) {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
@@ -157,7 +159,7 @@ def test_code_that_frees_much_memory_stops(way: str, monkeypatch: pytest.MonkeyP
       return
     }"""
     monkeypatch.setattr("halfulp.interp.run.compiled.context.MOST_BYTES", 10 * 64 * 4)
-    pair = both(way, text)
+    pair = both(text)
     for count, stopped in ((10, False), (11, True)):
         pair.check(lambda count=count: [of(count, "index")])  # type: ignore[misc]
         assert pair.stopped is stopped
@@ -176,7 +178,7 @@ def test_memory_is_put_back_more_than_once() -> None:
         assert buffer.poisoned() == 1
 
 
-def test_constant_memory_is_not_written(way: str) -> None:
+def test_constant_memory_is_not_written() -> None:
     text = """memref.global "private" constant @c : memref<2xi32> = dense<[4, 9]>
     func.func @f(%i: index, %write: i1) -> i32 {
       %m = memref.get_global @c : memref<2xi32>
@@ -186,13 +188,13 @@ def test_constant_memory_is_not_written(way: str) -> None:
       }
       return %x : i32
     }"""
-    pair = both(way, text)
+    pair = both(text)
     assert pair.check(lambda: [of(1, "index"), of(0, "i1")])[0] == (of(9, "i32"),)
     assert not pair.stopped
     assert "is constant, but is written" in pair.check(lambda: [of(1, "index"), of(1, "i1")])[1]
 
 
-def test_constant_memory_may_be_passed_on(way: str) -> None:
+def test_constant_memory_may_be_passed_on() -> None:
     """A loop writes to memory first, then to constant memory, which it carries."""
     text = """memref.global "private" constant @c : memref<2xi32> = dense<[4, 9]>
     func.func @f(%m: memref<2xi32>, %n: index) -> i32 {
@@ -212,17 +214,17 @@ def test_constant_memory_may_be_passed_on(way: str) -> None:
       memref.store %x, %to[%c0] : memref<2xi32>
       return
     }"""
-    pair = both(way, text)
+    pair = both(text)
     for count, stops in ((1, False), (2, True)):
         found = pair.check(lambda count=count: [*random_arguments(pair.types[:1], 3), of(count, "index")])  # type: ignore[misc]
         assert pair.stopped is stops
         assert not stops or "is constant, but is written" in found[1]
 
 
-def test_any_name(way: str) -> None:
+def test_any_name() -> None:
     """Names of symbols are any bytes."""
     text = _SQUARE.replace("@f", '@"a\\00b \u00e9\\0A"')
-    assert both(way, text).check(lambda: [of(3, "i32")])[0] == (of(9, "i32"),)
+    assert both(text).check(lambda: [of(3, "i32")])[0] == (of(9, "i32"),)
 
 
 _SQUARE = """func.func @f(%x: i32) -> i32 {

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from code_of_programs import MACHINE, SUM, both, of
+from code_of_programs import SUM, both, of
 
 import halfulp as hu
 from halfulp.fp_formats.paths import compiled, disk, llvm
 from halfulp.interp.run.compiled import hot
+from halfulp.interp.run.events import Listener
 
-pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
+pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 
 @pytest.fixture(autouse=True)
@@ -66,16 +67,41 @@ def test_numpy_is_never_compiled(counted: list[str]) -> None:
     assert not counted
 
 
+def test_functions_that_a_module_cannot_ask_for_change_nothing(counted: list[str]) -> None:
+    """Users register Python functions for all modules."""
+    module = hu.parse(SUM)
+    for _ in range(2):
+        assert hu.run(module, 150_000, externals={"other": abs}) == (of(11_249_925_000, "i64"),)
+    assert len(counted) == 1
+    asking = hu.parse(SUM + "\nfunc.func private @other(i64) -> i64")
+    hu.run(asking, 150_000, externals={"other": abs})
+    assert len(counted) == 1
+
+
+def test_listeners_see_each_op(counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counting(Listener):
+        seen = 0
+
+        def op_did_run(self, *_: Any) -> None:
+            self.seen += 1
+
+    monkeypatch.setattr(hot, "PAYS", 1)
+    counting = Counting()
+    hu.run(hu.parse(SUM), 4_000, listeners=(counting,))
+    assert counting.seen > 12_000
+    assert not counted
+
+
 def test_machine_code_is_kept_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("HALFULP_CACHE", str(tmp_path))
-    pair = both(MACHINE, SUM)
+    pair = both(SUM)
     (kept,) = disk.files(tmp_path)
     monkeypatch.setattr(llvm, "_object_of", lambda *_: pytest.fail("compiled again"))
-    assert both(MACHINE, SUM).check(lambda: [of(10, "index")])[0] == (of(45, "i64"),)
+    assert both(SUM).check(lambda: [of(10, "index")])[0] == (of(45, "i64"),)
     kept.path.write_bytes(kept.path.read_bytes()[:-1] + b"?")
     monkeypatch.undo()
     monkeypatch.setenv("HALFULP_CACHE", str(tmp_path))
-    assert both(MACHINE, SUM).check(lambda: [of(10, "index")]) == pair.check(lambda: [of(10, "index")])
+    assert both(SUM).check(lambda: [of(10, "index")]) == pair.check(lambda: [of(10, "index")])
 
 
 _PRINTING = """func.func private @product(%x: memref<20x20xi32>, %y: memref<20x20xi32>, %z: memref<20x20xi32>) {
@@ -109,7 +135,7 @@ def test_a_function_that_another_one_calls(
     largest: int, counted: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory and steps are those of the executor, also where the called function stops."""
-    monkeypatch.setattr("halfulp.interp.run.compiled.hot._Code.pays", 10_000)
+    monkeypatch.setattr("halfulp.interp.run.compiled.hot.PAYS", 10_000)
     numbers = np.random.default_rng(1).integers(0, largest, (2, 20, 20)).astype(np.int32)
     found: list[Any] = []
     for backend in ("numpy", "auto"):

@@ -14,6 +14,8 @@ from halfulp.interp.run.compiled.covering import NotCompiled
 from halfulp.interp.values.buffers import buffer_of
 from halfulp.interp.values.value import Value
 
+pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+
 MOVES = {
     "vector.broadcast %s : i16 to vector<2x3xi16>": "vector<2x3xi16>",
     "vector.broadcast %r : vector<3xi16> to vector<2x3xi16>": "vector<2x3xi16>",
@@ -47,10 +49,9 @@ MOVES = {
 
 
 @pytest.mark.parametrize("op", MOVES)
-def test_ops_on_vectors(way: str, op: str) -> None:
+def test_ops_on_vectors(op: str) -> None:
     """Also with arguments, results and poison that are vectors."""
     pair = both(
-        way,
         f"""func.func @f(%v: vector<2x3xi16>, %r: vector<3xi16>, %s: i16, %i: index, %c: i1) -> {MOVES[op]} {{
           %x = {op}
           return %x : {MOVES[op]}
@@ -62,11 +63,10 @@ def test_ops_on_vectors(way: str, op: str) -> None:
 
 
 @pytest.mark.parametrize("element", ["f8E4M3FN", "f16", "bf16", "f32", "f64"])
-def test_floats_lane_by_lane(way: str, element: str) -> None:
+def test_floats_lane_by_lane(element: str) -> None:
     """Some lanes hold NaNs, whose bits are those of the rule."""
     type_ = f"vector<7x{element}>"
     pair = both(
-        way,
         f"""func.func @f(%a: {type_}, %b: {type_}, %s: {element}) -> ({type_}, {element}, {element}) {{
           %p = arith.mulf %a, %b : {type_}
           %q = arith.addf %p, %a : {type_}
@@ -80,9 +80,8 @@ def test_floats_lane_by_lane(way: str, element: str) -> None:
         assert not pair.stopped
 
 
-def test_vectors_that_loops_and_calls_carry(way: str) -> None:
+def test_vectors_that_loops_and_calls_carry() -> None:
     pair = both(
-        way,
         """func.func @f(%v: vector<4xi32>, %n: index) -> vector<4xi32> {
           %c0 = arith.constant 0 : index
           %c1 = arith.constant 1 : index
@@ -103,12 +102,12 @@ def test_vectors_that_loops_and_calls_carry(way: str) -> None:
     assert not pair.stopped
 
 
-def test_long_vectors_are_left_to_the_executor(way: str) -> None:
+def test_long_vectors_are_left_to_the_executor() -> None:
     text = "func.func @f(%v: vector<65xi32>) -> vector<65xi32> {{ return %v : vector<65xi32> }}".replace("{{", "{")
-    module = both(way, "func.func @f(%v: vector<64xi32>) -> vector<64xi32> { return %v : vector<64xi32> }")
+    module = both("func.func @f(%v: vector<64xi32>) -> vector<64xi32> { return %v : vector<64xi32> }")
     module.check(lambda: random_arguments(module.types, 3))
     with pytest.raises(NotCompiled, match="vector<65xi32>"):
-        both(way, text.replace("}}", "}"))
+        both(text.replace("}}", "}"))
 
 
 # --- what stops code, in the middle of a loop that has written -----------------------------------------------------------
@@ -190,9 +189,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_memory_in_a_loop(way: str, name: str) -> None:
+def test_memory_in_a_loop(name: str) -> None:
     body, count, stops = CASES[name]
-    pair = both(way, _LOOP.format(body=body))
+    pair = both(_LOOP.format(body=body))
     first, second = pair.types[:2]
     assert isinstance(first, ty.MemRefType)
     assert isinstance(second, ty.MemRefType)
@@ -208,9 +207,8 @@ def test_memory_in_a_loop(way: str, name: str) -> None:
     assert pair.stopped is stops
 
 
-def test_a_choice_of_memory(way: str) -> None:
+def test_a_choice_of_memory() -> None:
     pair = both(
-        way,
         """func.func @f(%c: i1, %a: memref<2xi32>, %b: memref<2xi32>) -> i32 {
           %i = arith.constant 1 : index
           %m = arith.select %c, %a, %b : memref<2xi32>

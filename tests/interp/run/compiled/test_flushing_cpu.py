@@ -11,9 +11,8 @@ import pytest
 
 import halfulp as hu
 from halfulp.fp_formats.paths import compiled, cpu, llvm
-from halfulp.interp.run.compiled import hot
 
-pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
+pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 if platform.machine().lower() not in ("x86_64", "amd64"):
     pytest.skip("the modes of another CPU", allow_module_level=True)
 
@@ -46,14 +45,12 @@ LOOP = """func.func @main(%m: memref<4xf32>, %n: index) -> f32 {
 """
 
 
-@pytest.fixture(params=["numpy", "numba"])
+@pytest.fixture(params=["numpy", "llvm"])
 def flush(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """Yield a function that makes the CPU flush subnormals until the end of the test. All code pays from its first op."""
+    """Yield a function that makes the CPU flush subnormals until the end of the test."""
     before = compiled.backend()
     compiled.use(request.param)
     monkeypatch.setattr(cpu, "_keeps", True)
-    for name in ("PYTHON_PAYS", "STEPS_OF_AN_OP"):
-        monkeypatch.setattr(hot, name, 1)
     code = llvm.compile_assembly(_SETTING, "set")
     set_modes = ctypes.CFUNCTYPE(None, ctypes.c_uint32)(code.address)
     yield lambda: set_modes(_FLUSHING)

@@ -19,13 +19,13 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
 
-pytest.importorskip("llvmlite", reason="the extra `fast` is not installed")
+pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 
 @pytest.fixture(autouse=True)
 def _compile_at_once() -> Iterator[None]:
     before = compiled.backend()
-    compiled.use("numba")
+    compiled.use("llvm")
     yield
     compiled.use(before)
 

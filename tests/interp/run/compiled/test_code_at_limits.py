@@ -1,30 +1,25 @@
-"""Python code: floats that are no ordinary numbers, limits at each step, memory that is shared, and odd control flow."""
+"""Machine code of functions: floats that are no ordinary numbers, limits at each step, memory that is shared, and odd control flow."""
 
 from __future__ import annotations
 
-import _thread
-import threading
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from code_of_programs import PYTHON, SUM, Both, both, of
+from code_of_programs import Both, both, of
 
 import halfulp as hu
 from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.compiled import python_lowering
-from halfulp.interp.run.compiled.covering import NotCompiled
-from halfulp.interp.run.compiled.python_program import PythonContext, PythonFunction
-from halfulp.interp.run.events import Listener
+from halfulp.interp.run.compiled.context import Context
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer, buffer_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin, Origins
+
+pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 # Zeros, the smallest numbers and their neighbours, ordinary numbers that round, the largest one, infinities.
 NUMBERS = {
@@ -80,7 +75,6 @@ def _pairwise(type_: str, body: str, count: int) -> Both:
     memref = f"memref<{count}x{type_}>"
     body = body.replace("T", type_).replace("I", f"i{BITS[type_]}")
     return both(
-        PYTHON,
         f"""func.func @f(%a: {memref}, %b: {memref}, %c: {memref}) {{
           %c0 = arith.constant 0 : index
           %c1 = arith.constant 1 : index
@@ -128,7 +122,7 @@ def test_a_nan_keeps_its_bits_from_argument_to_result() -> None:
       %r:2 = scf.if %c -> (f32, f64) { scf.yield %x, %y : f32, f64 } else { scf.yield %x, %y : f32, f64 }
       return %r#0, %r#1 : f32, f64
     }"""
-    pair = both(PYTHON, text)
+    pair = both(text)
     given = [
         Value.from_bits(np.uint32(0x7F812345), "f32"),
         Value.from_bits(np.uint64(0x7FF0000000000001), "f64"),
@@ -147,7 +141,7 @@ def test_long_integers_are_rounded_once(number: int) -> None:
       %y = arith.uitofp %n : i64 to f32
       return %x, %y : f32, f32
     }"""
-    pair = both(PYTHON, text)
+    pair = both(text)
     pair.check(lambda: [Value.from_bits(np.uint64(number % 2**64), "i64")])
     assert not pair.stopped
 
@@ -188,7 +182,7 @@ def test_the_limit_holds_at_each_step() -> None:
     function = next(op for op in module.walk() if op.symbol_name == "f")
     found: list[Any] = []
     for steps in range(1, 45):
-        pair = Both(PYTHON, module, function, Settings(max_steps=steps))
+        pair = Both(module, function, Settings(max_steps=steps))
         found.append(pair.check(make))
         assert pair.stopped == (found[-1][0] == "OutOfSteps")
     assert {outcome[0] == "OutOfSteps" for outcome in found} == {True, False}
@@ -210,7 +204,7 @@ _VIEWS = """func.func @f(%a: memref<4xi32, strided<[?], offset: ?>>, %b: memref<
 
 @pytest.mark.parametrize(("size", "stops"), [(4, False), (5, True)])
 def test_views_of_one_memory(size: int, stops: bool) -> None:
-    pair = both(PYTHON, _VIEWS)
+    pair = both(_VIEWS)
     one, other = pair.types
     assert isinstance(one, ty.MemRefType)
     assert isinstance(other, ty.MemRefType)
@@ -226,7 +220,7 @@ def test_views_of_one_memory(size: int, stops: bool) -> None:
 
 def test_poison_in_memory() -> None:
     """Code reads what is clean, cleans what it writes, and leaves what is poison to the executor."""
-    pair = both(PYTHON, _VIEWS)
+    pair = both(_VIEWS, clean=False)
     one, other = pair.types
     assert isinstance(one, ty.MemRefType)
     assert isinstance(other, ty.MemRefType)
@@ -244,7 +238,7 @@ def test_poison_in_memory() -> None:
 
 
 def test_poison_as_an_argument() -> None:
-    pair = both(PYTHON, "func.func @f(%x: i32) -> i32 {\n%y = arith.addi %x, %x : i32\nreturn %y : i32 }")
+    pair = both("func.func @f(%x: i32) -> i32 {\n%y = arith.addi %x, %x : i32\nreturn %y : i32 }")
     poison = Value(as_type("i32"), np.array(3, np.uint32), np.array(1, np.uint16))
     pair.check(lambda: [poison])
     assert pair.stopped
@@ -272,7 +266,7 @@ def test_counted_loops(name: str) -> None:
       }}
       return %r#0, %r#1 : i64, i64
     }}"""
-    pair = both(PYTHON, text.replace(" : index {", " {"))
+    pair = both(text.replace(" : index {", " {"))
     pair.check(lambda: [of(first, type_), of(last, type_), of(step, type_), of(1000, "i64")])
     assert not pair.stopped
     pair.check(lambda: [of(first, type_), of(last, type_), of(0, type_), of(1000, "i64")])
@@ -298,13 +292,12 @@ _BETWEEN = """func.func @f(%n: i32, %k: i32) -> i32 {
 
 
 def test_two_blocks_that_jump_into_each_other() -> None:
-    pair = both(PYTHON, _BETWEEN, max_steps=1000)
+    pair = both(_BETWEEN, max_steps=1000)
     found = {pair.check(lambda n=n, k=k: [of(n, "i32"), of(k, "i32")])[0] for n, k in product(range(-3, 9), repeat=2)}  # type: ignore[misc]
     assert len(found) > 5
 
 
 def test_many_conditions_in_each_other() -> None:
-    """Python allows 100 of them."""
     depth = 150
     lines = [
         f"%c{n} = arith.cmpi sgt, %x, %k{n} : i32\ncf.cond_br %c{n}, ^b{n}, ^end(%k{n} : i32)\n^b{n}:"
@@ -312,84 +305,10 @@ def test_many_conditions_in_each_other() -> None:
     ]
     constants = "\n".join(f"%k{n} = arith.constant {n} : i32" for n in range(depth))
     lines = [constants, *lines, "cf.br ^end(%x : i32)", "^end(%r: i32):", "return %r : i32"]
-    pair = both(PYTHON, "func.func @f(%x: i32) -> i32 {\n" + "\n".join(lines) + "\n}")
+    pair = both("func.func @f(%x: i32) -> i32 {\n" + "\n".join(lines) + "\n}")
     for number in (0, 19, 20, 21, 149, 1000):
         assert pair.check(lambda number=number: [of(number, "i32")])[0] == (of(number, "i32"),)  # type: ignore[misc]
         assert not pair.stopped
-
-
-# --- when functions become Python -----------------------------------------------------------------------------------------
-
-_ENDLESS = """func.func @f(%x: i32) -> i32 {
-  cf.br ^b(%x : i32)
-^b(%y: i32):
-  %z = arith.addi %y, %x : i32
-  cf.br ^b(%z : i32)
-}"""
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[PythonFunction]]:
-    before = compiled.backend()
-    compiled.use("numpy")
-    found: list[PythonFunction] = []
-    original = PythonFunction.__init__
-
-    def init(self: PythonFunction, *given: Any) -> None:
-        original(self, *given)
-        found.append(self)
-
-    monkeypatch.setattr(PythonFunction, "__init__", init)
-    yield found
-    compiled.use(before)
-
-
-def test_long_runs_become_python_and_short_ones_do_not(made: list[PythonFunction]) -> None:
-    module = hu.parse(SUM)
-    assert hu.run(module, 1000) == (of(499_500, "i64"),)
-    assert not made
-    assert hu.run(module, 20_000) == (of(199_990_000, "i64"),)
-    assert hu.run(module, 30_000) == (of(449_985_000, "i64"),)
-    assert len(made) == 1
-
-
-def test_functions_that_a_module_cannot_ask_for_change_nothing(made: list[PythonFunction]) -> None:
-    """Users register Python functions for all modules."""
-    module = hu.parse(SUM)
-    for _ in range(2):
-        assert hu.run(module, 20_000, externals={"other": abs}) == (of(199_990_000, "i64"),)
-    assert len(made) == 1
-    asking = hu.parse(SUM + "\nfunc.func private @other(i64) -> i64")
-    hu.run(asking, 20_000, externals={"other": abs})
-    assert len(made) == 1
-
-
-def test_the_limit_on_steps(made: list[PythonFunction]) -> None:
-    with pytest.raises(hu.LimitExceeded, match="ran more than 50000 ops"):
-        hu.run(hu.parse(_ENDLESS), 1, max_steps=50_000)
-    assert made
-
-
-@pytest.mark.usefixtures("interrupts")
-def test_an_interrupt(made: list[PythonFunction]) -> None:
-    timer = threading.Timer(0.05, _thread.interrupt_main)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        hu.run(hu.parse(_ENDLESS), 1, max_steps=10**12)
-    timer.join()
-
-
-def test_listeners_see_each_op(made: list[PythonFunction]) -> None:
-    class Counting(Listener):
-        seen = 0
-
-        def op_did_run(self, *_: Any) -> None:
-            self.seen += 1
-
-    counting = Counting()
-    hu.run(hu.parse(SUM), 4_000, listeners=(counting,))
-    assert counting.seen > 12_000
-    assert not made
 
 
 def test_an_error_of_python_leaves_the_run_to_the_executor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -399,13 +318,7 @@ def test_an_error_of_python_leaves_the_run_to_the_executor(monkeypatch: pytest.M
       %fresh = memref.alloca() : memref<2xi32>
       return
     }"""
-    pair = both(PYTHON, text)
-    monkeypatch.setattr(PythonContext, "made", lambda *_: 1 // 0)
+    pair = both(text)
+    monkeypatch.setattr(Context, "made", lambda *_: 1 // 0)
     pair.check(lambda: [_memory([1, 2], "i32"), of(5, "i32")])
     assert pair.stopped
-
-
-def test_programs_that_are_too_large_stay_with_the_executor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(python_lowering, "_LARGEST", 5)
-    with pytest.raises(NotCompiled, match="so many ops"):
-        both(PYTHON, SUM)
