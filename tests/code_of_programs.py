@@ -13,8 +13,8 @@ from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.run.compiled import hot
-from halfulp.interp.run.compiled.covering import NotCompiled
+from halfulp.interp.run import tiering
+from halfulp.interp.run.compiled.limits import NotCompiled
 from halfulp.interp.run.compiled.program import CompiledFunction
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.program import CompiledModule
@@ -121,7 +121,7 @@ def random_arguments(types: Sequence[ty.Type], seed: Any) -> list[Any]:
 
 def random_both(seed: int, index: int) -> Both | None:
     function = random_function(seed, index)
-    if not hot.is_covered(CompiledModule(function.module, Settings()), function.main):
+    if not tiering.is_covered(CompiledModule(function.module, Settings()), function.main):
         return None
     try:
         return Both(function.module, function.main, Settings(max_steps=20_000))

@@ -20,8 +20,8 @@ from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.compiled.covering import may_compile
-from halfulp.interp.run.compiled.links import Link, computed
+from halfulp.interp.run.compiled.chain_plan import Link, computed
+from halfulp.interp.run.compiled.limits import may_compile
 from halfulp.interp.run.frames import Slots, Step
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.steps import letting_go

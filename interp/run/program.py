@@ -17,7 +17,6 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run import races
-from halfulp.interp.run.compiled.hot import Called, Hot
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.interp.run.control import MachineCall
 from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
@@ -26,6 +25,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import result_types
 from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.run.stochastic import Draws, OpNumbers, check_source
+from halfulp.interp.run.tiering import Called, Hot
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import concrete
 from halfulp.interp.values.lanes import over_lanes, ranked

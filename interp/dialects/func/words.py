@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.covering import NotCompiled
+from halfulp.interp.run.compiled.limits import NotCompiled
 
 if TYPE_CHECKING:
     from halfulp.interp.run.compiled.lowering import FunctionLowering

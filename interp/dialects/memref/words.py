@@ -9,7 +9,7 @@ from halfulp.interp.dialects.memref import memory
 from halfulp.interp.dialects.memref.evaluate import moves_elements
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.covering import NotCompiled
+from halfulp.interp.run.compiled.limits import NotCompiled
 from halfulp.interp.values.memref_layout import strides_and_offset
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import I1, INDEX
 from halfulp.interp.run.batch.compiler import LaneCompiler
-from halfulp.interp.run.batch.trips import (
+from halfulp.interp.run.batch.loop_trips import (
     TRIPS,
     advanced,
     one_less,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir.operations import Operation, Region
-from halfulp.interp.run.compiled.covering import NotCompiled
+from halfulp.interp.run.compiled.limits import NotCompiled
 
 if TYPE_CHECKING:
     from halfulp.interp.run.compiled.lowering import FunctionLowering, Item, OnYield

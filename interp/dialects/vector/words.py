@@ -27,7 +27,7 @@ from halfulp.interp.values.value import Value
 
 if TYPE_CHECKING:
     from halfulp.interp.run.compiled.lowering import FunctionLowering
-    from halfulp.interp.run.compiled.places import Memref
+    from halfulp.interp.run.compiled.memref_addresses import Memref
 
 _REASSOC = 1
 

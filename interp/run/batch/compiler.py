@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.batch.flow_order import ordered
 from halfulp.interp.run.batch.frames import LaneCode, LaneFrame, Plan
-from halfulp.interp.run.batch.order import ordered
 from halfulp.interp.run.chains import can_join_as_scalars
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.elementwise import ElementwiseStep

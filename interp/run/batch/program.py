@@ -13,11 +13,11 @@ from halfulp.fp_formats.codes import Mask
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.batch.alone import goes_alone, lane_by_lane
-from halfulp.interp.run.batch.by_machine import LaneHot
+from halfulp.interp.run.batch.blocked_lanes import goes_in_blocks, run_in_blocks
+from halfulp.interp.run.batch.compiled_lanes import LaneHot
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.batch.frames import LaneFrame
-from halfulp.interp.run.batch.in_blocks import goes_in_blocks, run_in_blocks
+from halfulp.interp.run.batch.lane_by_lane import goes_alone, lane_by_lane
 from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.frames import Lanes
 from halfulp.interp.run.program import CompiledModule

@@ -8,7 +8,7 @@ import numpy as np
 
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.paths.array_loop import Plan, cost
-from halfulp.interp.run.compiled.links import Link, computed
+from halfulp.interp.run.compiled.chain_plan import Link, computed
 from halfulp.semantics import tabled_words
 from halfulp.semantics.kernel import Outcome
 

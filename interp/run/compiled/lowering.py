@@ -19,9 +19,9 @@ from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of, words_of
-from halfulp.interp.run.compiled.covering import NotCompiled, is_silent
 from halfulp.interp.run.compiled.elements import Elements, count_of, made_of
-from halfulp.interp.run.compiled.places import Memref, rank_of
+from halfulp.interp.run.compiled.limits import NotCompiled, is_silent
+from halfulp.interp.run.compiled.memref_addresses import Memref, rank_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler, means_one_thing
 from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure, evaluator_of
 from halfulp.interp.run.frames import Run

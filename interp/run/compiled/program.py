@@ -13,8 +13,8 @@ from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.emitter import DONE
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.compiled.context import Context, is_clean, is_plain, parts_of_buffer, words_of
-from halfulp.interp.run.compiled.copies import Copy, memories_of
 from halfulp.interp.run.compiled.lowering import DEPTH, FIRST_TABLE, GENERAL, STEPS, ProgramLowering, types_of
+from halfulp.interp.run.compiled.memory_rollback import Copy, memories_of
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.signature import argument_types, result_types

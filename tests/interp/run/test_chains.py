@@ -18,10 +18,10 @@ from halfulp.fp_formats.paths import compiled
 from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
-from halfulp.interp.run.batch.by_machine import LaneHot
+from halfulp.interp.run.batch.compiled_lanes import LaneHot
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.compiled import chain_tables
-from halfulp.interp.run.compiled.links import Link
+from halfulp.interp.run.compiled.chain_plan import Link
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.coerce import as_type

@@ -12,7 +12,7 @@ from code_of_programs import SUM, both, of
 
 import halfulp as hu
 from halfulp.fp_formats.paths import compiled, disk, llvm
-from halfulp.interp.run.compiled import hot
+from halfulp.interp.run import tiering
 from halfulp.interp.run.events import Listener
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
@@ -85,7 +85,7 @@ def test_listeners_see_each_op(counted: list[str], monkeypatch: pytest.MonkeyPat
         def op_did_run(self, *_: Any) -> None:
             self.seen += 1
 
-    monkeypatch.setattr(hot, "PAYS", 1)
+    monkeypatch.setattr(tiering, "PAYS", 1)
     counting = Counting()
     hu.run(hu.parse(SUM), 4_000, listeners=(counting,))
     assert counting.seen > 12_000
@@ -135,7 +135,7 @@ def test_a_function_that_another_one_calls(
     largest: int, counted: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory and steps are those of the executor, also where the called function stops."""
-    monkeypatch.setattr("halfulp.interp.run.compiled.hot.PAYS", 10_000)
+    monkeypatch.setattr("halfulp.interp.run.tiering.PAYS", 10_000)
     numbers = np.random.default_rng(1).integers(0, largest, (2, 20, 20)).astype(np.int32)
     found: list[Any] = []
     for backend in ("numpy", "auto"):
@@ -179,7 +179,7 @@ def test_large_memory_is_not_copied_for_short_runs(counted: list[str], monkeypat
     module = hu.parse(text)
     memory = hu.Buffer.from_numpy(np.ones(1 << 21, np.int32), "memref<?xi32>")
     with monkeypatch.context() as patched:
-        patched.setattr(hot, "Copy", lambda memory: pytest.fail("copied"))
+        patched.setattr(tiering, "Copy", lambda memory: pytest.fail("copied"))
         hu.run(module, memory, 10)
         hu.run(module, memory, 5_000)
     assert not counted

@@ -12,7 +12,7 @@ import halfulp as hu
 from halfulp.fp_formats.paths import compiled, llvm
 from halfulp.interp.run.compiled import lowering
 from halfulp.interp.run.compiled.context import Context
-from halfulp.interp.run.compiled.covering import NotCompiled
+from halfulp.interp.run.compiled.limits import NotCompiled
 from halfulp.interp.run.compiled.lowering import ProgramLowering
 from halfulp.interp.run.compiled.program import CompiledFunction
 from halfulp.interp.run.frames import Run

@@ -14,10 +14,10 @@ from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.covering import NotCompiled, may_compile
-from halfulp.interp.run.compiled.hot import is_covered
+from halfulp.interp.run.compiled.limits import NotCompiled, may_compile
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.run.tiering import is_covered
 from halfulp.interp.values.lanes import over_lanes, ranked
 from halfulp.interp.values.value import Value
 

@@ -11,9 +11,9 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.copies import Copy, memories_of
-from halfulp.interp.run.compiled.covering import NotCompiled, is_silent, may_compile
 from halfulp.interp.run.compiled.elements import count_of
+from halfulp.interp.run.compiled.limits import NotCompiled, is_silent, may_compile
+from halfulp.interp.run.compiled.memory_rollback import Copy, memories_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.evaluators import Constant, Elementwise, Entry, Pure, evaluator_of
 from halfulp.interp.run.frames import Frame, Run

@@ -11,7 +11,7 @@ from halfulp.fp_formats.paths.emitter import Emitter, natural
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
-from halfulp.interp.run.compiled.covering import NotCompiled
+from halfulp.interp.run.compiled.limits import NotCompiled
 from halfulp.interp.values.memref_layout import is_mapped
 
 
