@@ -20,7 +20,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported, VerifyError
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.run.evaluators import Control, Elementwise
+from halfulp.interp.run.evaluators import Elementwise, OnFrames
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import IndexWidth, OnUb, Settings
 from halfulp.interp.run.stochastic import RandomBits, stochastic_kernel
@@ -80,7 +80,7 @@ def eval(
     an op without exception flags.
     """
     definition = default_registry().require(op)
-    if isinstance(definition.evaluate, Control) or definition.regions or not definition.results:
+    if isinstance(definition.evaluate, OnFrames) or definition.regions or not definition.results:
         raise Unsupported(f"'{op}' cannot be evaluated on its own")
     wanted = type if isinstance(type, Sequence) and not isinstance(type, str) else [type] * len(operands)
     if len(wanted) != len(operands):

@@ -10,7 +10,7 @@ from halfulp.interp.declare.declarations import Dialect, OpDefinition, TypeConst
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.host import host_values
 from halfulp.interp.run.settings import Settings
@@ -62,7 +62,7 @@ def register_op(
 
     dialect = Dialect(dialect_name)
     definition = dialect.op(
-        mnemonic, assembly, operands=named[0], results=named[1], evaluate=Pure(build), **declaration
+        mnemonic, assembly, operands=named[0], results=named[1], evaluate=OnValues(build), **declaration
     )
     default_registry().register(dialect)
     return definition

@@ -32,7 +32,7 @@ from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.text.op_parser import OpParser
 from halfulp.interp.text.op_printer import OpPrinter
@@ -132,24 +132,24 @@ def _compared(op: Operation, given: Value, expected: Value, agree: Agree) -> tup
     return ()
 
 
-def _with_operand(tolerant: bool) -> Pure:
+def _with_operand(tolerant: bool) -> OnValues:
     def build(op: Operation, compiler: Compiler) -> Function:
         agree = _near(op) if tolerant else _same_bits
         return lambda run, operands: _compared(op, operands[0], operands[1], agree)
 
-    return Pure(build, of_module=True)
+    return OnValues(build, of_module=True)
 
 
-def _with_constant(tolerant: bool) -> Pure:
+def _with_constant(tolerant: bool) -> OnValues:
     def build(op: Operation, compiler: Compiler) -> Function:
         agree = _near(op) if tolerant else _same_bits
         expected = attribute_value(op.properties["value"], op.operands[0].type, op, compiler)
         return lambda run, operands: _compared(op, operands[0], expected, agree)
 
-    return Pure(build, of_module=True)
+    return OnValues(build, of_module=True)
 
 
-def _truth(wanted: bool) -> Pure:
+def _truth(wanted: bool) -> OnValues:
     def build(op: Operation, compiler: Compiler) -> Function:
         def test(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
             (given,) = operands
@@ -162,7 +162,7 @@ def _truth(wanted: bool) -> Pure:
 
         return test
 
-    return Pure(build, of_module=True)
+    return OnValues(build, of_module=True)
 
 
 # --- the forms of the ops with tolerances -----------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.text.op_parser import OpParser
@@ -84,14 +84,14 @@ flow.op(
     results={"result": c.RANKED_TENSOR},
     properties=(Property("value", c.TYPED_ATTR),),
     type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
-    evaluate=Pure(_constant, of_module=True),
+    evaluate=OnValues(_constant, of_module=True),
 )
 flow.op(
     "tensor.dynamic_constant",
     custom=CustomForm(_parser, _print),
     results={"result": c.RANKED_TENSOR},
     properties=(Property("value", c.TYPED_ATTR),),
-    evaluate=Pure(_constant, of_module=True),
+    evaluate=OnValues(_constant, of_module=True),
 )
 
 
@@ -172,7 +172,7 @@ for _name in ("tensor.reshape", "tensor.bitcast"):
         ),
         results={"result": c.RANKED_TENSOR},
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
-        evaluate=Pure(_moved),
+        evaluate=OnValues(_moved),
     )
 
 
@@ -200,5 +200,5 @@ flow.op(
     operands=(Slot("operand", c.RANKED_TENSOR), Slot("dynamic_dims", c.INDEX, Arity.VARIADIC)),
     results={"result": c.RANKED_TENSOR},
     type_rules=(same_type("operand", "result"),),
-    evaluate=Pure(_tied),
+    evaluate=OnValues(_tied),
 )

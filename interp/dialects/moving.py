@@ -21,7 +21,7 @@ from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.run.evaluators import Pure, Words
+from halfulp.interp.run.evaluators import OnValues, Words
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.element_layout import code_layout
@@ -41,14 +41,16 @@ def moving(
     elements: int | None = None,
     offsets: Offsets = lambda op: {},
     words: Words | None = None,
-) -> Pure:
+) -> OnValues:
     """Return the evaluator of an op that puts elements of its operands in other places, and computes nothing.
 
     ``elements``: the number of leading operands whose elements move, None for all; the others choose the places.
     ``offsets``: the numbers of the operands that shift one part along an axis, and that axis. The part is taken from
     the only operand that moves, or is put into the last one.
     """
-    return Pure(build, in_lanes=lambda op, settings: _in_lanes(build, op, settings, elements, offsets(op)), words=words)
+    return OnValues(
+        build, in_lanes=lambda op, settings: _in_lanes(build, op, settings, elements, offsets(op)), words=words
+    )
 
 
 def _in_lanes(
@@ -74,7 +76,7 @@ def _in_lanes(
     return move
 
 
-def of_shape(build: Build) -> Pure:
+def of_shape(build: Build) -> OnValues:
     """Return the evaluator of an op that depends on the shape of its first operand, and on its other operands. The
     shape is the same in all lanes.
     """
@@ -88,7 +90,7 @@ def of_shape(build: Build) -> Pure:
 
         return ask
 
-    return Pure(build, in_lanes=in_lanes)
+    return OnValues(build, in_lanes=in_lanes)
 
 
 def _has_simple_elements(type_: ty.Type) -> bool:

@@ -14,7 +14,7 @@ from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import element_type
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Control, Pure
+from halfulp.interp.run.evaluators import OnFrames, OnValues
 from halfulp.interp.run.frames import Action, Frame, Run, Segment
 from halfulp.interp.run.reports import in_lanes
 from halfulp.interp.run.settings import Settings, check_allocation
@@ -46,7 +46,7 @@ def _poison(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
     return poison
 
 
-POISON = Pure(_poison, words=lambda op, low: low.poison(op))
+POISON = OnValues(_poison, words=lambda op, low: low.poison(op))
 
 ub.op(
     "poison",
@@ -68,4 +68,4 @@ def unreachable(op: Operation, compiler: Compiler) -> Action:
     return reached
 
 
-ub.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=Control(unreachable))
+ub.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=OnFrames(unreachable))

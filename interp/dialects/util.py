@@ -11,7 +11,7 @@ from halfulp.interp.declare.type_rules import TypeRule, type_of_property
 from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 
@@ -31,7 +31,7 @@ util.op(
     results={"result": c.ANY},
     properties=(Property("value", c.TYPED_ATTR),),
     type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
-    evaluate=Pure(_constant, of_module=True),
+    evaluate=OnValues(_constant, of_module=True),
 )
 
 
@@ -51,5 +51,5 @@ util.op(
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     results=(Slot("results", c.ANY, Arity.VARIADIC),),
     type_rules=(_SAME_TYPES,),
-    evaluate=Pure(_passed_on, raw=True),
+    evaluate=OnValues(_passed_on, raw=True),
 )

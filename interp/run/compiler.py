@@ -11,7 +11,7 @@ from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.run.chains import ChainPieces, can_join
 from halfulp.interp.run.control import Compiler, MachineCall
-from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Entry, Inline, Pure, evaluator_of
+from halfulp.interp.run.evaluators import Constant, Elementwise, Entry, OnFrames, OnRawSlots, OnValues, evaluator_of
 from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
 from halfulp.interp.run.function_attributes import settings_of
 from halfulp.interp.run.observing import observed, observed_control
@@ -109,7 +109,7 @@ class FunctionCompiler(Compiler):
         last: dict[SSAValue, Operation | None] = {}
         for op in self.function.walk():
             evaluator = evaluator_of(op)
-            control = isinstance(evaluator, Control)
+            control = isinstance(evaluator, OnFrames)
             stays = control and (op.regions or not self.one_at_a_time)
             passed_to = {id(argument) for block, _ in op.successors for argument in block.arguments}
             for value in (*op.operands, *(value for _, passed in op.successors for value in passed)):
@@ -137,7 +137,7 @@ class FunctionCompiler(Compiler):
         for index, op in enumerate(block.operations):
             cost += 1
             evaluator = evaluator_of(op)
-            if isinstance(evaluator, Control):
+            if isinstance(evaluator, OnFrames):
                 steps += pieces.taken()
                 after = self._after = Segment()
                 segment.op, segment.steps, segment.cost = op, tuple(steps), cost
@@ -166,7 +166,7 @@ class FunctionCompiler(Compiler):
 
     # --- control ops ---
 
-    def _control(self, op: Operation, evaluator: Control) -> Action:
+    def _control(self, op: Operation, evaluator: OnFrames) -> Action:
         action = self._action(op, evaluator)
         used = [*op.operands, *(value for _, passed in op.successors for value in passed)]
         if any(is_cast(value) for value in used):
@@ -177,7 +177,7 @@ class FunctionCompiler(Compiler):
             action = then(action, letting_go(self.slots(self._dying[op])))
         return action
 
-    def _action(self, op: Operation, evaluator: Control) -> Action:
+    def _action(self, op: Operation, evaluator: OnFrames) -> Action:
         return evaluator.build(op, self)
 
     def _watched(self, op: Operation, action: Action) -> Action:
@@ -210,14 +210,14 @@ class FunctionCompiler(Compiler):
                 return self._step(op, evaluator.on_memrefs)
             case Elementwise():
                 step = self._elementwise_step(op, evaluator, operands, results)
-            case Pure():
+            case OnValues():
                 values, function = evaluator.reads(op), self._function(op, evaluator)
                 read = self.slots(values)
                 if evaluator.raw:
                     step = raw_step(function, op, read, results)
                 else:
                     step = general_step(function, op, read, results, values)
-            case Inline():
+            case OnRawSlots():
                 step = evaluator.build(op, self)
             case _ if op.definition is None:
                 step = outside_step(op, operands, results)
@@ -227,7 +227,7 @@ class FunctionCompiler(Compiler):
             step = observed(op, operands, results, step)
         return step
 
-    def _function(self, op: Operation, evaluator: Pure) -> Function:
+    def _function(self, op: Operation, evaluator: OnValues) -> Function:
         function = evaluator.build(op, self if evaluator.of_module else self.settings)
         if evaluator.raw and not evaluator.casts and any(map(is_cast, evaluator.reads(op))):
             function = without_casts(function)
@@ -274,7 +274,7 @@ class FunctionCompiler(Compiler):
         """Return the kernel of an op that does the same to each element; None for any other op."""
         if isinstance(evaluator, Elementwise):
             return self.kernel(op, evaluator)
-        return evaluator.kernel if isinstance(evaluator, Pure) else None
+        return evaluator.kernel if isinstance(evaluator, OnValues) else None
 
     def _described(self, op: Operation, kernel: Kernel) -> Kernel:
         """Give a kernel of few bits a table."""

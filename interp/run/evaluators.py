@@ -1,4 +1,8 @@
-"""The evaluators that an op's declaration names: `Constant`, `Elementwise`, `Pure`, `Control` or `Entry`."""
+"""The evaluators that an op's declaration names. They differ by what the code of an op gets.
+
+`Constant` gets nothing, `Elementwise` the elements of its operands, `OnValues` whole values, `OnRawSlots` the slots of
+a frame, `OnFrames` the frame itself, which it may leave. `Entry` begins a function, and `Choice` chooses among them.
+"""
 
 from __future__ import annotations
 
@@ -20,83 +24,86 @@ Words = Callable[[Operation, Any], None]
 class Constant:
     """An op with no operands whose value is known when its block is compiled."""
 
+    #: Returns the value of an op.
     build: Callable[[Operation, Compiler], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Elementwise:
-    """An op that does the same to every element: ``build`` makes the kernel for the op's types and attributes.
+    """An op that does the same to every element. All operands have one shape."""
 
-    All operands have one shape, except those in ``may_be_scalar``, whose one element stands for all. ``on_memrefs``:
-    what the op does to a memref.
-    """
-
+    #: Makes the kernel for the types and attributes of an op.
     build: Callable[[Operation, Settings], Kernel]
+    #: The numbers of the operands that may also be scalars, whose one element stands for all.
     may_be_scalar: frozenset[int] = frozenset()
-    on_memrefs: Pure | None = None
+    #: What the op does to a memref.
+    on_memrefs: OnValues | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Pure:
-    """An op on whole values: ``build`` makes a function from operands to a tuple of results.
+class OnValues:
+    """An op on whole values, by a function of its operands. It may have effects, as loads, stores and prints do."""
 
-    ``of_module``: ``build`` gets the compiler, which knows the module, instead of the settings.
-    ``raw``: the function gets what the slots hold, such as integers, instead of `Value`s, and in a batch
-    values over lanes. Any other function, and each one on memrefs, is called lane by lane in a batch, unless
-    ``in_lanes`` makes one that gets what all lanes that run the op have. ``reads``: the values that the function gets:
-    the operands, or more for an op that also depends on those of the op around it. ``words``: see `Words`; compiled
-    code calls any other ``raw`` function in the executor. ``kernel``: what the op does to elements that are not poison,
-    if it does the same to each. ``alone``: see `Control`. ``casts``: the function knows unresolved casts; any other
-    ``raw`` function never gets one.
-    """
-
+    #: Makes the function, from the values of the operands to a tuple of results. It is given the op and the settings.
     build: Callable[[Operation, Any], Function]
+    #: Whether the function gets what slots hold, such as integers, instead of `Value`s; in a batch it then gets values
+    #: over lanes. Any other function, and each one on memrefs, is called lane by lane in a batch.
     raw: bool = False
+    #: Whether the function knows unresolved casts. A ``raw`` function that does not never gets one.
     casts: bool = False
+    #: Whether ``build`` is given the compiler, which knows the module, instead of the settings.
     of_module: bool = False
+    #: Makes the function for a batch, which gets what all lanes that run the op have. None: it is called lane by lane.
     in_lanes: Callable[[Operation, Any], Function | None] = lambda op, settings: None
+    #: The values that the function gets: the operands, or more for an op that depends on those of the op around it.
     reads: Callable[[Operation], Sequence[SSAValue]] = lambda op: op.operands
+    #: Lowers the op to machine code. Without it machine code calls the function through Python, or is not made if the
+    #: op may do something that the world sees, such as a print.
     words: Words | None = None
+    #: What the op does to elements that are not poison, if it does the same to each: then it can be part of a chain.
     kernel: Kernel | None = None
+    #: Whether the op does not know of lanes, so that a batch that may reach it runs one lane after the other.
     alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
-    """An op that acts on frames: ``build`` makes its action.
+class OnFrames:
+    """An op that acts on frames: a branch, a call, a return, or an op whose regions run in the frame around it."""
 
-    ``decides``: the number of the i1 operand that chooses where to go on; in a batch the lanes where it is 0 part there
-    from those where it is 1. ``in_lanes``: makes its action in a batch, where that differs. ``alone``: it does not know
-    of lanes, so that a batch that may reach it runs lane by lane. ``words``: see `Words`.
-    """
-
+    #: Makes its action, which returns the segment to go on with.
     build: Callable[[Operation, Compiler], Action]
+    #: The number of the i1 operand that chooses where to go on. In a batch the lanes where it is 0 part there from
+    #: those where it is 1.
     decides: int | None = None
+    #: Makes its action in a batch, where that differs.
     in_lanes: Callable[[Operation, Any], Action] | None = None
+    #: Whether the op does not know of lanes, so that a batch that may reach it runs one lane after the other.
     alone: bool = False
+    #: Lowers the op to machine code. Without it the function stays with the executor.
     words: Words | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Inline:
-    """An op whose regions run inside of one step: ``build`` makes that step."""
+class OnRawSlots:
+    """An op whose regions run inside of one step, which reads and writes the slots of its frame."""
 
+    #: Makes that step.
     build: Callable[[Operation, Compiler], Step]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A function that does something to its arguments when it is called: ``build`` makes the step that begins it. It is
-    not compiled, and knows of no lanes.
-    """
+    """A function that does something to its arguments when it is called. It is not compiled, and knows of no lanes."""
 
+    #: Makes the step that begins the function.
     build: Callable[[Operation, Compiler], Step]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An op that is run in one of several ways: ``choose`` returns the evaluator for an op."""
+    """An op that is run in one of several ways."""
 
+    #: Returns the evaluator for an op.
     choose: Callable[[Operation], Any]
 
 

@@ -25,7 +25,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import result_types
 from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.run.stochastic import Draws, OpNumbers, check_source
-from halfulp.interp.run.tiering import Called, Hot
+from halfulp.interp.run.tiering import Called, Entered
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import concrete
 from halfulp.interp.values.lanes import over_lanes, ranked
@@ -77,7 +77,7 @@ class CompiledModule:
         run.draws = self.draws(number)
         execute = run.execute
         if outside is None:
-            execute = partial(self.made((op, Hot), lambda: Hot(self, op)).execute, run)
+            execute = partial(self.made((op, Entered), lambda: Entered(self, op)).execute, run)
         return self.finish(op, run, Frame(self.function(op), run, None, (), None), arguments, execute)
 
     def draws(self, number: int | Words) -> Draws | None:

@@ -15,7 +15,7 @@ from halfulp.interp.run.compiled.elements import count_of
 from halfulp.interp.run.compiled.limits import NotCompiled, is_silent, may_compile
 from halfulp.interp.run.compiled.memory_rollback import Copy, memories_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
-from halfulp.interp.run.evaluators import Constant, Elementwise, Entry, Pure, evaluator_of
+from halfulp.interp.run.evaluators import Constant, Elementwise, Entry, OnValues, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.values.buffers import Allocation
 
@@ -76,7 +76,7 @@ class _Code:
         return results
 
 
-class _Trial:
+class CompileTrial:
     """Runs of a function by the executor, until it has taken the steps from which code pays. ``spent``: its steps."""
 
     def __init__(self) -> None:
@@ -108,12 +108,12 @@ class _Trial:
         return True
 
 
-class Hot:
+class Entered:
     """A function with which a run begins, and the steps that it has taken so far."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
         self._code = _Code(store, op)
-        self._trial = _Trial()
+        self._trial = CompileTrial()
         self._last = 0  # the steps of the last run
         self._op = op
 
@@ -162,7 +162,7 @@ class Called:
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
         self._code = _Code(store, op)
-        self._trial = _Trial()
+        self._trial = CompileTrial()
         self._store = store
         self._op = op
 
@@ -235,7 +235,7 @@ def _covered(op: Operation, others: tuple[type[ty.Type], ...] = ()) -> bool:
     types = [value.type for value in (*op.operands, *op.results)]
     if any(isinstance(type_, others) or not _held(type_) for type_ in types):
         return False
-    by_executor = isinstance(evaluator, Pure) and is_silent(op)
+    by_executor = isinstance(evaluator, OnValues) and is_silent(op)
     return by_executor or isinstance(evaluator, Constant | Elementwise) or getattr(evaluator, "words", None) is not None
 
 

@@ -15,7 +15,7 @@ from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait
 from halfulp.interp.declare.operands import operand_sizes
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.values.value import Value
 from halfulp.semantics.matrix_units.kinds import KINDS
 
@@ -162,7 +162,7 @@ for name, verify in (("any", None), ("more", _verify_more)):
         properties=(Property("text", c.STRING_ATTR, optional=True),),
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         verify=verify,
-        evaluate=Pure(_sums),
+        evaluate=OnValues(_sums),
     )
 
 

@@ -15,7 +15,7 @@ from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElements
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import I32
-from halfulp.interp.run.evaluators import Control, Elementwise, Pure
+from halfulp.interp.run.evaluators import Elementwise, OnFrames, OnValues
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import Kernel
 
@@ -89,7 +89,7 @@ affine.op(
     results={"result": c.ANY},
     properties=(Property("map", c.AFFINE_MAP_ATTR),),
     verify=access.verify,
-    evaluate=Pure(access.load, raw=True, words=words.memory),
+    evaluate=OnValues(access.load, raw=True, words=words.memory),
 )
 affine.op(
     "store",
@@ -97,7 +97,7 @@ affine.op(
     operands=(Slot("value", c.ANY), Slot("memref", MEMREF), Slot("indices", c.INDEX, Arity.VARIADIC)),
     properties=(Property("map", c.AFFINE_MAP_ATTR),),
     verify=access.verify,
-    evaluate=Pure(access.store, raw=True, words=words.memory),
+    evaluate=OnValues(access.store, raw=True, words=words.memory),
 )
 affine.op(
     "for",
@@ -118,7 +118,7 @@ affine.op(
     verify=loops.verify,
     verify_regions=loops.verify_body,
     implicit_terminator="affine.yield",
-    evaluate=Control(loops.evaluate, alone=True, words=words.loop),
+    evaluate=OnFrames(loops.evaluate, alone=True, words=words.loop),
 )
 affine.op(
     "if",
@@ -129,7 +129,7 @@ affine.op(
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
     verify=choices.verify_if,
     implicit_terminator="affine.yield",
-    evaluate=Control(choices.choose, alone=True, words=words.choice),
+    evaluate=OnFrames(choices.choose, alone=True, words=words.choice),
 )
 affine.op(
     "yield",
@@ -137,7 +137,7 @@ affine.op(
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=parallel.verify_yield,
-    evaluate=Control(yielded, words=words.yielded),
+    evaluate=OnFrames(yielded, words=words.yielded),
 )
 affine.op(
     "parallel",
@@ -156,7 +156,7 @@ affine.op(
     traits=(Trait.SINGLE_BLOCK,),
     verify=parallel.verify,
     implicit_terminator="affine.yield",
-    evaluate=Control(parallel.evaluate, alone=True),
+    evaluate=OnFrames(parallel.evaluate, alone=True),
 )
 
 # --- vectors and hints ------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ affine.op(
     results={"result": c.VECTOR},
     properties=(_MAP,),
     verify=vector_access.verify,
-    evaluate=Pure(vector_access.load, raw=True),
+    evaluate=OnValues(vector_access.load, raw=True),
 )
 affine.op(
     "vector_store",
@@ -178,7 +178,7 @@ affine.op(
     operands=(Slot("value", c.VECTOR), Slot("memref", MEMREF), _INDICES),
     properties=(_MAP,),
     verify=vector_access.verify,
-    evaluate=Pure(vector_access.store, raw=True),
+    evaluate=OnValues(vector_access.store, raw=True),
 )
 affine.op(
     "prefetch",
@@ -191,7 +191,7 @@ affine.op(
         _MAP,
     ),
     verify=vector_access.verify_prefetch,
-    evaluate=Pure(vector_access.prefetch, raw=True),
+    evaluate=OnValues(vector_access.prefetch, raw=True),
 )
 affine.op(
     "dma_start",
@@ -219,7 +219,7 @@ affine.op(
     ),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=indexing.verify_linearize,
-    evaluate=Pure(indexing.linearize),
+    evaluate=OnValues(indexing.linearize),
 )
 affine.op(
     "delinearize_index",
@@ -228,5 +228,5 @@ affine.op(
     results=(Slot("multi_index", c.INDEX, Arity.VARIADIC),),
     properties=(Property("static_basis", c.INTEGER_64_ARRAY_ATTR),),
     verify=indexing.verify_delinearize,
-    evaluate=Pure(indexing.delinearize),
+    evaluate=OnValues(indexing.delinearize),
 )

@@ -12,7 +12,7 @@ from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings
 
@@ -39,4 +39,4 @@ def _recast(op: Operation, settings: Settings) -> Function:
     return view
 
 
-RECAST = Pure(_recast, raw=True)
+RECAST = OnValues(_recast, raw=True)

@@ -35,7 +35,7 @@ from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.literals import decimal_text
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Constant, Elementwise, Pure
+from halfulp.interp.run.evaluators import Constant, Elementwise, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.reports import in_lanes
 from halfulp.interp.run.settings import Settings
@@ -229,7 +229,7 @@ def _cast(
     group: str = "",
     properties: tuple[Property, ...] = (),
     since: Schema = Schema.MLIR22,
-    on_memrefs: Pure | None = None,
+    on_memrefs: OnValues | None = None,
 ) -> OpDefinition:
     """Declare a cast ``$in : type to type``. ``allowed`` tells which element types go together."""
     return arith.op(
@@ -664,7 +664,7 @@ def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
     return choose
 
 
-SELECTION = Pure(_select, raw=True, words=_select_words, kernel=select.KERNEL)
+SELECTION = OnValues(_select, raw=True, words=_select_words, kernel=select.KERNEL)
 
 arith.op(
     "select",

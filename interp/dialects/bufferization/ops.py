@@ -13,7 +13,7 @@ from halfulp.interp.dialects.bufferization.forms import ALLOC_TENSOR
 from halfulp.interp.dialects.memref.ops import ANY_MEMREF
 from halfulp.interp.dialects.memref.words import refused
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import OnValues
 
 bufferization = Dialect("bufferization")
 
@@ -47,14 +47,14 @@ bufferization.op(
     properties=(Property("memory_space", c.ANY_ATTR, optional=True),),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=rules.verify_alloc_tensor,
-    evaluate=Pure(evaluate.alloc_tensor),
+    evaluate=OnValues(evaluate.alloc_tensor),
 )
 bufferization.op(
     "clone",
     "$input attr-dict `:` type($input) `to` type($output)",
     operands={"input": _ANY_MEMREF},
     results={"output": _ANY_MEMREF},
-    evaluate=Pure(evaluate.clone, raw=True),
+    evaluate=OnValues(evaluate.clone, raw=True),
 )
 bufferization.op(
     "dealloc",
@@ -69,14 +69,14 @@ bufferization.op(
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     type_rules=(_one_condition_each(),),
     verify=rules.verify_dealloc,
-    evaluate=Pure(evaluate.dealloc, raw=True, words=refused),
+    evaluate=OnValues(evaluate.dealloc, raw=True, words=refused),
 )
 # What reads the tensor after it is wrong, and values do not show that.
 bufferization.op(
     "dealloc_tensor",
     "$tensor attr-dict `:` type($tensor)",
     operands={"tensor": c.TENSOR},
-    evaluate=Pure(lambda op, settings: lambda run, operands: ()),
+    evaluate=OnValues(lambda op, settings: lambda run, operands: ()),
 )
 bufferization.op(
     "materialize_in_destination",
@@ -86,7 +86,7 @@ bufferization.op(
     results=(Slot("result", c.TENSOR, Arity.OPTIONAL),),
     properties=(_flag("restrict"), _flag("writable")),
     verify=rules.verify_materialize,
-    evaluate=Pure(evaluate.materialize, raw=True),
+    evaluate=OnValues(evaluate.materialize, raw=True),
 )
 bufferization.op(
     "to_buffer",
@@ -95,7 +95,7 @@ bufferization.op(
     results={"buffer": _BUFFER_LIKE},
     properties=(_flag("read_only"),),
     verify=rules.verify_same_shape,
-    evaluate=Pure(evaluate.to_buffer, raw=True),
+    evaluate=OnValues(evaluate.to_buffer, raw=True),
 )
 bufferization.op(
     "to_tensor",
@@ -104,5 +104,5 @@ bufferization.op(
     results={"result": _TENSOR_LIKE},
     properties=(_flag("restrict"), _flag("writable")),
     verify=rules.verify_same_shape,
-    evaluate=Pure(evaluate.to_tensor, raw=True),
+    evaluate=OnValues(evaluate.to_tensor, raw=True),
 )

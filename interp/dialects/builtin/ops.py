@@ -11,7 +11,7 @@ from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.dialects.builtin.forms import MODULE
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, SlotConversion
 from halfulp.interp.run.slots import Cast, lift
@@ -94,5 +94,5 @@ builtin.op(
     operands=(Slot("inputs", c.ANY, Arity.VARIADIC),),
     results=(Slot("outputs", c.ANY, Arity.VARIADIC),),
     verify=_verify_conversion,
-    evaluate=Pure(_conversion, raw=True, casts=True),
+    evaluate=OnValues(_conversion, raw=True, casts=True),
 )

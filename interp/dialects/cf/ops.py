@@ -16,7 +16,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler, moves, passing
-from halfulp.interp.run.evaluators import Control
+from halfulp.interp.run.evaluators import OnFrames
 from halfulp.interp.run.frames import (
     Action,
     Frame,
@@ -66,8 +66,8 @@ def _conditional(op: Operation, compiler: Compiler) -> Action:
     return branch
 
 
-BRANCH = Control(_branch, words=words.branch)
-CONDITIONAL = Control(_conditional, decides=0, words=words.conditional)
+BRANCH = OnFrames(_branch, words=words.branch)
+CONDITIONAL = OnFrames(_conditional, decides=0, words=words.conditional)
 
 cf.op(
     "br",
@@ -172,7 +172,7 @@ def _verify_switch(op: Operation) -> str | None:
     return None
 
 
-SWITCHING = Control(_switch, words=words.switch)
+SWITCHING = OnFrames(_switch, words=words.switch)
 
 cf.op(
     "switch",
@@ -196,5 +196,5 @@ cf.op(
     "$arg `,` $msg attr-dict",
     operands={"arg": c.BOOL},
     properties=(Property("msg", c.STRING_ATTR),),
-    evaluate=Control(_assert, decides=0),
+    evaluate=OnFrames(_assert, decides=0),
 )

@@ -16,7 +16,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler, MachineCall
-from halfulp.interp.run.evaluators import Constant, Control
+from halfulp.interp.run.evaluators import Constant, OnFrames
 from halfulp.interp.run.frames import (
     Action,
     Frame,
@@ -236,7 +236,7 @@ func.op(
         Property("no_inline", c.UNIT_ATTR, optional=True),
     ),
     verify_symbols=rules.verify_call,
-    evaluate=Control(_call, words=words.call),
+    evaluate=OnFrames(_call, words=words.call),
 )
 
 
@@ -247,7 +247,7 @@ func.op(
     results=(Slot("results", c.ANY, Arity.VARIADIC),),
     properties=_ARGUMENT_ATTRIBUTES,
     type_rules=(_TYPES_OF_CALLEE,),
-    evaluate=Control(_call_indirect),
+    evaluate=OnFrames(_call_indirect),
 )
 func.op(
     "constant",
@@ -265,7 +265,7 @@ def _return(op: Operation, compiler: Compiler) -> Action:
     return compiler.leaving(compiler.slots(op.operands))
 
 
-RETURN = Control(_return, words=words.leave)
+RETURN = OnFrames(_return, words=words.leave)
 
 func.op(
     "return",

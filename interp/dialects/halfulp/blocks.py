@@ -12,7 +12,7 @@ from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.block_quantizing import element_kind, quantized
@@ -140,5 +140,5 @@ def _in_lanes(op: Operation, settings: Settings) -> Function | None:
     return None if asked(op).levels else _build(op, settings)
 
 
-QUANTIZE_BLOCKS = Pure(_build, in_lanes=_in_lanes)
+QUANTIZE_BLOCKS = OnValues(_build, in_lanes=_in_lanes)
 """The evaluator of the op."""

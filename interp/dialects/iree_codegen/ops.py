@@ -40,7 +40,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DYNAMIC
 from halfulp.interp.ir.dialect_attributes import DialectAttr, ParameterKind
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Constant, Control, Pure
+from halfulp.interp.run.evaluators import Constant, OnFrames, OnValues
 
 iree_codegen.types["null_pointer"] = lambda p: hints.NULL_POINTER
 
@@ -125,7 +125,7 @@ iree_codegen.op(
     ),
     verify=_verify_metadata,
     named_results=_metadata_names,
-    evaluate=Pure(buffers.extract_strided_metadata, raw=True),
+    evaluate=OnValues(buffers.extract_strided_metadata, raw=True),
 )
 iree_codegen.op(
     "fusion_barrier",
@@ -133,7 +133,7 @@ iree_codegen.op(
     operands={"source": c.RANKED_TENSOR},
     results={"result": c.RANKED_TENSOR},
     traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
-    evaluate=Pure(hints.identity, raw=True),
+    evaluate=OnValues(hints.identity, raw=True),
 )
 iree_codegen.op(
     "index_hint",
@@ -141,7 +141,7 @@ iree_codegen.op(
     operands={"input": c.INDEX},
     results={"result": c.INDEX},
     properties=(Property("hint", c.ANY_ATTR),),
-    evaluate=Pure(hints.index_hint, raw=True),
+    evaluate=OnValues(hints.index_hint, raw=True),
 )
 iree_codegen.op(
     "load_from_buffer",
@@ -149,14 +149,14 @@ iree_codegen.op(
     operands={"buffer": STRIDED_MEMREF},
     results={"tensor": c.RANKED_TENSOR},
     verify=lambda op: _verify_copy(op.results[0].type, op.operands[0].type, "buffer and tensor"),
-    evaluate=Pure(buffers.load_from_buffer, raw=True),
+    evaluate=OnValues(buffers.load_from_buffer, raw=True),
 )
 iree_codegen.op(
     "store_to_buffer",
     "$tensor `,` $buffer attr-dict `:` type($tensor) `into` type($buffer)",
     operands={"tensor": c.RANKED_TENSOR, "buffer": STRIDED_MEMREF},
     verify=lambda op: _verify_copy(op.operands[0].type, op.operands[1].type, "tensor and buffer"),
-    evaluate=Pure(buffers.store_to_buffer, raw=True),
+    evaluate=OnValues(buffers.store_to_buffer, raw=True),
 )
 iree_codegen.op(
     "null_pointer", "attr-dict", results={"result": NULL_POINTER_TYPE}, evaluate=Constant(hints.null_pointer)
@@ -166,7 +166,7 @@ iree_codegen.op(
     "attr-dict $tensor_type `->` type($results)",
     results=(Slot("results", c.INDEX, Arity.VARIADIC),),
     properties=(Property("tensor_type", AttributeConstraint("Tensor type attribute", _is_tensor_type)),),
-    evaluate=Pure(hints.query_tile_sizes, raw=True),
+    evaluate=OnValues(hints.query_tile_sizes, raw=True),
 )
 iree_codegen.op(
     "swizzle_hint",
@@ -175,7 +175,7 @@ iree_codegen.op(
     results={"result": RANKED_TENSOR_OR_MEMREF},
     properties=(Property("swizzle", _with("swizzle", "swizzling descriptor attributes")),),
     traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
-    evaluate=Pure(buffers.swizzle_hint, raw=True),
+    evaluate=OnValues(buffers.swizzle_hint, raw=True),
 )
 
 # --- microkernels -----------------------------------------------------------------------------------------------------
@@ -289,14 +289,14 @@ iree_codegen.op(
     operands=(Slot("sizes", c.INDEX, Arity.VARIADIC),),
     properties=(Property("static_sizes", c.INTEGER_64_ARRAY_ATTR),),
     verify=_verify_hint,
-    evaluate=Pure(hints.nothing, raw=True),
+    evaluate=OnValues(hints.nothing, raw=True),
 )
 iree_codegen.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    evaluate=Control(hints.yielding),
+    evaluate=OnFrames(hints.yielding),
 )
 
 # --- tile operations --------------------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ iree_codegen.op(
     type_rules=(TYPES_OF_OUTPUTS,),
     verify=verify_tiled,
     assume=one_tile,
-    evaluate=Pure(inner_tiled, in_lanes=inner_tiled_in_lanes),
+    evaluate=OnValues(inner_tiled, in_lanes=inner_tiled_in_lanes),
 )
 
 # --- constraints ------------------------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ iree_codegen.op(
     traits=(Trait.ISOLATED_FROM_ABOVE, Trait.NO_TERMINATOR, Trait.SINGLE_BLOCK),
     verify=verify_constraints,
     # The constraints are for the choice of a configuration; `verdicts` evaluates them.
-    evaluate=Pure(hints.nothing, raw=True),
+    evaluate=OnValues(hints.nothing, raw=True),
 )
 iree_codegen.op(
     "smt.knob",

@@ -16,7 +16,7 @@ from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Choice, Control, Inline
+from halfulp.interp.run.evaluators import Choice, OnFrames, OnRawSlots
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
 from halfulp.interp.run.reports import located
 from halfulp.interp.run.slots import lift, lower
@@ -116,12 +116,12 @@ def _by_points_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
     return PointByPoint(op, compiler).action_in_lanes(compiler)
 
 
-def _choose(op: Operation) -> Inline | Control:
+def _choose(op: Operation) -> OnRawSlots | OnFrames:
     structure = structure_of(op)
     if plan_of(structure) is None or not runs_on_arrays(structure):
-        return Control(_by_points, in_lanes=_by_points_in_lanes)
+        return OnFrames(_by_points, in_lanes=_by_points_in_lanes)
     buffers = any(isinstance(value.type, ty.MemRefType) for value in op.operands)
-    return Control(_on_buffers, in_lanes=_on_buffers_in_lanes) if buffers else Inline(_on_tensors)
+    return OnFrames(_on_buffers, in_lanes=_on_buffers_in_lanes) if buffers else OnRawSlots(_on_tensors)
 
 
 STRUCTURED = Choice(_choose)
@@ -133,6 +133,6 @@ def _yield(op: Operation, compiler: Compiler) -> Action:
     return compiler.on_yield(compiler.slots(op.operands))
 
 
-YIELD = Control(_yield)
-INDEX = Inline(lambda op, compiler: lambda slots: None)
+YIELD = OnFrames(_yield)
+INDEX = OnRawSlots(lambda op, compiler: lambda slots: None)
 """The evaluator of linalg.index where its op runs point by point: the loop writes its result."""

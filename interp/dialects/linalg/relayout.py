@@ -15,7 +15,7 @@ from halfulp.interp.dialects.slices import static_numbers
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, OpResult
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.element_layout import spell_shape
@@ -265,7 +265,7 @@ def declare() -> None:
         type_rules=(_RESULT,),
         verify=_verify_pack,
         named_results=("pack",),
-        evaluate=Pure(_pack),
+        evaluate=OnValues(_pack),
     )
     linalg.op(
         "unpack",
@@ -276,5 +276,5 @@ def declare() -> None:
         type_rules=(_RESULT,),
         verify=_verify_unpack,
         named_results=("unpack",),
-        evaluate=Pure(_unpack),
+        evaluate=OnValues(_unpack),
     )

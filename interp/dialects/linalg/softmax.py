@@ -27,7 +27,7 @@ from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Inline
+from halfulp.interp.run.evaluators import OnRawSlots
 from halfulp.interp.run.frames import Run, Slots, Step
 from halfulp.interp.run.reports import located
 from halfulp.interp.run.slots import lift, lower
@@ -179,5 +179,5 @@ def declare() -> None:
         properties=(Property("dimension", c.INTEGER_64_ATTR),),
         type_rules=(same_element("input", "output", "input and output"),),
         verify=_verify,
-        evaluate=Inline(_softmax),
+        evaluate=OnRawSlots(_softmax),
     )

@@ -15,7 +15,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Choice, Control, Entry
+from halfulp.interp.run.evaluators import Choice, Entry, OnFrames
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
 from halfulp.interp.run.slots import lift
 
@@ -185,10 +185,10 @@ def _indirect(op: Operation, operands: tuple[int, ...], compiler: Compiler) -> A
     return call_pointer
 
 
-_IN_LANES, _ALONE = Control(_call), Control(_call, alone=True)
+_IN_LANES, _ALONE = OnFrames(_call), OnFrames(_call, alone=True)
 
 
-def _way(op: Operation) -> Control:
+def _way(op: Operation) -> OnFrames:
     """Return how a call runs: those that concern memory, or may, know of no lanes."""
     symbol = op.properties.get("callee")
     known = isinstance(symbol, at.SymbolRefAttr) and symbol.root not in _LIBRARIES

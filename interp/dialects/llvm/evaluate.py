@@ -17,7 +17,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Function
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import lower
@@ -28,7 +28,7 @@ def _poison(op: Operation, settings: Settings) -> Function:
     return build(op, settings)
 
 
-POISON = Pure(_poison, raw=True, words=POISON_OF_NUMBERS.words)
+POISON = OnValues(_poison, raw=True, words=POISON_OF_NUMBERS.words)
 
 
 def constant(op: Operation, compiler: Compiler) -> Any:

@@ -9,7 +9,7 @@ from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, 
 from halfulp.interp.dialects.llvm import assumptions, bulk, bundles, debug_info, kernels, rules, stack, vectors
 from halfulp.interp.dialects.llvm import constraints as k
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Control, Pure
+from halfulp.interp.run.evaluators import OnFrames, OnValues
 from halfulp.interp.run.frames import Function
 from halfulp.interp.run.settings import Settings
 
@@ -72,7 +72,7 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
             f"intr.{name}.with.overflow",
             operands={"lhs": k.INTEGER_LIKE, "rhs": k.INTEGER_LIKE},
             results={"res": k.ANY},
-            evaluate=Pure(kernels.checked, raw=True, alone=True),
+            evaluate=OnValues(kernels.checked, raw=True, alone=True),
         )
     llvm.op(
         "intr.powi",
@@ -96,7 +96,7 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
         results={"res": k.ANY},
         properties=(fastmath,),
         verify=rules.verify_sincos,
-        evaluate=Pure(kernels.sincos, raw=True, alone=True),
+        evaluate=OnValues(kernels.sincos, raw=True, alone=True),
     )
     llvm.op(
         "intr.assume",
@@ -107,9 +107,9 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
             Property("op_bundle_tags", c.ARRAY_ATTR, optional=True),
         ),
         verify=rules.verify_bundles,
-        evaluate=Pure(assumptions.assume, raw=True, alone=True),
+        evaluate=OnValues(assumptions.assume, raw=True, alone=True),
     )
-    llvm.op("intr.vscale", results={"res": k.ANY}, evaluate=Pure(vectors.vscale, raw=True))
+    llvm.op("intr.vscale", results={"res": k.ANY}, evaluate=OnValues(vectors.vscale, raw=True))
     _reductions(llvm, fastmath)
     _memory(llvm, aliases, signature)
     _masked(llvm, signature)
@@ -122,7 +122,7 @@ def _reductions(llvm: Dialect, fastmath: Property) -> None:
             f"intr.vector.reduce.{name}",
             operands={"in": k.INTEGER_VECTOR},
             results={"res": k.ANY},
-            evaluate=Pure(vectors.reduce),
+            evaluate=OnValues(vectors.reduce),
         )
     for name in _FLOAT_REDUCTIONS:
         llvm.op(
@@ -131,7 +131,7 @@ def _reductions(llvm: Dialect, fastmath: Property) -> None:
             operands={"in": k.LLVM_FLOAT_VECTOR},
             results={"res": k.ANY},
             properties=(fastmath,),
-            evaluate=Pure(vectors.reduce),
+            evaluate=OnValues(vectors.reduce),
         )
     for name in ("fadd", "fmul"):
         llvm.op(
@@ -139,7 +139,7 @@ def _reductions(llvm: Dialect, fastmath: Property) -> None:
             operands={"start_value": k.FLOAT, "input": k.FLOAT_VECTOR},
             results={"res": k.ANY},
             properties=(fastmath,),
-            evaluate=Pure(vectors.reduce),
+            evaluate=OnValues(vectors.reduce),
         )
 
 
@@ -154,26 +154,26 @@ def _memory(llvm: Dialect, aliases: tuple[Property, ...], signature: tuple[Prope
             f"intr.{name}",
             operands={"dst": k.POINTER, **source, "len": k.INTEGER},
             properties=copying,
-            evaluate=Pure(evaluate, raw=True, alone=True),
+            evaluate=OnValues(evaluate, raw=True, alone=True),
         )
     llvm.op(
         "intr.stacksave",
         "attr-dict `:` type($res)",
         results={"res": k.POINTER},
-        evaluate=Control(stack.save, alone=True),
+        evaluate=OnFrames(stack.save, alone=True),
     )
     llvm.op(
         "intr.stackrestore",
         "$ptr attr-dict `:` type($ptr)",
         operands=(Slot("ptr", k.POINTER),),
-        evaluate=Control(stack.restore, alone=True),
+        evaluate=OnFrames(stack.restore, alone=True),
     )
     for name in ("start", "end"):
         llvm.op(
             f"intr.lifetime.{name}",
             "$ptr attr-dict `:` type($ptr)",
             operands=(Slot("ptr", k.POINTER),),
-            evaluate=Pure(bulk.lifetime, raw=True, alone=True),
+            evaluate=OnValues(bulk.lifetime, raw=True, alone=True),
         )
 
 
@@ -195,27 +195,27 @@ def _masked(llvm: Dialect, signature: tuple[Property, ...]) -> None:
             ),
             results={"res": k.VECTOR},
             properties=(aligned, *of_load),
-            evaluate=Pure(vectors.load, raw=True, alone=True),
+            evaluate=OnValues(vectors.load, raw=True, alone=True),
         )
         llvm.op(
             f"intr.masked.{stores}",
             "$value `,` $data `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($data)",
             operands={"value": k.VECTOR, "data": place, "mask": k.BOOL_VECTOR},
             properties=(aligned,),
-            evaluate=Pure(vectors.store, raw=True, alone=True),
+            evaluate=OnValues(vectors.store, raw=True, alone=True),
         )
     llvm.op(
         "intr.masked.expandload",
         operands={"ptr": k.POINTER, "mask": k.BOOL_VECTOR, "passthru": k.VECTOR},
         results={"res": k.ANY},
         properties=signature,
-        evaluate=Pure(vectors.load, raw=True, alone=True),
+        evaluate=OnValues(vectors.load, raw=True, alone=True),
     )
     llvm.op(
         "intr.masked.compressstore",
         operands={"value": k.VECTOR, "ptr": k.POINTER, "mask": k.BOOL_VECTOR},
         properties=signature,
-        evaluate=Pure(vectors.store, raw=True, alone=True),
+        evaluate=OnValues(vectors.store, raw=True, alone=True),
     )
 
 
@@ -233,11 +233,11 @@ def _described(llvm: Dialect) -> None:
             f"$varInfo ($locationExpr^)? `=` ${operand} `:` type(${operand}) attr-dict",
             operands={operand: kind},
             properties=(Property("varInfo", k.LOCAL_VARIABLE), expression),
-            evaluate=Pure(_ignore, raw=True),
+            evaluate=OnValues(_ignore, raw=True),
         )
     llvm.op(
         "intr.dbg.label",
         "$label attr-dict",
         properties=(Property("label", k.LABEL),),
-        evaluate=Pure(_ignore, raw=True),
+        evaluate=OnValues(_ignore, raw=True),
     )

@@ -19,7 +19,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.run.evaluators import Choice, Elementwise, Pure
+from halfulp.interp.run.evaluators import Choice, Elementwise, OnValues
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.settings import Settings
@@ -312,7 +312,7 @@ def _of_pointers(op: Operation, settings: Settings) -> Function:
     return lambda run, slots: slots
 
 
-def _bits_unchanged(op: Operation) -> Elementwise | Pure:
+def _bits_unchanged(op: Operation) -> Elementwise | OnValues:
     """Return how a bitcast runs: by element, or on all bits of a vector, the lowest of its first element first."""
     given, made = op.operands[0].type, op.results[0].type
     if not all(isinstance(ty.element_type(type_), _NUMBERS) for type_ in (given, made)):
@@ -324,10 +324,10 @@ def _flagged(op: Operation, settings: Settings) -> Function:
     raise _refuse(op, "with flags for fast math")
 
 
-_FLAGGED = Pure(_flagged, raw=True)
+_FLAGGED = OnValues(_flagged, raw=True)
 SELECT = Choice(lambda op: _FLAGGED if fastmath_of(op) else SELECTION)
 
-_KEPT, _BY_ELEMENT, _REGROUPED = Pure(_of_pointers, raw=True), Elementwise(_bitcast), Pure(regrouped_bits)
+_KEPT, _BY_ELEMENT, _REGROUPED = OnValues(_of_pointers, raw=True), Elementwise(_bitcast), OnValues(regrouped_bits)
 BITCAST = Choice(_bits_unchanged)
 
 

@@ -43,7 +43,7 @@ from halfulp.interp.dialects.llvm import (
 from halfulp.interp.dialects.llvm import constraints as k
 from halfulp.interp.dialects.ub import unreachable
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.evaluators import Choice, Constant, Control, Pure
+from halfulp.interp.run.evaluators import Choice, Constant, OnFrames, OnValues
 
 llvm = Dialect("llvm", partial=True)
 llvm.types.update(types.PARSERS)
@@ -107,7 +107,7 @@ llvm.op(
 
 
 def _comparing(mnemonic: str) -> Choice:
-    elementwise, pointers = kernels.evaluator(mnemonic), Pure(access.compare, raw=True, alone=True)
+    elementwise, pointers = kernels.evaluator(mnemonic), OnValues(access.compare, raw=True, alone=True)
     return Choice(lambda op: pointers if k.POINTER_LIKE.accepts(op.operands[0].type) else elementwise)
 
 
@@ -148,7 +148,7 @@ llvm.op(
     operands={"val": k.ANY},
     results={"res": k.ANY},
     traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
-    evaluate=Pure(evaluate.same, raw=True),
+    evaluate=OnValues(evaluate.same, raw=True),
 )
 
 # --- casts ------------------------------------------------------------------------------------------------------------
@@ -174,9 +174,9 @@ _cast(
     k.POINTER_LIKE,
     "$arg (`dereferenceable` `` $dereferenceable^)? ",
     properties=optional("dereferenceable"),
-    evaluate=Pure(access.to_pointer, raw=True, alone=True),
+    evaluate=OnValues(access.to_pointer, raw=True, alone=True),
 )
-_cast("ptrtoint", k.POINTER_LIKE, k.INTEGER_LIKE, evaluate=Pure(access.to_integer, raw=True, alone=True))
+_cast("ptrtoint", k.POINTER_LIKE, k.INTEGER_LIKE, evaluate=OnValues(access.to_integer, raw=True, alone=True))
 _cast("sext", k.INTEGER_LIKE, k.INTEGER_LIKE, verify=rules.verify_extension)
 _cast("zext", k.INTEGER_LIKE, k.INTEGER_LIKE, verify=rules.verify_extension, **_NNEG)
 _cast("trunc", k.INTEGER_LIKE, k.INTEGER_LIKE, f"$arg {_OVERFLOW_GROUP}", properties=(OVERFLOW,))
@@ -197,7 +197,7 @@ llvm.op(
     type_rules=(
         derived_type("res", "vector", ty.element_type, "failed to verify that result type matches vector element type"),
     ),
-    evaluate=Pure(vectors.extract),
+    evaluate=OnValues(vectors.extract),
 )
 llvm.op(
     "insertelement",
@@ -210,7 +210,7 @@ llvm.op(
         ),
         same_type("res", "vector"),
     ),
-    evaluate=Pure(vectors.insert),
+    evaluate=OnValues(vectors.insert),
 )
 llvm.op(
     "shufflevector",
@@ -220,7 +220,7 @@ llvm.op(
     properties=(Property("mask", c.INTEGER_ARRAY_ATTR),),
     type_rules=(same_type("v1", "v2"), rules.SHUFFLED),
     verify=rules.verify_shuffle,
-    evaluate=Pure(vectors.shuffle),
+    evaluate=OnValues(vectors.shuffle),
 )
 llvm.op(
     "extractvalue",
@@ -230,7 +230,7 @@ llvm.op(
     properties=(Property("position", c.INTEGER_64_ARRAY_ATTR),),
     type_rules=(rules.type_in("res"),),
     verify=rules.verify_extract,
-    evaluate=Pure(aggregates.extract, raw=True, alone=True),
+    evaluate=OnValues(aggregates.extract, raw=True, alone=True),
 )
 llvm.op(
     "insertvalue",
@@ -240,7 +240,7 @@ llvm.op(
     properties=(Property("position", c.INTEGER_64_ARRAY_ATTR),),
     type_rules=(same_type("container", "res"), rules.type_in("value")),
     verify=rules.verify_insert,
-    evaluate=Pure(aggregates.insert, raw=True, alone=True),
+    evaluate=OnValues(aggregates.insert, raw=True, alone=True),
 )
 
 # --- constants and globals --------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ llvm.op(
     properties=(Property("global_name", c.FLAT_SYMBOL_REF_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     verify_symbols=rules.verify_address_of,
-    evaluate=Pure(globals.address, raw=True, of_module=True, alone=True),
+    evaluate=OnValues(globals.address, raw=True, of_module=True, alone=True),
 )
 llvm.op(
     "mlir.global",
@@ -311,7 +311,7 @@ llvm.op(
     operands={"arraySize": k.INTEGER},
     results={"res": k.POINTER},
     properties=(*_ALIGNMENT, Property("elem_type", k.TYPE_ATTR), *units("inalloca")),
-    evaluate=Control(stack.allocate, alone=True),
+    evaluate=OnFrames(stack.allocate, alone=True),
 )
 llvm.op(
     "getelementptr",
@@ -324,7 +324,7 @@ llvm.op(
         Property("noWrapFlags", enums.NO_WRAP, default=0, number=True),
     ),
     verify=rules.verify_address,
-    evaluate=Pure(access.element_pointer, raw=True, alone=True),
+    evaluate=OnValues(access.element_pointer, raw=True, alone=True),
 )
 _SCOPE = "(`syncscope` `(` $syncscope^ `)`)? "
 _SYNCSCOPE = optional("syncscope", kind=c.STRING_ATTR)
@@ -344,7 +344,7 @@ llvm.op(
         *_ORDERING,
     ),
     verify=rules.verify_access("release", "acq_rel"),
-    evaluate=Pure(access.load, raw=True, alone=True),
+    evaluate=OnValues(access.load, raw=True, alone=True),
 )
 llvm.op(
     "store",
@@ -353,7 +353,7 @@ llvm.op(
     operands={"value": k.LOADABLE, "addr": k.POINTER},
     properties=(*ALIASES, *_ALIGNMENT, *units("invariantGroup", "nontemporal", "volatile_"), *_ORDERING),
     verify=rules.verify_access("acquire", "acq_rel"),
-    evaluate=Pure(access.store, raw=True, alone=True),
+    evaluate=OnValues(access.store, raw=True, alone=True),
 )
 
 llvm.op(
@@ -371,7 +371,7 @@ llvm.op(
     ),
     type_rules=(same_type("val", "res", message="failed to verify that result #0 and operand #1 have the same type"),),
     verify=rules.verify_atomic,
-    evaluate=Pure(atomics.combine, raw=True, alone=True),
+    evaluate=OnValues(atomics.combine, raw=True, alone=True),
 )
 llvm.op(
     "cmpxchg",
@@ -392,14 +392,14 @@ llvm.op(
         rules.EXCHANGE_RESULT,
     ),
     verify=rules.verify_exchange,
-    evaluate=Pure(atomics.exchange, raw=True, alone=True),
+    evaluate=OnValues(atomics.exchange, raw=True, alone=True),
 )
 llvm.op(
     "fence",
     f"{_SCOPE}$ordering attr-dict",
     properties=(Property("ordering", enums.ORDERING), *_SYNCSCOPE),
     verify=rules.verify_fence,
-    evaluate=Pure(atomics.fence, raw=True),
+    evaluate=OnValues(atomics.fence, raw=True),
 )
 
 # --- functions, calls and branches ------------------------------------------------------------------------------------
@@ -464,9 +464,9 @@ llvm.op(
     operands=(Slot("arg", k.ANY, Arity.OPTIONAL),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=rules.verify_return,
-    evaluate=Control(stack.leave, words=RETURN.words),
+    evaluate=OnFrames(stack.leave, words=RETURN.words),
 )
-llvm.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=Control(unreachable))
+llvm.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=OnFrames(unreachable))
 llvm.op(
     "br",
     "$dest (`(` $destOperands^ `:` type($destOperands) `)`)? attr-dict",

@@ -28,7 +28,7 @@ from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.dialects.slices import FORM, OPERANDS, PROPERTIES
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.evaluators import Control, Pure, Words
+from halfulp.interp.run.evaluators import OnFrames, OnValues, Words
 
 memref = Dialect("memref")
 
@@ -118,8 +118,8 @@ def _element_of(name: str, source: str) -> TypeRule:
     return TypeRule(f"failed to verify that {what} matches element type of '{source}'", solve, holds)
 
 
-def _view(build: Callable[[Any, Any], Any], described: Words | None = None) -> Pure:
-    return Pure(build, raw=True, in_lanes=in_lanes.view(build), words=described)
+def _view(build: Callable[[Any, Any], Any], described: Words | None = None) -> OnValues:
+    return OnValues(build, raw=True, in_lanes=in_lanes.view(build), words=described)
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def _alloc(mnemonic: str, verify: Callable[[Any], str | None]) -> OpDefinition:
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         verify=verify,
         named_results=(mnemonic,),
-        evaluate=Pure(memory.allocate, raw=True, in_lanes=in_lanes.allocate, words=words.allocate),
+        evaluate=OnValues(memory.allocate, raw=True, in_lanes=in_lanes.allocate, words=words.allocate),
     )
 
 
@@ -154,7 +154,7 @@ memref.op(
     implicit_terminator="memref.alloca_scope.return",
     verify=rules.verify_alloca_scope,
     verify_regions=rules.verify_alloca_scope_regions,
-    evaluate=Control(memory.scope),
+    evaluate=OnFrames(memory.scope),
 )
 memref.op(
     "alloca_scope.return",
@@ -162,7 +162,7 @@ memref.op(
     operands=(_RESULTS,),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=rules.verify_alloca_scope_return,
-    evaluate=Control(yielded),
+    evaluate=OnFrames(yielded),
 )
 memref.op(
     "realloc",
@@ -171,13 +171,13 @@ memref.op(
     results={"result": _LIST},
     properties=(_ALIGNMENT,),
     verify=rules.verify_realloc,
-    evaluate=Pure(memory.reallocate, raw=True, words=words.refused),
+    evaluate=OnValues(memory.reallocate, raw=True, words=words.refused),
 )
 memref.op(
     "dealloc",
     "$memref attr-dict `:` type($memref)",
     operands={"memref": ANY_MEMREF},
-    evaluate=Pure(memory.free, raw=True, in_lanes=in_lanes.free, words=words.free),
+    evaluate=OnValues(memory.free, raw=True, in_lanes=in_lanes.free, words=words.free),
 )
 memref.op(
     "global",
@@ -199,7 +199,7 @@ memref.op(
     results={"result": MEMREF},
     properties=(Property("name", c.FLAT_SYMBOL_REF_ATTR),),
     verify_symbols=rules.verify_get_global,
-    evaluate=Pure(
+    evaluate=OnValues(
         global_memory.get,
         raw=True,
         of_module=True,
@@ -224,7 +224,7 @@ memref.op(
     results=(Slot("results", MEMREF, Arity.VARIADIC),),
     type_rules=(same_type("operands", "results", message="operand types and result types must match"),),
     verify=rules.verify_distinct_objects,
-    evaluate=Pure(memory.distinct, raw=True),
+    evaluate=OnValues(memory.distinct, raw=True),
 )
 
 # --- elements ---------------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ memref.op(
     properties=_LOAD_PROPERTIES,
     type_rules=(_element_of("result", "memref"),),
     verify=rules.verify_indices(0, "incorrect number of indices for load"),
-    evaluate=Pure(ops.load, raw=True, in_lanes=in_lanes.load, words=words.load),
+    evaluate=OnValues(ops.load, raw=True, in_lanes=in_lanes.load, words=words.load),
 )
 memref.op(
     "store",
@@ -261,7 +261,7 @@ memref.op(
     properties=_ACCESS_PROPERTIES,
     type_rules=(_element_of("value", "memref"),),
     verify=rules.verify_indices(1, "store index operand count not equal to memref rank"),
-    evaluate=Pure(ops.store, raw=True, in_lanes=in_lanes.store, words=words.store),
+    evaluate=OnValues(ops.store, raw=True, in_lanes=in_lanes.store, words=words.store),
 )
 memref.op(
     "prefetch",
@@ -273,7 +273,7 @@ memref.op(
         Property("localityHint", _LOCALITY_ATTR),
     ),
     verify=rules.verify_prefetch,
-    evaluate=Pure(ops.prefetch, raw=True),
+    evaluate=OnValues(ops.prefetch, raw=True),
 )
 memref.op(
     "atomic_rmw",
@@ -288,7 +288,7 @@ memref.op(
         ),
     ),
     verify=rules.verify_atomic,
-    evaluate=Pure(atomics.combine, raw=True),
+    evaluate=OnValues(atomics.combine, raw=True),
 )
 memref.op(
     "generic_atomic_rmw",
@@ -302,7 +302,7 @@ memref.op(
         ),
     ),
     verify_regions=rules.verify_generic_atomic,
-    evaluate=Control(atomics.apply),
+    evaluate=OnFrames(atomics.apply),
 )
 memref.op(
     "atomic_yield",
@@ -310,7 +310,7 @@ memref.op(
     operands={"result": c.ANY},
     traits=(Trait.TERMINATOR,),
     verify=rules.verify_atomic_yield,
-    evaluate=Control(yielded),
+    evaluate=OnFrames(yielded),
 )
 
 # --- copies -----------------------------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ memref.op(
     "$source `,` $target attr-dict `:` type($source) `to` type($target)",
     operands={"source": ANY_MEMREF, "target": ANY_MEMREF},
     verify=rules.verify_copy,
-    evaluate=Pure(ops.copy, raw=True),
+    evaluate=OnValues(ops.copy, raw=True),
 )
 memref.op(
     "dma_start",
@@ -358,7 +358,7 @@ memref.op(
     operands={"source": ANY_MEMREF},
     results={"aligned_pointer": c.INDEX},
     named_results=("intptr",),
-    evaluate=Pure(memory.address, raw=True),
+    evaluate=OnValues(memory.address, raw=True),
 )
 memref.op(
     "extract_strided_metadata",
@@ -426,7 +426,7 @@ memref.op(
     results={"result": ANY_MEMREF},
     verify=rules.verify_reshape,
     named_results=("reshape",),
-    evaluate=Pure(views.reshape, raw=True),
+    evaluate=OnValues(views.reshape, raw=True),
 )
 memref.op(
     "expand_shape",
@@ -469,5 +469,5 @@ memref.op(
     results={"result": MEMREF},
     verify=rules.verify_view,
     named_results=("view",),
-    evaluate=Pure(views.view, raw=True),
+    evaluate=OnValues(views.view, raw=True),
 )

@@ -23,7 +23,7 @@ from halfulp.interp.run.batch.loop_trips import (
     trips,
 )
 from halfulp.interp.run.control import Compiler, moves, passing
-from halfulp.interp.run.evaluators import Control
+from halfulp.interp.run.evaluators import OnFrames
 from halfulp.interp.run.frames import (
     Action,
     Frame,
@@ -178,7 +178,7 @@ scf.op(
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
     verify=regions.verify_if,
     verify_regions=regions.verify_if_regions,
-    evaluate=Control(_if, decides=0, words=words.if_),
+    evaluate=OnFrames(_if, decides=0, words=words.if_),
 )
 scf.op(
     "for",
@@ -195,7 +195,7 @@ scf.op(
     type_rules=(same_type("lowerBound", "upperBound", "step"),),
     verify=regions.verify_for,
     verify_regions=regions.verify_for_regions,
-    evaluate=Control(_for, in_lanes=_for_in_lanes, words=words.for_),
+    evaluate=OnFrames(_for, in_lanes=_for_in_lanes, words=words.for_),
 )
 scf.op(
     "while",
@@ -205,7 +205,7 @@ scf.op(
     regions=(RegionSlot("before"), RegionSlot("after")),
     verify=regions.verify_while,
     verify_regions=regions.verify_while_regions,
-    evaluate=Control(_while, words=words.while_),
+    evaluate=OnFrames(_while, words=words.while_),
 )
 scf.op(
     "execute_region",
@@ -215,7 +215,7 @@ scf.op(
     regions=(RegionSlot("region"),),
     verify=regions.verify_execute_region,
     verify_regions=regions.verify_execute_region_regions,
-    evaluate=Control(_execute_region, words=words.once),
+    evaluate=OnFrames(_execute_region, words=words.once),
 )
 scf.op(
     "condition",
@@ -223,7 +223,7 @@ scf.op(
     operands=(Slot("condition", c.BOOL), Slot("args", c.ANY, Arity.VARIADIC)),
     traits=(Trait.TERMINATOR,),
     verify=regions.verify_condition,
-    evaluate=Control(yielded, decides=0, words=words.yielded),
+    evaluate=OnFrames(yielded, decides=0, words=words.yielded),
 )
 scf.op(
     "yield",
@@ -231,7 +231,7 @@ scf.op(
     operands=(Slot("results", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=regions.verify_yield,
-    evaluate=Control(yielded, words=words.yielded),
+    evaluate=OnFrames(yielded, words=words.yielded),
 )
 scf.op(
     "parallel",
@@ -246,7 +246,7 @@ scf.op(
     verify=parallel.verify_parallel,
     verify_regions=parallel.verify_parallel_regions,
     implicit_terminator="scf.reduce",
-    evaluate=Control(parallel.parallel, alone=True),
+    evaluate=OnFrames(parallel.parallel, alone=True),
 )
 scf.op(
     "reduce",
@@ -255,7 +255,7 @@ scf.op(
     regions=(RegionSlot("reductions", Arity.VARIADIC),),
     traits=(Trait.TERMINATOR,),
     verify=parallel.verify_reduce,
-    evaluate=Control(parallel.reduce, alone=True),
+    evaluate=OnFrames(parallel.reduce, alone=True),
 )
 scf.op(
     "reduce.return",
@@ -263,7 +263,7 @@ scf.op(
     operands={"result": c.ANY},
     traits=(Trait.TERMINATOR,),
     verify=parallel.verify_reduce_return,
-    evaluate=Control(yielded, words=words.yielded),
+    evaluate=OnFrames(yielded, words=words.yielded),
 )
 scf.op(
     "forall",
@@ -282,7 +282,7 @@ scf.op(
     verify=forall.verify,
     verify_regions=forall.verify_body,
     implicit_terminator="scf.forall.in_parallel",
-    evaluate=Control(forall.forall, alone=True),
+    evaluate=OnFrames(forall.forall, alone=True),
 )
 scf.op(
     "forall.in_parallel",
@@ -290,7 +290,7 @@ scf.op(
     regions=(RegionSlot("region"),),
     traits=(Trait.TERMINATOR, Trait.NO_TERMINATOR),
     verify_regions=forall.verify_in_parallel,
-    evaluate=Control(forall.in_parallel, alone=True),
+    evaluate=OnFrames(forall.in_parallel, alone=True),
 )
 scf.op(
     "index_switch",
@@ -300,5 +300,5 @@ scf.op(
     properties=(Property("cases", c.INTEGER_64_ARRAY_ATTR),),
     regions=(RegionSlot("defaultRegion"), RegionSlot("caseRegions", Arity.VARIADIC)),
     verify=regions.verify_index_switch,
-    evaluate=Control(_index_switch, alone=True),
+    evaluate=OnFrames(_index_switch, alone=True),
 )

@@ -30,7 +30,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Constant, Pure
+from halfulp.interp.run.evaluators import Constant, OnValues
 from halfulp.interp.run.frames import Action, Frame, Run, Segment
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import lift, lower
@@ -41,7 +41,7 @@ Found = Extents | int
 Compute = Callable[[Operation, Operands, Settings], Found]
 
 
-def computed(compute: Compute) -> Pure:
+def computed(compute: Compute) -> OnValues:
     """Return the evaluator of an op with one result, a shape or a size. An error becomes the result, or is undefined
     behaviour where the type has no errors.
     """
@@ -58,7 +58,7 @@ def computed(compute: Compute) -> Pure:
 
         return run
 
-    return Pure(build)
+    return OnValues(build)
 
 
 def _shapes(op: Operation, operands: Sequence[Any], settings: Settings) -> list[Extents]:
@@ -223,7 +223,7 @@ Judge = Callable[[Sequence[Extents]], str | None]
 QUESTIONS: dict[str, Judge] = {"equal": _unequal, "broadcastable": _not_broadcastable}
 
 
-def asked(judge: Judge, constraint: bool) -> Pure:
+def asked(judge: Judge, constraint: bool) -> OnValues:
     """Return the evaluator of an op that asks whether shapes fit. ``constraint``: its result is a witness."""
 
     def build(op: Operation, settings: Settings) -> Function:
@@ -238,7 +238,7 @@ def asked(judge: Judge, constraint: bool) -> Pure:
 
         return ask
 
-    return Pure(build)
+    return OnValues(build)
 
 
 def require(op: Operation, settings: Settings) -> Function:

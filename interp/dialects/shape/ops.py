@@ -25,7 +25,7 @@ from halfulp.interp.dialects.shape import types as st
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Control, Pure
+from halfulp.interp.run.evaluators import OnFrames, OnValues
 
 shape = Dialect("shape", partial=True)
 for _type in (st.SHAPE, st.SIZE, st.VALUE_SHAPE, st.WITNESS):
@@ -219,21 +219,21 @@ shape.op(
     operands={"operand": st.SHAPE_OR_EXTENTS, "index": st.SIZE_OR_INDEX},
     results={"head": st.SHAPE_OR_EXTENTS, "tail": st.SHAPE_OR_EXTENTS},
     named_results=("head", "tail"),
-    evaluate=Pure(evaluate.split),
+    evaluate=OnValues(evaluate.split),
 )
 shape.op(
     "value_of",
     "$arg attr-dict `:` type($result)",
     operands={"arg": st.THE_VALUE_SHAPE},
     results={"result": st.SHAPED},
-    evaluate=Pure(evaluate.value_of),
+    evaluate=OnValues(evaluate.value_of),
 )
 shape.op(
     "with_shape",
     "$operand `,` $shape attr-dict `:` type($operand) `,` type($shape)",
     operands={"operand": st.SHAPED_OR_VALUE_SHAPE, "shape": st.SHAPE_OR_EXTENTS},
     results={"result": st.THE_VALUE_SHAPE},
-    evaluate=Pure(evaluate.with_shape),
+    evaluate=OnValues(evaluate.with_shape),
 )
 shape.op(
     "debug_print",
@@ -246,7 +246,7 @@ shape.op(
     operands={"pred": c.BOOL},
     results={"result": st.THE_WITNESS},
     properties=(Property("msg", c.STRING_ATTR),),
-    evaluate=Pure(evaluate.require),
+    evaluate=OnValues(evaluate.require),
 )
 shape.op(
     "assuming_all",
@@ -254,7 +254,7 @@ shape.op(
     operands=(Slot("inputs", st.THE_WITNESS, Arity.VARIADIC),),
     results={"result": st.THE_WITNESS},
     verify=rules.verify_all,
-    evaluate=Pure(evaluate.all_hold),
+    evaluate=OnValues(evaluate.all_hold),
 )
 shape.op(
     "assuming",
@@ -264,7 +264,7 @@ shape.op(
     regions=(RegionSlot("doRegion"),),
     traits=(Trait.SINGLE_BLOCK,),
     verify_regions=rules.verify_assuming,
-    evaluate=Control(evaluate.assuming),
+    evaluate=OnFrames(evaluate.assuming),
 )
 shape.op(
     "assuming_yield",
@@ -272,7 +272,7 @@ shape.op(
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=rules.inside("shape.assuming"),
-    evaluate=Control(yielded),
+    evaluate=OnFrames(yielded),
 )
 shape.op(
     "reduce",
@@ -282,7 +282,7 @@ shape.op(
     regions=(RegionSlot("region"),),
     traits=(Trait.SINGLE_BLOCK,),
     verify=rules.verify_reduce,
-    evaluate=Control(evaluate.reduce, alone=True),
+    evaluate=OnFrames(evaluate.reduce, alone=True),
 )
 shape.op(
     "yield",
@@ -290,5 +290,5 @@ shape.op(
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=rules.verify_yield,
-    evaluate=Control(yielded),
+    evaluate=OnFrames(yielded),
 )

@@ -12,7 +12,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Constant, Control
+from halfulp.interp.run.evaluators import Constant, OnFrames
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import lift
@@ -38,7 +38,7 @@ class Body:
         self._yielded = 0
         evaluators = [inner.definition and inner.definition.evaluate for inner in block.operations[:-1]]
         # Control does not leave the block between two points.
-        self._straight = not any(isinstance(each, Control) for each in evaluators)
+        self._straight = not any(isinstance(each, OnFrames) for each in evaluators)
         self.constant = all(isinstance(each, Constant) for each in evaluators) and not any(
             value in block.arguments for value in block.operations[-1].operands
         )

@@ -29,7 +29,7 @@ from halfulp.interp.dialects.tensor import gathering, generating, joining, makin
 from halfulp.interp.dialects.tensor.making import result_shape
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Control, Pure
+from halfulp.interp.run.evaluators import OnFrames, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
@@ -175,7 +175,7 @@ tensor.op(
     operands=(_DYNAMIC_SIZES,),
     results={"result": c.RANKED_TENSOR},
     verify=_dynamic_sizes_fit,
-    evaluate=Pure(making.empty),
+    evaluate=OnValues(making.empty),
 )
 tensor.op(
     "splat",
@@ -315,7 +315,7 @@ tensor.op(
     verify=padding.verify,
     verify_regions=padding.verify_body,
     named_results=("padded",),
-    evaluate=Control(padding.pad),
+    evaluate=OnFrames(padding.pad),
 )
 tensor.op(
     "yield",
@@ -323,7 +323,7 @@ tensor.op(
     operands={"value": c.ANY},
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=_inside_a_region,
-    evaluate=Control(yielded),
+    evaluate=OnFrames(yielded),
 )
 tensor.op(
     "generate",
@@ -336,7 +336,7 @@ tensor.op(
     verify=_dynamic_sizes_fit,
     verify_regions=generating.verify_body,
     named_results=("generated",),
-    evaluate=Control(generating.generate),
+    evaluate=OnFrames(generating.generate),
 )
 tensor.op(
     "bitcast",

@@ -14,7 +14,7 @@ from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.control import Compiler, passing
-from halfulp.interp.run.evaluators import Pure, Words
+from halfulp.interp.run.evaluators import OnValues, Words
 from halfulp.interp.run.frames import Action, Frame, Run, Segment
 from halfulp.interp.run.steps import general_step
 from halfulp.interp.values.lanes import alike
@@ -114,10 +114,10 @@ def _reads(op: Operation) -> Sequence[SSAValue]:
     return op.operands if around is None else [*op.operands, *around.operands]
 
 
-def maskable(name: str, words: Words | None = None) -> Pure:
-    """Return the evaluator of an op that may be inside vector.mask. ``words``: see `Pure`."""
+def maskable(name: str, words: Words | None = None) -> OnValues:
+    """Return the evaluator of an op that may be inside vector.mask. ``words``: see `OnValues`."""
     build = _MASKABLE[f"vector.{name}"][1]
-    return Pure(lambda op, settings: build(op, settings, _around(op) is not None), reads=_reads, words=words)
+    return OnValues(lambda op, settings: build(op, settings, _around(op) is not None), reads=_reads, words=words)
 
 
 def mask(op: Operation, compiler: Compiler) -> Action:

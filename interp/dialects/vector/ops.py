@@ -36,7 +36,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Control, Pure
+from halfulp.interp.run.evaluators import OnFrames, OnValues
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import Settings
@@ -117,7 +117,7 @@ vector.op(
         Property("stringLiteral", c.STRING_ATTR, optional=True),
     ),
     verify=_verify_print,
-    evaluate=Pure(_print),
+    evaluate=OnValues(_print),
 )
 
 # --- elements and their places ----------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ vector.op(
     results={"result": c.VECTOR},
     type_rules=(shapes.same_rank("source", "result"),),
     verify=shapes.verify_bitcast,
-    evaluate=Pure(moves.bitcast),
+    evaluate=OnValues(moves.bitcast),
 )
 vector.op(
     "transpose",
@@ -274,8 +274,8 @@ vector.op(
     ),
     evaluate=moving(moves.scalable_insert),
 )
-vector.op("step", "attr-dict `:` type($result)", results={"result": attributes.STEPS}, evaluate=Pure(moves.step))
-vector.op("vscale", "attr-dict", results={"res": c.INDEX}, named_results=("vscale",), evaluate=Pure(moves.vscale))
+vector.op("step", "attr-dict `:` type($result)", results={"result": attributes.STEPS}, evaluate=OnValues(moves.step))
+vector.op("vscale", "attr-dict", results={"res": c.INDEX}, named_results=("vscale",), evaluate=OnValues(moves.vscale))
 
 # --- masks ------------------------------------------------------------------------------------------------------------
 
@@ -285,7 +285,7 @@ vector.op(
     operands=(Slot("operands", c.INDEX, Arity.VARIADIC),),
     results={"result": attributes.MASK},
     verify=masks.verify_create,
-    evaluate=Pure(masks.create),
+    evaluate=OnValues(masks.create),
 )
 vector.op(
     "constant_mask",
@@ -293,7 +293,7 @@ vector.op(
     results={"result": attributes.MASK},
     properties=(Property("mask_dim_sizes", c.INTEGER_64_ARRAY_ATTR),),
     verify=masks.verify_constant,
-    evaluate=Pure(masks.constant),
+    evaluate=OnValues(masks.constant),
 )
 vector.op(
     "mask",
@@ -303,14 +303,14 @@ vector.op(
     regions=(RegionSlot("maskRegion"),),
     traits=(Trait.SINGLE_BLOCK,),
     verify=masking.verify,
-    evaluate=Control(masking.mask),
+    evaluate=OnFrames(masking.mask),
 )
 vector.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    evaluate=Control(masking.leave),
+    evaluate=OnFrames(masking.leave),
 )
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -327,7 +327,7 @@ vector.op(
     results={"result": c.VECTOR},
     properties=_ACCESS,
     verify=access.verify_access,
-    evaluate=Pure(load_vector, raw=True, words=words.load),
+    evaluate=OnValues(load_vector, raw=True, words=words.load),
 )
 vector.op(
     "store",
@@ -335,7 +335,7 @@ vector.op(
     operands=(Slot("valueToStore", c.VECTOR), Slot("base", MEMREF), _INDICES),
     properties=_ACCESS,
     verify=access.verify_access,
-    evaluate=Pure(store_vector, raw=True, words=words.load),
+    evaluate=OnValues(store_vector, raw=True, words=words.load),
 )
 
 
@@ -350,7 +350,7 @@ def _load(
         results={"result": RANKED},
         properties=(_ALIGNMENT,),
         verify=memory.verifier("pass_thru", what, shapes=shapes),
-        evaluate=Pure(evaluate),
+        evaluate=OnValues(evaluate),
     )
 
 
@@ -362,7 +362,7 @@ def _store(mnemonic: str, mask: TypeConstraint, evaluate: Callable[..., Function
         operands=(Slot("base", MEMREF), _INDICES, Slot("mask", mask), Slot("valueToStore", RANKED)),
         properties=(_ALIGNMENT,),
         verify=memory.verifier("valueToStore", "valueToStore", shapes=shapes),
-        evaluate=Pure(evaluate),
+        evaluate=OnValues(evaluate),
     )
 
 
@@ -400,7 +400,7 @@ vector.op(
     results=(Slot("result", c.TENSOR, Arity.OPTIONAL),),
     properties=(_ALIGNMENT,),
     verify=memory.verifier("valueToStore", "valueToStore", indexed=True),
-    evaluate=Pure(memory.scatter),
+    evaluate=OnValues(memory.scatter),
 )
 
 _TRANSFER: dict[str, Any] = {
@@ -433,7 +433,7 @@ vector.op(
     operands={"memref": attributes.STATIC_MEMREF},
     results={"result": MEMREF},
     verify=access.verify_type_cast,
-    evaluate=Pure(type_cast, raw=True),
+    evaluate=OnValues(type_cast, raw=True),
 )
 
 # --- combinations of elements -----------------------------------------------------------------------------------------
@@ -479,7 +479,7 @@ vector.op(
     type_rules=(same_type("source", "dest"), same_type("initial_value", "accumulated_value")),
     verify=reduction_rules.verify_scan,
     named_results=("dest", "accumulated_value"),
-    evaluate=Pure(reductions.scan),
+    evaluate=OnValues(reductions.scan),
 )
 vector.op(
     "contract",

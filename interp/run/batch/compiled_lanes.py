@@ -28,7 +28,7 @@ PAYS = 1 << 16
 """The lanes from which machine code pays."""
 
 
-class LaneHot:
+class CompiledLanes:
     """A function of a program, with the lanes that have run so far, and its machine code once that pays."""
 
     def __init__(self, program: CompiledModule, op: Operation) -> None:

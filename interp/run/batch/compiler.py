@@ -12,7 +12,7 @@ from halfulp.interp.run.batch.frames import LaneCode, LaneFrame, Plan
 from halfulp.interp.run.chains import can_join_as_scalars
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.elementwise import ElementwiseStep
-from halfulp.interp.run.evaluators import Choice, Control, Elementwise, Pure
+from halfulp.interp.run.evaluators import Choice, Elementwise, OnFrames, OnValues
 from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
 from halfulp.interp.run.observing import observed_control
 from halfulp.interp.run.slots import is_cast
@@ -98,7 +98,7 @@ class LaneCompiler(FunctionCompiler):
     def _cut(self, segment: Segment, before: Sequence[Operation], control: Operation, after: Segment) -> None:
         self._cuts.append((segment, before, control, after))
 
-    def _action(self, op: Operation, evaluator: Control) -> Action:
+    def _action(self, op: Operation, evaluator: OnFrames) -> Action:
         return (evaluator.in_lanes or evaluator.build)(op, self)
 
     def _watched(self, op: Operation, action: Action) -> Action:
@@ -114,7 +114,7 @@ class LaneCompiler(FunctionCompiler):
         whole = ElementwiseStep(op, evaluator, self.kernel(op, evaluator), self.settings)
         return general_step(self._by_lane(op, whole.run), op, operands, results)
 
-    def _function(self, op: Operation, evaluator: Pure) -> Function:
+    def _function(self, op: Operation, evaluator: OnValues) -> Function:
         together = evaluator.in_lanes(op, self if evaluator.of_module else self.settings)
         if together is not None:
             return together

@@ -13,7 +13,7 @@ from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.batch.slots import scattered
-from halfulp.interp.run.evaluators import Control, Entry, Pure, evaluator_of
+from halfulp.interp.run.evaluators import Entry, OnFrames, OnValues, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.reports import of_lanes
@@ -37,7 +37,7 @@ def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
     while waiting:
         for op in waiting.pop().walk():
             evaluator = evaluator_of(op)
-            if isinstance(evaluator, Entry) or (isinstance(evaluator, Control | Pure) and evaluator.alone):
+            if isinstance(evaluator, Entry) or (isinstance(evaluator, OnFrames | OnValues) and evaluator.alone):
                 return True
             if draws and not op.name.startswith(_DRAWING) and op.name not in _KEEPING:
                 return True

@@ -14,7 +14,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.blocked_lanes import goes_in_blocks, run_in_blocks
-from halfulp.interp.run.batch.compiled_lanes import LaneHot
+from halfulp.interp.run.batch.compiled_lanes import CompiledLanes
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.batch.frames import LaneFrame
 from halfulp.interp.run.batch.lane_by_lane import goes_alone, lane_by_lane
@@ -51,11 +51,11 @@ def run_batch(
     if program.settings.recorder is not None:
         raise Unsupported("a batch keeps no lineage and no shadows")
     if active is None:
-        hot: LaneHot = program.made((op, LaneHot), lambda: LaneHot(program, op))
-        found = hot.run(arguments, lanes)
+        compiled: CompiledLanes = program.made((op, CompiledLanes), lambda: CompiledLanes(program, op))
+        found = compiled.run(arguments, lanes)
         if found is not None:
             return _completed(program, op, arguments, *found)
-        if goes_in_blocks(op, lanes) and hot.promising and not goes_alone(program.module, op, False):
+        if goes_in_blocks(op, lanes) and compiled.promising and not goes_alone(program.module, op, False):
             results = run_in_blocks(program, op, arguments, lanes)
             if results is not None:
                 return results

@@ -23,7 +23,7 @@ from halfulp.interp.run.compiled.elements import Elements, count_of, made_of
 from halfulp.interp.run.compiled.limits import NotCompiled, is_silent
 from halfulp.interp.run.compiled.memref_addresses import Memref, rank_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler, means_one_thing
-from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure, evaluator_of
+from halfulp.interp.run.evaluators import Constant, Elementwise, OnFrames, OnValues, evaluator_of
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
@@ -489,7 +489,7 @@ class FunctionLowering:
             self._values[argument] = item
         begin = 0
         for index, op in enumerate(block.operations):
-            if isinstance(evaluator_of(op), Control):
+            if isinstance(evaluator_of(op), OnFrames):
                 # As many steps as the executor counts: those up to a control op are paid at once.
                 self.pay(index + 1 - begin)
                 for each in block.operations[begin : index + 1]:
@@ -508,14 +508,14 @@ class FunctionLowering:
             self.put(op, self._constant(op, evaluator))
         elif isinstance(evaluator, Elementwise):
             self._elementwise(op, evaluator)
-        elif isinstance(evaluator, Pure) and is_silent(op):
+        elif isinstance(evaluator, OnValues) and is_silent(op):
             self.by_executor(op)
         else:
             raise NotCompiled(f"'{op.name}'")
 
     def by_executor(self, op: Operation) -> None:
         """Lower an op as a call of its function in the executor, which takes microseconds."""
-        evaluator: Pure = evaluator_of(op)
+        evaluator: OnValues = evaluator_of(op)
         values = evaluator.reads(op)
         inputs, outputs = [value.type for value in values], [value.type for value in op.results]
         items = self.items(values)

@@ -18,7 +18,7 @@ from halfulp.fp_formats.paths import compiled
 from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
-from halfulp.interp.run.batch.compiled_lanes import LaneHot
+from halfulp.interp.run.batch.compiled_lanes import CompiledLanes
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.compiled import chain_tables
 from halfulp.interp.run.compiled.chain_plan import Link
@@ -95,7 +95,7 @@ def check(text: str, *arguments: Value, batch: bool = False) -> tuple[Value, ...
     """Run a program in all ways, and compare: results, poison and its origins, or errors."""
     found = []
     given = [argument.bits.tobytes() for argument in arguments]
-    runs = [(backend, LaneHot.run) for backend in WAYS.values()]
+    runs = [(backend, CompiledLanes.run) for backend in WAYS.values()]
     if batch:
         # Else the whole function is machine code, which needs no chains.
         runs.append((WAYS["machine code"], lambda *_: None))
@@ -103,7 +103,7 @@ def check(text: str, *arguments: Value, batch: bool = False) -> tuple[Value, ...
         compiled.use(backend)
         try:
             with pytest.MonkeyPatch.context() as patched:
-                patched.setattr(LaneHot, "run", run_lanes)
+                patched.setattr(CompiledLanes, "run", run_lanes)
                 values = hu.run(hu.parse(text), *arguments, batch=batch)
             found.append((values, [poisons(value) for value in values]))
         except hu.HalfulpError as error:
@@ -478,7 +478,7 @@ def test_what_all_lanes_share_stays_one_number(monkeypatch: pytest.MonkeyPatch, 
     }"""
     module = hu.parse(text)
     compiled.use("llvm")
-    monkeypatch.setattr(LaneHot, "run", lambda *_: None)
+    monkeypatch.setattr(CompiledLanes, "run", lambda *_: None)
     x = Value(as_type("i32"), np.arange(COUNT, dtype=np.uint32))
     for q in (0x3F800000, 0xFFC01234):
         one, other = (Value(as_type(type_), np.array(code, np.uint32)) for type_, code in (("i32", 7), ("f32", q)))
