@@ -1,4 +1,74 @@
-"""Decide when a function is worth code: once the executor has spent as much time as compilation takes."""
+"""Decide when a function is compiled, and go back to the executor where its code stops.
+
+halfulp has two ways to run a function. The executor (`Run.execute`) knows everything: poison and its origins,
+undefined behaviour, errors with their places, printing, traces. It takes 0.2 to 0.4 microseconds an op. Machine code
+(`halfulp.interp.run.compiled`) knows only values that are clean, and takes about a nanosecond an op, but costs time to
+make: 20 milliseconds for a small function, seconds for a large one. This module decides which way a call goes, so that
+nobody can tell the two apart but by the clock.
+
+**Which functions.** A function `is_promising` if it has regions, branches or calls (a straight line of ops never runs
+long), and if every op, in it and in all that it calls, seems to be one that code covers: an elementwise kernel, a
+constant, an op with ``words`` in its declaration, or a silent op on values, which code can leave to the executor by a
+call through Python. This is asked of the declarations, and costs no lowering; lowering may still find an op it cannot
+do and raise `NotCompiled`. The settings matter too (`limits.may_compile`): a run that somebody watches op by op, that
+records, or that takes random bits is never compiled, nor is one with Python functions of the user in it.
+
+**When.** Compiling pays once the executor has spent as much time as compiling takes: that is `PAYS` steps, where a
+step is an op. Steps are the clock because the executor counts them anyhow, they do not depend on the machine or on
+what else runs on it, and so a program takes the same way each time. Short runs add up: a function that took 1,000
+steps in each of 100 calls is compiled at the call after them.
+
+But a single call may be the long one, and when it begins nobody knows. So it begins as a `CompileTrial`: the executor
+runs the function with a limit of the steps left until `PAYS`. If it ends before, that was the run. If it meets the
+limit, all memory that it may have written is put back (`Copy`), its steps are given back, and the machine code runs
+the function from its start. At worst this wastes as much time as compiling takes, so a run is never slower than about
+twice the better way.
+
+    a call of f, 30,000 steps spent before; memory of 1 kB
+      trial: at most 70,000 steps in the executor
+        ends after 20,000:  50,000 are spent now; the results stand
+        does not end:       memory and steps as before; compile; run the code from the start, and so all later calls
+
+Copying is not free either. Of memory above `_MUCH` bytes no trial is made: code runs at once if the last run took so
+many steps that a copy is small beside it (`_BYTES_OF_A_STEP`), or, at the first run, if there are loops in loops.
+
+**Which calls.** `Entered` is the function with which a run begins. `Called` is one that the executor calls in a
+program whose outer function cannot be compiled, for example since it prints. It needs loops in loops to be tried, and
+must not touch globals, whose memory is made once in a run and would not be put back. While a trial runs
+(``run.tries``), calls in it are not tried themselves: they belong to it. Code that calls functions contains them; they
+are not asked here.
+
+**What a guard does.** Code is made for clean values, and looks where it must: a *guard* is an instruction that stops
+the run if what follows would need the executor. There are guards for an index outside of a memref, for memory that is
+poison or constant, for a division by zero, for an overflow that makes poison, for a loop whose step is not positive,
+for the limits on steps and on nested calls, and for kernels that refuse their operands, whose scalar face in Python
+gives no code either. A guard says nothing about why. The function returns `STOPPED`, all functions that called it
+return, the memory of the arguments is put back to what it was before the call (a `Copy` of everything that may be
+written, made only if the code writes at all), and the executor runs the function from its start. It comes to the same
+place with full knowledge, and raises the error, or makes the poison and goes on. So results, poison, origins, errors
+and their places, and steps are the executor's, by construction; code needs no text for any of them.
+
+That is why code must not do what cannot be undone: it does not print (`limits.is_silent`), and what it frees stays
+readable until the end, as poison, so that a later access stops the run as well. It is also why code is useless for a
+program that computes with poison: it would stop each time, and all its time is lost. After `_CHANCES` runs that
+stopped, the function stays with the executor (``may_pay``). Not each odd value is a stop: a NaN that a description
+refuses goes through the scalar kernel, for this element, and the code goes on.
+
+**Two forms.** Code for arguments whose memory has no mask of poison need not look at masks; it is another form of the
+same function (``clean``). A form is made at its first use.
+
+**Results.** Where llvmlite is not installed, or HALFULP_BACKEND is ``numpy``, `llvm.wanted` is false, and every
+function stays with the executor. With ``llvm`` it is compiled at once, without a trial: tests run so. In all cases the
+results are the same, and `tests/interp/run/test_ways_of_running.py` compares them on random programs.
+
+**To change it.** An op joins by ``words`` in its declaration, a function of the op and a `FunctionLowering`. It must
+guard all that its evaluator checks: a missing guard is a wrong result that no error tells. An op with an effect
+outside of memory must not be silent. `tests/interp/run/compiled` compares code with the executor, also in the middle
+of a loop that has written.
+
+Elementwise ops on whole tensors follow the same idea, by elements instead of steps: see `halfulp.interp.run.chains`.
+So do batches: see `halfulp.interp.run.batch.compiled_lanes`, where each lane stops for itself.
+"""
 
 from __future__ import annotations
 

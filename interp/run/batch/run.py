@@ -1,4 +1,78 @@
-"""The execution of a batch: lanes part, wait, join and return."""
+"""The execution of a batch: lanes part, wait, join and return.
+
+A batch calls one function for many lanes at once. Each lane has arguments of its own, and may go another way through
+the function than its neighbours. One op is to be one call of NumPy for as many lanes as possible, and yet no op may
+see a lane that does not reach it: there the lane could divide by zero, or spend steps. This text tells how both hold.
+
+**What is compiled.** `LaneCompiler` cuts the function into segments. A segment is a row of steps, such as additions,
+and at its end one control op: a branch, a call, a return, or an op with regions. It has a `Plan`, made once:
+
+- ``order``: the place of the segment in the order of the code, by `flow_order.ordered`. A segment stands after those
+  that lead to it, but for the way back of a loop. The segments of a loop stand together, the head first, and what
+  follows the loop stands behind all of them.
+- ``reads``: the slots that it reads before it writes them. ``live``: the slots that it, or a later one, may read.
+- ``decides``: the slot with the condition by which its control op parts lanes, if it does.
+
+**What runs.** Lanes that are at the same place are one `LaneFrame`. A slot of a frame holds an integer where all its
+lanes have the same, a `Value` with one entry for each lane otherwise. An `Activation` is one call of the function by
+some lanes: it knows the frames that wait in it, by the order of the segments where they wait.
+
+**How lanes part.** At a segment that decides, `_decide` looks at the condition. An integer needs no look: all lanes go
+one way. If the lanes differ, the frame becomes two, each with a part of the lanes, and both wait at their next
+segments. Nothing is copied: what the slots held over all lanes is set aside as `Elsewhere`, with the lanes that it is
+for. A segment that reads such a slot gathers the entries of its own lanes first (`LaneFrame.read`), and keeps them. So
+a slot that one of two ways never reads costs that way nothing.
+
+**How lanes join.** The frame to go on with is always the one that waits at the first segment in the order. All frames
+that wait at that segment become one frame (`Activation._one`), of which only the live slots are put together, and of
+these only the ones that differ. Before each segment `_advance` asks whether another frame waits at this segment or an
+earlier one; then it waits as well, and the choice is made anew. Hence no frame passes a place to which lanes may still
+come: they can come only from segments that stand earlier, and those run first.
+
+**An example.** Three lanes, n = 0, 2 and 1, run
+
+    entry:           cf.br ^head(%c0)                                         order 0
+    ^head(%i: i32):  %more = arith.cmpi slt, %i, %n; cf.cond_br %more, ^body, ^exit    order 1, decides by %more
+    ^body:           %next = arith.addi %i, %c1; cf.br ^head(%next)           order 2
+    ^exit:           %r = arith.muli %i, %i; return %r                        order 3
+
+    segment   lanes with their %i   what happens
+    entry     0 1 2                 all go to head
+    head      0: 0, 1: 0, 2: 0      lane 0 has enough: it waits at exit (3); lanes 1 and 2 wait at body (2)
+    body      1: 0, 2: 0            2 is the first order; afterwards both go on at head (1), and 1 < 3
+    head      1: 1, 2: 1            lane 2 waits at exit (3), lane 1 at body (2)
+    body      1: 1
+    head      1: 2                  lane 1 goes to exit, where two frames wait: it waits too
+    exit      0: 0, 1: 2, 2: 1      one frame again: one multiplication for all three lanes
+
+If exit stood before body, lane 0 would run it alone, then lane 2, then lane 1: three multiplications of one lane each.
+The results would be the same, since lanes share nothing. So the order is a matter of speed alone, and where loops lie
+deeper in each other than `flow_order` tells apart, a batch only takes longer.
+
+**What costs.** A segment that runs for a frame costs its steps once, for however many lanes. So lanes that part and
+join at once cost at most both ways; a loop costs as many trips as the lane with the most. Lanes that part for good,
+each with its own number of trips of a long loop, leave frames of few lanes: then the time goes to NumPy's calls, not
+to elements, and machine code that runs one lane after the other (`compiled_lanes`) is much faster. It computes the
+same.
+
+**Calls.** A call makes a new activation for the lanes that call together; the frame of the caller waits until all of
+them have returned. Lanes may return at different times: their results are collected (`leave`) and put together with
+the last one. A recursive call with one more level for some lanes is therefore a smaller activation in a larger one.
+
+**Ops that do not know of lanes.** A function of one lane's values is called lane by lane (`LaneRun.each`), once if all
+lanes have the same operands. A function that may reach an op that cannot even do that, such as scf.parallel, runs as a
+whole one lane after the other (`lane_by_lane`). Memory is the lane's own: a memref over lanes is a part of one heap,
+and an index outside of it is an error in the lanes where it is.
+
+**Errors.** An op that fails raises an error that names its lanes, by their numbers in the batch. Lanes that wait have
+not failed, even if they would later: which error a batch raises follows from the order of the segments.
+
+**To change it.** An op whose control differs between lanes gives its action by ``in_lanes`` of `OnFrames`; that calls
+`LaneRun.part` with the positions that take each way, and describes its own segments and loops to the compiler
+(`LaneCompiler.loop`), or ``live`` will lack what they read. A slot missing in ``live`` is lost where frames join, and
+only there: test with lanes that part and join. `tests/interp/run/batch/test_lanes.py` and the random programs beside
+it compare each lane with a run of its own.
+"""
 
 from __future__ import annotations
 
