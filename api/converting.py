@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,25 +13,16 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.inputs import Masked, as_value, rounded_numbers, taken_as
-from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
-from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.run.elementwise import ElementwiseStep
-from halfulp.interp.run.evaluators import Elementwise
-from halfulp.interp.run.frames import Run
-from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.conversions import check_overflow, conversion_kernel, kernel_between_integers
 from halfulp.interp.values.element_layout import shape_conflict
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, applied_to
 from halfulp.random_bits import drawn_bits
 from halfulp.semantics.integer_casts import Overflow
-from halfulp.semantics.kernel import Kernel
-from halfulp.semantics.poison import Origins
 from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, Profile, as_profile
 
-_DEFAULTS = Settings()
 _WIDE = FORMATS["f128"]
 
 _OTHER_NAMES = {
@@ -121,17 +110,16 @@ def convert(
     if isinstance(from_type, ty.IntegerType):
         if isinstance(element, ty.IntegerType):
             if mode is not Rounding.STOCHASTIC:
-                return apply_kernel(
-                    kernel_between_integers(source, from_type, element, overflow), "convert", [source], result
-                )
+                kernel = kernel_between_integers(source, from_type, element, overflow)
+                return applied_to("convert", kernel, (source,), result)
         elif mode is Rounding.STOCHASTIC and from_type.width < _WIDE.precision:
             # Exact: the random bits decide the one rounding that follows.
             widened = conversion_kernel(from_type, ty.FloatType(_WIDE), None, SPEC)
-            source = apply_kernel(widened, "convert", [source], ty.with_element(source.type, ty.FloatType(_WIDE)))
+            source = applied_to("convert", widened, (source,), ty.FloatType(_WIDE))
     kernel = conversion_kernel(
         source.element_type, element, mode, chosen, None if bits is None else bits[0], source.shape
     )
-    return apply_kernel(kernel, "convert", [source], result)
+    return applied_to("convert", kernel, (source,), result)
 
 
 def _saturating(profile: Profile | str | None, saturate: bool | None) -> Profile:
@@ -175,26 +163,3 @@ def _value_of_bits(x: Any, spelling: str | ty.Type | None) -> Value:
     if spelling is None:
         raise TypeMismatch("bitstring.Bits do not say their type", hint="give from_=…, the type whose bits they are")
     return Value.from_bits(x, spelling)
-
-
-def apply_kernel(kernel: Kernel, name: str, values: Sequence[Value], result: ty.Type) -> Value:
-    """Apply a kernel outside of any program: on the general path of the executor, as a program of one op.
-
-    Where nothing is poison, the executor is not needed: it would take longer than a small array.
-    """
-    if len(values) == 1 and values[0].poison is None:
-        outcome = kernel.array(values[0].bits)
-        if not outcome.faults:
-            return Value(result, outcome.results[0])
-        kernel = replace(kernel, array=lambda *codes: outcome)
-    op = Operation(name, default_registry().find(name), [SSAValue(value.type) for value in values], [result])
-    step = ElementwiseStep(op, Elementwise(lambda op, settings: kernel), kernel, _DEFAULTS)
-    run = Run(_DEFAULTS)
-    return step.run(run, tuple(_adopted(value, run.origins) for value in values))[0]
-
-
-def _adopted(value: Value, origins: Origins) -> Value:
-    """Return a value whose poison has its origins in the table of a run."""
-    if value.poison is None or value.origins is None:
-        return value
-    return Value(value.type, value.bits, origins.adopt(value.poison, value.origins), value.open, origins)

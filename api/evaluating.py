@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.converting import apply_kernel
 from halfulp.extending import user_functions
 from halfulp.fp_formats.exact.core import FlagArray
 from halfulp.inputs import as_value
@@ -27,7 +26,7 @@ from halfulp.interp.run.stochastic import RandomBits, stochastic_kernel
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import code_layout
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, applied_to
 from halfulp.random_bits import drawn_bits
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.matrix_units.accumulator import Accumulator
@@ -109,7 +108,7 @@ def eval(
         bits = drawn_bits(random, rng, seed, values[0].shape, stochastic)
         kernel = _stochastic_kernel(function, as_profile(profile), bits)
         applied = function.regions[0].blocks[0].operations[0]
-        made = apply_kernel(kernel, applied.name, values, applied.results[0].type)
+        made = applied_to(applied.name, kernel, values, applied.results[0].type)
         return (made, _flags_of(kernel, values)) if flags else made
     drawn_bits(random, rng, seed, (), stochastic)
     rules = as_profile(profile).of_one_op

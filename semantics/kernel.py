@@ -16,17 +16,18 @@ one more trailing axis of uint64 limbs, least significant first. Masks are bool 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.codes import Codes, Mask, ints_to_codes
 from halfulp.fp_formats.paths.words import Face
 from halfulp.semantics.meanings import Meaning
+from halfulp.semantics.poison import PoisonIds, merged_ids
 
 
 class FaultKind(Enum):
@@ -144,3 +145,48 @@ class Kernel:
 def faults_of(pairs: Iterable[tuple[Fault, Mask | None]]) -> tuple[tuple[Fault, Mask], ...]:
     """Drop the masks that are absent or all False."""
     return tuple((fault, mask) for fault, mask in pairs if mask is not None and mask.any())
+
+
+class Applied(NamedTuple):
+    """The results of a kernel for operands with poison."""
+
+    #: The codes that the kernel got.
+    operands: tuple[Codes, ...]
+    #: The codes of each result, of no meaning where an element is poison or has a fault.
+    results: tuple[Codes, ...]
+    #: The poison of the operands, merged; None where there is none.
+    poison: PoisonIds | None
+    #: The faults of the kernel, also those of poisoned elements.
+    faults: tuple[tuple[Fault, Mask], ...]
+
+
+def apply(
+    kernel: Kernel,
+    codes: tuple[Codes, ...],
+    poison: Sequence[PoisonIds | None],
+    shape: tuple[int, ...],
+    array: ArrayFace | None = None,
+) -> Applied:
+    """Apply a kernel to operands of which some elements may be poison, whose axes are aligned to ``shape``.
+
+    Poison may be any value: a kernel that can be undefined gets its worst value in place of poison. ``array``: what to
+    call in place of the kernel's own array code.
+    """
+    ids = merged_ids(poison, shape)
+    if ids is not None and kernel.worst is not None:
+        codes = tuple(
+            [
+                bits if own is None else _with_worst(bits, own, worst, shape)
+                for bits, own, worst in zip(codes, poison, kernel.worst, strict=True)
+            ]
+        )
+    outcome = (array or kernel.array)(*codes)
+    return Applied(codes, outcome.results, ids, outcome.faults)
+
+
+def _with_worst(bits: Codes, ids: PoisonIds, worst: int, shape: tuple[int, ...]) -> Codes:
+    """Return the codes of an operand with the worst value in place of poison."""
+    limbs = bits.shape[len(shape) :]
+    code = ints_to_codes([worst], 64 * limbs[0] if limbs else 8 * bits.dtype.itemsize, ())
+    spoiled = ids != 0
+    return np.where(spoiled.reshape((1,) * (len(shape) - ids.ndim) + ids.shape + (1,) * len(limbs)), code, bits)

@@ -6,13 +6,15 @@ table, so that the ids of two operands merge by `np.maximum`; a value that leave
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Codes, Mask
 
 PoisonIds = npt.NDArray[np.uint16]
 
@@ -97,3 +99,42 @@ class Origins:
         used, inverse = np.unique(ids, return_inverse=True)
         mine = np.array([0 if k == 0 else self.id_of(origins[int(k)]) for k in used], dtype=np.uint16)
         return mine[inverse].reshape(ids.shape)
+
+
+def merged_ids(ids: Iterable[PoisonIds | None], shape: tuple[int, ...]) -> PoisonIds | None:
+    """Return the poison of an elementwise result: an element is poison if one of its operands is."""
+    merged: PoisonIds | None = None
+    for each in ids:
+        if each is not None:
+            merged = each if merged is None else np.maximum(merged, each)
+    return merged if merged is None or merged.shape == shape else np.broadcast_to(merged, shape)
+
+
+def with_faults(
+    ids: PoisonIds | None,
+    faults: Iterable[tuple[str, Mask]],
+    shape: tuple[int, ...],
+    born: Callable[[str, Mask], int],
+) -> PoisonIds | None:
+    """Return poison after faults: pairs of a reason and the mask of its elements.
+
+    ``born`` returns the id of the origin of new poison, from the reason and the mask of the elements that were not
+    poison before.
+    """
+    merged = np.zeros(shape, np.uint16) if ids is None else ids.copy()
+    for reason, mask in faults:
+        fresh = np.broadcast_to(mask, shape) & (merged == 0)
+        if fresh.any():
+            merged[fresh] = born(reason, fresh)
+    return merged if merged.any() else None
+
+
+def zeroed(bits: Codes, ids: PoisonIds) -> Codes:
+    """Return codes with zero under poison, where bits mean nothing, so that outputs are deterministic."""
+    spoiled: Any = ids != 0
+    return np.where(spoiled.reshape(spoiled.shape + (1,) * (bits.ndim - spoiled.ndim)), bits.dtype.type(0), bits)
+
+
+def first_place(mask: Mask) -> tuple[int, ...]:
+    """Return the place of the first True in row-major order; () for a scalar."""
+    return tuple(int(k) for k in np.unravel_index(int(np.argmax(mask)), mask.shape)) if mask.ndim else ()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.interp.declare.declarations import Arity
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import ScaleWarning, UndefinedBehavior, spell_place
@@ -25,11 +25,10 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import rounds_stochastically
 from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
 from halfulp.interp.values.lanes import alike, for_elements, over_lanes, ranked, repeated
-from halfulp.interp.values.poisoning import first_place, merged_ids, zeroed
 from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Fault, FaultKind, Kernel, Open, Outcome
-from halfulp.semantics.poison import Origin, PoisonIds
+from halfulp.semantics.kernel import Fault, FaultKind, Kernel, Open, Outcome, apply
+from halfulp.semantics.poison import Origin, PoisonIds, first_place, with_faults, zeroed
 
 
 class Places:
@@ -130,34 +129,45 @@ class ElementwiseStep:
                     raise _undefined(self.op, f"{self.op.name}: {conflict}", run)
         elif lanes is not None:
             lead = len(shape)
-        ids = merged_ids((value.poison for value in operands), shape)
-        codes = tuple(value.bits for value in operands)
-        if ids is not None and self.kernel.worst is not None:
-            codes = self._with_worst(operands, codes)
-        codes = self._aligned(operands, codes, shape)
+        codes = self._aligned(operands, shape)
         if not self.noticed:
             self.notice(codes)
         kernel = self._drawing(run, shape) if self.stochastic else self.kernel
-        alone = self._alone(codes) if self.marked and not (shape or self.stochastic) else None
-        outcome = kernel.array(*codes) if alone is None else alone
-        if outcome.faults:
-            ids = self.with_faults(run, operands, shape, ids, outcome.faults, Places(lanes, lead))
-        marks = self._marks(kernel, operands, codes, outcome.results, shape, ids) if self.marked else repeat(None)
+        by_scalar = self.marked and not (shape or self.stochastic)
+        return self._applied(run, kernel, operands, codes, shape, None, lead, by_scalar)
+
+    def _applied(
+        self,
+        run: Run,
+        kernel: Kernel,
+        operands: tuple[Value, ...],
+        codes: tuple[Codes, ...],
+        shape: tuple[int, ...],
+        places: Places | None,
+        lead: int = 0,
+        by_scalar: bool = False,
+    ) -> tuple[Value, ...]:
+        """Return the results of a kernel for operands and their aligned codes; ``by_scalar``: see `_alone`."""
+        found = apply(kernel, codes, [value.poison for value in operands], shape, self._alone if by_scalar else None)
+        ids, codes = found.poison, found.operands
+        if found.faults:
+            ids = self.with_faults(run, operands, shape, ids, found.faults, places or Places(run.lanes, lead))
+        marks = self._marks(kernel, operands, codes, found.results, shape, ids) if self.marked else repeat(None)
         return tuple(
             self._result(ranked(type_, shape[lead:]) if lead else type_, bits, ids, mark, run)
-            for type_, bits, mark in zip(self.result_types, outcome.results, marks, strict=False)
+            for type_, bits, mark in zip(self.result_types, found.results, marks, strict=False)
         )
 
-    def _alone(self, codes: tuple[Codes, ...]) -> Outcome | None:
-        """Return what the `scalar` face of the kernel gives, which is quicker for scalars; None after a fault, and for
-        codes of more than 64 bits. Kernels that cannot be described may have tables, which are quicker still.
+    def _alone(self, *codes: Codes) -> Outcome:
+        """Return what the `scalar` face of the kernel gives, which is quicker for scalars, unless there is a fault, or
+        codes have more than 64 bits. Kernels that cannot be described may have tables, which are quicker still.
         """
         layouts = [code_layout(ty.element_type(type_)) for type_ in self.result_types]
         if self.kernel.words is None or any(each.ndim for each in codes) or any(trailing for _, trailing in layouts):
-            return None
+            return self.kernel.array(*codes)
         found = self.kernel.scalar(*[code.item() for code in codes])
         if isinstance(found, Fault):
-            return None
+            return self.kernel.array(*codes)
         results = found if isinstance(found, tuple) else (found,)
         return Outcome(tuple([np.array(each, dtype) for each, (dtype, _) in zip(results, layouts, strict=True)]))
 
@@ -208,30 +218,12 @@ class ElementwiseStep:
             return operands[0].shape if operands else ()
         return shape
 
-    def _aligned(
-        self, operands: tuple[Value, ...], codes: tuple[Codes, ...], shape: tuple[int, ...]
-    ) -> tuple[Codes, ...]:
-        """Give a scalar that stands for all elements the axes of the others, so that NumPy repeats it."""
+    def _aligned(self, operands: tuple[Value, ...], shape: tuple[int, ...]) -> tuple[Codes, ...]:
+        """Return the codes; those of a scalar that stands for all elements with the axes of the others."""
         return tuple(
-            bits if value.shape == shape else bits.reshape((1,) * len(shape) + bits.shape)
-            for value, bits in zip(operands, codes, strict=True)
+            value.bits if value.shape == shape else value.bits.reshape((1,) * len(shape) + value.bits.shape)
+            for value in operands
         )
-
-    def _with_worst(self, operands: tuple[Value, ...], codes: tuple[Codes, ...]) -> tuple[Codes, ...]:
-        """Replace poison by the worst value of its operand.
-
-        Poison may be any value: the op is undefined if it is undefined for the worst one.
-        """
-        assert self.kernel.worst is not None
-        replaced = []
-        for value, bits, worst, type_ in zip(operands, codes, self.kernel.worst, self.operand_types, strict=True):
-            if value.poison is not None:
-                width = width_of(ty.element_type(type_))
-                spoiled = value.poisoned
-                spoiled = spoiled.reshape(spoiled.shape + (1,) * (bits.ndim - spoiled.ndim))
-                bits = np.where(spoiled, ints_to_codes([worst], width, ()), bits)
-            replaced.append(bits)
-        return tuple(replaced)
 
     def with_faults(
         self,
@@ -258,26 +250,14 @@ class ElementwiseStep:
             for listener in self.settings.listeners:
                 listener.undefined_behavior(self.op, report)
             spoiling += [(f"undefined behaviour: {fault.reason}", mask) for fault, mask in undefined]
-        return self._spoil(run, shape, ids, spoiling, places)
 
-    def _spoil(
-        self,
-        run: Run,
-        shape: tuple[int, ...],
-        ids: PoisonIds | None,
-        spoiling: Sequence[tuple[str, Mask]],
-        places: Places,
-    ) -> PoisonIds | None:
-        merged = np.zeros(shape, np.uint16) if ids is None else ids.copy()
-        for reason, mask in spoiling:
-            fresh = mask & (merged == 0)
-            count = int(np.count_nonzero(fresh))
-            if count:
-                origin = Origin(self.op.name, spell_place(self.location), reason, places.origin(first_place(fresh)))
-                merged[fresh] = run.origins.id_of(origin)
-                for listener in self.settings.listeners:
-                    listener.poison_born(self.op, origin, count)
-        return merged if merged.any() else None
+        def born(reason: str, fresh: Mask) -> int:
+            origin = Origin(self.op.name, spell_place(self.location), reason, places.origin(first_place(fresh)))
+            for listener in self.settings.listeners:
+                listener.poison_born(self.op, origin, int(np.count_nonzero(fresh)))
+            return run.origins.id_of(origin)
+
+        return with_faults(ids, spoiling, shape, born)
 
     def _report(
         self, operands: tuple[Value, ...], undefined: Sequence[tuple[Fault, Mask]], places: Places

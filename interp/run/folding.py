@@ -31,11 +31,11 @@ from halfulp.interp.run.elementwise import Places
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.recording import Recorder
-from halfulp.interp.values.poisoning import zeroed
 from halfulp.interp.values.value import Value
 from halfulp.semantics.accumulators import SCALAR_LANES, Accumulator, Faults
 from halfulp.semantics.exact_totals import exact_sum
 from halfulp.semantics.kernel import Open
+from halfulp.semantics.poison import zeroed
 
 _ADDITION = "arith.addf"
 _ASSOCIATIVE = frozenset(

@@ -7,7 +7,6 @@ depend on. So what is computed from one operand alone is computed once for each 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
 from math import prod
 from typing import Any
 
@@ -21,7 +20,6 @@ from halfulp.interp.run.elementwise import ElementwiseStep, Places
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.frames import Lanes, Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.poisoning import merged_ids
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel
 
@@ -121,19 +119,11 @@ class PointwiseStep(ElementwiseStep):
             value if len(own) == len(shape) else _of_rank(value, len(shape))
             for value, own in zip(operands, shapes, strict=True)
         )
-        ids = merged_ids([value.poison for value in full], shape)
         codes = tuple([value.bits for value in full])
-        if ids is not None and self.kernel.worst is not None:
-            codes = self._with_worst(full, codes)
         if not self.noticed:
             self.notice(codes)
         kernel = self._drawing(run, shape, numbers) if self.stochastic else self.kernel
-        outcome = kernel.array(*codes)
-        if outcome.faults:
-            ids = self.with_faults(run, full, shape, ids, outcome.faults, places)
-        marks = self._marks(kernel, full, codes, outcome.results, shape, ids) if self.marked else repeat(None)
-        results = zip(self.result_types, outcome.results, marks, strict=False)
-        return tuple([self._result(type_, bits, ids, mark, run) for type_, bits, mark in results])
+        return self._applied(run, kernel, full, codes, shape, places)
 
     def _drawing(self, run: Run, shape: tuple[int, ...], numbers: npt.NDArray[np.uint64] | None = None) -> Kernel:
         """Return the kernel that rounds by the next random bits of the run, or by those of points of a loop."""

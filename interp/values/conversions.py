@@ -11,10 +11,10 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.parts import Elements
-from halfulp.interp.values.poisoning import zeroed
 from halfulp.semantics import casts, integer_casts
 from halfulp.semantics.integer_casts import OVERFLOWS, Overflow, limits
 from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.poison import zeroed
 from halfulp.semantics.profile import SPEC, Profile
 
 

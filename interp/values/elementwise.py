@@ -19,14 +19,15 @@ from halfulp.interp.values.coerce import codes_of
 from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.natural_arrays import natural_dtypes, type_of_dtype
 from halfulp.interp.values.parts import Carried, Elements, Parts, shape_of
-from halfulp.interp.values.poisoning import common_origins, merged_ids, with_faults, zeroed
-from halfulp.semantics.kernel import Kernel, Open
+from halfulp.interp.values.poisoning import common_origins
+from halfulp.semantics.kernel import Kernel, Open, apply
+from halfulp.semantics.poison import Origin, Origins, first_place, with_faults, zeroed
 
 
 def applied(op: str, kernel: Kernel, operands: Sequence[Elements], element: ty.Type) -> Parts:
     """Apply the kernel of an op without undefined behaviour to operands that broadcast as NumPy's do.
 
-    ``element``: the element type of the result.
+    ``element``: the type of the result, or that of its elements.
     """
     cpu.check()
     shapes = [shape_of(operand) for operand in operands]
@@ -37,21 +38,22 @@ def applied(op: str, kernel: Kernel, operands: Sequence[Elements], element: ty.T
         operand.bits if own == shape else _spread(operand.bits, own, shape)
         for operand, own in zip(operands, shapes, strict=True)
     )
-    outcome = kernel.array(*codes)
-    (bits,) = outcome.results
-    ids, origins = None, None
-    if outcome.faults or any(operand.poison is not None for operand in operands):
-        poisons, origins = common_origins(operands)
-        ids = merged_ids(poisons, shape)
-        if outcome.faults:
-            ids, origins = with_faults(
-                op, [(fault.reason, mask) for fault, mask in outcome.faults], ids, origins, shape
-            )
-        if ids is not None:
-            bits = zeroed(np.asarray(bits), ids)
-    open_ = _open(kernel, operands, codes, outcome.results, shape)
+    poison, origins = common_origins(operands)
+    found = apply(kernel, codes, poison, shape)
+    (bits,), ids = found.results, found.poison
+    if found.faults:
+        table = Origins()
+        ids = None if ids is None or origins is None else table.adopt(ids, origins)
+        reasons = [(fault.reason, mask) for fault, mask in found.faults]
+        ids = with_faults(ids, reasons, shape, lambda why, new: table.id_of(Origin(op, "", why, first_place(new))))
+        origins = None if ids is None else table
+    if ids is not None:
+        bits = zeroed(np.asarray(bits), ids)
+    open_ = _open(kernel, operands, codes, found.results, shape)
+    if element is not ty.element_type(element):
+        return Parts(element, bits, ids, open_, origins)
     container = next((operand.type for operand, own in zip(operands, shapes, strict=True) if own == shape), None)
-    if container is None or not isinstance(container, ty.ShapedType):
+    if not isinstance(container, ty.ShapedType):
         type_ = ty.TensorType(shape, element) if shape else element
     else:
         type_ = container if ty.element_type(container) == element else ty.with_element(container, element)

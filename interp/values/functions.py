@@ -20,8 +20,9 @@ from halfulp.interp.values.element_ops import operation, way_on
 from halfulp.interp.values.elementwise import as_operand, beside
 from halfulp.interp.values.leaving import check_clean, exported
 from halfulp.interp.values.parts import Carried, Elements, Parts, element_of, reshaped_type, shape_of
-from halfulp.interp.values.poisoning import common_origins, zeroed
+from halfulp.interp.values.poisoning import common_origins
 from halfulp.interp.values.reductions import dot_parts, matmul_parts, sum_parts
+from halfulp.semantics.poison import zeroed
 from halfulp.semantics.profile import Profile
 from halfulp.semantics.select import select, select_poison
 

@@ -27,7 +27,7 @@ from halfulp.interp.values.conversions import conversion_kernel
 from halfulp.interp.values.foreign_arrays import long_doubles
 from halfulp.interp.values.natural_arrays import natural_array, natural_dtype, type_of_dtype
 from halfulp.interp.values.parts import Elements, element_of, shape_of
-from halfulp.interp.values.poisoning import first_place
+from halfulp.semantics.poison import first_place
 from halfulp.semantics.profile import SPEC
 
 _F64 = ty.FloatType(FORMATS["f64"])

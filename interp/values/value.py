@@ -39,6 +39,7 @@ from halfulp.interp.values.parts import Carrier, Marks, Parts
 from halfulp.interp.values.poisoning import unknown_origins
 from halfulp.interp.values.spelling import spell_value
 from halfulp.semantics.integer_casts import Overflow
+from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
 from halfulp.semantics.profile import Profile, as_profile, current_profile
 
@@ -313,7 +314,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
             kernel = kernel_between_integers(source, source.element_type, target, overflow)
         else:
             kernel = conversion_kernel(source.element_type, target, mode, chosen, random, self.shape)
-        return Value(*applied("convert", kernel, (source,), target))
+        return applied_to("convert", kernel, (source,), target)
 
     def as_read(self) -> Value:
         """Return the value with unsigned integers in its type if `numpy` reads them so, as it does i1, else the value
@@ -534,6 +535,11 @@ def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     array = np.asarray(array)  # ufuncs return scalars for rank 0
     array.flags.writeable = False
     return array.view()
+
+
+def applied_to(op: str, kernel: Kernel, operands: Sequence[Value], type_: ty.Type) -> Value:
+    """Apply the kernel of an op without undefined behaviour to values, outside of any program; see `applied`."""
+    return Value(*applied(op, kernel, operands, type_))
 
 
 # --- what a user gives ------------------------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import lift
 from halfulp.interp.values.element_layout import code_layout, spell_shape
 from halfulp.interp.values.lanes import over_lanes
-from halfulp.interp.values.poisoning import first_place
 from halfulp.interp.values.value import Value
+from halfulp.semantics.poison import first_place
 
 Values = list[Any]
 """The values of a body, by their numbers; None for one that is not computed yet, or not needed any more."""

@@ -19,8 +19,9 @@ from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.values.cells import joined, moved
 from halfulp.interp.values.lanes import taken
 from halfulp.interp.values.parts import Elements
-from halfulp.interp.values.poisoning import common_origins, merged_ids
+from halfulp.interp.values.poisoning import common_origins
 from halfulp.interp.values.value import Value
+from halfulp.semantics.poison import merged_ids
 
 
 def lowered_type(type_: ty.Type) -> ty.Type:

@@ -29,9 +29,9 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.slots import lift
-from halfulp.interp.values.poisoning import zeroed
 from halfulp.interp.values.value import Value
 from halfulp.semantics import float_unit
+from halfulp.semantics.poison import zeroed
 
 Guard = Callable[[Run, Any], Any]
 """Returns what a slot holds after the promises: it, or poison. Raises UndefinedBehavior."""

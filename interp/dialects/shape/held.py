@@ -19,8 +19,8 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import shape_conflict
-from halfulp.interp.values.poisoning import first_place
 from halfulp.interp.values.value import Value
+from halfulp.semantics.poison import first_place
 
 Extents = tuple[int, ...]
 
