@@ -18,7 +18,8 @@ from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.conversions import check_overflow, conversion_kernel, kernel_between_integers
 from halfulp.interp.values.element_layout import shape_conflict
-from halfulp.interp.values.value import Value, applied_to
+from halfulp.interp.values.elementwise import applied
+from halfulp.interp.values.value import Value
 from halfulp.random_bits import drawn_bits
 from halfulp.semantics.integer_casts import Overflow
 from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, Profile, as_profile
@@ -111,15 +112,15 @@ def convert(
         if isinstance(element, ty.IntegerType):
             if mode is not Rounding.STOCHASTIC:
                 kernel = kernel_between_integers(source, from_type, element, overflow)
-                return applied_to("convert", kernel, (source,), result)
+                return applied("convert", kernel, (source,), result)
         elif mode is Rounding.STOCHASTIC and from_type.width < _WIDE.precision:
             # Exact: the random bits decide the one rounding that follows.
             widened = conversion_kernel(from_type, ty.FloatType(_WIDE), None, SPEC)
-            source = applied_to("convert", widened, (source,), ty.FloatType(_WIDE))
+            source = applied("convert", widened, (source,), ty.FloatType(_WIDE))
     kernel = conversion_kernel(
         source.element_type, element, mode, chosen, None if bits is None else bits[0], source.shape
     )
-    return applied_to("convert", kernel, (source,), result)
+    return applied("convert", kernel, (source,), result)
 
 
 def _saturating(profile: Profile | str | None, saturate: bool | None) -> Profile:

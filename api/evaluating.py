@@ -26,7 +26,8 @@ from halfulp.interp.run.stochastic import RandomBits, stochastic_kernel
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import code_layout
-from halfulp.interp.values.value import Value, applied_to
+from halfulp.interp.values.elementwise import applied
+from halfulp.interp.values.value import Value
 from halfulp.random_bits import drawn_bits
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.matrix_units.accumulator import Accumulator
@@ -107,8 +108,8 @@ def eval(
     if stochastic:
         bits = drawn_bits(random, rng, seed, values[0].shape, stochastic)
         kernel = _stochastic_kernel(function, as_profile(profile), bits)
-        applied = function.regions[0].blocks[0].operations[0]
-        made = applied_to(applied.name, kernel, values, applied.results[0].type)
+        only = function.regions[0].blocks[0].operations[0]
+        made = applied(only.name, kernel, values, only.results[0].type)
         return (made, _flags_of(kernel, values)) if flags else made
     drawn_bits(random, rng, seed, (), stochastic)
     rules = as_profile(profile).of_one_op

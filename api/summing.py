@@ -12,8 +12,7 @@ from halfulp.inputs import as_value
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.parts import Parts
-from halfulp.interp.values.reductions import dot_parts, matmul_parts, sum_parts
+from halfulp.interp.values.reductions import dot_product, matrix_product, sum_along
 from halfulp.interp.values.value import Value
 from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
 from halfulp.semantics.matrix_units.chips import MODELS
@@ -63,7 +62,7 @@ def sum(
     unknown order.
     """
     value = as_value(x, type, what="x")
-    return Value(*sum_parts(value, axis, keepdims, acc=_type(acc), order=order, profile=as_profile(profile)))
+    return sum_along(value, axis, keepdims, acc=_type(acc), order=order, profile=as_profile(profile))
 
 
 @names_arguments(_OTHER_NAMES)
@@ -99,7 +98,7 @@ def matmul(
     Raises TypeMismatch for types and shapes that do not fit together, InputError for an unknown kind or model,
     Unsupported where a chip's results are not published, and ValueError for an unknown order.
     """
-    return _product(matmul_parts, a, b, type, acc, order, kind, mma, profile)
+    return _product(matrix_product, a, b, type, acc, order, kind, mma, profile)
 
 
 @names_arguments(_OTHER_NAMES)
@@ -124,11 +123,11 @@ def dot(
 
     Raises the errors of `matmul`.
     """
-    return _product(dot_parts, a, b, type, acc, order, kind, mma, profile)
+    return _product(dot_product, a, b, type, acc, order, kind, mma, profile)
 
 
 def _product(
-    parts: Callable[..., Parts],
+    product: Callable[..., Value],
     a: Any,
     b: Any,
     type: TypeName | None,
@@ -141,7 +140,7 @@ def _product(
     x, y = _operands(a, b, type)
     into = _type(acc)
     unit = _unit(kind, mma, into, x, y)
-    return Value(*parts(x, y, acc=into, order=order, mma=unit, profile=as_profile(profile)))
+    return product(x, y, acc=into, order=order, mma=unit, profile=as_profile(profile))
 
 
 def _operands(a: Any, b: Any, type: TypeName | None) -> tuple[Value, Value]:

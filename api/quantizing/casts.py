@@ -15,7 +15,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import numeric
-from halfulp.interp.values.value import Value, applied_to, to_value
+from halfulp.interp.values.elementwise import applied
+from halfulp.interp.values.value import Value, to_value
 from halfulp.quantizing.blocks import BlockQuantized
 from halfulp.quantizing.inputs import float_value
 from halfulp.quantizing.types import Blocks, quantized
@@ -159,4 +160,4 @@ def _cast(
     problem = verify_container(container)
     if problem is not None:
         raise TypeMismatch(f"{name.replace('quant.', '')}: {problem}")
-    return applied_to(name, kernel(quantization_of(element), profile), (value,), result)
+    return applied(name, kernel(quantization_of(element), profile), (value,), result)

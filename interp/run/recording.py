@@ -16,7 +16,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.parts import Marks
+from halfulp.interp.values.elements import Marks
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import PoisonIds

@@ -17,6 +17,7 @@ from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, TypeMismatch, 
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
+from halfulp.interp.values.elements import Marks
 from halfulp.interp.values.foreign_arrays import as_array
 from halfulp.interp.values.memref_layout import (
     MapLayout,
@@ -28,7 +29,6 @@ from halfulp.interp.values.memref_layout import (
     row_major,
     spanned,
 )
-from halfulp.interp.values.parts import Marks
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.poison import Origin, Origins, PoisonIds

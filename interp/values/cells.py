@@ -18,9 +18,8 @@ from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.element_layout import code_layout
-from halfulp.interp.values.leaving import exported
-from halfulp.interp.values.parts import Carried, Elements, Parts, element_of, reshaped_type, shape_of
-from halfulp.interp.values.poisoning import common_origins
+from halfulp.interp.values.elements import Elements, V, common_origins, reshaped_type
+from halfulp.interp.values.export import exported
 
 Cells = npt.NDArray[Any]
 """An array with one item for each element."""
@@ -47,20 +46,20 @@ def codes_of_cells(cells: Cells, element: ty.Type) -> Codes:
     return cells[..., None].view(dtype).reshape(*cells.shape, *trailing)
 
 
-def moved(value: Elements, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Parts:
+def moved(value: V, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> V:
     """Return the elements of a value where ``function`` moves those of an array of its shape.
 
     Raises TypeMismatch for a quantised type whose scales belong to places.
     """
-    element, shape = element_of(value), shape_of(value)
+    element, shape = value.element_type, value.shape
     cells = np.asarray(function(cells_of(value.bits, element)))
     return _moved(value, reshaped_type(value.type, shape, cells.shape), cells, function)
 
 
-def joined(values: Sequence[Elements], function: Callable[[list[npt.NDArray[Any]]], npt.NDArray[Any]]) -> Parts:
+def joined(values: Sequence[V], function: Callable[[list[npt.NDArray[Any]]], npt.NDArray[Any]]) -> V:
     """Return the elements of several values of one element type where ``function`` moves those of a list of arrays."""
     first = values[0]
-    element = element_of(first)
+    element = first.element_type
     cells = function([cells_of(value.bits, element) for value in values])
     type_ = reshaped_type(ty.TensorType((-1,), element), (-1,), cells.shape)
     bits = codes_of_cells(cells, element)
@@ -71,10 +70,10 @@ def joined(values: Sequence[Elements], function: Callable[[list[npt.NDArray[Any]
     open_ = None
     if any(value.open is not None for value in values):
         open_ = function([_filled(value.open, value, np.uint8) for value in values])
-    return Parts(type_, bits, *_clean(poison, origins, open_), all(value.unsigned for value in values))
+    return type(first)(type_, bits, *_clean(poison, origins, open_), all(value.unsigned for value in values))
 
 
-def item(value: Elements, key: Any) -> Parts:
+def item(value: V, key: Any) -> V:
     """Return the elements at a NumPy index, which may hold values: integers, or masks of type i1.
 
     Raises IndexError as NumPy does.
@@ -91,37 +90,35 @@ def item(value: Elements, key: Any) -> Parts:
 
 def _plain(key: Any) -> Any:
     """Return one part of an index as NumPy takes it."""
-    if not isinstance(key, Carried):
+    if not isinstance(key, Elements):
         return key
-    element = element_of(key)
+    element = key.element_type
     if not isinstance(element, ty.IntegerType | ty.IndexType):
         raise IndexError(f"a value of type '{element}' is not an index; indices are integers, slices and masks of i1")
     return exported(key, "raise", None)
 
 
-def _moved(
-    value: Elements, type_: ty.Type, cells: Cells, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-) -> Parts:
-    bits = codes_of_cells(cells, element_of(value))
+def _moved(value: V, type_: ty.Type, cells: Cells, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> V:
+    bits = codes_of_cells(cells, value.element_type)
     poison = None if value.poison is None else np.asarray(function(value.poison))
     open_ = None if value.open is None else np.asarray(function(value.open))
-    return Parts(type_, bits, *_clean(poison, value.origins, open_), value.unsigned)
+    return type(value)(type_, bits, *_clean(poison, value.origins, open_), value.unsigned)
 
 
 def _clean(poison: Any, origins: Any, open_: Any) -> tuple[Any, Any, Any]:
-    """Return poison, open mask and origins as `Parts` has them, with nothing where no element is poison."""
+    """Return poison, open mask and origins as a value has them, with nothing where no element is poison."""
     return (poison, open_, origins) if poison is not None and poison.any() else (None, open_, None)
 
 
 def _filled(mask: Any, value: Elements, dtype: Any) -> npt.NDArray[Any]:
-    return np.zeros(shape_of(value), dtype) if mask is None else np.asarray(mask)
+    return np.zeros(value.shape, dtype) if mask is None else np.asarray(mask)
 
 
 def check_one_element_type(what: str, values: Sequence[Elements]) -> ty.Type:
     """Return the element type of all values. Raises TypeMismatch if they differ."""
-    first = element_of(values[0])
+    first = values[0].element_type
     for value in values[1:]:
-        other = element_of(value)
+        other = value.element_type
         if other != first:
             raise TypeMismatch(
                 f"{what}: the operands have different types, '{first}' and '{other}'",

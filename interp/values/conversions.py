@@ -10,7 +10,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
-from halfulp.interp.values.parts import Elements
+from halfulp.interp.values.elements import Elements
 from halfulp.semantics import casts, integer_casts
 from halfulp.semantics.integer_casts import OVERFLOWS, Overflow, limits
 from halfulp.semantics.kernel import Kernel

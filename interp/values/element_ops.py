@@ -16,8 +16,8 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.coerce import codes_of
+from halfulp.interp.values.elements import Elements
 from halfulp.interp.values.elementwise import applied, beside
-from halfulp.interp.values.parts import Parts, element_of
 from halfulp.semantics import elementary, float_bits, floats, integer, integral
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
@@ -267,23 +267,20 @@ def way_on(name: str, element: ty.Type) -> str:
     return "halfulp has no such operation; v.numpy() or v.masked() leaves halfulp, and NumPy rounds in its own way"
 
 
-def operation(name: str, operands: Sequence[Any], profile: Profile) -> Parts:
+def operation(name: str, operands: Sequence[Any], profile: Profile) -> Elements:
     """Return the result of an elementwise operation with NumPy's name; one operand at least is a value.
 
     Raises TypeMismatch for operands of different types, and for what halfulp does not compute; ValueError for shapes
     that do not broadcast.
     """
     values = beside(f"np.{name}", operands)
-    element = element_of(values[0])
+    element = values[0].element_type
     if element == ty.I1:
         name = LOGICAL_OPS.get(name, name)
     if name in UNARY_INTEGERS and isinstance(element, ty.IntegerType | ty.IndexType):
         name, constant, first = UNARY_INTEGERS[name]
-        other = _constant(element, constant)
+        code = codes_of(constant & (1 << ty.width_of(element)) - 1, element, "the constant")
+        other = type(values[0])(element, code)
         values = (other, *values) if first else (*values, other)
     op, kernel, gives_i1 = element_op(name, element, profile)
     return applied(op, kernel, values, ty.I1 if gives_i1 else element)
-
-
-def _constant(element: ty.Type, number: int) -> Parts:
-    return Parts(element, codes_of(number & (1 << ty.width_of(element)) - 1, element, "the constant"))

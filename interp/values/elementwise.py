@@ -17,20 +17,19 @@ from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.cells import check_one_element_type
 from halfulp.interp.values.coerce import codes_of
 from halfulp.interp.values.element_layout import spell_shape
+from halfulp.interp.values.elements import Elements, V, common_origins
 from halfulp.interp.values.natural_arrays import natural_dtypes, type_of_dtype
-from halfulp.interp.values.parts import Carried, Elements, Parts, shape_of
-from halfulp.interp.values.poisoning import common_origins
 from halfulp.semantics.kernel import Kernel, Open, apply
 from halfulp.semantics.poison import Origin, Origins, first_place, with_faults, zeroed
 
 
-def applied(op: str, kernel: Kernel, operands: Sequence[Elements], element: ty.Type) -> Parts:
+def applied(op: str, kernel: Kernel, operands: Sequence[V], element: ty.Type) -> V:
     """Apply the kernel of an op without undefined behaviour to operands that broadcast as NumPy's do.
 
     ``element``: the type of the result, or that of its elements.
     """
     cpu.check()
-    shapes = [shape_of(operand) for operand in operands]
+    shapes = [operand.shape for operand in operands]
     shape = shapes[0]
     if any(each != shape for each in shapes):
         shape = _common_shape(op, shapes)
@@ -51,13 +50,13 @@ def applied(op: str, kernel: Kernel, operands: Sequence[Elements], element: ty.T
         bits = zeroed(np.asarray(bits), ids)
     open_ = _open(kernel, operands, codes, found.results, shape)
     if element is not ty.element_type(element):
-        return Parts(element, bits, ids, open_, origins)
+        return type(operands[0])(element, bits, ids, open_, origins)
     container = next((operand.type for operand, own in zip(operands, shapes, strict=True) if own == shape), None)
     if not isinstance(container, ty.ShapedType):
         type_ = ty.TensorType(shape, element) if shape else element
     else:
         type_ = container if ty.element_type(container) == element else ty.with_element(container, element)
-    return Parts(type_, bits, ids, open_, origins)
+    return type(operands[0])(type_, bits, ids, open_, origins)
 
 
 def beside(what: str, operands: Sequence[Any]) -> tuple[Elements, ...]:
@@ -66,17 +65,18 @@ def beside(what: str, operands: Sequence[Any]) -> tuple[Elements, ...]:
     A Python number takes that type, as a literal of MLIR does. A NumPy scalar or array must have exactly that type.
     Raises TypeMismatch.
     """
-    values = [operand for operand in operands if isinstance(operand, Carried)]
+    values = [operand for operand in operands if isinstance(operand, Elements)]
     element = check_one_element_type(what, values)
     if len(values) == len(operands):
         return tuple(operands)
     return tuple(
-        operand if isinstance(operand, Carried) else as_operand(what, operand, element) for operand in operands
+        operand if isinstance(operand, Elements) else as_operand(what, operand, element, values[0])
+        for operand in operands
     )
 
 
-def as_operand(what: str, given: Any, element: ty.Type) -> Parts:
-    """Return a number or array that stands beside values with this element type as one of them. Raises TypeMismatch."""
+def as_operand(what: str, given: Any, element: ty.Type, beside: V) -> V:
+    """Return a number or array that stands beside a value as a value with this element type. Raises TypeMismatch."""
     if isinstance(given, np.ndarray | np.generic):
         if not _is_of(given.dtype, element):
             raise TypeMismatch(
@@ -84,10 +84,10 @@ def as_operand(what: str, given: Any, element: ty.Type) -> Parts:
                 hint=f'round it once first: hu.convert(x, "{element}"); or convert the value: .astype(…)',
             )
         type_ = ty.TensorType(given.shape, element) if given.ndim else element
-        return Parts(type_, codes_of(given, type_, what), unsigned=given.dtype.kind == "u")
+        return type(beside)(type_, codes_of(given, type_, what), unsigned=given.dtype.kind == "u")
     if isinstance(given, bool | int | float):
         # By their bits, since -0.0 and 0.0 are equal.
-        return _literal(what, element, pack("d", given) if isinstance(given, float) else given)
+        return _literal(type(beside), what, element, pack("d", given) if isinstance(given, float) else given)
     raise TypeMismatch(
         f"{what}: an operand of type {type(given).__name__} stands beside a value of type '{element}'",
         hint=f'round it once first: hu.convert(x, "{element}")',
@@ -95,9 +95,9 @@ def as_operand(what: str, given: Any, element: ty.Type) -> Parts:
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _literal(what: str, element: ty.Type, number: bytes | int) -> Parts:
+def _literal(made: type[V], what: str, element: ty.Type, number: bytes | int) -> V:
     given: float | int = unpack("d", number)[0] if isinstance(number, bytes) else number
-    return Parts(element, codes_of(given, element, what))
+    return made(element, codes_of(given, element, what))
 
 
 def _is_of(dtype: np.dtype[Any], element: ty.Type) -> bool:

@@ -17,11 +17,10 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.cells import cells_of, codes_of_cells, item, joined, moved
 from halfulp.interp.values.element_ops import operation, way_on
+from halfulp.interp.values.elements import Elements, V, common_origins, reshaped_type
 from halfulp.interp.values.elementwise import as_operand, beside
-from halfulp.interp.values.leaving import check_clean, exported
-from halfulp.interp.values.parts import Carried, Elements, Parts, element_of, reshaped_type, shape_of
-from halfulp.interp.values.poisoning import common_origins
-from halfulp.interp.values.reductions import dot_parts, matmul_parts, sum_parts
+from halfulp.interp.values.export import check_clean, exported
+from halfulp.interp.values.reductions import dot_product, matrix_product, sum_along
 from halfulp.semantics.poison import zeroed
 from halfulp.semantics.profile import Profile
 from halfulp.semantics.select import select, select_poison
@@ -101,8 +100,8 @@ def function(
 ) -> Any:
     """Return the result of one of NumPy's functions; ``arguments`` and ``keywords`` as it got them.
 
-    A result with elements is `Parts`, or a list of them; anything else is a plain object. Raises TypeMismatch for a
-    function that halfulp does not compute, and the errors of NumPy for wrong arguments of the others.
+    The result is a value, a list of values, or a plain object. Raises TypeMismatch for a function that halfulp does not
+    compute, and the errors of NumPy for wrong arguments of the others.
     """
     name = called.__name__
     if keywords.get("out") is not None:
@@ -110,24 +109,24 @@ def function(
     if called in _MOVING:
         return _move(called, *arguments, **keywords)
     if called in _DIVIDING:
-        value, *rest = _one_value(name, arguments, keywords)
-        count = len(called(np.empty(shape_of(value), np.bool_), *rest, **keywords))
+        one, *rest = _one_value(name, arguments, keywords)
+        count = len(called(np.empty(one.shape, np.bool_), *rest, **keywords))
 
-        def part(at: int) -> Parts:
-            return moved(value, lambda array: called(array, *rest, **keywords)[at])
+        def part(at: int) -> Elements:
+            return moved(one, lambda array: called(array, *rest, **keywords)[at])
 
         return list(map(part, range(count)))
     if called in _JOINING:
         return _join(called, *arguments, **keywords)
     if called in _OF_SHAPE:
         value, *rest = _one_value(name, arguments, keywords)
-        return called(np.broadcast_to(np.False_, shape_of(value)), *rest, **keywords)
+        return called(np.broadcast_to(np.False_, value.shape), *rest, **keywords)
     if called in _OF_MASKS:
         value, *rest = _one_value(name, arguments, keywords)
         _check_mask(name, value)
         return called(exported(value, "raise", None), *rest, **keywords)
     if called in _OF_MEMORY:
-        first, second, *rest = (each.bits if isinstance(each, Carried) else each for each in arguments)
+        first, second, *rest = (each.bits if isinstance(each, Elements) else each for each in arguments)
         return called(first, second, *rest, **keywords)
     own = _OWN.get(called)
     if own is not None:
@@ -158,36 +157,36 @@ def _named_arguments(
 def _hint(name: str, arguments: Sequence[Any]) -> str:
     if name in _REFUSED:
         return _REFUSED[name]
-    value = next((each for each in arguments if isinstance(each, Carried)), None)
-    return way_on(name, ty.I1 if value is None else element_of(value))
+    value = next((each for each in arguments if isinstance(each, Elements)), None)
+    return way_on(name, ty.I1 if value is None else value.element_type)
 
 
 def _one_value(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the arguments. Raises TypeMismatch unless the first is the only value."""
     first, *rest = arguments or (None,)
-    if not isinstance(first, Carried) or any(isinstance(each, Carried) for each in (*rest, *keywords.values())):
+    if not isinstance(first, Elements) or any(isinstance(each, Elements) for each in (*rest, *keywords.values())):
         raise TypeMismatch(f"np.{name} takes one Value, as its first argument", hint="give the others by .numpy()")
     return (first, *rest)
 
 
-def _move(called: Callable[..., Any], *arguments: Any, **keywords: Any) -> Parts:
+def _move(called: Callable[..., Any], *arguments: Any, **keywords: Any) -> Elements:
     value, *rest = _one_value(called.__name__, arguments, keywords)
     return moved(value, lambda array: np.asarray(called(array, *rest, **keywords)))
 
 
-def _join(called: Callable[..., Any], sequence: Any, *rest: Any, **keywords: Any) -> Parts:
+def _join(called: Callable[..., Any], sequence: Any, *rest: Any, **keywords: Any) -> Elements:
     if keywords.keys() & {"dtype", "casting"}:
         raise TypeMismatch(f"np.{called.__name__}: dtype= and casting= convert", hint="write .astype(…) on the result")
-    values = beside(f"np.{called.__name__}", [sequence] if isinstance(sequence, Carried) else list(sequence))
-    if isinstance(sequence, Carried):
+    values = beside(f"np.{called.__name__}", [sequence] if isinstance(sequence, Elements) else list(sequence))
+    if isinstance(sequence, Elements):
         values = tuple(item(sequence, at) for at in range(len(sequence.bits)))
     return joined(values, lambda arrays: called(arrays, *rest, **keywords))
 
 
 def _check_mask(name: str, value: Elements) -> None:
-    if element_of(value) != ty.I1:
+    if value.element_type != ty.I1:
         raise TypeMismatch(
-            f"np.{name} takes a mask of i1, not '{element_of(value)}'", hint="compare first: np.not_equal(v, 0)"
+            f"np.{name} takes a mask of i1, not '{value.element_type}'", hint="compare first: np.not_equal(v, 0)"
         )
 
 
@@ -196,26 +195,29 @@ def _check_mask(name: str, value: Elements) -> None:
 
 def _where(profile: Profile, condition: Any, x: Any = None, y: Any = None) -> Any:
     """Select elementwise, as arith.select does: the arm that is not chosen is ignored, also if it is poison."""
-    mask = condition if isinstance(condition, Carried) else as_operand("np.where", np.asarray(condition), ty.I1)
+    mask = condition
+    if not isinstance(condition, Elements):
+        arm = next(each for each in (x, y) if isinstance(each, Elements))
+        mask = as_operand("np.where", np.asarray(condition), ty.I1, arm)
     _check_mask("where", mask)
     if x is None and y is None:
         return np.nonzero(exported(mask, "raise", None))
-    if not any(isinstance(arm, Carried) for arm in (x, y)):
+    if not any(isinstance(arm, Elements) for arm in (x, y)):
         raise TypeMismatch("np.where: neither choice is a Value", hint="convert one of them: hu.convert(x, type)")
     arms = beside("np.where", [x, y])
-    element = element_of(arms[0])
-    shape = np.broadcast_shapes(*(shape_of(each) for each in (mask, *arms)))
+    element = arms[0].element_type
+    shape = np.broadcast_shapes(*(each.shape for each in (mask, *arms)))
     chosen = np.broadcast_to(mask.bits, shape)
     first, second = (np.broadcast_to(cells_of(arm.bits, element), shape) for arm in arms)
     bits = codes_of_cells(select(chosen, first, second), element)
     poisons, origins = common_origins([mask, *arms])
     of_mask, of_first, of_second = (None if ids is None else np.broadcast_to(ids, shape) for ids in poisons)
     ids = select_poison(chosen, of_mask, of_first, of_second, shape)
-    own = next((arm for arm in arms if shape_of(arm) == shape), None)
+    own = next((arm for arm in arms if arm.shape == shape), None)
     type_ = reshaped_type(arms[0].type, (), shape) if own is None else reshaped_type(own.type, shape, shape)
     if ids is None:
-        return Parts(type_, bits)
-    return Parts(type_, zeroed(bits, ids), ids, None, origins)
+        return type(mask)(type_, bits)
+    return type(mask)(type_, zeroed(bits, ids), ids, None, origins)
 
 
 def _clip(profile: Profile, a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Any:
@@ -238,34 +240,33 @@ def _to_integers(profile: Profile, a: Any, decimals: int = 0) -> Any:
 
 def _array_equal(profile: Profile, a1: Any, a2: Any) -> bool:
     pair = beside("np.array_equal", [a1, a2])
-    if shape_of(pair[0]) != shape_of(pair[1]):
+    if pair[0].shape != pair[1].shape:
         return False
     equal = operation("equal", pair, profile)
     check_clean(equal)
     return bool(equal.bits.all())
 
 
-def _of_mask(reduce: Callable[..., Any]) -> Callable[..., Parts]:
+def _of_mask(reduce: Callable[..., Any]) -> Callable[..., Elements]:
     """Make np.all or np.any on i1: a poisoned element makes the result poison."""
 
-    def reduced(profile: Profile, a: Any, axis: Any = None, keepdims: bool = False) -> Parts:
-        value = a
-        _check_mask(reduce.__name__, value)
-        found = np.asarray(reduce(value.bits != 0, axis=axis, keepdims=keepdims)).astype(np.uint8)
+    def reduced(profile: Profile, a: V, axis: Any = None, keepdims: bool = False) -> V:
+        _check_mask(reduce.__name__, a)
+        found = np.asarray(reduce(a.bits != 0, axis=axis, keepdims=keepdims)).astype(np.uint8)
         type_ = ty.TensorType(found.shape, ty.I1) if found.shape else ty.I1
-        ids = None if value.poison is None else np.asarray(value.poison.max(axis=axis, keepdims=keepdims, initial=0))
+        ids = None if a.poison is None else np.asarray(a.poison.max(axis=axis, keepdims=keepdims, initial=0))
         if ids is None or not ids.any():
-            return Parts(type_, found)
-        return Parts(type_, zeroed(found, ids), ids, None, value.origins)
+            return type(a)(type_, found)
+        return type(a)(type_, zeroed(found, ids), ids, None, a.origins)
 
     return reduced
 
 
-def _extreme(name: str) -> Callable[..., Parts]:
+def _extreme(name: str) -> Callable[..., Elements]:
     """Make np.max or np.min: the elements in their order, two and two, by arith.maximumf or minimumf."""
 
-    def extreme(profile: Profile, a: Any, axis: Any = None, keepdims: bool = False) -> Parts:
-        shape = shape_of(a)
+    def extreme(profile: Profile, a: Any, axis: Any = None, keepdims: bool = False) -> Elements:
+        shape = a.shape
         rank = len(shape)
         axes = tuple(range(rank)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, rank)
         others = tuple(at for at in range(rank) if at not in axes)
@@ -288,30 +289,25 @@ def _extreme(name: str) -> Callable[..., Parts]:
 
 def _full_like(
     profile: Profile, a: Any, fill_value: Any, order: Any = None, subok: Any = None, shape: Any = None
-) -> Parts:
+) -> Elements:
     one = beside("np.full_like", [a, fill_value])[1]
-    new = shape_of(a) if shape is None else tuple(np.atleast_1d(shape).tolist())
+    new = a.shape if shape is None else tuple(np.atleast_1d(shape).tolist())
     return moved(one, lambda array: np.broadcast_to(array, new).copy())
 
 
-def _filled(number: int) -> Callable[..., Parts]:
-    def filled_like(profile: Profile, a: Any, order: Any = None, subok: Any = None, shape: Any = None) -> Parts:
+def _filled(number: int) -> Callable[..., Elements]:
+    def filled_like(profile: Profile, a: Any, order: Any = None, subok: Any = None, shape: Any = None) -> Elements:
         return _full_like(profile, a, number, shape=shape)
 
     return filled_like
 
 
-def _sum(profile: Profile, a: Any, axis: Any = None, keepdims: bool = False) -> Parts:
-    return sum_parts(a, axis, keepdims, profile=profile)
+def _sum(profile: Profile, a: Any, axis: Any = None, keepdims: bool = False) -> Elements:
+    return sum_along(a, axis, keepdims, profile=profile)
 
 
-def _dot(profile: Profile, a: Any, b: Any) -> Parts:
-    return dot_parts(*beside("np.dot", [a, b]), profile=profile)
-
-
-def matrix_product(first: Any, second: Any, profile: Profile) -> Parts:
-    """Return the matrix product, by the sums of `halfulp.matmul`."""
-    return matmul_parts(*beside("np.matmul", [first, second]), profile=profile)
+def _dot(profile: Profile, a: Any, b: Any) -> Elements:
+    return dot_product(*beside("np.dot", [a, b]), profile=profile)
 
 
 _OWN: Mapping[Callable[..., Any], Callable[..., Any]] = {
@@ -376,7 +372,7 @@ _REDUCING: Mapping[np.ufunc, Callable[..., Any]] = {
 
 def ufunc(
     called: np.ufunc, method: str, operands: Sequence[Any], keywords: Mapping[str, Any], profile: Profile
-) -> Parts:
+) -> Elements:
     """Return the result of a ufunc, or of one of its methods, on operands of which one at least is a value.
 
     Raises TypeMismatch for what halfulp does not compute, and for ``out``, ``where`` and the other keywords of ufuncs.
@@ -385,29 +381,23 @@ def ufunc(
     if method == "reduce" and called in _REDUCING:
         chosen = {"axis": 0, **{key: each for key, each in keywords.items() if not _is_default(key, each)}}
         _check_keywords(name, {key: each for key, each in chosen.items() if key not in ("axis", "keepdims")})
-        reduced: Parts = function(_REDUCING[called], operands, chosen, profile)
+        reduced: Elements = function(_REDUCING[called], operands, chosen, profile)
         return reduced
     _check_keywords(name, keywords)
     if method == "outer" and called.nin == 2 and called is not np.matmul:
         first, second = beside(f"np.{name}.outer", operands)
-        rank = len(shape_of(second))
+        rank = len(second.shape)
         spread = moved(first, lambda array: array.reshape(array.shape + (1,) * rank))
         return operation(name, [spread, second], profile)
     if method != "__call__":
-        element = next(element_of(each) for each in operands if isinstance(each, Carried))
+        element = next(each.element_type for each in operands if isinstance(each, Elements))
         hint = way_on(name, element) if method == "outer" else "write hu.sum(v), or a loop over the elements"
         raise TypeMismatch(f"np.{name}.{method} does not compute values of type '{element}'", hint=hint)
     if called is np.matmul:
-        first, second = operands
-        return matrix_product(first, second, profile)
+        return matrix_product(*beside("np.matmul", operands), profile=profile)
     if called is np.positive:
-        return operation_free(operands[0])
+        return moved(operands[0], lambda array: array)
     return operation(name, operands, profile)
-
-
-def operation_free(value: Any) -> Parts:
-    """Return a value as it is: what np.positive gives."""
-    return moved(value, lambda array: array)
 
 
 _DEFAULTS: Mapping[str, Any] = {"out": None, "where": True, "initial": np._NoValue, "keepdims": False, "dtype": None}

@@ -18,8 +18,8 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import cpu
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
-from halfulp.interp.values.element_layout import is_unsigned, shape_of_codes, spell_shape
-from halfulp.interp.values.parts import Elements, Parts
+from halfulp.interp.values.element_layout import is_unsigned, spell_shape
+from halfulp.interp.values.elements import Elements, V
 from halfulp.semantics.accumulators import Number, width_of
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Fault, Open
@@ -35,20 +35,20 @@ AccumulatorType = ty.Type | FloatFormat | None
 Marks = npt.NDArray[Any]
 
 
-def sum_parts(
-    value: Elements,
+def sum_along(
+    value: V,
     axis: Axis = None,
     keepdims: bool = False,
     *,
     acc: AccumulatorType = None,
     order: str = "sequential",
     profile: Profile,
-) -> Parts:
-    """Return the parts of the sum of a value's elements along axes, in row-major order; see `halfulp.sum`."""
+) -> V:
+    """Return the sum of a value's elements along axes, in row-major order; see `halfulp.sum`."""
     check_order(order)
     cpu.check()
     source, into, element = _types(value, acc, "sum")
-    shape = shape_of_codes(value.bits, ty.element_type(value.type))
+    shape = value.shape
     axes = _axes(axis, len(shape))
     terms, lanes = lanes_of(_clean(value), source, axes)
     reduced = add_up(terms, source, into, order, profile)
@@ -60,16 +60,16 @@ def sum_parts(
     return _parts(element, into, reduced, kept, [(value, gathered)])
 
 
-def matmul_parts(
-    a: Elements,
-    b: Elements,
+def matrix_product(
+    a: V,
+    b: V,
     *,
     acc: AccumulatorType = None,
     order: str = "sequential",
     mma: MatrixUnit | None = None,
     profile: Profile,
-) -> Parts:
-    """Return the parts of the matrix product, with the shape rules of np.matmul; see `halfulp.matmul`."""
+) -> V:
+    """Return the matrix product, with the shape rules of np.matmul; see `halfulp.matmul`."""
     left, right = _shapes("matmul", a, b, "a scalar is not a matrix")
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
     if left[-1] != right[-2 if len(right) > 1 else -1]:
@@ -88,16 +88,16 @@ def matmul_parts(
     return _product("matmul", a, b, (of_rows, of_columns), (*lead, *rows, *columns), acc, order, mma, profile)
 
 
-def dot_parts(
-    a: Elements,
-    b: Elements,
+def dot_product(
+    a: V,
+    b: V,
     *,
     acc: AccumulatorType = None,
     order: str = "sequential",
     mma: MatrixUnit | None = None,
     profile: Profile,
-) -> Parts:
-    """Return the parts of the dot product, with the shape rules of np.dot; see `halfulp.dot`."""
+) -> V:
+    """Return the dot product, with the shape rules of np.dot; see `halfulp.dot`."""
     left, right = _shapes("dot", a, b, "give arrays with at least one axis")
     along = max(len(right) - 2, 0)
     if left[-1] != right[along]:
@@ -115,16 +115,16 @@ def dot_parts(
 
 def _product(
     what: str,
-    a: Elements,
-    b: Elements,
+    a: V,
+    b: V,
     arranged: tuple[Any, Any],
     shape: tuple[int, ...],
     acc: AccumulatorType,
     order: str,
     mma: MatrixUnit | None,
     profile: Profile,
-) -> Parts:
-    """Return the parts of matrix products. ``arranged``: arrange an array as [tiles, M, K], and as [tiles, K, N]."""
+) -> V:
+    """Return matrix products. ``arranged``: arrange an array as [tiles, M, K], and as [tiles, K, N]."""
     check_order(order)
     cpu.check()
     types = [ty.element_type(value.type) for value in (a, b)]
@@ -230,17 +230,13 @@ def _kinds_for(a: str, b: str) -> str:
 
 def _shapes(name: str, a: Elements, b: Elements, scalars: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the shapes of two operands. Raises TypeMismatch if one is a scalar; ``scalars``: what to say of it."""
-    left, right = _shape(a), _shape(b)
+    left, right = a.shape, b.shape
     if not left or not right:
         raise TypeMismatch(
             f"{name}: operands of shapes {spell_shape(left)} and {spell_shape(right)}: {scalars}",
             hint="np.multiply, or the operator *, multiplies by a scalar",
         )
     return left, right
-
-
-def _shape(value: Elements) -> tuple[int, ...]:
-    return shape_of_codes(value.bits, ty.element_type(value.type))
 
 
 def _axes(axis: Axis, rank: int) -> tuple[int, ...]:
@@ -277,9 +273,9 @@ def _clean(value: Elements) -> Codes:
 
 
 def _parts(
-    element: ty.Type, into: Number, reduced: Reduced, shape: tuple[int, ...], operands: list[tuple[Elements, Any]]
-) -> Parts:
-    """Return the parts of sums. Each operand has a function that gathers the marks of all elements of each sum."""
+    element: ty.Type, into: Number, reduced: Reduced, shape: tuple[int, ...], operands: list[tuple[V, Any]]
+) -> V:
+    """Return sums. Each operand has a function that gathers the marks of all elements of each sum."""
     bits = reduced.codes.reshape(code_shape(shape, width_of(into)))
     ids, origins = _poison(reduced.faults, shape, operands)
     if ids is not None:
@@ -290,7 +286,7 @@ def _parts(
     if reduced.unspecified:
         open_ = np.full(shape, Open.VALUE.value, np.uint8)
     type_ = ty.TensorType(shape, element) if shape else element
-    return Parts(type_, bits, ids, None if open_ is None else open_.astype(np.uint8), origins)
+    return type(operands[0][0])(type_, bits, ids, None if open_ is None else open_.astype(np.uint8), origins)
 
 
 def _poison(

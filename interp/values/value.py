@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from math import prod
 from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from halfulp.fp_formats.bit_patterns import bits_of
-from halfulp.fp_formats.codes import Codes, codes_to_ints
+from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.interp.ir import types as ty
@@ -23,31 +22,25 @@ from halfulp.interp.values.coerce import as_type, codes_of, codes_of_bits, conta
 from halfulp.interp.values.conversions import check_overflow, conversion_kernel, kernel_between_integers, not_stochastic
 from halfulp.interp.values.display import value_html
 from halfulp.interp.values.element_layout import (
-    code_layout,
     concrete,
-    has_layout,
     shape_conflict,
-    shape_of_codes,
     spell_shape,
 )
+from halfulp.interp.values.elements import Elements, kind_of
 from halfulp.interp.values.elementwise import applied
+from halfulp.interp.values.export import array_of_dtype, exact_decimal, exported, exported_dtype, numbers
 from halfulp.interp.values.foreign_arrays import as_array
 from halfulp.interp.values.guessing import unknown_attribute
-from halfulp.interp.values.leaving import array_of_dtype, exact_decimal, exported, exported_dtype, numbers
 from halfulp.interp.values.natural_arrays import type_of_dtype
-from halfulp.interp.values.parts import Carrier, Marks, Parts
-from halfulp.interp.values.poisoning import unknown_origins
 from halfulp.interp.values.spelling import spell_value
 from halfulp.semantics.integer_casts import Overflow
-from halfulp.semantics.kernel import Kernel
-from halfulp.semantics.poison import Origin, Origins, PoisonIds
 from halfulp.semantics.profile import Profile, as_profile, current_profile
 
 if TYPE_CHECKING:
     from bitstring import Bits
 
 
-class Value(Carrier, NDArrayOperatorsMixin):
+class Value(Elements, NDArrayOperatorsMixin):
     """An immutable MLIR value, an array of exact elements: ``type``, ``bits``, ``poison`` and ``open``.
 
     bits: read-only array of codes (see `halfulp.interp.values.element_layout`). poison: None when no element is poison,
@@ -68,69 +61,12 @@ class Value(Carrier, NDArrayOperatorsMixin):
         (v * 2)[1:], v > 0.15, v.max().item()
     """
 
-    __slots__ = ("bits", "open", "origins", "poison", "type", "unsigned")
-
-    type: ty.Type
-    bits: Codes
-    poison: PoisonIds | None
-    open: Marks | None
-    origins: Origins | None
-    unsigned: bool
-
-    def __init__(
-        self,
-        type: ty.Type,
-        bits: Codes | None = None,
-        poison: PoisonIds | None = None,
-        open: Marks | None = None,
-        origins: Origins | None = None,
-        unsigned: bool = False,
-    ) -> None:
-        if not isinstance(type, ty.Type) or not isinstance(bits, np.ndarray | np.generic) or not has_layout(type, bits):
-            raise _no_codes(type, bits)
-        put = object.__setattr__
-        put(self, "type", type)
-        put(self, "bits", _frozen(bits))
-        if poison is not None:
-            if getattr(poison, "shape", None) != self.shape or poison.dtype != np.uint16:
-                raise TypeMismatch(f"the poison of '{type}' is an array of uint16 with the shape of the elements")
-            if origins is None:
-                poison, origins = unknown_origins(poison)
-        put(self, "poison", None if poison is None else _frozen(poison))
-        put(self, "open", None if open is None else _frozen(open))
-        put(self, "origins", origins)
-        put(self, "unsigned", unsigned)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Value is immutable; cannot set {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Value is immutable; cannot delete {name!r}")
+    __slots__ = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Value, (self.type, np.asarray(self.bits), self.poison, self.open, self.origins, self.unsigned)
 
-    # --- what it is ---------------------------------------------------------------------------------------------------
-
-    @property
-    def element_type(self) -> ty.Type:
-        """The type of one element; for a scalar, its type."""
-        return ty.element_type(self.type)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape in elements, without the limb axis."""
-        return shape_of_codes(self.bits, self.element_type)
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return prod(self.shape)
+    # --- out of halfulp -----------------------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -138,22 +74,6 @@ class Value(Carrier, NDArrayOperatorsMixin):
         dtype for it.
         """
         return exported_dtype(self)
-
-    @property
-    def poisoned(self) -> npt.NDArray[np.bool_]:
-        """A bool mask of the elements that are poison."""
-        return np.zeros(self.shape, np.bool_) if self.poison is None else self.poison != 0
-
-    def origin(self, *index: int) -> Origin | None:
-        """Return the origin of the poison of the element at ``index``; None when it is not poison."""
-        if len(index) != self.ndim:
-            raise IndexError(f"a value of shape {spell_shape(self.shape)} takes {self.ndim} indices, not {len(index)}")
-        if self.poison is None or self.origins is None:
-            return None
-        poison_id = int(self.poison[index])
-        return self.origins[poison_id] if poison_id else None
-
-    # --- out of halfulp -----------------------------------------------------------------------------------------------
 
     def numpy(self, *, poison: float | str = "raise", signed: bool | None = None) -> npt.NDArray[Any]:
         """Return the natural NumPy or ml_dtypes array, without a copy where the codes already are its bits.
@@ -242,7 +162,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Value:
-        return Value(*item(self, key))
+        return item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> Never:
         raise TypeError("a Value never changes: write v.numpy().copy() for an array that may, or np.where(mask, x, v)")
@@ -259,23 +179,23 @@ class Value(Carrier, NDArrayOperatorsMixin):
 
     def reshape(self, *shape: int | tuple[int, ...]) -> Value:
         """Return the elements in another shape; one size may be -1. Raises ValueError as NumPy does."""
-        return Value(*moved(self, lambda array: array.reshape(*shape)))  # type: ignore[arg-type]
+        return moved(self, lambda array: array.reshape(*shape))  # type: ignore[arg-type]
 
     def transpose(self, *axes: int | tuple[int, ...]) -> Value:
         """Return the elements with their axes in another order, reversed by default."""
-        return Value(*moved(self, lambda array: array.transpose(*axes)))
+        return moved(self, lambda array: array.transpose(*axes))
 
     def ravel(self) -> Value:
         """Return the elements in one axis, without a copy where they lie in order."""
-        return Value(*moved(self, np.ravel))
+        return moved(self, np.ravel)
 
     def flatten(self) -> Value:
         """Return a copy of the elements in one axis."""
-        return Value(*moved(self, lambda array: array.flatten()))
+        return moved(self, lambda array: array.flatten())
 
     def squeeze(self, axis: int | tuple[int, ...] | None = None) -> Value:
         """Return the value without axes of one element. Raises ValueError for an axis with more."""
-        return Value(*moved(self, lambda array: np.squeeze(array, axis)))
+        return moved(self, lambda array: np.squeeze(array, axis))
 
     def copy(self) -> Value:
         """Return a value with memory of its own."""
@@ -314,7 +234,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
             kernel = kernel_between_integers(source, source.element_type, target, overflow)
         else:
             kernel = conversion_kernel(source.element_type, target, mode, chosen, random, self.shape)
-        return applied_to("convert", kernel, (source,), target)
+        return applied("convert", kernel, (source,), target)
 
     def as_read(self) -> Value:
         """Return the value with unsigned integers in its type if `numpy` reads them so, as it does i1, else the value
@@ -334,7 +254,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
             return NotImplemented  # it decides, as a buffer does
         from halfulp.interp.values.functions import ufunc
 
-        return _made(ufunc(called, method, operands, keywords, current_profile()))
+        return ufunc(called, method, operands, keywords, current_profile())
 
     def __array_function__(
         self, called: Callable[..., Any], types: Any, arguments: Sequence[Any], keywords: dict[str, Any]
@@ -343,7 +263,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
             return NotImplemented
         from halfulp.interp.values.functions import function
 
-        return _made(function(called, arguments, keywords, current_profile()))
+        return function(called, arguments, keywords, current_profile())
 
     def all(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Value:
         """Tell whether all elements of a mask of i1 are true, as i1. A poisoned element makes the result poison."""
@@ -371,7 +291,8 @@ class Value(Carrier, NDArrayOperatorsMixin):
     def _reduced(self, called: Callable[..., Any], axis: int | tuple[int, ...] | None, keepdims: bool) -> Value:
         from halfulp.interp.values.functions import function
 
-        return Value(*function(called, (self,), {"axis": axis, "keepdims": keepdims}, current_profile()))
+        reduced: Value = function(called, (self,), {"axis": axis, "keepdims": keepdims}, current_profile())
+        return reduced
 
     # A value is immutable, so v += w makes a new one.
     __iadd__ = NDArrayOperatorsMixin.__add__
@@ -444,7 +365,7 @@ class Value(Carrier, NDArrayOperatorsMixin):
             return False
         if not isinstance(other, Value):
             raise TypeMismatch(
-                f"== and != between a Value and {_kind(other)} do not say what they compare",
+                f"== and != between a Value and {kind_of(other)} do not say what they compare",
                 hint=f'np.equal(v, x) compares elements, v == hu.convert(x, "{self.element_type}") whole values',
             )
         if self.type != other.type or self.shape != other.shape:
@@ -500,46 +421,10 @@ class Value(Carrier, NDArrayOperatorsMixin):
 _OPERANDS = (Value, np.ndarray, np.generic, int, float)
 
 
-def _made(found: Any) -> Any:
-    """Return a value of parts, values of a list of them, and anything else as it is."""
-    if isinstance(found, Parts):
-        return Value(*found)
-    return [Value(*each) for each in found] if isinstance(found, list) else found
-
-
 def _is_signless(element: ty.Type) -> bool:
     return isinstance(element, ty.IndexType) or (
         isinstance(element, ty.IntegerType) and element.signedness == "signless"
     )
-
-
-def _no_codes(type: object, bits: object) -> TypeMismatch:
-    """Return the error of a constructor that did not get a type and codes."""
-    if isinstance(type, ty.Type) and isinstance(bits, np.ndarray | np.generic):
-        dtype, trailing = code_layout(ty.element_type(type))
-        axes = f" with last axes of {spell_shape(trailing)}" if trailing else ""
-        what = f"the codes of '{type}' are an array of dtype {dtype}{axes}, not {bits.dtype} of shape {bits.shape}"
-    else:
-        what = f"Value takes a type and an array of codes, not {_kind(type)} and {_kind(bits)}"
-    return TypeMismatch(
-        what, hint='write hu.convert([0.1, 0.2], "bf16") to round numbers, hu.Value.from_bits(bits, "bf16") for codes'
-    )
-
-
-def _kind(given: object) -> str:
-    return f"an object of type {type(given).__name__}"
-
-
-def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a read-only view; where the array owns its data, nobody can make it writable again."""
-    array = np.asarray(array)  # ufuncs return scalars for rank 0
-    array.flags.writeable = False
-    return array.view()
-
-
-def applied_to(op: str, kernel: Kernel, operands: Sequence[Value], type_: ty.Type) -> Value:
-    """Apply the kernel of an op without undefined behaviour to values, outside of any program; see `applied`."""
-    return Value(*applied(op, kernel, operands, type_))
 
 
 # --- what a user gives ------------------------------------------------------------------------------------------------

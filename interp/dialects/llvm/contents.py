@@ -23,7 +23,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import of_bytes
-from halfulp.interp.values.parts import Marks
+from halfulp.interp.values.elements import Marks
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
-from halfulp.interp.values.parts import Marks
+from halfulp.interp.values.elements import Marks
 from halfulp.semantics.poison import Origin, Origins
 
 PAGE = 4096

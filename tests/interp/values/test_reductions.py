@@ -15,7 +15,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.reductions import dot_parts, matmul_parts, sum_parts
+from halfulp.interp.values.reductions import dot_product, matrix_product, sum_along
 from halfulp.interp.values.value import Value
 from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
 from halfulp.semantics.matrix_units.models import multiply_accumulate
@@ -27,15 +27,15 @@ MFMA = operation_of(KINDS["MFMA_F32_16x16x16_F16"])
 
 
 def summed(value: Value, *arguments: Any, **options: Any) -> Value:
-    return Value(*sum_parts(value, *arguments, profile=SPEC, **options))
+    return sum_along(value, *arguments, profile=SPEC, **options)
 
 
 def matmul(a: Value, b: Value, **options: Any) -> Value:
-    return Value(*matmul_parts(a, b, profile=SPEC, **options))
+    return matrix_product(a, b, profile=SPEC, **options)
 
 
 def dot(a: Value, b: Value, **options: Any) -> Value:
-    return Value(*dot_parts(a, b, profile=SPEC, **options))
+    return dot_product(a, b, profile=SPEC, **options)
 
 
 def integers(*shape: int, dtype: Any = np.int32, seed: int = 0) -> Any:

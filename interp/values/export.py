@@ -24,9 +24,9 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.coerce import codes_of
 from halfulp.interp.values.conversions import conversion_kernel
+from halfulp.interp.values.elements import Elements
 from halfulp.interp.values.foreign_arrays import long_doubles
 from halfulp.interp.values.natural_arrays import natural_array, natural_dtype, type_of_dtype
-from halfulp.interp.values.parts import Elements, element_of, shape_of
 from halfulp.semantics.poison import first_place
 from halfulp.semantics.profile import SPEC
 
@@ -64,7 +64,7 @@ def array_of_dtype(value: Elements, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     if value.poison is None and natural is not None and natural == wanted:
         found = natural_array(element, value.bits)
     elif wanted == np.dtype(object):
-        found = np.empty(shape_of(value), object)
+        found = np.empty(value.shape, object)
         found.reshape(-1)[:] = numbers(value)
     else:
         check_clean(value)
@@ -108,7 +108,7 @@ def check_clean(value: Elements) -> None:
 
 def _read_as(value: Elements, signed: bool | None) -> ty.Type:
     """Return the element type as which integers are read: the signedness that is chosen, remembered, or the type's."""
-    element = element_of(value)
+    element = value.element_type
     if isinstance(element, ty.IndexType):
         element = ty.IntegerType(ty.INDEX_WIDTH)
     if isinstance(element, ty.IntegerType) and element.signedness == "signless":
@@ -126,7 +126,7 @@ def _without_poison(value: Elements, poison: Any) -> Codes:
     if isinstance(poison, str) and poison == "raise":
         check_clean(value)
         return value.bits
-    element = element_of(value)
+    element = value.element_type
     if isinstance(poison, str):
         if poison != "nan":
             raise ValueError(f'poison is {poison!r}, but must be "raise", "nan" or a number')
@@ -164,7 +164,7 @@ def _rounded(value: Elements, element: ty.Type, target: ty.FloatType) -> npt.NDA
     outcome = conversion_kernel(element, target, None, SPEC).array(value.bits)
     if outcome.faults:
         fault, mask = outcome.faults[0]
-        place = list(first_place(np.broadcast_to(mask, shape_of(value))))
+        place = list(first_place(np.broadcast_to(mask, value.shape)))
         raise TypeMismatch(f"{fault.reason}, which element {place} is", hint=f'v.astype("{target}") makes it poison')
     codes = outcome.results[0]
     return natural_array(target, codes) if natural_dtype(target) is not None else long_doubles(codes)
