@@ -12,7 +12,7 @@ from halfulp.fp_formats.bit_patterns import is_bits
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import Rounding, as_rounding
-from halfulp.inputs import Masked, as_value, rounded_numbers, taken_as
+from halfulp.inputs import Masked, as_value, drawn_bits, rounded_numbers, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.coerce import as_type
@@ -20,7 +20,6 @@ from halfulp.interp.values.conversions import check_overflow, conversion_kernel,
 from halfulp.interp.values.element_layout import shape_conflict
 from halfulp.interp.values.elementwise import applied
 from halfulp.interp.values.value import Value
-from halfulp.random_bits import drawn_bits
 from halfulp.semantics.integer_casts import Overflow
 from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, Profile, as_profile
 
@@ -92,7 +91,7 @@ def convert(
     mode = None if rounding is None else as_rounding(rounding)
     target = as_type(to)
     chosen = _saturating(profile, saturate)
-    if is_bits(x) or from_ is not None:
+    if from_ is not None or (not isinstance(x, np.ndarray | Value) and is_bits(x)):
         x = _value_of_bits(x, from_)
     source = taken_as(x, "x", masked) if type is None else as_value(x, type, masked=masked, what="x")
     source = source.as_read() if isinstance(source, Value) else source

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from halfulp.extending import user_functions
 from halfulp.fp_formats.exact.core import FlagArray
-from halfulp.inputs import as_value
+from halfulp.inputs import as_value, drawn_bits
 from halfulp.interp.declare.build import completed, single_op_module, with_rounding
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.declare.registry import default_registry
@@ -28,7 +28,6 @@ from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.elementwise import applied
 from halfulp.interp.values.value import Value
-from halfulp.random_bits import drawn_bits
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile

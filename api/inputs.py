@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.conformance.vectors.philox import uniform
 from halfulp.fp_formats import numbers, scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
@@ -16,7 +18,13 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type, container_of
-from halfulp.interp.values.conversions import conversion_kernel, out_of_range, reads_signed
+from halfulp.interp.values.conversions import (
+    conversion_kernel,
+    not_stochastic,
+    out_of_range,
+    random_bits,
+    reads_signed,
+)
 from halfulp.interp.values.element_layout import numeric, shape_conflict
 from halfulp.interp.values.foreign_arrays import as_array
 from halfulp.interp.values.foreign_arrays import masked as mask_of
@@ -297,3 +305,48 @@ def _to_integers(
         kept = min(max(number, low), high) if overflow == "saturate" else number
         results.append(scalar.Result(kept & ((1 << width) - 1), 0, not fits and overflow == "poison"))
     return results
+
+
+# --- random bits ------------------------------------------------------------------------------------------------------
+
+_RANDOM_WIDTH = 32
+"""The random bits of each element, in draws by ``rng`` and ``seed``."""
+_RANDOM_STREAM = 0
+
+
+def drawn_bits(
+    random: npt.NDArray[Any] | None,
+    rng: np.random.Generator | None,
+    seed: int | None,
+    shape: tuple[int, ...],
+    stochastic: bool,
+) -> tuple[npt.NDArray[Any], int] | None:
+    """Return the random bits of each element and their width; None where the rounding is not stochastic.
+
+    ``random``: the bits themselves. ``rng``: draws 32 bits for each element, by its ``integers``. ``seed``: 0 to
+    2**64 - 1, the key of NumPy's Philox, of which each element takes 32 bits: its 64-bit words in order, the low half
+    of each word first. Elements are in row-major order.
+
+    Raises InputError unless exactly one of the three is given for stochastic rounding, and none for another one.
+    """
+    given = [name for name, each in (("random", random), ("rng", rng), ("seed", seed)) if each is not None]
+    if not stochastic:
+        if given:
+            raise not_stochastic(given[0])
+        return None
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} are given, but one of them is enough")
+    if rng is not None:
+        if not isinstance(rng, np.random.Generator):
+            hint = "give np.random.default_rng(…), or seed=… for a number"
+            raise InputError(f"rng is of type {type(rng).__name__}, but must be a np.random.Generator", hint=hint)
+        return np.asarray(rng.integers(0, 1 << _RANDOM_WIDTH, shape, np.uint32)), _RANDOM_WIDTH
+    if seed is not None:
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= int(seed) < 1 << 64:
+            raise InputError(f"seed is {seed!r}, but must be an integer from 0 to 2**64 - 1")
+        return uniform(int(seed), _RANDOM_STREAM, _RANDOM_WIDTH, 0, prod(shape)).reshape(shape), _RANDOM_WIDTH
+    if random is None:
+        raise InputError(
+            "stochastic rounding needs seed=…, rng=…, or random=…: one unsigned integer per element",
+        )
+    return random_bits(random, shape)

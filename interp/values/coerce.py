@@ -214,7 +214,6 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
     width = width_of(stored)
     dtype, trailing = code_layout(stored)
     natural = natural_dtypes().get(stored)
-    given = f"{what}: expected '{type_}'"
     if array.dtype.type is np.longdouble and isinstance(stored, ty.FloatType) and stored.format is LONG_DOUBLE:
         return long_double_codes(array)
     if natural is not None and array.dtype == natural:
@@ -226,7 +225,7 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
             return array.view(dtype)
     elif natural is None or width < 8:
         if array.dtype == object:
-            return _codes_from_objects(array, stored, width, given)
+            return _codes_from_objects(array, stored, width, f"{what}: expected '{type_}'")
         if array.dtype == dtype:
             return _codes_from_raw(array, width, type_, what)
     if natural is not None:
@@ -235,7 +234,8 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
         hint = f"give raw bits: a uint64 array with a last axis of {trailing[0]} limbs, least significant first"
     else:
         hint = f"give raw bits: an array of dtype {dtype}"
-    raise TypeMismatch(f"{given}, got an array of dtype {array.dtype} and shape {spell_shape(array.shape)}", hint=hint)
+    given = f"an array of dtype {array.dtype} and shape {spell_shape(array.shape)}"
+    raise TypeMismatch(f"{what}: expected '{type_}', got {given}", hint=hint)
 
 
 def _clean(codes: Codes, width: int) -> Codes:

@@ -87,7 +87,8 @@ def as_operand(what: str, given: Any, element: ty.Type, beside: V) -> V:
         return type(beside)(type_, codes_of(given, type_, what), unsigned=given.dtype.kind == "u")
     if isinstance(given, bool | int | float):
         # By their bits, since -0.0 and 0.0 are equal.
-        return _literal(type(beside), what, element, pack("d", given) if isinstance(given, float) else given)
+        codes = _literal(what, element, pack("d", given) if isinstance(given, float) else given)
+        return type(beside)(element, codes)
     raise TypeMismatch(
         f"{what}: an operand of type {type(given).__name__} stands beside a value of type '{element}'",
         hint=f'round it once first: hu.convert(x, "{element}")',
@@ -95,9 +96,9 @@ def as_operand(what: str, given: Any, element: ty.Type, beside: V) -> V:
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _literal(made: type[V], what: str, element: ty.Type, number: bytes | int) -> V:
+def _literal(what: str, element: ty.Type, number: bytes | int) -> Codes:
     given: float | int = unpack("d", number)[0] if isinstance(number, bytes) else number
-    return made(element, codes_of(given, element, what))
+    return codes_of(given, element, what)
 
 
 def _is_of(dtype: np.dtype[Any], element: ty.Type) -> bool:

@@ -109,7 +109,7 @@ def function(
     if called in _MOVING:
         return _move(called, *arguments, **keywords)
     if called in _DIVIDING:
-        one, *rest = _one_value(name, arguments, keywords)
+        one, rest = _one_value(name, arguments, keywords)
         count = len(called(np.empty(one.shape, np.bool_), *rest, **keywords))
 
         def part(at: int) -> Elements:
@@ -119,10 +119,10 @@ def function(
     if called in _JOINING:
         return _join(called, *arguments, **keywords)
     if called in _OF_SHAPE:
-        value, *rest = _one_value(name, arguments, keywords)
+        value, rest = _one_value(name, arguments, keywords)
         return called(np.broadcast_to(np.False_, value.shape), *rest, **keywords)
     if called in _OF_MASKS:
-        value, *rest = _one_value(name, arguments, keywords)
+        value, rest = _one_value(name, arguments, keywords)
         _check_mask(name, value)
         return called(exported(value, "raise", None), *rest, **keywords)
     if called in _OF_MEMORY:
@@ -161,16 +161,16 @@ def _hint(name: str, arguments: Sequence[Any]) -> str:
     return way_on(name, ty.I1 if value is None else value.element_type)
 
 
-def _one_value(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments. Raises TypeMismatch unless the first is the only value."""
+def _one_value(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Elements, list[Any]]:
+    """Return the first argument and the others. Raises TypeMismatch unless the first is the only value."""
     first, *rest = arguments or (None,)
     if not isinstance(first, Elements) or any(isinstance(each, Elements) for each in (*rest, *keywords.values())):
         raise TypeMismatch(f"np.{name} takes one Value, as its first argument", hint="give the others by .numpy()")
-    return (first, *rest)
+    return first, rest
 
 
 def _move(called: Callable[..., Any], *arguments: Any, **keywords: Any) -> Elements:
-    value, *rest = _one_value(called.__name__, arguments, keywords)
+    value, rest = _one_value(called.__name__, arguments, keywords)
     return moved(value, lambda array: np.asarray(called(array, *rest, **keywords)))
 
 
@@ -302,7 +302,7 @@ def _filled(number: int) -> Callable[..., Elements]:
     return filled_like
 
 
-def _sum(profile: Profile, a: Any, axis: Any = None, keepdims: bool = False) -> Elements:
+def _sum(profile: Profile, a: Elements, axis: Any = None, keepdims: bool = False) -> Elements:
     return sum_along(a, axis, keepdims, profile=profile)
 
 
@@ -396,7 +396,8 @@ def ufunc(
     if called is np.matmul:
         return matrix_product(*beside("np.matmul", operands), profile=profile)
     if called is np.positive:
-        return moved(operands[0], lambda array: array)
+        (only,) = beside("np.positive", operands)
+        return moved(only, lambda array: array)
     return operation(name, operands, profile)
 
 

@@ -5,7 +5,7 @@ The sums themselves are those of `semantics.reductions` and, with a matrix unit,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from math import prod
 from typing import Any
@@ -290,7 +290,7 @@ def _parts(
 
 
 def _poison(
-    faults: Iterable[tuple[str, Fault, Mask]], shape: tuple[int, ...], operands: list[tuple[Elements, Any]]
+    faults: Iterable[tuple[str, Fault, Mask]], shape: tuple[int, ...], operands: Sequence[tuple[Elements, Any]]
 ) -> tuple[PoisonIds | None, Origins | None]:
     """Return the poison of sums: that of their elements, or else of a fault on the way."""
     origins = Origins()
