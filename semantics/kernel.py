@@ -172,7 +172,7 @@ def apply(
     Poison may be any value: a kernel that can be undefined gets its worst value in place of poison. ``array``: what to
     call in place of the kernel's own array code.
     """
-    ids = merged_ids(poison, shape)
+    ids = merged_ids(poison, shape) if any(each is not None for each in poison) else None
     if ids is not None and kernel.worst is not None:
         codes = tuple(
             [

@@ -17,7 +17,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.values.cells import joined, moved
-from halfulp.interp.values.elements import Elements, common_origins
+from halfulp.interp.values.elements import common_origins
 from halfulp.interp.values.lanes import taken
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import merged_ids
@@ -57,11 +57,11 @@ def _lowered(value: Value, type_: ty.Type) -> Any:
     return lower(_shaped(value, type_))
 
 
-def _shaped(value: Elements, type_: ty.Type) -> Value:
+def _shaped(value: Value, type_: ty.Type) -> Value:
     """Return the same elements as a value of another type, whose shape may be another one."""
     shape = type_.shape if isinstance(type_, ty.VectorType) else ()
-    parts = moved(value, lambda array: array.reshape(shape))
-    return Value(type_, *parts[1:5])
+    found = moved(value, lambda array: array.reshape(shape))
+    return Value(type_, found.bits, found.poison, found.open, found.origins)
 
 
 def raised(slot: Any, type_: ty.Type) -> Value:
