@@ -17,7 +17,8 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.coerce import as_type, container_of
+from halfulp.interp.values.coerce import as_array, as_type, container_of
+from halfulp.interp.values.coerce import masked as mask_of
 from halfulp.interp.values.conversions import (
     conversion_kernel,
     not_stochastic,
@@ -26,9 +27,7 @@ from halfulp.interp.values.conversions import (
     reads_signed,
 )
 from halfulp.interp.values.element_layout import numeric, shape_conflict
-from halfulp.interp.values.foreign_arrays import as_array
-from halfulp.interp.values.foreign_arrays import masked as mask_of
-from halfulp.interp.values.spelling import range_text
+from halfulp.interp.values.printing import range_text
 from halfulp.interp.values.value import Value, to_elements, to_value
 from halfulp.semantics import integer_casts
 from halfulp.semantics.integer_casts import Overflow, limits

@@ -16,9 +16,8 @@ from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import FUNCTIONS, argument_types, result_types
 from halfulp.interp.values.buffers import Buffer, to_argument
-from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.coerce import as_array, as_type
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
-from halfulp.interp.values.foreign_arrays import as_array
 from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value, to_value
 from halfulp.loading import Source, load

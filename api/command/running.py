@@ -21,7 +21,7 @@ from halfulp.interp.ir.types import MemRefType, TensorType, Type, contents_type,
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.buffers import Buffer, to_argument
-from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.printing import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.run_options import RunKeywords
 from halfulp.running import find_entry, lowered_from

@@ -20,7 +20,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.natural_arrays import natural_dtypes
+from halfulp.interp.values.coerce import natural_dtypes
 from halfulp.interp.values.parsing import parse_element
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.matrix_units import models as tiled

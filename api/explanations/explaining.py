@@ -38,8 +38,7 @@ from halfulp.fp_formats.policy import as_rounding
 from halfulp.inputs import as_value, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
-from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.foreign_arrays import as_array
+from halfulp.interp.values.coerce import as_array, as_type
 from halfulp.interp.values.value import Value, to_elements, to_value
 from halfulp.measuring.reals import F64, reals_of_value, within_f64
 from halfulp.semantics.profile import Profile, as_profile

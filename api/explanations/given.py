@@ -22,9 +22,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.literals import double_bits
 from halfulp.interp.ir.types import element_width
-from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.coerce import as_array, as_type, is_tensor
 from halfulp.interp.values.element_layout import numeric
-from halfulp.interp.values.foreign_arrays import as_array, is_tensor
 from halfulp.interp.values.parsing import parse_type_head, parse_value
 from halfulp.interp.values.value import Value, to_elements
 from halfulp.semantics import casts, emulated

@@ -20,7 +20,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.element_layout import numeric
-from halfulp.interp.values.spelling import spell_element
+from halfulp.interp.values.printing import spell_element
 from halfulp.interp.values.value import Value
 from halfulp.run_options import CallKeywords, run_options, takes
 from halfulp.running import run_with

@@ -17,8 +17,7 @@ from halfulp.fp_formats.spelling import number_text
 from halfulp.interp.dialects.quant.types import MAX_STORAGE_WIDTH
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
-from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.natural_arrays import natural_array
+from halfulp.interp.values.coerce import as_type, natural_array
 from halfulp.interp.values.value import Value
 
 _UNSIGNED = re.compile(r"u(\d+)")

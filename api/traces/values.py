@@ -14,8 +14,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, numeric
-from halfulp.interp.values.lane_memory import LaneBuffer
-from halfulp.interp.values.spelling import spell_element, spell_type, spell_value
+from halfulp.interp.values.lanes import LaneBuffer
+from halfulp.interp.values.printing import spell_element, spell_type, spell_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 

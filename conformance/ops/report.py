@@ -22,7 +22,7 @@ from halfulp.conformance.ops.families import EVERY_WIDTH, FAMILIES
 from halfulp.conformance.ops.jobs import ConformanceReport
 from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.spelling import spell_element
+from halfulp.interp.values.printing import spell_element
 from halfulp.semantics.profile import SEMANTICS_VERSION
 
 

@@ -20,7 +20,7 @@ from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.natural_arrays import natural_dtypes
+from halfulp.interp.values.coerce import natural_dtypes
 
 VERSION = "0."
 """Prefix of the supported versions. The rows of divergences.toml say which of them they describe."""

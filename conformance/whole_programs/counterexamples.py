@@ -11,7 +11,7 @@ from halfulp.conformance.whole_programs.difference_text import code_text, elemen
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.printing import spell_value
 from halfulp.interp.values.value import Value
 
 MOST_TEXT = 200

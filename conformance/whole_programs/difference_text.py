@@ -13,7 +13,7 @@ from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, spell_place
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.spelling import spell_element, spell_value
+from halfulp.interp.values.printing import spell_element, spell_value
 
 
 def code_text(type_: ty.Type, code: int) -> str:

@@ -31,7 +31,7 @@ from halfulp.interp.ir.operations import Module, Operation, OpResult
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.signature import argument_types, result_types
-from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.printing import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 

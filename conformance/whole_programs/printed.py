@@ -13,8 +13,7 @@ from halfulp.interp.dialects.func.runner import BYTE, characters, may_print
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.events import Listener
-from halfulp.interp.values.printed import printed_elements
-from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.printing import printed_elements, spell_value
 from halfulp.interp.values.value import Value
 
 

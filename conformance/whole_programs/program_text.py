@@ -19,7 +19,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.printing import spell_value
 from halfulp.interp.values.value import Value
 
 

@@ -40,7 +40,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import taken
-from halfulp.interp.values.printed import printed as text_of
+from halfulp.interp.values.printing import printed as text_of
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open
 from halfulp.semantics.profile import SPEC, Profile

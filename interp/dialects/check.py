@@ -36,7 +36,7 @@ from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.text.op_parser import OpParser
 from halfulp.interp.text.op_printer import OpPrinter
-from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.printing import spell_value
 from halfulp.interp.values.value import Value
 
 check = Dialect("check")

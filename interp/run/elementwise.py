@@ -25,7 +25,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import rounds_stochastically
 from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
 from halfulp.interp.values.lanes import alike, for_elements, over_lanes, ranked, repeated
-from halfulp.interp.values.spelling import spell_element
+from halfulp.interp.values.printing import spell_element
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Fault, FaultKind, Kernel, Open, Outcome, apply
 from halfulp.semantics.poison import Origin, PoisonIds, first_place, with_faults, zeroed

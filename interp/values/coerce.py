@@ -1,22 +1,24 @@
-"""Turn what a user gives into types and codes: spellings, numbers, arrays and raw bits."""
+"""Turn what a user gives into types and codes (spellings, numbers, arrays, raw bits), and codes into arrays."""
 
 from __future__ import annotations
 
 import math
 import re
+import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.aliases import known_as, name_of, unknown_type
+from halfulp.fp_formats.aliases import DTYPE_NAMES, known_as, name_of, unknown_type
 from halfulp.fp_formats.bit_patterns import integers_of
-from halfulp.fp_formats.codes import Codes, ints_to_codes, limb_count, storage_dtype
-from halfulp.fp_formats.formats import ALL_FORMATS, FloatFormat
+from halfulp.fp_formats.codes import Codes, ints_to_codes, limb_count, limbs_to_ints, storage_dtype
+from halfulp.fp_formats.formats import ALL_FORMATS, FORMATS, FloatFormat
 from halfulp.fp_formats.named_formats import format_named
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import ParseError, TypeMismatch, Unsupported
+from halfulp.interp.ir.errors import InputError, ParseError, TypeMismatch, Unsupported
 from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.text.parser import parse_type
@@ -29,9 +31,247 @@ from halfulp.interp.values.element_layout import (
     shape_of_codes,
     spell_shape,
 )
-from halfulp.interp.values.foreign_arrays import LONG_DOUBLE, as_array, long_double_codes
-from halfulp.interp.values.natural_arrays import natural_dtype, natural_dtypes
-from halfulp.interp.values.spelling import float_code, range_text
+from halfulp.interp.values.printing import float_code, range_text
+
+# --- foreign arrays ---------------------------------------------------------------------------------------------------
+#
+# Arrays of other libraries as NumPy arrays with the same bits: torch tensors, masked arrays, other byte orders.
+
+_PACKED = "torch.float4_e2m1fn_x2"
+
+
+def as_array(data: Any, what: str) -> npt.NDArray[Any]:
+    """Return an array, a tensor or nested lists as a NumPy array in the byte order of the machine.
+
+    A torch tensor is detached; its floats that NumPy lacks become those of ml_dtypes, and a packed pair of
+    float4_e2m1fn_x2 becomes two elements of the last axis, the low half of the byte first.
+
+    Raises InputError for masked elements, and TypeMismatch for rows of different lengths, and for a tensor that is not
+    an ordinary one on the CPU.
+    """
+    if is_tensor(data):
+        return _of_tensor(data, what)
+    mask = masked(data)
+    if mask is not None and mask.any():
+        raise InputError(
+            f"{what}: {np.count_nonzero(mask)} of {mask.size} elements are masked",
+            hint='fill them with x.filled(…), or make them poison: hu.convert(x, to, masked="poison")',
+        )
+    if isinstance(data, list | tuple) and _holds_masked(data):
+        raise InputError(f"{what}: the list holds masked elements", hint="give one array: np.ma.stack(x)")
+    try:
+        array = np.asarray(data)
+    except (ValueError, RuntimeError) as error:
+        raise TypeMismatch(f"{what}: it is not an array: {error}") from None
+    except TypeError as error:
+        if not isinstance(data, list | tuple) or isinstance(error, TypeMismatch):
+            raise
+        raise TypeMismatch(f"{what}: it is not an array: {error}", hint="give one tensor: torch.stack(x)") from None
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def masked(data: Any) -> npt.NDArray[np.bool_] | None:
+    """Return the mask of a NumPy masked array, in its shape; None for anything else."""
+    return np.ma.getmaskarray(data) if isinstance(data, np.ma.MaskedArray) else None
+
+
+_MOST_AXES = 64
+
+
+def _holds_masked(nested: list[Any] | tuple[Any, ...], depth: int = 0) -> bool:
+    """Tell whether nested lists hold a masked array or element: NumPy would forget the mask."""
+    kinds = set(map(type, nested))
+    if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+        return any(isinstance(each, np.ma.MaskedArray) and np.ma.is_masked(each) for each in nested)
+    if depth > _MOST_AXES or not any(issubclass(kind, list | tuple) for kind in kinds):
+        return False
+    return any(_holds_masked(each, depth + 1) for each in nested if isinstance(each, list | tuple))
+
+
+def is_tensor(data: Any) -> bool:
+    """Tell whether an object is a torch tensor. torch is not imported for it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(data, getattr(torch, "Tensor", ()))
+
+
+def _of_tensor(tensor: Any, what: str) -> npt.NDArray[Any]:
+    torch: Any = sys.modules["torch"]
+    refused = (
+        (tensor.device.type != "cpu", f"is on the device {tensor.device}", "x.cpu()"),
+        (tensor.layout is not torch.strided, f"has the layout {tensor.layout}", "x.to_dense()"),
+        (tensor.is_quantized, f"is quantized ({tensor.dtype})", "x.dequantize(), or x.int_repr()"),
+        (tensor.dtype.is_complex, f"is complex ({tensor.dtype})", "x.real and x.imag"),
+    )
+    for wrong, problem, way in refused:
+        if wrong:
+            raise TypeMismatch(f"{what}: the tensor {problem}", hint=f"give {way}")
+    tensor = tensor.detach().resolve_neg()
+    name = str(tensor.dtype)
+    if name == _PACKED:
+        return _unpacked(tensor.view(torch.uint8).numpy())
+    if name.removeprefix("torch.") in vars(np):
+        array: npt.NDArray[Any] = tensor.numpy()
+        return array
+    found = known_as(name)
+    if found is None or found not in DTYPE_NAMES:
+        raise TypeMismatch(f"{what}: tensors of {name} have no element type", hint="give x.to(torch.int8) or the like")
+    bits = tensor.view(torch.uint8 if tensor.element_size() == 1 else torch.int16).numpy()
+    return np.asarray(bits.view(_ml_dtype(DTYPE_NAMES[found])))
+
+
+def _unpacked(pairs: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+    codes = np.stack([pairs & 15, pairs >> 4], axis=-1)
+    return codes.reshape((*pairs.shape[:-1], -1)).view(_ml_dtype(DTYPE_NAMES["f4E2M1FN"]))
+
+
+@cache
+def _ml_dtype(name: str) -> np.dtype[Any]:
+    import ml_dtypes
+
+    dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return dtype
+
+
+# --- long doubles -----------------------------------------------------------------------------------------------------
+
+LONG_DOUBLE: FloatFormat | None = {63: FORMATS["f80"], 112: FORMATS["f128"]}.get(int(np.finfo(np.longdouble).nmant))
+"""The format of NumPy's longdouble on this machine, where it is wider than f64 and one of ours."""
+
+
+def long_double_codes(array: npt.NDArray[Any]) -> Codes:
+    """Return the codes of an array of longdouble: its bytes without those that only fill the space."""
+    assert LONG_DOUBLE is not None
+    size = array.dtype.itemsize
+    raw = np.ascontiguousarray(array).reshape(array.shape).view()
+    flat = np.frombuffer(raw.tobytes(), np.uint8).reshape(-1, size)
+    codes = np.zeros((len(flat), 16), np.uint8)
+    used = -(-LONG_DOUBLE.bits // 8)
+    codes[:, :used] = flat[:, :used] if sys.byteorder == "little" else flat[:, -used:][:, ::-1]
+    return codes.view("<u8").astype(np.uint64, copy=False).reshape((*array.shape, 2))
+
+
+def long_doubles(codes: Codes) -> npt.NDArray[Any]:
+    """Return codes of `LONG_DOUBLE` as an array of longdouble."""
+    shape = codes.shape[:-1]
+    raw = np.frombuffer(codes.astype("<u8").tobytes(), np.uint8).reshape(-1, 16)[:, : np.dtype(np.longdouble).itemsize]
+    raw = raw if sys.byteorder == "little" else raw[:, ::-1]
+    return np.ascontiguousarray(raw).view(np.longdouble).reshape(shape)
+
+
+# --- natural arrays ---------------------------------------------------------------------------------------------------
+#
+# The natural NumPy and ml_dtypes arrays of codes, and the element types that their dtypes name.
+
+_PLAIN = ("f16", "f32", "f64")
+# ml_dtypes keeps 2- and 4-bit integers in a byte whose upper bits are ignored on reading: accepted, masked.
+_NARROW = {2: ("int2", "uint2"), 4: ("int4", "uint4")}
+_INTEGERS = {width: (f"int{width}", f"uint{width}") for width in (8, 16, 32, 64)}
+
+
+@cache
+def natural_dtypes() -> dict[ty.Type, np.dtype[Any]]:
+    """Return the dtype of each element type whose codes are exactly the bits of a NumPy or ml_dtypes dtype."""
+    import ml_dtypes
+
+    table: dict[ty.Type, np.dtype[Any]] = {ty.I1: np.dtype(np.bool_), ty.IndexType(): np.dtype(np.int64)}
+    for integers, home in ((_INTEGERS, np), (_NARROW, ml_dtypes)):
+        for width, (signed, unsigned) in integers.items():
+            table[ty.IntegerType(width)] = table[ty.IntegerType(width, "signed")] = np.dtype(getattr(home, signed))
+            table[ty.IntegerType(width, "unsigned")] = np.dtype(getattr(home, unsigned))
+    for name, dtype in DTYPE_NAMES.items():
+        table[ty.FloatType(FORMATS[name])] = np.dtype(getattr(np if name in _PLAIN else ml_dtypes, dtype))
+    return table
+
+
+@cache
+def _types_of_dtypes(unsigned: bool) -> dict[np.dtype[Any], ty.Type]:
+    table: dict[np.dtype[Any], ty.Type] = {}
+    for element, dtype in natural_dtypes().items():
+        if isinstance(element, ty.IndexType):
+            continue
+        if isinstance(element, ty.IntegerType):
+            nonnegative = unsigned and (element.width == 1 or element.signedness == "unsigned")
+            element = ty.IntegerType(element.width, "unsigned" if nonnegative else "signless")
+        table.setdefault(dtype, element)
+    return table
+
+
+def type_of_dtype(dtype: np.dtype[Any], unsigned: bool = False) -> ty.Type | None:
+    """Return the element type that a dtype names, or None.
+
+    Integers are signless, as in MLIR's arith, whatever sign their dtype has; with ``unsigned``, those of an unsigned
+    dtype and bool are unsigned.
+    """
+    if dtype.type is np.longdouble and LONG_DOUBLE is not None:
+        return ty.FloatType(LONG_DOUBLE)
+    return _types_of_dtypes(unsigned).get(dtype)
+
+
+def natural_array(element: ty.Type, bits: Codes) -> npt.NDArray[Any]:
+    """Return codes as the natural array of their element type (see `Value.numpy`), without a copy where possible.
+
+    Codes of a type without a natural array stay as they are: `natural_dtype` tells.
+    """
+    element = numeric(element)
+    dtype = natural_dtypes().get(element)
+    if dtype is not None and element_width(element) == 8 * bits.dtype.itemsize:
+        return bits.view(dtype)
+    if isinstance(element, ty.IntegerType):
+        return _natural_integers(element, bits)
+    if isinstance(element, ty.FloatType) and dtype is not None:  # f4 and f6: ml_dtypes keeps one element in a byte
+        return bits.view(dtype)
+    if isinstance(element, ty.ComplexType) and (pairs := natural_dtype(element)) is not None:
+        return np.ascontiguousarray(bits).view(pairs)[..., 0]
+    if isinstance(element, ty.FloatType) and element.format.name == "tf32":
+        return (bits << np.uint32(13)).view(np.float32)
+    return bits.view()
+
+
+@cache
+def natural_dtype(element: ty.Type) -> np.dtype[Any] | None:
+    """Return the dtype of the natural array of an element type; None if NumPy and ml_dtypes have none for it."""
+    element = numeric(element)
+    match element:
+        case ty.IntegerType():
+            dtype: np.dtype[Any] = natural_array(element, np.empty((0, 1), storage_dtype(element.width))).dtype
+            return dtype
+        case ty.FloatType() if element.format.name == "tf32":
+            return np.dtype(np.float32)
+        case ty.ComplexType():
+            return _COMPLEX.get(str(element.element))
+    if element_width(element) is None:
+        return np.dtype(object)
+    return natural_dtypes().get(element)
+
+
+_COMPLEX: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.complex64), "f64": np.dtype(np.complex128)}
+
+
+def _natural_integers(element: ty.IntegerType, bits: Codes) -> npt.NDArray[Any]:
+    width, unsigned = element.width, is_unsigned(element)
+    if element == ty.I1:
+        return bits.view(np.bool_)
+    if width > 64:
+        ints = limbs_to_ints(bits)
+        if not unsigned:
+            ints = [code - (1 << width) if code >> (width - 1) else code for code in ints]
+        array = np.empty(len(ints), object)
+        array[:] = ints
+        return array.reshape(bits.shape[:-1])
+    extended = _sign_extended(bits, width, unsigned)
+    dtype = natural_dtypes().get(element)
+    return extended if dtype is None else extended.astype(dtype)
+
+
+def _sign_extended(bits: Codes, width: int, unsigned: bool) -> npt.NDArray[Any]:
+    if unsigned or width == 0:
+        return bits.view()
+    signed = bits.view(np.dtype(f"i{bits.dtype.itemsize}"))
+    spare = 8 * bits.dtype.itemsize - width
+    return np.asarray((signed << spare) >> spare)
+
+
+# --- coerce -----------------------------------------------------------------------------------------------------------
 
 _START = FileLineCol("<type>", 1, 1)
 _SIGNED = frozenset(ty.IntegerType(width, "signed") for width in (8, 16, 32, 64))

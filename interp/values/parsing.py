@@ -1,4 +1,4 @@
-"""Read values from text: the types and elements that `halfulp.interp.values.spelling` writes."""
+"""Read values from text: the types and elements that `halfulp.interp.values.printing` writes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from halfulp.interp.ir.literals import decimal_number
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import is_unsigned, numeric, shape_problem
-from halfulp.interp.values.spelling import float_code, range_text
+from halfulp.interp.values.printing import float_code, range_text
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin, Origins
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Never
+from html import escape
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Never, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,31 +15,225 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from halfulp.fp_formats.bit_patterns import bits_of
 from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.display import code, fragment, table, title
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.fp_formats.spelling import hexadecimal, value_text
+from halfulp.fp_formats.suggestions import with_hint
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
-from halfulp.interp.values.cells import item, moved
-from halfulp.interp.values.coerce import as_type, codes_of, codes_of_bits, container_of
-from halfulp.interp.values.conversions import check_overflow, conversion_kernel, kernel_between_integers, not_stochastic
-from halfulp.interp.values.display import value_html
-from halfulp.interp.values.element_layout import (
-    concrete,
-    shape_conflict,
-    spell_shape,
+from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.values.coerce import (
+    as_array,
+    as_type,
+    codes_of,
+    codes_of_bits,
+    container_of,
+    natural_array,
+    type_of_dtype,
 )
+from halfulp.interp.values.conversions import (
+    array_of_dtype,
+    check_overflow,
+    conversion_kernel,
+    exact_decimal,
+    exported,
+    exported_dtype,
+    kernel_between_integers,
+    not_stochastic,
+    numbers,
+)
+from halfulp.interp.values.element_layout import code_layout, concrete, shape_conflict, spell_shape
 from halfulp.interp.values.elements import Elements, kind_of
-from halfulp.interp.values.elementwise import applied
-from halfulp.interp.values.export import array_of_dtype, exact_decimal, exported, exported_dtype, numbers
-from halfulp.interp.values.foreign_arrays import as_array
-from halfulp.interp.values.guessing import unknown_attribute
-from halfulp.interp.values.natural_arrays import type_of_dtype
-from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.elementwise import applied, item, moved
+from halfulp.interp.values.printing import Spelled, spell_element, spell_value
 from halfulp.semantics.integer_casts import Overflow
+from halfulp.semantics.poison import Origin, Origins
 from halfulp.semantics.profile import Profile, as_profile, current_profile
 
 if TYPE_CHECKING:
     from bitstring import Bits
+
+# --- guessing ---------------------------------------------------------------------------------------------------------
+#
+# What to write instead of the attributes that a `Value` lacks, but that users of NumPy and torch try first.
+
+_ADVICE = {
+    "to type_as cast": '.astype("f32") converts to another type',
+    "float": '.astype("f32") converts, float(v) makes a number of one element',
+    "half": '.astype("f16") converts',
+    "double": '.astype("f64") converts',
+    "bfloat16": '.astype("bf16") converts',
+    "int long short": '.astype("i32") converts, int(v) makes a number of one element',
+    "detach cpu cuda requires_grad device values to_numpy array": ".numpy() is an array of NumPy",
+    "mean average": "hu.sum(v) / v.size is a mean: hu.sum adds in an order that you choose",
+    "cumsum prod cumprod": "hu.sum(v) adds in an order that you choose; a loop over the elements makes other totals",
+    "var std": '.numpy(), or .astype("f64").numpy(), is an array on which NumPy computes {name}',
+    "argmax argmin sort argsort ptp": ".numpy() is an array on which NumPy sorts and compares",
+    "norm": "hu.dot(v, v) is the square of the norm",
+    "matmul mm bmm": "v @ w and hu.matmul(v, w) multiply matrices",
+    "dot": "hu.dot(v, w) multiplies and adds",
+    "add sub mul div add_ mul_": "v + w, v - w, v * w and v / w compute",
+    "abs": "abs(v) works",
+    "isnan": "np.isnan(v) works",
+    "clip clamp": "np.clip(v, low, high) limits the elements",
+    "round": 'np.rint(v) rounds to integers of the same type, hu.convert(v, "i32") to i32',
+    "ceil floor trunc": "np.{name}(v) works",
+    "sqrt exp exp2 log log2 log10 log1p expm1 sin cos tan sinh cosh tanh square reciprocal": "np.{name}(v) works",
+    "rsqrt sigmoid erf erfc": 'hu.eval("{name}", v) works',
+    "pow": "v ** w works",
+    "nonzero": "np.nonzero(v) works on a comparison",
+    "view": 'hu.eval("arith.bitcast", v, to="i16") reads the bits as another type; .bits has them as unsigned integers',
+    "tobytes data nbytes hex save tofile": ".bits is an array of unsigned integers, which has tobytes() and nbytes",
+    "unsqueeze": "np.expand_dims(v, axis) adds a dimension",
+    "t permute swapaxes mT": ".transpose(...) changes the order of the dimensions",
+    "numel": ".size is the number of elements",
+    "dim": ".ndim is the number of dimensions",
+    "clone": "a Value never changes, so that no copy is needed; .numpy().copy() is an array that may change",
+    "fill put itemset copy_ zero_": "a Value never changes; .numpy().copy() is an array that may change",
+    "isna dropna masked_array filled mask": ".masked() is a masked array of NumPy, .poisoned its mask: True for poison",
+    "format": ".type is the type; hu.float_format(...) has the fields of a float type",
+    "quantize dequantize": "hu.{name} works on a Value",
+    "index count": ".tolist() is a list of Python numbers",
+    "itemsize": ".bits.itemsize is the size of one element as it is kept",
+}
+
+INSTEAD: Mapping[str, str] = MappingProxyType(
+    {name: advice.replace("{name}", name) for names, advice in _ADVICE.items() for name in names.split()}
+)
+"""What to write instead of each attribute."""
+
+
+def unknown_attribute(name: str) -> AttributeError:
+    """Return the error for an attribute that a Value lacks, with what to write instead where that is known."""
+    return AttributeError(with_hint(f"'Value' object has no attribute {name!r}", INSTEAD.get(name)))
+
+
+# --- display ----------------------------------------------------------------------------------------------------------
+#
+# Values as HTML for notebooks: a table of elements with their codes and the origins of poison.
+
+MOST_ELEMENTS, MOST_SHOWN = 64, 8
+"""The most elements that are all shown; of a larger value so many first ones, and a summary."""
+_LINE, _CHARACTER, _PADDING, _VALUE = 530, 7.3, 17, 15
+"""Pixels of a line, of a character, and around each cell; characters of a value."""
+MOST_ORIGINS = 5
+
+
+class Shown(Spelled, Protocol):
+    """The parts of a `Value` that its table shows."""
+
+    origins: Origins | None
+
+    @property
+    def element_type(self) -> ty.Type:
+        """The type of one element."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape in elements."""
+
+    @property
+    def poisoned(self) -> npt.NDArray[np.bool_]:
+        """The bool mask of poisoned elements."""
+
+    def origin(self, *index: int) -> Origin | None:
+        """Return the origin of the poison of one element."""
+
+
+def value_html(value: Shown) -> str:
+    """Show a value: its type and its elements with their codes, hatched where poison; a large one as a summary."""
+    element = value.element_type
+    width = element_width(element)
+    if width is None or len(code_layout(element)[1]) > 1:
+        return fragment(title(str(value.type)), f"<p>{escape(repr(value))}</p>")
+    shape = value.shape
+    size = int(np.prod(shape, dtype=np.int64))
+    large = size > MOST_ELEMENTS
+    parts = [title(str(value.type))]
+    if size == 0:
+        return fragment(*parts, "<p>no elements</p>")
+    if large:
+        parts.append(table(_summary(value, size), named=True))
+    places = list(np.ndindex(shape) if not large else (np.unravel_index(k, shape) for k in range(MOST_SHOWN)))
+    fitting = max(1, int(_LINE // (max(_VALUE, len(hexadecimal(0, width))) * _CHARACTER + _PADDING)))
+    columns = min(shape[-1], fitting) if shape and not large else fitting
+    rows = []
+    for start in range(0, len(places), columns):
+        # A row of the value that is longer than the table goes on in the next one.
+        row = places[start : start + columns]
+        rows.append(
+            [code(str([int(k) for k in row[0]])) if shape else "", *(_cell(value, place, width) for place in row)]
+        )
+    parts.append(table(rows, named=True))
+    if large:
+        parts.append(f"<p>the first {MOST_SHOWN} of {size:,} elements</p>")
+    parts.append(_origins(value))
+    return fragment(*parts)
+
+
+def _cell(value: Shown, place: tuple[Any, ...], width: int) -> str:
+    origin = value.origin(*place)
+    if origin is not None or (value.poison is not None and value.poison[place]):
+        reason = escape(str(origin or "unknown origin"), quote=True)
+        return f'<td class="poison" title="{reason}">poison</td>'
+    bits = _code_at(value, place, width)
+    return f'<td class="short">{escape(_element(value.element_type, bits))}<br>{code(hexadecimal(bits, width))}</td>'
+
+
+def _code_at(value: Shown, place: tuple[Any, ...], width: int) -> int:
+    return codes_to_ints(np.asarray(value.bits[place]).reshape((1, *value.bits.shape[len(place) :])), width)[0]
+
+
+def _element(element: ty.Type, bits: int) -> str:
+    return value_text(element.format, bits, 20) if isinstance(element, ty.FloatType) else spell_element(element, bits)
+
+
+def _origins(value: Shown) -> str:
+    """List the origins of the poison, which each element also shows on hover."""
+    if value.poison is None or value.origins is None:
+        return ""
+    counts = dict(zip(*np.unique(value.poison[value.poison != 0], return_counts=True), strict=True))
+    rows = [(f"{count:,}", escape(str(value.origins[int(origin)]))) for origin, count in counts.items()]
+    more = [(f"{len(rows) - MOST_ORIGINS:,} more", "")] if len(rows) > MOST_ORIGINS else []
+    return table([*rows[:MOST_ORIGINS], *more], ("poisoned", "because"))
+
+
+def _summary(value: Shown, size: int) -> list[tuple[str, str]]:
+    rows = [("elements", f"{size:,}")]
+    poisoned = value.poisoned.ravel()
+    numbers = _as_doubles(value)
+    if numbers is not None:
+        finite = np.isfinite(numbers) & ~poisoned
+        for name, best in (("smallest", np.argmin), ("largest", np.argmax)):
+            if finite.any():
+                at = int(np.flatnonzero(finite)[best(numbers[finite])])
+                place = np.unravel_index(at, value.shape)
+                width = width_of(value.element_type)
+                bits = _code_at(value, place, width)
+                where = [int(k) for k in place]
+                text = f"{escape(_element(value.element_type, bits))} {code(hexadecimal(bits, width))} at {where}"
+                rows.append((name, text))
+        rows.append(("NaN", f"{int((np.isnan(numbers) & ~poisoned).sum()):,}"))
+        rows.append(("infinite", f"{int((np.isinf(numbers) & ~poisoned).sum()):,}"))
+    if poisoned.any():
+        rows.append(("poison", f"{int(poisoned.sum()):,}"))
+    return rows
+
+
+def _as_doubles(value: Shown) -> npt.NDArray[np.float64] | None:
+    """Return the elements as flat float64, to find the smallest and largest; None for integers wider than 64 bits."""
+    element = value.element_type
+    if isinstance(element, ty.FloatType):
+        double = FORMATS["f64"]
+        codes = value.bits if element.format == double else fast.convert(element.format, double, value.bits).codes
+        return np.asarray(codes).reshape(-1).view(np.float64)
+    array = natural_array(element, value.bits)
+    return None if array.dtype == object else array.reshape(-1).astype(np.float64)
+
+
+# --- value ------------------------------------------------------------------------------------------------------------
 
 
 class Value(Elements, NDArrayOperatorsMixin):

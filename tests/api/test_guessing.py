@@ -11,7 +11,7 @@ import pytest
 
 import halfulp as hu
 from halfulp import guessing
-from halfulp.interp.values import guessing as attributes
+from halfulp.interp.values import value as attributes
 
 
 def message(name: str) -> str:

@@ -13,8 +13,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.natural_arrays import natural_dtypes
+from halfulp.interp.values.coerce import as_type, natural_dtypes
 
 E8M0 = "f8E8M0FNU"
 SMALL = [fmt for fmt in FORMATS.values() if fmt.bits <= 8]

@@ -16,7 +16,7 @@ from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.interp.values.natural_arrays import natural_dtypes
+from halfulp.interp.values.coerce import natural_dtypes
 from halfulp.interp.values.value import Value
 
 Function = Callable[..., Any]

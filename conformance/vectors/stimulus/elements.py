@@ -17,7 +17,7 @@ from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.ir.types import element_width
-from halfulp.interp.values.natural_arrays import type_of_dtype
+from halfulp.interp.values.coerce import type_of_dtype
 from halfulp.interp.values.value import Value
 
 Places = int | npt.NDArray[np.int64]

@@ -39,7 +39,7 @@ from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
-from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.printing import spell_value
 from halfulp.interp.values.value import Value
 
 # --- results ----------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
-from halfulp.interp.values.printed import printed
+from halfulp.interp.values.printing import printed
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES
 

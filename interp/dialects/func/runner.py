@@ -23,7 +23,7 @@ from halfulp.interp.run.settings import External, Settings
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.memref_layout import row_major
-from halfulp.interp.values.printed import printed, printed_elements
+from halfulp.interp.values.printing import printed, printed_elements
 from halfulp.interp.values.value import Value
 
 ADDRESS = "0x1000"

@@ -20,8 +20,7 @@ from halfulp.interp.run.evaluators import Choice, OnFrames, OnRawSlots
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
 from halfulp.interp.run.reports import located
 from halfulp.interp.run.slots import lift, lower
-from halfulp.interp.values.lane_memory import LaneBuffer
-from halfulp.interp.values.lanes import over_lanes, repeated
+from halfulp.interp.values.lanes import LaneBuffer, over_lanes, repeated
 
 
 def _on_tensors(op: Operation, compiler: Compiler) -> Step:

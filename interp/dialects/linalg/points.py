@@ -24,8 +24,7 @@ from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots
 from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import code_layout
-from halfulp.interp.values.lane_memory import LaneBuffer
-from halfulp.interp.values.lanes import over_lanes, repeated
+from halfulp.interp.values.lanes import LaneBuffer, over_lanes, repeated
 from halfulp.interp.values.value import Value
 
 Point = tuple[int, ...]

@@ -16,8 +16,8 @@ from halfulp.interp.dialects.llvm.aggregates import part_types
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.run.slots import lift, lower
-from halfulp.interp.values.cells import joined, moved
 from halfulp.interp.values.elements import common_origins
+from halfulp.interp.values.elementwise import joined, moved
 from halfulp.interp.values.lanes import taken
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import merged_ids

@@ -31,8 +31,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import SlotConversion
 from halfulp.interp.run.slots import lift, lower
-from halfulp.interp.values.buffers import Allocation, Buffer, of_bytes, vector_shape
-from halfulp.interp.values.memory_views import Rest
+from halfulp.interp.values.buffers import Allocation, Buffer, Rest, of_bytes, vector_shape
 from halfulp.interp.values.memref_layout import spanned
 from halfulp.semantics.poison import Origin, Origins
 

@@ -26,8 +26,7 @@ from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import spell_shape
-from halfulp.interp.values.lane_memory import LaneBuffer, fill, heap_for
-from halfulp.interp.values.lanes import over_lanes, repeated
+from halfulp.interp.values.lanes import LaneBuffer, fill, heap_for, over_lanes, repeated
 from halfulp.interp.values.value import Value
 
 Slots = Sequence[Any]

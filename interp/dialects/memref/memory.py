@@ -16,8 +16,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.control import Compiler, passing
 from halfulp.interp.run.frames import Action, Function, Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.buffers import Allocation, Buffer, laid_out
-from halfulp.interp.values.memory_views import Bytes, bytes_of
+from halfulp.interp.values.buffers import Allocation, Buffer, Bytes, bytes_of, laid_out
 from halfulp.interp.values.memref_layout import MapLayout
 from halfulp.semantics.poison import Origin
 

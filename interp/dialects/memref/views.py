@@ -21,9 +21,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.buffers import Buffer, vector_shape
+from halfulp.interp.values.buffers import Buffer, Bytes, Regrouped, bytes_of, vector_shape
 from halfulp.interp.values.element_layout import spell_shape
-from halfulp.interp.values.memory_views import Bytes, Regrouped, bytes_of
 from halfulp.interp.values.memref_layout import layout_conflict, row_major, spanned
 
 Slots = Sequence[Any]

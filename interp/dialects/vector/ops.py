@@ -40,7 +40,7 @@ from halfulp.interp.run.evaluators import OnFrames, OnValues
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.printed import printed
+from halfulp.interp.values.printing import printed
 
 _MOST_ELEMENTS = 1 << 20
 """The most results that a vector.to_elements may have."""

@@ -24,8 +24,7 @@ from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import check_allocation
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.buffers import CALLER, GAP, Buffer, store_at
-from halfulp.interp.values.lane_memory import LaneBuffer, heap_for
-from halfulp.interp.values.lanes import over_lanes, repeated, taken
+from halfulp.interp.values.lanes import LaneBuffer, heap_for, over_lanes, repeated, taken
 from halfulp.interp.values.memref_layout import chosen_layout, is_injective, spanned
 from halfulp.interp.values.value import Value
 

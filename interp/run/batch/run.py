@@ -94,8 +94,7 @@ from halfulp.interp.run.signature import result_types
 from halfulp.interp.run.slots import lower, seen, undecided
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
-from halfulp.interp.values.lane_memory import LaneBuffer
-from halfulp.interp.values.lanes import Positions, over_lanes, ranked, taken
+from halfulp.interp.values.lanes import LaneBuffer, Positions, over_lanes, ranked, taken
 from halfulp.interp.values.value import Value
 
 

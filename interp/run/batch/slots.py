@@ -16,8 +16,7 @@ from halfulp.interp.run.frames import Lanes, Run
 from halfulp.interp.run.settings import check_allocation
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, spell_shape
-from halfulp.interp.values.lane_memory import LaneBuffer, heap_for, together
-from halfulp.interp.values.lanes import Positions, over_lanes, ranked
+from halfulp.interp.values.lanes import LaneBuffer, Positions, heap_for, over_lanes, ranked, together
 from halfulp.interp.values.value import Value
 
 

@@ -18,7 +18,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.types import FloatType
-from halfulp.interp.values.natural_arrays import natural_dtypes
+from halfulp.interp.values.coerce import natural_dtypes
 
 ORACLE = MlDtypes()
 ROWS = [row for row in divergences() if "ml_dtypes" in row.tools]
