@@ -1,0 +1,417 @@
+"""Compare what users see of two trees: ``python tests/same.py BASE [HEAD]``.
+
+    python tests/same.py main                    # the tree as it is, compared with main
+    python tests/same.py main --only 'docs/*'    # some cases
+    python tests/same.py main --kept FOLDER      # where the outcomes of BASE are kept (default: build/same)
+
+BASE and HEAD are commits; without HEAD it is the tree, with the changes that are not committed. Both run the same cases
+(`same_cases.py`): the commands and programs of BASE's documents, its examples, sets of vectors, the conformance report, help
+texts, public names, the names of the benchmarks, and wrong commands and wrong calls. The outcome of a case is its exit code, its
+output and the files that it writes. The exit code is 1 if an outcome differs and no row of `CHANGES` says so.
+
+If a command, an option or a public name gets a new name, add a row to `RENAMES`: the case then uses the new name in HEAD, and the
+old name in an outcome of BASE counts as the new one. If an outcome changes on purpose, add a row to `CHANGES` with the reason.
+The outcomes of BASE are kept by commit, so that a second run takes half the time. To make them takes 3 minutes on 2 quiet cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from same_cases import Chain, Step, all_chains
+from tree import ROOT
+
+BUILD = ROOT / "build" / "same"
+
+
+# --- tables to extend -----------------------------------------------------------------------------------------------------
+
+
+class NewCommand(NamedTuple):
+    """An old command and the words that replace it, if the old command has the option ``having``."""
+
+    old: str
+    new: tuple[str, ...]
+    having: str = ""
+
+
+@dataclass(frozen=True)
+class Renames:
+    """Old names and the new ones."""
+
+    #: Commands; the first row that fits counts: ``NewCommand("trace", ("run", "--trace"))``.
+    commands: tuple[NewCommand, ...] = ()
+    #: Options by command, or of all commands by "": ``{("run", "--expected_output"): "--expected-output"}``.
+    options: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    #: Public names with dots: ``{"hu.round": "hu.round_to"}``.
+    names: Mapping[str, str] = field(default_factory=dict)
+    #: Keyword arguments by function (its old name): ``{("hu.accuracy", "between"): "range"}``.
+    keywords: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+class Change(NamedTuple):
+    """A difference that is meant: in the cases whose names match ``cases``, for a ``reason``.
+
+    With ``old`` and ``new``, a regular expression and its replacement (as of `re.sub`), only that may differ. Without them, anything.
+    """
+
+    cases: str
+    reason: str
+    old: str | None = None
+    new: str = ""
+
+
+RENAMES = Renames()
+CHANGES: tuple[Change, ...] = ()
+
+
+# --- renames --------------------------------------------------------------------------------------------------------------
+
+
+def renamed_words(words: Sequence[str], renames: Renames) -> list[str]:
+    """Return the words of a command line with the new names."""
+    if not words:
+        return []
+    command, *rest = words
+    said = {word.partition("=")[0] for word in rest}
+    for row in renames.commands:
+        if row.old == command and (not row.having or row.having in said):
+            head = list(row.new)
+            break
+    else:
+        head = [command]
+    found = []
+    for word in rest:
+        option, equals, value = word.partition("=")
+        new = renames.options.get((command, option), renames.options.get(("", option), option))
+        found.append(f"{new}{equals}{value}" if option.startswith("-") else word)
+    return head + found
+
+
+def dotted(node: ast.expr) -> str:
+    """Return the name ``a.b.c`` of an expression; nothing for other expressions."""
+    if isinstance(node, ast.Attribute):
+        head = dotted(node.value)
+        return f"{head}.{node.attr}" if head else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+class _Renamer(ast.NodeTransformer):
+    """Replaces public names and keyword arguments in a program."""
+
+    def __init__(self, renames: Renames) -> None:
+        self.renames = renames
+        self.changed = False
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        function = dotted(node.func)
+        for keyword in node.keywords:
+            new = self.renames.keywords.get((function, keyword.arg or ""))
+            if new:
+                keyword.arg, self.changed = new, True
+        self.generic_visit(node)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        new = self.renames.names.get(dotted(node))
+        if new:
+            self.changed = True
+            return ast.copy_location(ast.parse(new, mode="eval").body, node)
+        self.generic_visit(node)
+        return node
+
+
+def renamed_code(code: str, renames: Renames) -> str:
+    """Return a program with the new names; as it is, if nothing in it has a new name."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return code
+    renamer = _Renamer(renames)
+    tree = renamer.visit(tree)
+    return ast.unparse(ast.fix_missing_locations(tree)) if renamer.changed else code
+
+
+def renamed_cell(cell: str, renames: Renames) -> str:
+    """Return a cell of a notebook with the new names."""
+    if not cell.startswith("%%"):
+        return renamed_code(cell, renames)
+    if not cell.startswith("%%bash"):
+        return cell
+    return re.sub(r"\bhalfulp [a-z].*", lambda found: _renamed_line(found[0], renames), cell)
+
+
+def _renamed_line(line: str, renames: Renames) -> str:
+    head, *words = line.split(" ")
+    return " ".join([head, *renamed_words(words, renames)])
+
+
+def renamed_step(step: Step, renames: Renames) -> Step:
+    """Return a case with the new names."""
+    content: Any = step.content
+    if step.kind == "command":
+        content = renamed_words(content, renames)
+    elif step.kind == "python":
+        content = renamed_code(content, renames)
+    elif step.kind == "cells":
+        content = [renamed_cell(cell, renames) for cell in content]
+    elif step.kind == "calls":
+        content = [[name, renamed_code(code, renames)] for name, code in content]
+    return step._replace(content=content)
+
+
+def renamed_text(text: str, renames: Renames) -> str:
+    """Return an outcome with the new names of commands and public names."""
+    for row in renames.commands:
+        if not row.having:
+            text = re.sub(rf"\bhalfulp {re.escape(row.old)}(?![\w-])", f"halfulp {' '.join(row.new)}", text)
+    for old, new in renames.names.items():
+        text = re.sub(rf"\b{re.escape(old)}\b", new, text)
+    return text
+
+
+# --- trees and processes --------------------------------------------------------------------------------------------------
+
+
+def git(*arguments: str) -> bytes:
+    """Return the output of git."""
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"error: git {' '.join(arguments)}: {done.stderr.decode().strip()}")
+    return done.stdout
+
+
+def checked_out(commit: str) -> Path:
+    """Return a folder with the files of a commit."""
+    folder = BUILD / f"tree-{commit[:12]}"
+    if not folder.exists():
+        unfinished = Path(f"{folder}.{os.getpid()}")
+        with tarfile.open(fileobj=io.BytesIO(git("archive", commit))) as archive:
+            archive.extractall(unfinished, filter="data")
+        unfinished.rename(folder)
+    return folder
+
+
+def site_of(tree: Path) -> Path:
+    """Return a folder in which the package `halfulp` consists of links to the folders of a tree."""
+    site = BUILD / f"site-{hashlib.sha256(str(tree).encode()).hexdigest()[:12]}"
+    shutil.rmtree(site, ignore_errors=True)
+    declared = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))
+    for package, source in sorted(declared["tool"]["setuptools"]["package-dir"].items()):
+        place = site.joinpath(*package.split("."))
+        if "." in package:
+            place.symlink_to(tree / source)
+            continue
+        place.mkdir(parents=True)
+        for path in (tree / source).iterdir():
+            if path.name != "__pycache__":
+                (place / path.name).symlink_to(path)
+    return site
+
+
+class _Worker:
+    """A process that runs chains in a tree."""
+
+    def __init__(self, tree: Path, site: Path, cache: Path, fresh: bool) -> None:
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("HALFULP_", "PYTHON", "XDG_"))
+        }
+        places = {
+            "PYTHONPATH": str(site),
+            "SAME_TREE": str(tree),
+            "XDG_CACHE_HOME": str(cache),
+            "HALFULP_CACHE": str(cache),
+        }
+        quiet = {
+            "COLUMNS": "100",
+            "MPLBACKEND": "Agg",
+            "NO_COLOR": "1",
+            "PYTHONHASHSEED": "0",
+            "NUMBA_NUM_THREADS": "1",
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", str(ROOT / "tests" / "same_process.py"), "fresh" if fresh else "loaded"],
+            env={**kept, **places, **quiet},
+            cwd=cache,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def run(self, chain: Chain, examples: Path) -> tuple[dict[str, str], float]:
+        """Run a chain; return the outcomes of its cases, and the seconds that it took."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        request = {
+            "name": chain.name,
+            "steps": chain.steps,
+            "files": chain.files,
+            "examples": str(examples) if chain.examples else "",
+        }
+        print(json.dumps(request), file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"error: the process that ran {chain.name} ended; its error is above")
+        _, outcomes, seconds = json.loads(line)
+        return outcomes, seconds
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+def run_chains(chains: Sequence[Chain], tree: Path, examples: Path, jobs: int = 2) -> dict[str, str]:
+    """Run chains in a tree, in several processes; return the outcome of each case."""
+    found: dict[str, str] = {}
+    times: list[tuple[float, str]] = []
+    site = site_of(tree)
+    failures: list[BaseException] = []
+    with tempfile.TemporaryDirectory() as cache:
+        for fresh in (True, False):
+            waiting = [chain for chain in chains if chain.fresh == fresh][::-1]
+
+            def serve(waiting: list[Chain] = waiting, fresh: bool = fresh) -> None:
+                worker = _Worker(tree, site, Path(cache), fresh)
+                try:
+                    while waiting:
+                        chain = waiting.pop()
+                        outcomes, seconds = worker.run(chain, examples)
+                        found.update(outcomes)
+                        times.append((seconds, chain.name))
+                except BaseException as error:
+                    failures.append(error)
+                    waiting.clear()
+                worker.close()
+
+            threads = [threading.Thread(target=serve) for _ in range(min(jobs, len(waiting)))]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            if failures:
+                raise failures[0]
+    slowest = ", ".join(f"{name[:40]} {seconds:.1f} s" for seconds, name in sorted(times)[:-6:-1])
+    print(f"{tree.name}: {len(found)} cases; the slowest: {slowest}", file=sys.stderr)
+    return found
+
+
+# --- outcomes of the base -------------------------------------------------------------------------------------------------
+
+
+PROCESS = (ROOT / "tests" / "same_process.py").read_bytes()
+
+
+def mark(chain: Chain) -> str:
+    """Return a digest of what a chain is, and of how outcomes are recorded."""
+    return hashlib.sha256(PROCESS + json.dumps(chain).encode()).hexdigest()[:16]
+
+
+def base_outcomes(commit: str, tree: Path, chains: Sequence[Chain], kept: Path) -> dict[str, str]:
+    """Return the outcomes of the base: those that are kept, and new ones of chains that are not."""
+    path = kept / f"{commit}.json.gz"
+    stored: dict[str, dict[str, str]] = json.loads(gzip.decompress(path.read_bytes())) if path.exists() else {}
+    absent = [chain for chain in chains if mark(chain) not in stored]
+    if absent:
+        outcomes = run_chains(absent, tree, tree / "examples")
+        for chain in absent:
+            stored[mark(chain)] = {name: outcomes[name] for name in chain.names}
+        kept.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(f".{os.getpid()}")
+        unfinished.write_bytes(gzip.compress(json.dumps(stored).encode(), 6, mtime=0))
+        unfinished.replace(path)
+    return {name: text for chain in chains for name, text in stored[mark(chain)].items()}
+
+
+# --- comparing ------------------------------------------------------------------------------------------------------------
+
+
+class Difference(NamedTuple):
+    """A case whose outcome differs, as BASE has it with new names and listed changes, and as HEAD has it."""
+
+    case: str
+    base: str
+    head: str
+
+    def shown(self, lines: int) -> str:
+        """Return the first lines of a comparison."""
+        found = list(
+            difflib.unified_diff(self.base.splitlines(), self.head.splitlines(), "base", "head", "", "", 1, "")
+        )
+        more = [f"    … {len(found) - lines} more lines"] if len(found) > lines else []
+        return "\n".join([f"DIFFERS {self.case}", *(f"    {line}" for line in found[2:lines]), *more])
+
+
+def differences(
+    base: Mapping[str, str],
+    head: Mapping[str, str],
+    renames: Renames = RENAMES,
+    changes: Iterable[Change] = CHANGES,
+) -> tuple[list[Difference], Counter[Change]]:
+    """Return the cases that differ and are not listed, and the number of cases in which each listed change was seen."""
+    found, used = [], Counter[Change]()
+    for case, text in base.items():
+        expected, now = renamed_text(text, renames), head.get(case, "the case did not run")
+        for change in changes:
+            if expected == now:
+                break
+            if fnmatchcase(case, change.cases):
+                changed = now if change.old is None else re.sub(change.old, change.new, expected)
+                used[change] += changed != expected
+                expected = changed
+        if expected != now:
+            found.append(Difference(case, expected, now))
+    return found, used
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare two trees, print what differs, and return the exit code."""
+    parser = argparse.ArgumentParser(description="Compare what users see of two trees.")
+    parser.add_argument("base", help="a commit")
+    parser.add_argument("head", nargs="?", help="another commit (default: the tree as it is)")
+    parser.add_argument("--only", default="*", help="the cases to run, as a pattern of their chains' names: 'docs/*'")
+    parser.add_argument("--kept", type=Path, default=BUILD, help="the folder that keeps the outcomes of the base")
+    parser.add_argument("--lines", type=int, default=14, help="the number of lines to print of each difference")
+    given = parser.parse_args(arguments)
+    commit = git("rev-parse", "--verify", f"{given.base}^{{commit}}").decode().strip()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    base_tree = checked_out(commit)
+    chains = [chain for chain in all_chains(base_tree) if fnmatchcase(chain.name, given.only)]
+    base = base_outcomes(commit, base_tree, chains, given.kept)
+    head_commit = given.head and git("rev-parse", "--verify", f"{given.head}^{{commit}}").decode().strip()
+    now = [chain._replace(steps=tuple(renamed_step(step, RENAMES) for step in chain.steps)) for chain in chains]
+    head = run_chains(now, checked_out(head_commit) if head_commit else ROOT, base_tree / "examples")
+    found, used = differences(base, head)
+    for difference in found:
+        print(difference.shown(given.lines))
+    for change in CHANGES:
+        print(f"listed: {used[change]} cases, {change.cases}: {change.reason}")
+    print(f"{len(base)} cases, {len(found)} differ")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
