@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.accuracy.arguments import chosen_arguments
-from halfulp.conformance.accuracy.errors import errors_in_ulp
 from halfulp.conformance.accuracy.implementations.interface import HoldingImplementation, Implementation
 from halfulp.conformance.accuracy.implementations.table import implementation
 from halfulp.conformance.accuracy.programs import ProgramAccuracy, measured_programs
@@ -36,6 +35,7 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths.fast_conversions import convert
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.fp_formats.steps import code_at
+from halfulp.fp_formats.ulps import errors_of_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.counts import wrong_count
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
@@ -344,7 +344,7 @@ def _results(asked: Question, arguments: Codes, codes: Codes, missing: npt.NDArr
         numbers = np.where(missing, np.nan, numbers)
     reals = exact.view(np.float64)
     measured = np.isfinite(numbers) & np.isfinite(reals)
-    return _Results("", numbers, np.where(measured, errors_in_ulp(fmt, _F64, exact, codes), np.nan))
+    return _Results("", numbers, np.where(measured, errors_of_codes(fmt, _F64, exact, codes), np.nan))
 
 
 def _rounded_once(asked: Question, arguments: Codes) -> _Results:

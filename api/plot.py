@@ -21,7 +21,7 @@ from halfulp.explanations.drawing import draw_explanation as explanation
 from halfulp.measuring.comparing import draw_comparison as comparison
 from halfulp.quantizing.errors import MOST_ROWS, ChannelErrors, quantisation_errors
 from halfulp.quantizing.errors import draw_quantisation_error as quantisation_error
-from halfulp.sensitivities.ranking import draw_sensitivities as sensitivities
+from halfulp.sensitivities.sensitivity import draw_sensitivities as sensitivities
 
 __all__ = [
     "MOST_ARGUMENTS",

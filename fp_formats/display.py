@@ -1,6 +1,6 @@
-"""HTML for notebooks, without any dependency: tables, bit boxes, number lines, and formats.
+"""Tables as lines of text, and HTML for notebooks: tables, bit boxes, number lines, and formats.
 
-Everything is one fragment: its own ``<style>``, tables, inline SVG. Text has the colour of its page, so that it is
+All HTML is one fragment: its own ``<style>``, tables, inline SVG. Text has the colour of its page, so that it is
 readable on light and dark pages; marks have colours that colour-blind people can tell apart (Okabe and Ito's). Where
 styles and SVG are removed, as on GitHub, plain tables with the same content remain.
 """
@@ -8,7 +8,7 @@ styles and SVG are removed, as on GitHub, plain tables with the same content rem
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -81,6 +81,16 @@ div.hfp details summary{cursor:pointer}
 def fragment(*parts: str) -> str:
     """Join parts to one piece of HTML, with its style."""
     return f'<div class="hfp"><style>{CSS}</style>{"".join(parts)}</div>'
+
+
+def table_lines(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
+    """Return rows of text as lines with aligned columns. ``right``: the columns that are aligned to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    aligned = [str.rjust if k in right else str.ljust for k in range(len(widths))]
+    return [
+        "  ".join(align(cell, width) for align, cell, width in zip(aligned, row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def title(text: str) -> str:

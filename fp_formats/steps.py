@@ -16,8 +16,11 @@ from halfulp.fp_formats.scalar import Result
 
 def rank_of(fmt: FloatFormat, code: int) -> int | None:
     """Return the rank of a code, an infinity being one step beyond the largest value; None for NaN."""
-    if scalar.unpack(fmt, code).kind >= scalar.QUIET_NAN:
-        return None
+    return None if scalar.unpack(fmt, code).kind >= scalar.QUIET_NAN else position_of(fmt, code)
+
+
+def position_of(fmt: FloatFormat, code: int) -> int:
+    """Return the rank of a code; of a NaN, the rank that its bits would have as a number."""
     magnitude = code & (fmt.code_mask >> fmt.signed)
     if fmt.explicit_integer_bit:
         field, significand = divmod(magnitude, 1 << fmt.precision)

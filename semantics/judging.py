@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from math import frexp, inf, isfinite
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.reals.enclosing import bits_of_precision
 from halfulp.fp_formats.reals.functions import FUNCTIONS
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
+from halfulp.fp_formats.ulps import F64, ulp_of_float, ulps_of_floats
 from halfulp.semantics.ball_rules import BALLS
 from halfulp.semantics.meanings import (
     IDENTITIES,
@@ -57,7 +58,6 @@ from halfulp.semantics.shadows import (
     two_sum,
 )
 
-F64 = FORMATS["f64"]
 F32 = FORMATS["f32"]
 _TABLE_BITS = 16
 """The bits of the codes that are looked up."""
@@ -147,20 +147,6 @@ def numbers_of(kind: Numbers, codes: Codes) -> Floats:
     return _of_integers(kind, codes).value if isinstance(kind, Integer) else as_f64(kind, codes)
 
 
-def ulp_of(fmt: FloatFormat, values: Floats) -> Floats:
-    """Return the ulp of numbers of a format that an f64 holds; of 0 and subnormals the least one."""
-    exponent = np.uint64(0x7FF << 52)
-    power = (np.asarray(values).view(np.uint64) & exponent).view(np.float64)
-    least: Floats = np.asarray(np.maximum(power, 2.0**fmt.emin) * 2.0**-fmt.mantissa_bits)
-    return least
-
-
-def ulp_at(fmt: FloatFormat, value: float) -> float:
-    """Return the ulp of a format at a number; at 0 and below the normal numbers the least one."""
-    exponent = max(frexp(value)[1] - 1, fmt.emin) if value and isfinite(value) else fmt.emin
-    return 2.0 ** max(exponent - fmt.mantissa_bits, -1074)
-
-
 def judge(
     meaning: Meaning | None, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
 ) -> Judgement | None:
@@ -230,7 +216,7 @@ def with_ulp(kind: FloatFormat | Quantized, codes: Codes) -> tuple[Floats, Float
     if isinstance(kind, Quantized):
         return codes[..., 0], codes[..., 3]
     value = as_f64(kind, codes)
-    return value, ulp_of(kind, value)
+    return value, ulps_of_floats(kind, value)
 
 
 def _less(shadow: Shadow, rest: Floats, lost: Floats) -> Shadow:
@@ -316,7 +302,7 @@ def overflows(meaning: Computes, judged: Computed) -> Mask | None:
 
 def overflows_alone(fmt: FloatFormat, value: float, own: float, radius: float) -> bool:
     """Tell the same of one finite number, from its own error."""
-    return abs(value) == fmt.max_value and (own if value > 0 else -own) >= ulp_at(fmt, value) and isfinite(radius)
+    return abs(value) == fmt.max_value and (own if value > 0 else -own) >= ulp_of_float(fmt, value) and isfinite(radius)
 
 
 # --- single numbers ---------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from halfulp.command.console import SUCCESS, write
 from halfulp.command.options.cache import CacheArguments
 from halfulp.command.sources import Sources
-from halfulp.explanations.texts import table_lines
+from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.paths import disk
 
 

@@ -17,7 +17,8 @@ from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatc
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.explanations.explaining import explain
 from halfulp.explanations.given import MODES
-from halfulp.explanations.texts import flags_text, table_lines
+from halfulp.explanations.texts import flags_text
+from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.spelling import bits_text, decimal_text, value_text
 

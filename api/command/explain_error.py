@@ -11,9 +11,8 @@ from halfulp.command.running import run_keywords
 from halfulp.command.sources import Sources, read
 from halfulp.interp.ir.errors import InputError
 from halfulp.run_options import TraceKeywords, run_options
-from halfulp.traces.error_records import json_record
 from halfulp.traces.error_report import beside_reals
-from halfulp.traces.error_text import story_lines
+from halfulp.traces.error_text import json_record, story_lines
 
 
 def execute(arguments: ExplainErrorArguments, sources: Sources) -> int:

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 
 from halfulp.explanations.records import ExplainedRounding
-from halfulp.explanations.texts import table_lines
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import decimal_text, hex_text, hexadecimal, number_text, signed_text, value_text
 from halfulp.semantics.matrix_units.kinds import TileOp

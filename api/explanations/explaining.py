@@ -35,12 +35,13 @@ from halfulp.explanations.tables import (
 )
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import as_rounding
+from halfulp.fp_formats.ulps import F64, errors_of, within_f64
 from halfulp.inputs import as_value, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_array, as_type
 from halfulp.interp.values.value import Value, to_elements, to_value
-from halfulp.measuring.reals import F64, reals_of_value, within_f64
+from halfulp.measuring.reals import reals_of_value
 from halfulp.semantics.profile import Profile, as_profile
 
 Number = str | int | float | Fraction | decimal.Decimal
@@ -264,14 +265,10 @@ def _counted_as_a_whole(
     exact = reals_of_value(source)
     result = convert(source, fmt, rounding=rounding, profile=profile)
     rounded = reals_of_value(result)
-    _, exponent = np.frexp(exact)
-    exponent = np.clip(exponent.astype(np.int64) - 1, fmt.emin, fmt.emax)
-    positive = exact > 0 if not fmt.signed else exact != 0
-    ulp = np.ldexp(1.0, np.where(positive & np.isfinite(exact), exponent, fmt.emin) - fmt.mantissa_bits)
-    with np.errstate(all="ignore"):
-        errors = np.where(np.isfinite(exact) & ~result.poisoned, np.abs(rounded - exact) / ulp, 0.0)
-        errors = np.where(np.isfinite(exact) & ~np.isfinite(rounded), np.inf, errors)
-    counts = count_kinds(fmt, exact, rounded, result.poisoned, ulp)
+    sizes = np.abs(errors_of(fmt, exact.reshape(-1), rounded.reshape(-1)).ulp).reshape(exact.shape)
+    counts = count_kinds(fmt, exact, rounded, result.poisoned, sizes)
+    errors = np.where(np.isfinite(exact) & ~result.poisoned, sizes, 0.0)
+    errors = np.where(np.isfinite(exact) & ~np.isfinite(rounded), np.inf, errors)
     return counts, int(exact.size), worst_of(errors)
 
 

@@ -18,8 +18,8 @@ from halfulp.explanations.texts import (
     element_text,
     flags_text,
     profile_lines,
-    table_lines,
 )
+from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.spelling import (

@@ -16,9 +16,9 @@ import numpy as np
 
 from halfulp.explanations.records import ExplainedOp, ExplainedRounding
 from halfulp.explanations.stochastic import StochasticExplanation
-from halfulp.explanations.texts import element_code_text, element_text, table_lines
+from halfulp.explanations.texts import element_code_text, element_text
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.display import fragment, table, title
+from halfulp.fp_formats.display import fragment, table, table_lines, title
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.spelling import decimal_text, hex_text, value_text
 
@@ -285,8 +285,10 @@ def kind_of(explanation: Any) -> str:
     return DOWN if e.result.value < e.exact else UP
 
 
-def count_kinds(fmt: FloatFormat, exact: Any, result: Any, poisoned: Any, ulp: Any) -> dict[str, int]:
-    """Count the kinds of the results of an array; numbers are arrays of f64, which hold them exactly."""
+def count_kinds(fmt: FloatFormat, exact: Any, result: Any, poisoned: Any, sizes: Any) -> dict[str, int]:
+    """Count the kinds of the results of an array. Numbers are arrays of f64, which hold them exactly; ``sizes``: the
+    magnitudes of their errors in ulp.
+    """
     low, high = map(float, _limits(fmt))
     with np.errstate(invalid="ignore", over="ignore"):
         error = result - exact
@@ -298,7 +300,7 @@ def count_kinds(fmt: FloatFormat, exact: Any, result: Any, poisoned: Any, ulp: A
             BEYOND: (exact < low) | (exact > high),
             OTHER: ~np.isfinite(result),
             TO_ZERO: result == 0,
-            TIE: 2 * np.abs(error) == ulp,
+            TIE: sizes == 0.5,
             DOWN: error < 0,
             UP: error > 0,
         }

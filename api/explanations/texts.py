@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.spelling import bits_text, hex_text, hexadecimal, value_text
@@ -18,12 +19,6 @@ SHORT_DIGITS = 20
 def code_text(fmt: FloatFormat, code: int | None) -> str:
     """Spell a code in hexadecimal and in binary, with its fields separated; or ``poison``."""
     return "poison" if code is None else f"{hex_text(fmt, code)}  {bits_text(fmt, code)}"
-
-
-def table_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return rows of text as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def profile_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:

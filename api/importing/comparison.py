@@ -12,9 +12,8 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.comparing.error_bounds import distances
-from halfulp.explanations.texts import table_lines
-from halfulp.fp_formats.display import fragment, table, title
+from halfulp.fp_formats.display import fragment, table, table_lines, title
+from halfulp.fp_formats.ulps import Summary, integer_steps_between, place_of_largest, steps_between
 from halfulp.importing.jax_functions import traced
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
@@ -49,11 +48,10 @@ class OutputDistance:
         stored = numeric(self.ours.element_type)
         ours, jax = self.ours.bits, self.jax.bits
         if isinstance(stored, ty.FloatType):
-            steps = distances(stored.format, ours.reshape(-1), jax.reshape(-1)).reshape(ours.shape)
+            steps = steps_between(stored.format, ours.reshape(-1), jax.reshape(-1)).reshape(ours.shape)
             steps[floats.is_nan(stored.format, ours) & floats.is_nan(stored.format, jax)] = 0
         else:
-            mask = ours.dtype.type((1 << ty.width_of(stored)) - 1)
-            steps = np.array(np.minimum((ours - jax) & mask, (jax - ours) & mask), np.float64)
+            steps = integer_steps_between(ty.width_of(stored), ours, jax)
         steps[np.asarray(self.ours.poisoned)] = np.nan
         return steps
 
@@ -65,12 +63,12 @@ class OutputDistance:
     @property
     def max_ulp(self) -> float:
         """The largest distance of elements that are measured."""
-        return self._over(np.max)
+        return self._summary.largest if self._summary.count else 0.0
 
     @property
     def mean_ulp(self) -> float:
         """The mean distance of elements that are measured."""
-        return self._over(np.mean)
+        return self._summary.mean if self._summary.count else 0.0
 
     @property
     def nan_in_one(self) -> int:
@@ -89,8 +87,7 @@ class OutputDistance:
         """
         if not self.different:
             return None
-        order = np.where(self._differs, np.nan_to_num(self.ulp, nan=np.inf), -1.0)
-        return tuple(int(k) for k in np.unravel_index(int(np.argmax(order)), order.shape))
+        return place_of_largest(np.where(self._differs, np.nan_to_num(self.ulp, nan=np.inf), -1.0))
 
     @cached_property
     def _differs(self) -> npt.NDArray[np.bool_]:
@@ -105,9 +102,11 @@ class OutputDistance:
             return np.asarray(floats.is_nan(stored.format, self.ours.bits))
         return np.zeros(self.ours.bits.shape, np.bool_)
 
-    def _over(self, summary: Callable[[npt.NDArray[np.float64]], Any]) -> float:
-        measured = self.ulp[~np.isnan(self.ulp)]
-        return float(summary(measured)) if measured.size else 0.0
+    @cached_property
+    def _summary(self) -> Summary[int]:
+        found: Summary[int] = Summary()
+        found.add(self.ulp[~np.isnan(self.ulp)])
+        return found
 
     def farthest_text(self) -> str:
         """Return the element with the largest distance in words; ``none`` without a difference."""

@@ -15,13 +15,11 @@ import numpy.typing as npt
 from halfulp.drawing.figures import DASHES, Style, chosen_style, drawing, figure_of, new_panels, set_title
 from halfulp.explanations.given import format_of
 from halfulp.explanations.rounding_steps import count, ranks_between, value_at
-from halfulp.explanations.texts import table_lines
-from halfulp.fp_formats.display import fragment, table, title
+from halfulp.fp_formats.display import fragment, table, table_lines, title
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
-from halfulp.measuring.errors import ErrorReport, decibels_text, without_nan
-from halfulp.measuring.figures import Figures
+from halfulp.measuring.errors import ErrorReport, Figures, decibels_text, without_nan
 from halfulp.measuring.scales import CRITERIA, floats_of, scaled_error, suggest_scale
 from halfulp.measuring.spacing import TypeName
 

@@ -1,35 +1,226 @@
-"""How far results are from exact numbers: `error` and its report."""
+"""How far results are from exact numbers: the errors of an array summed up, `error`, and its report."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.converting import convert
-from halfulp.explanations.texts import table_lines
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import code_shape
-from halfulp.fp_formats.display import fragment, table, title
+from halfulp.fp_formats.display import fragment, table, table_lines, title
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.fp_formats.spelling import decimal_text
+from halfulp.fp_formats.steps import ulp_at
+from halfulp.fp_formats.ulps import Energy, Errors, Floats, Reals, Scaled, Summary, decibels, errors_of, to_f64
 from halfulp.inputs import ExactNumbers, as_value, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.value import Value
-from halfulp.measuring.figures import CHUNK, Chunk, Columns, Figures, columns, summed_up
-from halfulp.measuring.reals import Reals, poisoned_of, reals_of_numbers, reals_of_value, require_numbers
+from halfulp.measuring.reals import poisoned_of, reals_of_numbers, reals_of_value, require_numbers
 from halfulp.measuring.spacing import TypeName, float_format_of, float_value
 from halfulp.semantics import casts
 from halfulp.semantics.profile import as_profile
 
 COUNTS = ("exact", "saturated", "flushed", "subnormal", "overflowed", "not_numbers", "nan", "infinite", "poison")
+CHUNK = 1 << 14  # elements: the temporaries of one chunk stay in the second-level cache
+Mask = npt.NDArray[np.bool_]
+
+
+# --- beyond the largest value -----------------------------------------------------------------------------------------
+
+
+class Bound(NamedTuple):
+    """Where overflow begins: at ``number``, or just beyond it if not ``reached``."""
+
+    number: Fraction
+    reached: bool
+
+    def passed_by(self, magnitudes: Reals) -> Mask:
+        """Return the mask of magnitudes that overflow."""
+        number: Any = self.number if magnitudes.dtype == object else to_f64(self.number)
+        passed: Mask = np.asarray(magnitudes >= number if self.reached else magnitudes > number, np.bool_)
+        return passed
+
+
+def overflow_bounds(fmt: FloatFormat, mode: Rounding) -> tuple[Bound, Bound]:
+    """Return from which magnitude on positive and negative numbers overflow: rounding with an exponent without limits
+    gives more than the largest value. Stochastic rounding overflows surely from the next value on.
+    """
+    largest = scalar.unpack(fmt, fmt.max_code)
+    top = largest.significand * Fraction(2) ** largest.exponent
+    step = ulp_at(fmt, top)
+    if mode is Rounding.TO_NEAREST_EVEN or mode is Rounding.TO_NEAREST_AWAY:
+        odd = bool(largest.significand & 1)
+        nearest = Bound(top + step / 2, odd or mode is Rounding.TO_NEAREST_AWAY)
+        return nearest, nearest
+    if mode is Rounding.TO_ODD:
+        inexact = Bound(top + step, True) if fmt.max_magnitude & 1 else Bound(top, False)
+        return inexact, inexact
+    away, toward = Bound(top, False), Bound(top + step, True)
+    return (away if mode is Rounding.UPWARD else toward, away if mode is Rounding.DOWNWARD else toward)
+
+
+# --- summed up --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The errors of an array, summed up over its measured elements: those that are finite before and after.
+
+    Every other element is counted in one of ``overflowed``, ``not_numbers``, ``nan``, ``infinite`` and ``poison``.
+    Without a measured element the errors are NaN. An error beyond the largest f64 is infinite, and so is each mean that
+    it is part of.
+
+    ``elements``: their count. ``measured``: the count of those that have an error.
+    ``sqnr``: the signal to quantisation noise ratio in dB: 10 * log10(sum of squares of the exact numbers / sum of
+    squares of the errors); infinity without errors.
+    ``max_ulp``, ``mean_ulp``, ``rms_ulp``: the magnitude of the errors in ulp of the exact numbers (see `halfulp.ulp`).
+    ``max_absolute``, ``mean_absolute``, ``max_relative``, ``mean_relative``: of the absolute and relative errors.
+    ``worst``: the index of the first element with the largest error in ulp, in the flattened array; None without one.
+    ``exact``: elements without an error. ``saturated``: results that are the largest value in place of an overflow.
+    ``flushed``: results that are zero for another number. ``subnormal``: subnormal results.
+    ``overflowed``: finite numbers beyond the largest value that became infinity or NaN. ``not_numbers``: other finite
+    numbers that became infinity or NaN. ``nan``, ``infinite``: exact numbers that are NaN or infinite, whatever they
+    became. ``poison``: poison on either side.
+    """
+
+    elements: int
+    measured: int
+    sqnr: float
+    max_ulp: float
+    mean_ulp: float
+    rms_ulp: float
+    max_absolute: float
+    mean_absolute: float
+    max_relative: float
+    mean_relative: float
+    worst: int | None
+    exact: int
+    saturated: int
+    flushed: int
+    subnormal: int
+    overflowed: int
+    not_numbers: int
+    nan: int
+    infinite: int
+    poison: int
+
+
+class Chunk(NamedTuple):
+    """Some elements: exact numbers, results, and a mask of poison or None."""
+
+    exact: Reals
+    result: Reals
+    poison: Mask | None
+
+
+def summed_up(fmt: FloatFormat, mode: Rounding, size: int, chunk_of: Callable[[slice], Chunk]) -> Figures:
+    """Sum up the errors of an array of ``size`` elements of a format, which ``chunk_of`` gives part by part.
+
+    Sums are in f64 within a chunk, with a relative error below 1e-11, and exact over the chunks.
+    """
+    bounds, counts = overflow_bounds(fmt, mode), dict.fromkeys(COUNTS, 0)
+    absolute, relative, ulps = (Summary[int]() for _ in range(3))
+    noise, signal, squares = Energy(), Energy(), Energy()
+    with np.errstate(all="ignore"):
+        for start in range(0, size, CHUNK):
+            chunk = chunk_of(slice(start, start + CHUNK))
+            found = errors_of(fmt, chunk.exact, chunk.result)
+            magnitudes = np.abs(found.ulp)
+            kept: npt.NDArray[np.intp] | None = None
+            if chunk.poison is not None or not math.isfinite(float(magnitudes.sum())):
+                kept = _count_unmeasured(chunk, bounds, counts)
+                found = found.at(kept)
+                magnitudes, chunk = magnitudes[kept], Chunk(chunk.exact[kept], chunk.result[kept], None)
+            if not len(magnitudes):
+                continue
+            # Not by the errors: those of fractions may be too small for f64.
+            counts["exact"] += int(np.count_nonzero(chunk.exact == chunk.result))
+            _count_results(fmt, chunk, bounds, counts)
+            at = ulps.add(magnitudes)
+            if at is not None:
+                ulps.worst.place = start + (at if kept is None else int(kept[at]))
+            absolute.add(np.abs(found.absolute))
+            relative.add(np.abs(found.relative))
+            squares.add(Scaled(magnitudes))
+            noise.add(found.noise)
+            signal.add(found.signal)
+    return Figures(
+        elements=size,
+        measured=ulps.count,
+        sqnr=decibels(signal, noise),
+        max_ulp=ulps.largest,
+        mean_ulp=ulps.mean,
+        rms_ulp=10 ** ((squares.log10() - math.log10(ulps.count)) / 2) if ulps.count else math.nan,
+        max_absolute=absolute.largest,
+        mean_absolute=absolute.mean,
+        max_relative=relative.largest,
+        mean_relative=relative.mean,
+        worst=ulps.worst.place,
+        **counts,
+    )
+
+
+def _count_unmeasured(chunk: Chunk, bounds: tuple[Bound, Bound], counts: dict[str, int]) -> npt.NDArray[np.intp]:
+    """Count the elements of a chunk that have no error; return the indices of the others."""
+    exact, result = _as_floats(chunk.exact), _as_floats(chunk.result)
+    poison = np.zeros(exact.shape, np.bool_) if chunk.poison is None else chunk.poison
+    nan, infinite = np.isnan(exact) & ~poison, np.isinf(exact) & ~poison
+    finite = np.isfinite(exact) & ~poison
+    lost = finite & ~np.isfinite(result)
+    if lost.any():
+        beyond = int(_overflows(chunk.exact[lost], bounds).sum())
+        counts["overflowed"] += beyond
+        counts["not_numbers"] += int(lost.sum()) - beyond
+    for name, mask in (("poison", poison), ("nan", nan), ("infinite", infinite)):
+        counts[name] += int(np.count_nonzero(mask))
+    return np.flatnonzero(finite & ~lost)
+
+
+def _as_floats(reals: Reals) -> Floats:
+    """Return floats as they are, and 0 for each Fraction: enough to tell NaN and infinities."""
+    if reals.dtype == np.float64:
+        return reals
+    return np.array([number if isinstance(number, float) else 0.0 for number in reals.tolist()], np.float64)
+
+
+def _overflows(exact: Reals, bounds: tuple[Bound, Bound]) -> Mask:
+    positive, negative = bounds
+    return positive.passed_by(exact) | negative.passed_by(-exact)
+
+
+def _count_results(fmt: FloatFormat, chunk: Chunk, bounds: tuple[Bound, Bound], counts: dict[str, int]) -> None:
+    """Count the saturated, flushed and subnormal results of measured elements."""
+    magnitudes: Any = np.abs(chunk.result)
+    plain = magnitudes.dtype == np.float64
+    top, least = (abs(_value(fmt, code)) for code in (fmt.max_code, fmt.min_normal_code))
+    at_top = np.asarray(magnitudes == (float(top) if plain else top), np.bool_)
+    if at_top.any():
+        counts["saturated"] += int(_overflows(chunk.exact[at_top], bounds).sum())
+    if fmt.zero:
+        small = np.flatnonzero(magnitudes < (float(least) if plain else least))
+        if small.size:
+            zero = magnitudes[small] == 0
+            counts["subnormal"] += int(small.size - np.count_nonzero(zero))
+            counts["flushed"] += int(np.count_nonzero(zero & (chunk.exact[small] != 0)))
+
+
+def _value(fmt: FloatFormat, code: int) -> Fraction:
+    value = scalar.value(fmt, code)
+    assert value is not None
+    return value
+
+
 _NAMES = {"not_numbers": "not numbers", "nan": "NaN"}
 
 
@@ -113,12 +304,12 @@ class ErrorReport:
         """The errors of the elements relative to the exact numbers; infinity where a 0 has an error."""
         return self._column(lambda found: found.relative)
 
-    def _column(self, column: Callable[[Columns], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+    def _column(self, column: Callable[[Errors], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         chunk_of, found = chunks(self.numbers, Numbers(self.result)), np.empty(self.numbers.size)
         for start in range(0, len(found), CHUNK):
             place = slice(start, start + CHUNK)
             chunk = chunk_of(place)
-            errors = column(columns(self.format, chunk.exact, chunk.result))
+            errors = column(errors_of(self.format, chunk.exact, chunk.result))
             measured = ~np.isnan(errors) if chunk.poison is None else ~(np.isnan(errors) | chunk.poison)
             if chunk.exact.dtype == np.float64:
                 measured &= np.isfinite(chunk.exact)
@@ -142,7 +333,7 @@ class ErrorReport:
         place = slice(k, k + 1)
         chunk = chunks(self.numbers, Numbers(self.result))(place)
         exact, result = (_number_text(numbers.tolist()[0]) for numbers in (chunk.exact, chunk.result))
-        error = float(columns(self.format, chunk.exact, chunk.result).ulp[0])
+        error = float(errors_of(self.format, chunk.exact, chunk.result).ulp[0])
         where = f"{list(self.worst_index or ())}: " if self.result.shape else ""
         return f"{where}{exact} became {result}, {error:+.6g} ulp"
 

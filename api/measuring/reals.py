@@ -12,22 +12,14 @@ import numpy.typing as npt
 from halfulp.explanations.texts import integer_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.numbers import Exact, Ratio
 from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.ulps import F64, Reals, within_f64
 from halfulp.inputs import ExactNumbers, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.value import Value
-
-F64 = FORMATS["f64"]
-Reals = npt.NDArray[Any]
-"""Exact numbers: an array of f64, or an object array of Fractions in which NaN and infinities are floats."""
-
-
-def within_f64(fmt: FloatFormat) -> bool:
-    """Tell whether every value of a format is a value of f64, and each binade one of normal values of f64."""
-    return fmt.emin >= F64.emin and fmt.emax <= F64.emax and fmt.mantissa_bits <= F64.mantissa_bits
 
 
 def reals_of(x: Any, what: str = "x") -> Reals:

@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.explanations.given import format_of
-from halfulp.explanations.texts import table_lines
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.display import fragment, table, title
+from halfulp.fp_formats.display import fragment, table, table_lines, title
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.steps import floor_exponent
 from halfulp.interp.ir.errors import InputError, TypeMismatch

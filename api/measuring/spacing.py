@@ -19,11 +19,12 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.spelling import decimal_text, value_text
 from halfulp.fp_formats.steps import ulp_at
+from halfulp.fp_formats.ulps import Reals, within_f64
 from halfulp.inputs import as_value
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.value import Value
-from halfulp.measuring.reals import Reals, reals_of, refuse_poison, within_f64
+from halfulp.measuring.reals import reals_of, refuse_poison
 
 TypeName = str | FloatFormat | ty.Type
 _MOST_BITS = 16

@@ -19,8 +19,19 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Module, Operation, OpResult, SSAValue
 from halfulp.interp.verifier import verify
-from halfulp.sensitivities.computing import CONVERSIONS, is_scalar_op, own_format, rounds, written
-from halfulp.sensitivities.flow import Flow, Use, format_of, has_hidden_body, is_memory, is_tied
+from halfulp.sensitivities.flow import (
+    CONVERSIONS,
+    Flow,
+    Use,
+    format_of,
+    has_hidden_body,
+    is_memory,
+    is_scalar_op,
+    is_tied,
+    own_format,
+    rounds,
+    written,
+)
 
 
 def has_all_numbers(wide: FloatFormat, narrow: FloatFormat) -> bool:

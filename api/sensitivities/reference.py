@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.ulps import Floats, FloatSums, place_of_largest, ulp_of_float, ulps_of_floats
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Module
@@ -23,18 +24,17 @@ from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
 from halfulp.run_options import RunOptions
 from halfulp.running import find_entry, given_arguments, run_with
-from halfulp.semantics.judging import as_f64, has_shadows, ulp_at, ulp_of
-from halfulp.traces.error_report import ErrorReport, beside_reals
+from halfulp.semantics.judging import as_f64, has_shadows
+from halfulp.traces.error_report import RunErrors, beside_reals
 
 _CLOSE = 2.0**-10
 """The radius, in ulp, up to which a shadow is close enough."""
 _MOST_REPLAYED = 64
 """The most elements of a result whose exact numbers are found from their histories."""
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Distance:
+class ResultDistance:
     """How far one result of a run is from the exact one.
 
     ``ulp``: the largest distance of an element whose exact number is known, in ulp of that; infinite where the result
@@ -48,23 +48,23 @@ class Distance:
     moved: float
 
 
-Distances = Mapping[str, Distance]
+Distances = Mapping[str, ResultDistance]
 """The distance of each result, by its name."""
 
 
 @dataclass(frozen=True, eq=False)
 class _End:
-    """A result of the program as it is: its numbers, and the exact ones as sums of two f64."""
+    """A result of the program as it is."""
 
     format: Any
     value: Floats
-    high: Floats
-    low: Floats
+    exact: FloatSums
+    #: the ulp at the exact number, or if that is not known at the other one
     unit: Floats
 
     @property
     def known(self) -> npt.NDArray[np.bool_]:
-        return np.isfinite(self.high)
+        return np.isfinite(self.exact.high)
 
 
 class Reference:
@@ -95,7 +95,7 @@ class Reference:
         chosen = {name: value for name, value in found.items() if only in (None, name)}
         self.unmeasured = [name for name, value in chosen.items() if not has_shadows(_format_of(value))]
         self._module = module
-        self._report: ErrorReport | None = None
+        self._report: RunErrors | None = None
         self._exact = {name: self._end_of(name, value) for name, value in chosen.items() if name not in self.unmeasured}
         self.elements = sum(end.value.size for end in self._exact.values())
         self.unknown = sum(int(np.count_nonzero(~end.known)) for end in self._exact.values())
@@ -123,13 +123,14 @@ class Reference:
         assert shadow is not None
         number = _numbers(value)
         with np.errstate(all="ignore"):
-            close = np.isfinite(number) & (shadow.radius <= _CLOSE * ulp_of(format, number))
+            close = np.isfinite(number) & (shadow.radius <= _CLOSE * ulps_of_floats(format, number))
         high, low = np.where(close, number, nan), np.where(close, shadow.error, 0.0)
         for element in [tuple(map(int, each)) for each in np.argwhere(~close)[:_MOST_REPLAYED]]:
             high[element], low[element] = self._from_history(name, element, format)
+        exact = FloatSums(high, low)
         with np.errstate(all="ignore"):
-            unit = ulp_of(format, np.where(np.isfinite(high), high + low, np.where(np.isfinite(number), number, 0.0)))
-        return _End(format, number, high, low, unit)
+            other = ulps_of_floats(format, np.where(np.isfinite(number), number, 0.0))
+            return _End(format, number, exact, np.where(np.isfinite(high), exact.ulps(format), other))
 
     def _from_history(self, name: str, element: tuple[int, ...], format: Any) -> tuple[float, float]:
         """Return an exact number as a sum of two, from the history of the element; NaN if it is not known."""
@@ -140,30 +141,28 @@ class Reference:
             found = self._report.error_of(name, element)
         except LimitExceeded:
             return nan, 0.0
-        if not isfinite(found.exact) or not found.radius <= max(_CLOSE * ulp_at(format, found.exact), 0.0):
+        if not isfinite(found.exact) or not found.radius <= max(_CLOSE * ulp_of_float(format, found.exact), 0.0):
             return nan, 0.0
         if isfinite(found.ulp):
-            return found.value, -found.ulp * ulp_at(format, found.value)
+            return found.value, -found.ulp * ulp_of_float(format, found.value)
         return found.exact, 0.0
 
     def _distances(self, numbers: Mapping[str, Floats]) -> Distances:
         return {name: _distance(end, numbers[name]) for name, end in self._exact.items()}
 
 
-def _distance(end: _End, number: Floats) -> Distance:
+def _distance(end: _End, number: Floats) -> ResultDistance:
     if number.shape != end.value.shape:
-        return Distance(inf, (), inf)
+        return ResultDistance(inf, (), inf)
     if not number.size:
-        return Distance(nan, (), 0.0)
+        return ResultDistance(nan, (), 0.0)
+    distances = end.exact.distances(end.format, number)
+    at = place_of_largest(distances)
     with np.errstate(all="ignore"):
-        finite, before = np.isfinite(number), np.isfinite(end.value)
-        error = np.abs((number - end.high) - end.low) / end.unit
-        error = np.where(end.known, np.where(finite, error, inf), -1.0)
+        both = np.isfinite(number) & np.isfinite(end.value)
         same = (number == end.value) | (np.isnan(number) & np.isnan(end.value))
-        moved = np.where(same, 0.0, np.where(finite & before, np.abs(number - end.value) / end.unit, inf))
-    at = np.unravel_index(int(np.argmax(error)), error.shape)
-    largest = float(error[at])
-    return Distance(largest if largest >= 0 else nan, tuple(map(int, at)), float(moved.max()))
+        moved = np.where(same, 0.0, np.where(both, np.abs(number - end.value) / end.unit, inf))
+    return ResultDistance(float(distances[at]), at, float(moved.max()))
 
 
 def _format_of(value: Value) -> Any:

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, Unpack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from html import escape
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from halfulp.drawing.figures import chosen_style, drawing, figure_of, new_axes, set_legend, set_title
+from halfulp.fp_formats.display import fragment, table, table_lines, title
+from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.text.printer import print_module
 from halfulp.loading import Source, load
 from halfulp.run_options import RunOptions, TraceKeywords, run_options, takes
 from halfulp.running import find_entry
 from halfulp.semantics.profile import Profile
-from halfulp.sensitivities.computing import rounds
-from halfulp.sensitivities.flow import Flow
-from halfulp.sensitivities.ranking import Sensitivity, SensitivityRow, advice_on, rank_of
+from halfulp.sensitivities.flow import Flow, rounds
 from halfulp.sensitivities.reference import Distances, Reference
-from halfulp.sensitivities.subjects import BY, Program, ops_that_run
 from halfulp.sensitivities.trials import (
+    BY,
     MODES,
+    Program,
     Trial,
     asked,
     deciding,
     format_trials,
     mode_trials,
+    ops_that_run,
     setting_trials,
     unchangeable,
 )
+from halfulp.traces.error_text import element_text, ulps
 from halfulp.traces.site import SiteNames
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 By = Literal["op", "kind", "tensor"]
 FORMATS = ("f32", "f64")
@@ -173,3 +186,233 @@ def _most_changed(before: Distances, after: Distances) -> str:
         return size, one if one == one else -1.0
 
     return max(before, key=change)
+
+
+MOST_ROWS = 20
+"""The most rows that the text shows."""
+_HEAD = ("before", "after", "moved", "line", "change", "what")
+_GAIN, _LOSS = 0.75, 1.25
+"""An error that is less than this part of what it was is better; more than this, worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityRow:
+    """One change of a program, and what it does to the errors of the results.
+
+    ``sort``: "format", "rounding", "whole profile", "profile" (a field of one), "order" or "model". ``op``, ``line``,
+    ``place``, ``source``: the op that was changed; empty and None for a change of the whole program. ``what``: what was
+    changed, as text; ``count``: the number of ops. ``was``, ``to``: its format or choice before and after.
+
+    ``result``: the result whose error changes most; ``before``, ``after``: its largest error in ulp of the exact
+    number, infinite if it is no number, NaN if no exact number is known. ``moved``: how far any result moves, in ulp.
+    ``advice``: the row as a sentence. ``settings``: the option of `halfulp.run` that was changed, if it was one.
+    """
+
+    sort: str
+    op: str
+    line: int | None
+    place: str
+    source: str
+    what: str
+    count: int
+    was: str
+    to: str
+    result: str
+    before: float
+    after: float
+    moved: float
+    advice: str
+    settings: tuple[tuple[str, str], ...]
+    _module: Module = field(repr=False, compare=False)
+
+    @property
+    def effect(self) -> float:
+        """The error after the change less that before it, in ulp; negative if the change is a gain."""
+        return 0.0 if self.before == self.after else self.after - self.before
+
+    @property
+    def program(self) -> str:
+        """The changed program as MLIR text. A change of settings leaves it as it is."""
+        return print_module(self._module)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields for JSON, which has no infinities and no NaN: text and None stand for them."""
+        found = {each.name: getattr(self, each.name) for each in fields(self) if each.name[0] != "_"}
+        return {**{name: _json(value) for name, value in found.items()}, "settings": dict(self.settings)}
+
+
+def _json(value: Any) -> Any:
+    if not isinstance(value, float) or isfinite(value):
+        return value
+    return None if isnan(value) else "inf"
+
+
+def rank_of(row: SensitivityRow) -> tuple[float, float]:
+    """Return a key that puts rows with the largest effect first; without a known one, those that move results most."""
+    return -abs(row.effect) if row.effect == row.effect else 0.0, -row.moved
+
+
+def advice_on(change: str, before: float, after: float, moved: float) -> str:
+    """Say in a sentence what a change does. ``change``: names it."""
+    if not moved:
+        return f"{change}: no result changes"
+    if isnan(after):
+        return f"{change}: results move by {ulps(moved)} ulp"
+    grew = f"error {ulps(before)} ulp -> {ulps(after)} ulp"
+    if after < _GAIN * before:
+        return f"{change}: {grew}"
+    return f"{change} costs: {grew}" if after > _LOSS * before else f"{change} makes no difference: {grew}"
+
+
+@dataclass(frozen=True, repr=False)
+class Sensitivity:
+    """Changes of a program, those with the largest effect first.
+
+    ``rows``: a `SensitivityRow` for each. ``notes``: what could not be changed or measured, and why. ``errors``: the
+    errors of the program as it is. ``function``: its name. ``unknown``: the number of elements of results whose exact
+    numbers are not known, of ``elements``.
+    """
+
+    rows: tuple[SensitivityRow, ...]
+    notes: tuple[str, ...]
+    errors: Distances
+    function: str
+    unknown: int
+    elements: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[SensitivityRow]:
+        return iter(self.rows)
+
+    @property
+    def best(self) -> SensitivityRow | None:
+        """The change that takes most from the error of a result; None if none takes anything."""
+        gains = [row for row in self.rows if row.effect < 0]
+        return min(gains, key=lambda row: row.effect, default=None)
+
+    def table(self, most: int | None = None) -> list[tuple[str, ...]]:
+        """Return the rows as text, with their heading."""
+        return [_HEAD, *(_cells(row) for row in self.rows[:most])]
+
+    def lines(self) -> Iterator[str]:
+        """Yield the ranking as text."""
+        yield from self._heading()
+        if self.rows:
+            yield from (f"  {line}" for line in table_lines(self.table(MOST_ROWS), right=range(4)))
+            left = self.rows[MOST_ROWS:]
+            if left:
+                yield f"  and {plural(len(left), 'change')} with less effect"
+            yield self._best_line()
+        else:
+            yield "nothing was changed"
+        for note in self.notes:
+            yield f"note: {note}"
+
+    def _heading(self) -> Iterator[str]:
+        for name, each in self.errors.items():
+            if isnan(each.ulp):
+                yield f"error of {name}: not known"
+            else:
+                yield f"error of {name}: {ulps(each.ulp)} ulp{element_text(each.element)}"
+        if self.unknown:
+            yield f"nothing is known of the exact numbers of {self.unknown:,} of {plural(self.elements, 'element')}"
+
+    def _best_line(self) -> str:
+        if all(isnan(each.ulp) for each in self.errors.values()):
+            return "no exact number is known: the changes that move results most come first"
+        return "no change makes an error less" if self.best is None else f"best: {self.best.advice}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *rows = self.table(MOST_ROWS)
+        cells = [[escape(cell) for cell in row] for row in rows]
+        texts = [f"<p>{escape(line)}</p>" for line in self._heading()]
+        notes = [f"<p>note: {escape(note)}</p>" for note in self.notes]
+        return fragment(title(f"Sensitivity of {self.function}"), *texts, table(cells, head), *notes)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the ranking for a JSON file. Infinite errors are "inf", unknown ones None."""
+        errors = {name: {"ulp": _json(each.ulp), "element": list(each.element)} for name, each in self.errors.items()}
+        return {
+            "function": self.function,
+            "errors": errors,
+            "unknown": self.unknown,
+            "elements": self.elements,
+            "rows": [row.as_json() for row in self.rows],
+            "notes": list(self.notes),
+        }
+
+    def plot(self, *, dark: bool | None = None) -> Figure:
+        """Draw the error before and after each change, those with the largest effect at the top."""
+        return draw_sensitivities(self, dark=dark)
+
+
+def _cells(row: SensitivityRow) -> tuple[str, ...]:
+    return (
+        ulps(row.before),
+        ulps(row.after),
+        ulps(row.moved),
+        "" if row.line is None else str(row.line),
+        f"{row.was} -> {row.to}",
+        row.source or row.what,
+    )
+
+
+MOST_DRAWN = 15
+"""The most changes that are drawn."""
+_LEAST, _LONGEST = 2.0**-10, 44
+
+
+def draw_sensitivities(found: Sensitivity, *, ax: Axes | None = None, dark: bool | None = None) -> Figure:
+    """Draw what `hu.sensitivity` found: the largest error of a result before and after each change, in ulp, on a
+    logarithmic scale. At most 15 changes are drawn, those with the largest effect; an error below 2^-10 ulp is drawn
+    there, and an infinite one at the right end, as a triangle.
+
+    Raises InputError if no change has a known error.
+    """
+    rows = [row for row in found.rows if row.before == row.before and row.after == row.after][:MOST_DRAWN]
+    if not rows:
+        raise InputError("there is no change with a known error to draw")
+    style = chosen_style(dark)
+    sizes = [size for row in rows for size in (row.before, row.after) if isfinite(size)]
+    top = max([*sizes, 1.0]) * 4
+    with drawing():
+        axes = new_axes(ax, style, 1.3 + 0.28 * len(rows))
+        axes.set_xscale("log", base=2)
+        for place, row in enumerate(rows):
+            start, end = (_LEAST if size < _LEAST else min(size, top) for size in (row.before, row.after))
+            axes.plot([start, end], [place, place], color=style.faint, linewidth=1.2, zorder=1)
+            for size, at, colour, name in (
+                (row.before, start, style.series[1], "before"),
+                (row.after, end, style.series[0], "after"),
+            ):
+                mark = "o" if isfinite(size) else ">"
+                axes.plot([at], [place], mark, color=colour, markersize=6 if name == "before" else 4, label=name)
+        axes.set_yticks(range(len(rows)), [_label(row) for row in rows])
+        axes.tick_params(axis="y", labelsize=7)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlim(max(min([*(max(size, _LEAST) for size in sizes), 1.0]) / 2, _LEAST / 2), top * 1.5)
+        axes.axvline(0.5, color=style.faint, linewidth=0.8, linestyle="--")
+        axes.set_xlabel("largest error of a result, ulp", color=style.text)
+        axes.grid(axis="x", color=style.band, linewidth=0.8)
+        set_title(axes, style, f"Sensitivity of {found.function}", ax is None)
+        handles, names = axes.get_legend_handles_labels()
+        once = dict(zip(names, handles, strict=True))
+        for handle, name in zip(handles, names, strict=True):
+            if once[name] is not handle:
+                handle.set_label("_")
+        set_legend(axes, style, 2, ax is None)
+        return figure_of(axes)
+
+
+def _label(row: SensitivityRow) -> str:
+    line = "" if row.line is None else f"line {row.line}: "
+    what = f"{line}{row.source or row.what}"
+    short = what if len(what) <= _LONGEST else f"{what[: _LONGEST - 3]}..."
+    return f"{short} → {row.to}"

@@ -13,7 +13,9 @@ import numpy as np
 from flint import arb
 
 from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.reals.enclosing import bits_of_precision
+from halfulp.fp_formats.ulps import ulp_of_float
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
@@ -21,26 +23,38 @@ from halfulp.interp.run.attribution import Attribution, value_of
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.recording import Ran, clear_marks, same_ran, unmarked
-from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
 from halfulp.run_options import RunOptions
 from halfulp.running import find_entry, given_arguments, run_with
-from halfulp.semantics.judging import as_f64, has_shadows, ulp_at
-from halfulp.traces.error_records import Element, OpError, ResultError, StoryStep, json_record
-from halfulp.traces.error_text import element_text, report_lines
-from halfulp.traces.site import Site, SiteNames, shown_site
+from halfulp.semantics.judging import as_f64, has_shadows
+from halfulp.traces.error_text import (
+    Element,
+    OpError,
+    ResultError,
+    StoryStep,
+    element_text,
+    events,
+    json_record,
+    result_text,
+    ulps,
+)
+from halfulp.traces.site import Site, SiteNames, fields_of, shown_site
 
 _CLOSE = 2.0**-45
 """The radius, relative to the exact number, up to which that is known closely: nearly all digits that are shown."""
+
+_MOST_OPS = 5
+"""The number of ops in a ranking."""
 
 Ends = Sequence[tuple[str, Value]]
 """The float results of a run, and the memory of floats among its arguments, by name."""
 
 
 @dataclass(eq=False, repr=False)
-class ErrorReport:
+class RunErrors:
     """The errors of a run: of its results, and of the ops.
 
     ``results``: one for each float result, then one for each memref of floats among the arguments. ``ops``: the ops
@@ -177,7 +191,7 @@ class ErrorReport:
         value = values[name]
         id = 0 if value.open is None else int(value.open[element])
         code = codes_to_ints(np.asarray(value.bits[element]), ty.width_of(value.element_type))[0]
-        unit = ulp_at(_format_of(value), float(value_of(_format_of(value), code)))
+        unit = ulp_of_float(_format_of(value), float(value_of(_format_of(value), code)))
         return Attribution(lineage, id, value.element_type, code), -unit
 
     def _story(self, attribution: Attribution, unit: float) -> Iterator[StoryStep]:
@@ -194,7 +208,7 @@ class ErrorReport:
             if any(special):
                 following = node.operands[special.index(True)].id
             yield StoryStep(
-                node.op.name, site.line, site.place, site.source, float(share.value), _exactly(share.exact),
+                node.op.name, *fields_of(site)[1:], float(share.value), _exactly(share.exact),
                 share.error * weight + 0.0, share.own * weight + 0.0, tuple(parts),  # + 0.0: no negative zero
             )  # fmt: skip
             began = not share.value.is_finite() and not any(special)
@@ -204,7 +218,7 @@ class ErrorReport:
         site, found = shown_site(self._site, *ran), self._shadows.figures[ran]
         own, total, relative = map(found.known, (found.own, found.total, found.relative))
         return OpError(
-            site.op, site.line, site.place, site.source, site.function, found.elements,
+            *fields_of(site), site.function, found.elements,
             own, found.own.place, total, found.total.place, relative, effect, share,
             found.cancelled, found.absorbed, found.overflowed, found.flushed, found.unknown, found.otherwise,
             found.undecided, found.wrapped,
@@ -212,7 +226,7 @@ class ErrorReport:
 
 
 class BesideReals:
-    """One run of a function with shadows. ``arguments``, ``options``: as for `run`; ``wider``: see `ErrorReport.wider`.
+    """One run of a function with shadows. ``arguments``, ``options``: as for `run`; ``wider``: see `RunErrors.wider`.
 
     Raises ValueError for another format, Unsupported for a batch and for a signature of the llvm dialect, and the
     errors of `run` for arguments that do not fit.
@@ -231,7 +245,7 @@ class BesideReals:
         self._ends: Ends = []
 
     @property
-    def taken(self) -> Callable[[Operation], Figures | None]:
+    def taken(self) -> Callable[[Operation], ShadowFigures | None]:
         """Gives what an op did to the exactness of numbers since it was last asked."""
         return self._shadows.taken
 
@@ -245,9 +259,9 @@ class BesideReals:
             clear_marks(self._given)
         return tuple(map(unmarked, results))
 
-    def report(self, site: Callable[[Operation], Site]) -> ErrorReport:
+    def report(self, site: Callable[[Operation], Site]) -> RunErrors:
         """Return the errors of the run, as far as it came. ``site``: names an op."""
-        return ErrorReport(dict(self._ends), self._shadows, site, self._replay)
+        return RunErrors(dict(self._ends), self._shadows, site, self._replay)
 
     def _replay(self) -> tuple[Lineage, Ends]:
         lineage, given = Lineage(), self._copies(self._before)
@@ -261,7 +275,7 @@ class BesideReals:
 
 def beside_reals(
     module: Module, arguments: Sequence[Any], options: RunOptions, wider: str = ""
-) -> tuple[tuple[Value, ...], ErrorReport]:
+) -> tuple[tuple[Value, ...], RunErrors]:
     """Run a function beside exact real numbers; return its results and their errors. Raises as `BesideReals` does."""
     run = BesideReals(module, arguments, options, wider)
     results = run.run()
@@ -324,3 +338,51 @@ def _error_of(name: str, value: Value, element: Element | None, form: Form) -> R
         value.size,
         unknown,
     )
+
+
+# --- as text ----------------------------------------------------------------------------------------------------------
+
+
+def report_lines(report: RunErrors) -> Iterator[str]:
+    """Yield the whole report: results, the ops that cost most, and what else ops did."""
+    yield from _result_lines(report)
+    yield from _ranking_lines(report)
+    yield from _event_lines(report)
+
+
+def _result_lines(report: RunErrors) -> Iterator[str]:
+    """Yield a line for each result."""
+    beside = f", beside {report.wider}" if report.wider else ""
+    for each in report.results:
+        yield f"error of {each.name}{beside}: {result_text(each, report.wider)}"
+
+
+def _ranking_lines(report: RunErrors) -> Iterator[str]:
+    """Yield the ops that cost most, as a table."""
+    largest = report.largest
+    if largest is None or not largest.ulp:
+        return
+    try:
+        found = [one for one in report.worst(_MOST_OPS) if one.effect_ulp]
+    except LimitExceeded as error:
+        yield f"no ranking of ops: {error.message}"
+        return
+    if not found:
+        return
+    yield f"ops whose own errors make that of {largest.name}{element_text(largest.element or ())}:"
+    rows = [("ulp of it", "share", "own ulp", "total ulp", "line", "op")]
+    for one in found:
+        line = "" if one.line is None else str(one.line)
+        rows.append(
+            (ulps(one.effect_ulp), f"{one.share:.1%}", ulps(one.own_ulp), ulps(one.total_ulp), line, one.source)
+        )
+    yield from (f"  {line}" for line in table_lines(rows, right=range(5)))
+
+
+def _event_lines(report: RunErrors) -> Iterator[str]:
+    """Yield what else the ops did: lost bits, overflow, decisions that the exact run would take otherwise."""
+    for one in report.ops:
+        notes = list(events(one))
+        if notes:
+            line = "" if one.line is None else f"line {one.line}: "
+            yield f"{line}{one.source}: {', '.join(notes)}"

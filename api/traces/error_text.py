@@ -1,60 +1,142 @@
-"""The errors of a run as lines of text."""
+"""The errors of a run as records and as text: those of results, of ops, of steps, and the way back of an error."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from math import isfinite, isnan
-from typing import Protocol
+from typing import Any
 
 from halfulp.interp.ir.counts import plural
-from halfulp.interp.ir.errors import LimitExceeded
-from halfulp.traces.error_records import OpError, ResultError, StoryStep
-from halfulp.traces.figure_text import events, ulps
+from halfulp.interp.run.shadow_figures import ShadowFigures
+from halfulp.traces.site import OpRecord, StepRecord
 
-MOST_OPS = 5
-"""The number of ops in a ranking."""
+Element = tuple[int, ...]
 
 
-class Report(Protocol):
-    """What an `ErrorReport` says."""
+@dataclass(frozen=True, slots=True)
+class OpError(OpRecord):
+    """What one op of a program did to the exactness of its numbers, over all of its runs.
 
-    @property
-    def wider(self) -> str:
-        """The format that stands for the exact numbers, or ""."""
+    ``own_ulp``: the largest distance of its results from the exact function of its operands, ``total_ulp``: that of its
+    results from the exact run, in ulp of the result, the latter also relative to it (``relative``: infinite for 0).
+    ``effect_ulp``: what its own errors bring to the result that `RunErrors.worst` is about, in ulp of that, with its
+    sign; ``share``: the same as a share of the error of that result. Errors are NaN where nothing is known of any.
 
-    @property
-    def results(self) -> tuple[ResultError, ...]:
-        """The errors of the results."""
+    ``cancelled``: the most leading bits that a sum lost, of its terms as they were computed. Numbers of elements:
+    ``absorbed``: a sum equals one of its terms, though the other is not 0; ``overflowed``: of finite operands an
+    infinity, or what the format has instead; ``flushed``: 0, though the exact function of the operands is not;
+    ``unknown``: nothing is known of the exact number; ``otherwise``: the exact run decides otherwise; ``undecided``: it
+    may; ``wrapped``: integers whose type does not hold the exact result.
+    """
 
-    @property
-    def ops(self) -> tuple[OpError, ...]:
-        """The errors of the ops."""
+    elements: int
+    own_ulp: float
+    own_element: Element | None
+    total_ulp: float
+    total_element: Element | None
+    relative: float
+    effect_ulp: float
+    share: float
+    cancelled: int
+    absorbed: int
+    overflowed: int
+    flushed: int
+    unknown: int
+    otherwise: int
+    undecided: int
+    wrapped: int
 
-    @property
-    def largest(self) -> ResultError | None:
-        """The result with the largest known error."""
 
-    def worst(self, count: int | None = None) -> list[OpError]:
-        """Return the ops that cost most."""
+@dataclass(frozen=True, slots=True)
+class ResultError:
+    """How far a result of a run is from the exact one: its worst element, unless another was asked for.
+
+    ``name``: ``result[0]``, or ``argument[0]`` for memory. ``element``: None of a result without elements. ``ulp``: the
+    error in ulp, the computed number less the exact one; NaN if nothing is known, or the computed one is not finite.
+    ``radius``: up to which the exact number is known. ``unknown``: the number of elements of which nothing is known, of
+    ``elements``.
+    """
+
+    name: str
+    type: str
+    element: Element | None
+    value: float
+    exact: float
+    ulp: float
+    radius: float
+    relative: float
+    elements: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoryStep(StepRecord):
+    """One step from a result back to where its error came from. All errors are in ulp of the result.
+
+    ``value``: the number that the op gave, ``exact``: the exact one; ``brings``: what its error brings to the result,
+    ``own``: its own part; ``operands``: the name of each operand, and what comes through it. Of an infinity or a NaN
+    these are NaN, and ``operands`` are those that are infinite or NaN themselves.
+    """
+
+    value: float
+    exact: float
+    brings: float
+    own: float
+    operands: tuple[tuple[str, float], ...]
+
+
+def json_record(record: OpError | ResultError | StoryStep) -> dict[str, Any]:
+    """Return the fields of a record for JSON, which has no infinities and no NaN: None stands for them."""
+
+    def finite(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return [finite(each) for each in value]
+        return None if isinstance(value, float) and not isfinite(value) else value
+
+    return {name: finite(value) for name, value in asdict(record).items()}
+
+
+# --- as text ----------------------------------------------------------------------------------------------------------
+
+
+def ulps(size: float) -> str:
+    """Spell a number of ulps with three digits."""
+    if isnan(size):
+        return "unknown"
+    size = size or 0.0  # no negative zero
+    return f"{size:,.0f}" if 1000 <= abs(size) < 1e7 else f"{size:.3g}"
+
+
+def events(one: ShadowFigures | OpError) -> Iterator[str]:
+    """Say what an op did besides rounding."""
+    if one.cancelled:
+        yield f"a sum lost {plural(one.cancelled, 'leading bit')}"
+    for count, what in (
+        (one.absorbed, "absorbed a term"),
+        (one.overflowed, "overflowed"),
+        (one.flushed, "became 0"),
+        (one.unknown, "with an unknown exact number"),
+        (one.otherwise, "that the exact run decides otherwise"),
+        (one.undecided, "that the exact run may decide otherwise"),
+        (one.wrapped, "wrapped around: integer overflow"),
+    ):
+        if count:
+            yield f"{plural(count, 'element')} {what}" if one.elements > 1 else what
+
+
+def step_text(found: ShadowFigures) -> str:
+    """Return what a step did to the exactness of numbers; "" if it did nothing."""
+    parts = []
+    if found.own.size or found.total.size:
+        own, total = map(found.known, (found.own, found.total))
+        parts.append(f"error: own {ulps(own)} ulp, in all {ulps(total)} ulp")
+    return "; ".join([*parts, *events(found)])
 
 
 def element_text(element: Sequence[int]) -> str:
     """Spell the place of an element; nothing for a scalar."""
     return f" {list(element)}" if element else ""
-
-
-def report_lines(report: Report, most: int = MOST_OPS) -> Iterator[str]:
-    """Yield the whole report: results, the ops that cost most, and what else ops did."""
-    yield from result_lines(report)
-    yield from ranking_lines(report, most)
-    yield from event_lines(report)
-
-
-def result_lines(report: Report) -> Iterator[str]:
-    """Yield a line for each result."""
-    beside = f", beside {report.wider}" if report.wider else ""
-    for each in report.results:
-        yield f"error of {each.name}{beside}: {result_text(each, report.wider)}"
 
 
 def result_text(each: ResultError, wider: str = "", chosen: bool = False) -> str:
@@ -78,40 +160,6 @@ def result_text(each: ResultError, wider: str = "", chosen: bool = False) -> str
         f"{each.type}: {'largest ' if each.element and not chosen else ''}error {ulps(each.ulp)} ulp{at}{relative}: "
         f"{each.value:.9g}, {truth} {each.exact:.17g}{loose}{unknown}"
     )
-
-
-def ranking_lines(report: Report, count: int) -> Iterator[str]:
-    """Yield the ops that cost most, as a table."""
-    largest = report.largest
-    if largest is None or not largest.ulp:
-        return
-    try:
-        found = [one for one in report.worst(count) if one.effect_ulp]
-    except LimitExceeded as error:
-        yield f"no ranking of ops: {error.message}"
-        return
-    if not found:
-        return
-    yield f"ops whose own errors make that of {largest.name}{element_text(largest.element or ())}:"
-    rows = [("ulp of it", "share", "own ulp", "total ulp", "line", "op")]
-    for one in found:
-        line = "" if one.line is None else str(one.line)
-        rows.append(
-            (ulps(one.effect_ulp), f"{one.share:.1%}", ulps(one.own_ulp), ulps(one.total_ulp), line, one.source)
-        )
-    widths = [max(len(row[k]) for row in rows) for k in range(5)]
-    for row in rows:
-        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=False)]
-        yield f"  {'  '.join(cells)}  {row[5]}"
-
-
-def event_lines(report: Report) -> Iterator[str]:
-    """Yield what else the ops did: lost bits, overflow, decisions that the exact run would take otherwise."""
-    for one in report.ops:
-        notes = list(events(one))
-        if notes:
-            line = "" if one.line is None else f"line {one.line}: "
-            yield f"{line}{one.source}: {', '.join(notes)}"
 
 
 def story_lines(end: ResultError, story: Sequence[StoryStep], chosen: bool = False) -> Iterator[str]:

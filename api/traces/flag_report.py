@@ -11,8 +11,9 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.explanations.texts import flags_text, table_lines
+from halfulp.explanations.texts import flags_text
 from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.exact.core import FlagArray
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir.errors import Unsupported
@@ -26,7 +27,7 @@ from halfulp.run_options import RunKeywords, RunOptions, run_options, takes
 from halfulp.running import find_entry, given_arguments, run_with
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import PoisonIds
-from halfulp.traces.site import Site, SiteNames, shown_site
+from halfulp.traces.site import OpRecord, Site, SiteNames, fields_of, shown_site
 
 Counts = npt.NDArray[np.int64]
 
@@ -34,18 +35,13 @@ _BITS = np.array([flag.value for flag in Flags], np.uint8)
 
 
 @dataclass(frozen=True)
-class OpFlags:
+class OpFlags(OpRecord):
     """The flags that one op of a program raised, over all of its runs.
 
     ``flags``: all of them. ``counts``: the number of elements that raised each. ``elements``: how many it computed;
-    those with a poison operand raise nothing. ``line``, ``place``, ``source``, ``function``: where it stands.
+    those with a poison operand raise nothing.
     """
 
-    op: str
-    line: int | None
-    place: str
-    source: str
-    function: str
     elements: int
     flags: Flags
     counts: dict[str, int]
@@ -73,13 +69,13 @@ class FlagReport:
         raised = [each for each in self.ops if each.flags]
         lines = [f"flags: {flags_text(self.flags)}"]
         if raised:
-            rows = [("line", "op", "elements", *(_words(flag) for flag in Flags))]
+            rows = [("line", "op", "elements", *(flags_text(flag) for flag in Flags))]
             rows += [
                 (
                     "" if each.line is None else str(each.line),
                     each.source,
                     f"{each.elements:,}",
-                    *(f"{each.counts[_words(flag)]:,}" if flag in each.flags else "" for flag in Flags),
+                    *(f"{each.counts[flags_text(flag)]:,}" if flag in each.flags else "" for flag in Flags),
                 )
                 for each in raised
             ]
@@ -87,10 +83,6 @@ class FlagReport:
         if self.unknown:
             lines += ["", f"not known: the flags of {', '.join(self.unknown)}"]
         return lines
-
-
-def _words(flag: Flags) -> str:
-    return (flag.name or "").lower().replace("_", " ")
 
 
 def _counted(raised: FlagArray, operands: Sequence[Value], shape: tuple[int, ...]) -> Counts:
@@ -178,9 +170,9 @@ def _row(site: Site, counts: Counts) -> OpFlags:
     elements, *numbers = counts.tolist()
     raised = dict(zip(Flags, numbers, strict=True))
     return OpFlags(
-        site.op, site.line, site.place, site.source, site.function, elements,
+        *fields_of(site), site.function, elements,
         _union(flag for flag, count in raised.items() if count),
-        {_words(flag): count for flag, count in raised.items()},
+        {flags_text(flag): count for flag, count in raised.items()},
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from halfulp.interp.ir.counts import plural
 from halfulp.printable import UNPRINTABLE
-from halfulp.traces.figure_text import step_text
+from halfulp.traces.error_text import step_text
 from halfulp.traces.record import Step, TraceRecord
 from halfulp.traces.text import birth_text, ending, origin_text, poison_sources
 from halfulp.traces.timeline import timeline
@@ -170,17 +170,7 @@ def fragment(trace: TraceRecord) -> str:
     steps = trace.steps
     if len(steps) > 2 * _IN_NOTEBOOK:
         steps = [*steps[:_IN_NOTEBOOK], *steps[-_IN_NOTEBOOK // 2 :]]
-    rows = []
-    before = 0
-    for step in steps:
-        if step.number > before + 1:
-            rows.append(
-                f'<tr><td></td><td colspan="3"><i>… {plural(step.number - before - 1, "more step")}</i></td></tr>'
-            )
-        before = step.number
-        rows.append(_row(step))
-    if trace.rows > before:
-        rows.append(f'<tr><td></td><td colspan="3"><i>… {plural(trace.rows - before, "more step")}</i></td></tr>')
+    rows = [row for missing, step in trace.gaps(steps) for row in (_missing(missing), _row(step))]
     style = "border-left:4px solid #d3304f;padding-left:6px;font-weight:600" if trace.error is not None else ""
     table = (
         f'<div><b>{escape(_title(trace))}</b><table style="font-family:monospace;border-collapse:collapse">'
@@ -194,7 +184,9 @@ def _missing(count: int) -> str:
     return f'<tr><td></td><td colspan="3"><i>… {plural(count, "more step")}</i></td></tr>' if count else ""
 
 
-def _row(step: Step) -> str:
+def _row(step: Step | None) -> str:
+    if step is None:
+        return ""
     source = f"end of {step.op}" if step.ends else step.source
     notes = [f"poison born: {birth_text(birth)}" for birth in step.births]
     notes += [text for text in (step.where and f"⇒ {step.where}", step.lanes_text, step.undefined) if text]

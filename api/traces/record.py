@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 from halfulp.traces.site import Site
 from halfulp.traces.values import TracedValue
 
 if TYPE_CHECKING:
-    from halfulp.traces.error_report import ErrorReport
+    from halfulp.traces.error_report import RunErrors
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +46,7 @@ class Step:
     branch: str | None = None
     trips: int | None = None
     lanes: tuple[int, tuple[int, ...]] | None = None
-    errors: Figures | None = None
+    errors: ShadowFigures | None = None
 
     @property
     def op(self) -> str:
@@ -110,7 +110,7 @@ class TraceRecord:
     lines: list[str] = field(default_factory=list)
     first_line: int = 1
     sites: list[Site] = field(default_factory=list)
-    errors: ErrorReport | None = None
+    errors: RunErrors | None = None
 
     @property
     def numerics(self) -> str:
@@ -125,12 +125,12 @@ class TraceRecord:
                 first.setdefault((birth.origin.op, birth.origin.location, birth.origin.reason), step.number)
         return first
 
-    def gaps(self) -> Iterator[tuple[int, Step | None]]:
-        """Yield the kept steps, each with the number of steps left out before it; at the end None, where some are left
-        out.
+    def gaps(self, steps: Sequence[Step] | None = None) -> Iterator[tuple[int, Step | None]]:
+        """Yield the kept steps, or some of them, each with the number of steps left out before it; at the end None,
+        where some are left out.
         """
         number = 0
-        for step in self.steps:
+        for step in self.steps if steps is None else steps:
             yield step.number - number - 1, step
             number = step.number
         if self.rows > number:

@@ -14,7 +14,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
 from halfulp.interp.run.events import Listener
-from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 from halfulp.semantics.profile import Profile
@@ -33,7 +33,7 @@ _WAYS: Mapping[str, Mapping[bool | None, str | None]] = {
 """The ways an op can go by its condition, the first operand; None for poison."""
 Note = Callable[[SSAValue, TracedValue, Any], None]
 """A function that gets every value of a step that is certain to be kept, while the value exists."""
-Taken = Callable[[Operation], Figures | None]
+Taken = Callable[[Operation], ShadowFigures | None]
 
 
 class Recorder(Listener):

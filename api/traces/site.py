@@ -39,6 +39,28 @@ class Site:
     births: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What a report says of one op: first of all where it stands."""
+
+    #: the name of the op
+    op: str
+    #: its line in the text that is shown; None where there is none
+    line: int | None
+    #: ``file:line:column``
+    place: str
+    #: the text of the line
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpRecord(StepRecord):
+    """What a report says of one op over all of its runs."""
+
+    #: the function that the op is in
+    function: str
+
+
 class SiteNames:
     """Names the ops of a module.
 
@@ -126,6 +148,11 @@ def shown_site(site: Callable[[Operation], Site], op: Operation, around: Operati
         return found
     shown = site(around)
     return replace(found, line=shown.line, place=shown.place, source=f"{op.name} of {shown.source}")
+
+
+def fields_of(site: Site) -> tuple[str, int | None, str, str]:
+    """Return the fields of a `StepRecord`."""
+    return site.op, site.line, site.place, site.source
 
 
 def name_of(value: SSAValue) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from halfulp.interp.ir.counts import plural
 from halfulp.printable import UNPRINTABLE
 from halfulp.semantics.poison import Origin
-from halfulp.traces.figure_text import step_text
+from halfulp.traces.error_text import step_text
 from halfulp.traces.record import Birth, Step, TraceRecord
 from halfulp.traces.values import TracedValue, summary
 

@@ -10,7 +10,7 @@ from math import ceil, floor, log10
 from typing import NamedTuple
 
 from halfulp.files import write_file
-from halfulp.traces.figure_text import step_text
+from halfulp.traces.error_text import step_text
 from halfulp.traces.record import Step
 
 _WIDTH, _HEIGHT = 720, 240

@@ -19,8 +19,8 @@ from halfulp.traces.text import text_lines
 from halfulp.traces.timeline import Timeline, timeline
 
 if TYPE_CHECKING:
-    from halfulp.traces.error_records import OpError, StoryStep
-    from halfulp.traces.error_report import ErrorReport
+    from halfulp.traces.error_report import RunErrors
+    from halfulp.traces.error_text import OpError, StoryStep
 
 MOST_ROWS = 5000
 """The number of steps that a trace keeps by default."""
@@ -76,7 +76,7 @@ class Trace(TraceRecord):
         self._report()
         return Timeline(timeline(self.steps))
 
-    def _report(self) -> ErrorReport:
+    def _report(self) -> RunErrors:
         if self.errors is None:
             raise ValueError("the trace has no shadows: call hu.trace(..., shadow=True)")
         return self.errors

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.accuracy.tally import HISTOGRAM
+from halfulp.conformance.accuracy.tally import HISTOGRAM, classes_of
 from halfulp.conformance.comparing.exact_reference import distance_of, exact_number
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, ProgramOracle, Reply, Status
 from halfulp.conformance.whole_programs.outcomes import ask, recorded
+from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.ulps import Floats, FloatSums, Summary, place_of_largest
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior
@@ -27,9 +29,8 @@ from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.shadows import Shadows, shadow_of
 from halfulp.interp.values.value import Value
-from halfulp.semantics.judging import as_f64, has_shadows, ulp_of
+from halfulp.semantics.judging import as_f64, has_shadows
 from halfulp.semantics.profile import SPEC, Profile
-from halfulp.semantics.shadows import Floats
 
 OURS = "halfulp"
 _TIGHT = 2.0**-10
@@ -54,28 +55,40 @@ class Place(NamedTuple):
 class Run:
     """The errors of one implementation's results, all float elements of all inputs together.
 
-    ``elements``: those with an exact number and a finite result. ``nearest``: those that are the nearest number of
-    their format, at most half an ulp away. ``total_ulp``: the sum of the errors; ``max_ulp``: the largest, at
-    ``worst``. ``histogram``: the number of elements by the classes of `HISTOGRAM`. ``special``: infinities and NaNs
-    where the exact number is finite. ``unanswered``: elements without an answer, and ``why``.
+    ``ulps``: the errors of those with an exact number and a finite result. ``nearest``: those that are the nearest
+    number of their format, at most half an ulp away. ``histogram``: the number of elements by the classes of
+    `HISTOGRAM`. ``special``: infinities and NaNs where the exact number is finite. ``unanswered``: elements without an
+    answer, and ``why``.
     """
 
     name: str
     version: str
-    elements: int = 0
+    ulps: Summary[Place] = field(default_factory=lambda: Summary(total=0.0))
     nearest: int = 0
-    total_ulp: float = 0.0
-    max_ulp: float = 0.0
-    worst: Place | None = None
     special: int = 0
     unanswered: int = 0
     why: str = ""
     histogram: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(HISTOGRAM), np.int64))
 
     @property
+    def elements(self) -> int:
+        """The elements with an error."""
+        return self.ulps.count
+
+    @property
     def mean_ulp(self) -> float | None:
         """The mean error in ulp; None without an element."""
-        return self.total_ulp / self.elements if self.elements else None
+        return self.ulps.mean if self.ulps.count else None
+
+    @property
+    def max_ulp(self) -> float:
+        """The largest error in ulp; 0 without an element."""
+        return max(self.ulps.worst.size, 0.0)
+
+    @property
+    def worst(self) -> Place | None:
+        """The first element with the largest error."""
+        return self.ulps.worst.place
 
     def add(self, input: int, result: int, errors: Floats, answered: npt.NDArray[np.bool_]) -> None:
         """Take the errors of one result, in ulp. NaN: there is no exact number; infinite: the result is none."""
@@ -85,16 +98,10 @@ class Run:
         self.special += int(np.count_nonzero(np.isinf(errors) & known))
         sizes = np.where(known & np.isfinite(errors), np.abs(errors), -1.0)
         kept = sizes[sizes >= 0]
-        if not kept.size:
-            return
-        self.elements += kept.size
         self.nearest += int(np.count_nonzero(kept <= 0.5))
-        self.total_ulp += float(kept.sum())
-        self.histogram += np.bincount(np.searchsorted(HISTOGRAM, kept), minlength=len(HISTOGRAM))
-        largest = int(np.argmax(sizes))
-        if self.worst is None or sizes.flat[largest] > self.max_ulp:
-            self.max_ulp = float(sizes.flat[largest])
-            self.worst = Place(input, result, tuple(map(int, np.unravel_index(largest, sizes.shape))))
+        self.histogram += classes_of(kept)
+        if self.ulps.add(kept) is not None:
+            self.ulps.worst.place = Place(input, result, place_of_largest(sizes))
 
 
 @dataclass(eq=False)
@@ -128,14 +135,14 @@ class ProgramAccuracy:
                 continue
             share = f"{100 * run.nearest / run.elements:.4g} %"
             rows.append((run.name, f"{run.elements:,}", share, f"{mean:.4g}", f"{run.max_ulp:.4g}", str(run.worst)))
-        yield from _table(rows, left=(0, 5))
+        yield from (f"  {line}" for line in table_lines(rows, right=range(1, 5)))
         for run in self.runs:
             if run.special:
                 yield f"  {run.name}: {run.special:,} infinities and NaNs for finite numbers"
             if run.unanswered:
                 yield f"  {run.name}: {plural(run.unanswered, 'element')} without an answer: {run.why}"
         yield "errors in ulp"
-        yield from _table(list(self._histogram()), left=())
+        yield from (f"  {line}" for line in table_lines(list(self._histogram()), right=range(len(self.runs) + 1)))
 
     def _histogram(self) -> Iterator[tuple[str, ...]]:
         """Yield the rows of the histogram of all runs, as far as it has elements."""
@@ -180,32 +187,17 @@ class ProgramAccuracy:
         }
 
 
-def _table(rows: Sequence[tuple[str, ...]], left: tuple[int, ...]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            text.ljust(width) if k in left else text.rjust(width)
-            for k, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield f"  {'  '.join(cells)}".rstrip()
-
-
 class Exact(NamedTuple):
-    """A float result of one run here: its number among the results, its format, its values, and the exact numbers, each
-    the sum of two f64, of which the first is NaN where nothing is known.
-    """
+    """A float result of one run here: its number among the results, its format, its values, and the exact numbers."""
 
     result: int
     format: FloatFormat
     values: Floats
-    high: Floats
-    low: Floats
+    numbers: FloatSums
 
     def distances(self, numbers: Floats) -> Floats:
-        """Return how far numbers are from the exact ones, in ulp of these; infinite for a number that is none."""
-        with np.errstate(all="ignore"):
-            found = np.abs((numbers - self.high) - self.low) / ulp_of(self.format, self.high + self.low)
-        return np.where(np.isnan(self.high), np.nan, np.where(np.isfinite(numbers), found, inf))
+        """Return how far numbers are from the exact ones: see `FloatSums.distances`."""
+        return self.numbers.distances(self.format, numbers)
 
 
 def measured_programs(
@@ -224,7 +216,7 @@ def measured_programs(
             found.undefined += 1
             continue
         for each in exact:
-            found.unknown += int(np.count_nonzero(np.isnan(each.high)))
+            found.unknown += int(np.count_nonzero(np.isnan(each.numbers.high)))
             everywhere = np.ones(each.values.shape, np.bool_)
             found.runs[0].add(number, each.result, each.distances(each.values), everywhere)
             for run, of_all in zip(found.runs[1:], replies, strict=True):
@@ -272,7 +264,7 @@ def _exact(program: ClosedProgram, number: int, value: Value) -> Exact:
     assert isinstance(element, ty.FloatType)
     values = np.array(as_f64(element.format, value.bits), np.float64)
     with np.errstate(all="ignore"):
-        ulp = ulp_of(element.format, values + shadow.error)
+        ulp = FloatSums(values, shadow.error).ulps(element.format)
         tight = np.isfinite(values) & (shadow.radius <= ulp * _TIGHT)
     high, low = np.where(tight, values, np.nan), np.where(tight, shadow.error, 0.0)
     loose = ~tight if value.poison is None else ~tight & (value.poison == 0)
@@ -284,4 +276,4 @@ def _exact(program: ClosedProgram, number: int, value: Value) -> Exact:
             if exact is not None:
                 high[place] = float(exact.mid())
                 low[place] = distance_of(exact, high[place])
-    return Exact(number, element.format, values, high, low)
+    return Exact(number, element.format, values, FloatSums(high, low))

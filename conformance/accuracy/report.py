@@ -13,7 +13,7 @@ import numpy as np
 from halfulp.conformance.accuracy.arguments import Chosen
 from halfulp.conformance.accuracy.implementations.interface import Implementation
 from halfulp.conformance.accuracy.questions import Question
-from halfulp.conformance.accuracy.tally import HISTOGRAM, Binade, Count, Example, Tally
+from halfulp.conformance.accuracy.tally import HISTOGRAM, AccuracyTally, Binade, Count, Example
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.spelling import decimal_text, hex_text, hexadecimal, value_text
@@ -54,7 +54,7 @@ class Accuracy:
     version: str
     arguments: str
     all: bool
-    tally: Tally
+    tally: AccuracyTally
 
     @property
     def compared(self) -> int:
@@ -256,7 +256,7 @@ class Accuracy:
 
 def measured(asked: Question, implementation: Implementation, chosen: Chosen) -> Accuracy:
     """Measure an implementation that does not refuse the question. Raises what it raises."""
-    tally = Tally(asked)
+    tally = AccuracyTally(asked)
     for operands in chosen.chunks:
         answer = implementation.results(asked, operands)
         if len(answer.bits) != len(operands[0]):

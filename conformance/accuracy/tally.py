@@ -10,24 +10,32 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.accuracy.errors import (
-    Floats,
-    Kinds,
-    beyond_largest,
-    errors_in_ulp,
-    following_errors,
-    signs,
-)
 from halfulp.conformance.accuracy.questions import Question
 from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.ulps import (
+    Floats,
+    Summary,
+    beyond_largest,
+    errors_of_codes,
+    errors_of_infinities,
+    ranks,
+    signs,
+)
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 
 HISTOGRAM = (0.5, *(2.0**k for k in range(11)), 2.0**16, 2.0**24, inf)
 """The upper ends of the classes of errors in ulp; each class holds its upper end."""
+
+
+def classes_of(sizes: Floats) -> npt.NDArray[np.int64]:
+    """Return the number of errors in each class of `HISTOGRAM`."""
+    return np.bincount(np.searchsorted(HISTOGRAM, sizes), minlength=len(HISTOGRAM))
+
+
 _TO_NEAREST = (Rounding.TO_NEAREST_EVEN, Rounding.TO_NEAREST_AWAY)
 _LESS, _GREATER = CMPF_PREDICATE.cases["olt"], CMPF_PREDICATE.cases["ogt"]
 
@@ -67,17 +75,17 @@ class Binade:
 
 
 @dataclass
-class Tally:
+class AccuracyTally:
     """The figures of one question.
 
     ``compared``: the arguments with a result. ``unanswered``: those without one, ``why`` the first reason; ``open``:
     those whose correct result is poison. ``finite``: the compared arguments that are finite numbers. ``wrong``: numbers
     that are not the correctly rounded ones. ``special``: wrong special values, by what they are. ``flushed``: zeros in
-    place of subnormal numbers, which are among ``wrong``. ``measured``: the results with an error in ulp. ``worst``:
-    the first argument with the largest error. ``histogram``: the measured results by the classes of `HISTOGRAM`.
-    ``order``: neighbouring arguments whose results are in the opposite order of the exact ones; ``neighbours``: the
-    pairs compared. ``odd``, ``even``: pairs of arguments x and -x whose results break that symmetry though the
-    correctly rounded ones have it, None once these break it; ``mirrored``: the pairs compared.
+    place of subnormal numbers, which are among ``wrong``. ``ulps``: the errors in ulp, of the results that have one.
+    ``histogram``: these by the classes of `HISTOGRAM`. ``order``: neighbouring arguments whose results are in the
+    opposite order of the exact ones; ``neighbours``: the pairs compared. ``odd``, ``even``: pairs of arguments x and -x
+    whose results break that symmetry though the correctly rounded ones have it, None once these break it; ``mirrored``:
+    the pairs compared.
     """
 
     question: Question
@@ -89,9 +97,7 @@ class Tally:
     wrong: int = 0
     special: dict[str, Count] = field(default_factory=dict)
     flushed: int = 0
-    measured: int = 0
-    worst: Example | None = None
-    total_ulp: float = 0.0
+    ulps: Summary[Example] = field(default_factory=lambda: Summary(total=0.0))
     histogram: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(HISTOGRAM), np.int64))
     order: Count = field(default_factory=Count)
     neighbours: int = 0
@@ -124,14 +130,24 @@ class Tally:
         return sum(count.number for count in self.special.values())
 
     @property
+    def measured(self) -> int:
+        """The count of results with an error in ulp."""
+        return self.ulps.count
+
+    @property
+    def worst(self) -> Example | None:
+        """The first argument with the largest error."""
+        return self.ulps.worst.place
+
+    @property
     def max_ulp(self) -> float | None:
         """The largest error in ulp; None without a measured result."""
-        return None if self.worst is None or self.worst.ulp is None else abs(self.worst.ulp)
+        return self.ulps.largest if self.ulps.count else None
 
     @property
     def mean_ulp(self) -> float | None:
         """The mean magnitude of the errors in ulp; None without a measured result."""
-        return self.total_ulp / self.measured if self.measured else None
+        return self.ulps.mean if self.ulps.count else None
 
     @property
     def symmetry(self) -> tuple[str, Count] | None:
@@ -155,10 +171,21 @@ class Tally:
         return sorted(found, key=lambda each: -1 - each.field if each.negative else each.field)
 
 
+class Kinds:
+    """What codes of a format stand for, as masks: ``nan``, ``infinite``, ``number``, ``zero``, ``negative``."""
+
+    def __init__(self, fmt: FloatFormat, codes: Codes) -> None:
+        self.nan: Mask = comparisons.is_nan(fmt, codes)
+        self.infinite: Mask = comparisons.is_infinite(fmt, codes)
+        self.zero: Mask = comparisons.is_zero(fmt, codes)
+        self.number: Mask = ~(self.nan | self.infinite)
+        self.negative: Mask = signs(fmt, codes)
+
+
 class _Chunk:
     """One chunk of answered arguments: everything is counted in its constructor."""
 
-    def __init__(self, tally: Tally, operands: tuple[Codes, ...], expected: Codes, results: Codes) -> None:
+    def __init__(self, tally: AccuracyTally, operands: tuple[Codes, ...], expected: Codes, results: Codes) -> None:
         self.tally, self.operands, self.expected, self.results = tally, operands, expected, results
         self.asked = tally.question
         self.fmt = tally.question.result
@@ -216,14 +243,14 @@ class _Chunk:
         numbers = right.number & own.number & ~(right.zero & own.zero & self.differs)
         if wide is None or self.exact is None:
             return numbers
-        self.errors[numbers] = errors_in_ulp(self.fmt, wide, self.exact[numbers], self.results[numbers])
+        self.errors[numbers] = errors_of_codes(self.fmt, wide, self.exact[numbers], self.results[numbers])
         outer = (right.infinite ^ own.infinite) & ~right.nan & ~own.nan & (right.negative == own.negative)
         outer[outer] = ~beyond_largest(self.fmt, wide, self.exact[outer]) & (
             self._magnitudes(outer) == self.fmt.max_code
         )
         infinite, largest = outer & own.infinite, outer & own.number
-        self.errors[infinite] = following_errors(self.fmt, wide, self.exact[infinite])
-        self.errors[largest] = errors_in_ulp(self.fmt, wide, self.exact[largest], self.results[largest])
+        self.errors[infinite] = errors_of_infinities(self.fmt, wide, self.exact[infinite])
+        self.errors[largest] = errors_of_codes(self.fmt, wide, self.exact[largest], self.results[largest])
         return np.asarray(numbers | outer)
 
     def _magnitudes(self, mask: Mask) -> Any:
@@ -237,18 +264,17 @@ class _Chunk:
         tally = self.tally
         if self.exact is None:
             # Without a wider format the correctly rounded result stands for the exact one.
-            ranks = [_ranked(self.fmt, codes[numbers]) for codes in (self.results, self.expected)]
-            self.errors[numbers] = [float(own - right) for own, right in zip(*ranks, strict=True)]
+            both = [ranks(self.fmt, codes[numbers]) for codes in (self.results, self.expected)]
+            self.errors[numbers] = [float(own - right) for own, right in zip(*both, strict=True)]
         # Profiles and formats may flush or saturate: what is correct then is no error, however far the real result is.
         most = 0.5 if self.asked.rounding in _TO_NEAREST else 1.0
         self.errors[~self.differs & (np.abs(self.errors) > most)] = 0
         sizes: Floats = np.abs(self.errors[numbers])
-        tally.measured += sizes.size
-        tally.total_ulp += float(sizes.sum())
-        tally.histogram += np.bincount(np.searchsorted(HISTOGRAM, sizes), minlength=len(HISTOGRAM))
-        if sizes.size and (tally.max_ulp is None or sizes.max() > tally.max_ulp):
-            place = int(np.flatnonzero(numbers)[sizes.argmax()])
-            tally.worst = self.example(place, float(self.errors[place]))
+        tally.histogram += classes_of(sizes)
+        at = tally.ulps.add(sizes)
+        if at is not None:
+            place = int(np.flatnonzero(numbers)[at])
+            tally.ulps.worst.place = self.example(place, float(self.errors[place]))
         self._by_binade(numbers)
 
     def _by_binade(self, numbers: Mask) -> None:
@@ -291,7 +317,7 @@ class _Chunk:
         """Compare neighbouring arguments. Where no format is wide enough, by the correctly rounded results."""
         codes = self.operands[0]
         kept = ~(Kinds(argument, codes).nan | self.right.nan | self.own.nan)
-        order = np.flatnonzero(kept)[np.argsort(_ranked(argument, codes[kept]), kind="stable")]
+        order = np.flatnonzero(kept)[np.argsort(ranks(argument, codes[kept]), kind="stable")]
         exact, fmt = (self.expected, self.fmt) if self.exact is None else (self.exact, self.asked.wide or self.fmt)
         below, above = order[:-1], order[1:]
         rises, falls = (_compared(fmt, predicate, exact, below, above) for predicate in (_LESS, _GREATER))
@@ -311,7 +337,7 @@ class _Chunk:
         kept, below, sizes = (
             np.flatnonzero(~Kinds(argument, codes).nan),
             signs(argument, codes),
-            _sizes(argument, codes),
+            np.abs(ranks(argument, codes)),
         )
         order = kept[np.argsort(below[kept], kind="stable")]
         order = order[np.argsort(sizes[order], kind="stable")]
@@ -332,39 +358,14 @@ class _Chunk:
 
     def _mirrors(self, codes: Codes, kinds: Kinds, positive: Any, negative: Any, flipped: bool) -> Mask:
         signed = kinds.negative[positive] ^ kinds.negative[negative]
-        same = _magnitude_codes(self.fmt, codes[positive]) == _magnitude_codes(self.fmt, codes[negative])
-        mirrored = (same if same.ndim == 1 else same.all(-1)) & (signed == flipped)
+        same = np.abs(ranks(self.fmt, codes[positive])) == np.abs(ranks(self.fmt, codes[negative]))
+        mirrored = same & (signed == flipped)
         return np.asarray(mirrored | (kinds.nan[positive] & kinds.nan[negative]))
 
 
 def _compared(fmt: FloatFormat, predicate: int, codes: Codes, one: Any, other: Any) -> Mask:
     found: Mask = comparisons.compare(fmt, predicate, codes[one], codes[other]).codes.astype(np.bool_)
     return found
-
-
-def _magnitude_codes(fmt: FloatFormat, codes: Codes) -> Codes:
-    """Return codes without their sign bits."""
-    if fmt.limbs == 1:
-        return np.asarray(codes & codes.dtype.type(fmt.code_mask >> fmt.signed))
-    found = codes.copy()
-    found[..., -1] &= np.uint64((fmt.code_mask >> fmt.signed) >> 64)
-    return found
-
-
-def _sizes(fmt: FloatFormat, codes: Codes) -> Any:
-    """Return integers in the order of the magnitudes of codes."""
-    magnitudes = _magnitude_codes(fmt, codes)
-    if fmt.bits - fmt.signed < 64:
-        return magnitudes.astype(np.int64)
-    found = np.empty(len(codes), object)
-    found[:] = codes_to_ints(magnitudes, fmt.bits)
-    return found
-
-
-def _ranked(fmt: FloatFormat, codes: Codes) -> Any:
-    """Return integers in the order of the values of codes, the zeros equal."""
-    sizes = _sizes(fmt, codes)
-    return np.where(signs(fmt, codes), -sizes, sizes)
 
 
 def _field_keys(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.int64]:

@@ -16,7 +16,7 @@ from halfulp.conformance.comparing.op_case import Reference
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, code_shape, element_shape, limb_count, storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.steps import rank_of
+from halfulp.fp_formats.ulps import steps_apart
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.semantics import floats
@@ -153,14 +153,8 @@ def ulp_distance(type_: ty.Type, one: int, other: int) -> int | None:
     """Return the number of steps between two codes along the values of the type; None for NaN and for types without an
     order.
     """
-    if isinstance(type_, ty.FloatType):
-        places = [rank_of(type_.format, code) for code in (one, other)]
-        return None if None in places else abs(places[0] - places[1])  # type: ignore[operator]
-    width = element_width(type_)
-    if width is None:
-        return None
-    distance = abs(one - other)  # a signless integer has neighbours across both ends of its range
-    return min(distance, (1 << width) - distance)
+    kind = type_.format if isinstance(type_, ty.FloatType) else element_width(type_)
+    return None if kind is None else steps_apart(kind, one, other)
 
 
 def worst(found: Sequence[Mismatch]) -> Mismatch | None:

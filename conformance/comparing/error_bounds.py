@@ -15,19 +15,13 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from halfulp.conformance.comparing.divergences import FILE, Divergence, divergences
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, Status
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, codes_to_ints
-from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.steps import rank_of
+from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.ulps import steps_between
 from halfulp.interp.ir import types as ty
-from halfulp.semantics import floats
-
-_FARTHEST = 2.0**52
-"""A distance of this size or above counts as this: below, float64 is exact."""
 
 
 class Within(NamedTuple):
@@ -71,33 +65,10 @@ class ErrorBound:
         near, special = np.zeros(wrong.shape, np.bool_), np.zeros(wrong.shape, np.bool_)
         if isinstance(type_, ty.FloatType):
             places = np.nonzero(wrong if answer.status is None else wrong & (answer.status == Status.VALUE))
-            steps = distances(type_.format, expected[places], answer.bits[places])
+            steps = steps_between(type_.format, expected[places], answer.bits[places])
             near[places] = (steps > 0) & (steps <= self.ulps)
             special[places] = ~(steps > 0) & bool(self.special_values)
         return Within(near, special)
-
-
-def distances(fmt: FloatFormat, one: Codes, other: Codes) -> npt.NDArray[np.float64]:
-    """Return the steps between codes of two arrays, along one axis: NaN where one code is a NaN, 0 between two zeros
-    or two equal codes.
-    """
-    if fmt.bits > LIMB_BITS:
-        pairs = zip(
-            *([rank_of(fmt, code) for code in codes_to_ints(codes, fmt.bits)] for codes in (one, other)), strict=True
-        )
-        return np.array([np.nan if a is None or b is None else float(min(abs(a - b), 1 << 52)) for a, b in pairs])
-    first, second = (_ranks(fmt, codes) for codes in (one, other))
-    # Codes of two signs may be farther apart than an int64 holds.
-    far = np.abs(first.astype(np.float64) - second.astype(np.float64)) >= _FARTHEST
-    steps = np.where(far, _FARTHEST, np.abs(first - second).astype(np.float64))
-    return np.where(floats.is_nan(fmt, one) | floats.is_nan(fmt, other), np.nan, steps)
-
-
-def _ranks(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.int64]:
-    wide = codes.astype(np.uint64)
-    magnitudes = (wide & np.uint64(fmt.code_mask >> fmt.signed)).astype(np.int64)
-    negative = wide & np.uint64(fmt.sign_mask or 0) != 0
-    return np.where(negative, -magnitudes, magnitudes)
 
 
 @cache

@@ -14,13 +14,13 @@ from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.reals.enclosing import bits_of_precision
+from halfulp.fp_formats.ulps import ulp_of_float
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.run.attribution import Attribution, value_of
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.values.value import Value
 from halfulp.semantics.ball_rules import BALLS
-from halfulp.semantics.judging import ulp_at
 from halfulp.semantics.meanings import Computes
 from halfulp.semantics.profile import SPEC, Profile
 
@@ -140,7 +140,7 @@ def _truth(exact: arb, fmt: FloatFormat, mismatch: Mismatch) -> Truth | None:
 
 def _judged(exact: arb, fmt: FloatFormat, mismatch: Mismatch) -> Truth | None:
     number = float(exact.mid())
-    ulp = ulp_at(fmt, number)
+    ulp = ulp_of_float(fmt, number)
     if not float(exact.rad()) < ulp / 1024:
         return None
     expected, got = (_distance(exact, fmt, code) for code in (mismatch.expected, mismatch.actual))

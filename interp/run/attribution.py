@@ -23,12 +23,13 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.reals.enclosing import bits_of_precision, exact_ball
+from halfulp.fp_formats.ulps import ulp_of_float
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.run.lineage import Chain, Leaf, Lineage, Node, Operand
 from halfulp.semantics.ball_rules import BALLS
 from halfulp.semantics.integer_shadows import Apart, reading_of, wraps
-from halfulp.semantics.judging import as_f64, has_shadows, ulp_at
+from halfulp.semantics.judging import as_f64, has_shadows
 from halfulp.semantics.meanings import (
     IDENTITIES,
     Computes,
@@ -81,7 +82,7 @@ class Share:
     def own_ulp(self) -> float:
         """The size of its own error in ulp of the number; 0 for what is no float."""
         numbers = number_of(self.node.type)
-        return abs(self.own) / ulp_at(numbers, _number(self.value)) if isinstance(numbers, FloatFormat) else 0.0
+        return abs(self.own) / ulp_of_float(numbers, _number(self.value)) if isinstance(numbers, FloatFormat) else 0.0
 
 
 @dataclass(eq=False, slots=True)
@@ -238,7 +239,7 @@ class Attribution:
             return True
         error = end.exact - end.value if end.value.is_finite() else arb(0, float(end.exact.rad()))
         numbers = number_of(end.node.type)
-        least = ulp_at(numbers, _number(end.value)) if isinstance(numbers, FloatFormat) else 0.0
+        least = ulp_of_float(numbers, _number(end.value)) if isinstance(numbers, FloatFormat) else 0.0
         scale = max(abs(_number(error)), least)
         number = abs(_number(end.exact)) or scale
         return bool(error.is_finite()) and float(error.rad()) <= _CLOSE * min(scale, number)

@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isnan, nan
+from math import nan
 
 import numpy as np
-import numpy.typing as npt
 
-Place = tuple[int, ...]
+from halfulp.fp_formats.ulps import Floats, Worst
+
+Element = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class Worst:
-    """The largest of some figures: ``size``, and the ``place`` of its element; None where there is none."""
+class WorstElement(Worst[Element]):
+    """The largest of some figures that are not 0, and the place of its element."""
 
-    size: float = 0.0
-    place: Place | None = None
+    def take_block(self, sizes: Floats, shape: Element, first: int) -> None:
+        """Take the largest of some sizes, the elements of an array from number ``first`` on."""
+        at = self.take(sizes)
+        if at is not None:
+            self.place = tuple(map(int, np.unravel_index(first + at, shape)))
 
-    def take(self, sizes: npt.NDArray[np.float64], shape: Place, first: int) -> None:
-        """Take the largest of some sizes, the elements of an array from number ``first`` on. NaN counts as none."""
-        if not sizes.size:
-            return
-        at = int(np.argmax(sizes))
-        if np.isnan(sizes[at]):
-            at = int(np.argmax(np.where(np.isnan(sizes), -np.inf, sizes)))
-        size = float(sizes[at])
-        if isnan(size):  # argmax takes NaN for the largest
-            self.take(np.where(np.isnan(sizes), 0.0, sizes), shape, first)
-        if size > self.size:
-            self.take_one(size, tuple(map(int, np.unravel_index(first + at, shape))))
-
-    def take_one(self, size: float, place: Place) -> None:
+    def take_one(self, size: float, place: Element) -> None:
         """Take the size of one element."""
         if size > self.size:
             self.size, self.place = size, place
 
 
 @dataclass(slots=True)
-class Figures:
+class ShadowFigures:
     """What an op did to the exactness of numbers, over all of its runs.
 
     ``own``: its own error in ulp of its results, less what is not known of it; ``total``: the error of its results;
@@ -50,9 +41,9 @@ class Figures:
     does not hold the exact result.
     """
 
-    own: Worst = field(default_factory=Worst)
-    total: Worst = field(default_factory=Worst)
-    relative: Worst = field(default_factory=Worst)
+    own: WorstElement = field(default_factory=WorstElement)
+    total: WorstElement = field(default_factory=WorstElement)
+    relative: WorstElement = field(default_factory=WorstElement)
     radius: float = 0.0
     cancelled: int = 0
     elements: int = 0
@@ -64,11 +55,11 @@ class Figures:
     undecided: int = 0
     wrapped: int = 0
 
-    def known(self, worst: Worst) -> float:
+    def known(self, worst: WorstElement) -> float:
         """Return the size of one of the largest errors; NaN where nothing is known of any: 0 would be a claim."""
         return nan if 0 < self.elements in (self.unknown, self.wrapped) and not worst.size else worst.size
 
-    def join(self, other: Figures) -> None:
+    def join(self, other: ShadowFigures) -> None:
         """Add the figures of other runs."""
         # Each step of a loop comes here: reading fields by name would take three times as long.
         if other.own.size > self.own.size:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import compiled
-from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.semantics.judging import as_f64, has_shadows, is_narrow
 from halfulp.semantics.meanings import Computes
 from halfulp.semantics.shadows import LARGEST_FACTOR, LEAST, LEAST_PRODUCT, SPLIT, UNIT, WIDER, two_sum
@@ -444,7 +444,7 @@ class Judging:
         inverse = np.uint64(2 * _code_of(1.0) + (fmt.mantissa_bits << _FRACTION_BITS)).view(np.int64)
         self._constants = results.tag, np.int64(least), inverse, float(fmt.max_value)
 
-    def take(self, first: int, found: Figures, shape: tuple[int, ...], out: npt.NDArray[Any]) -> int:
+    def take(self, first: int, found: ShadowFigures, shape: tuple[int, ...], out: npt.NDArray[Any]) -> int:
         """Judge results from number ``first`` on, write their marks, and add their figures. Return the number of the
         first one that is left.
         """

@@ -28,13 +28,14 @@ import numpy as np
 
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.ulps import ulp_of_float, ulps_of_floats
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run import shadow_loops
 from halfulp.interp.run.folding import part
 from halfulp.interp.run.recording import Ran, holds_floats, same_ran
-from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.interp.run.shadow_marks import (
     OTHER_TAG,
     TAG_MASK,
@@ -66,8 +67,6 @@ from halfulp.semantics.judging import (
     overflows,
     overflows_alone,
     quantized_numbers,
-    ulp_at,
-    ulp_of,
 )
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.meanings import Computes, Integer, Meaning, Numbers, Quantized, Reinterprets, Stored
@@ -114,9 +113,9 @@ class Shadows:
     """
 
     form: Form = field(default_factory=lambda: ENCLOSED)
-    figures: dict[Ran, Figures] = field(default_factory=dict)
+    figures: dict[Ran, ShadowFigures] = field(default_factory=dict)
     made: dict[tuple[str, Operation], Ran] = field(default_factory=dict)
-    _latest: dict[Operation, Figures] = field(default_factory=dict)
+    _latest: dict[Operation, ShadowFigures] = field(default_factory=dict)
     _memories: list[Allocation] = field(default_factory=list)
 
     @property
@@ -124,7 +123,7 @@ class Shadows:
         """The dtype of marks."""
         return self.form.dtype
 
-    def taken(self, op: Operation) -> Figures | None:
+    def taken(self, op: Operation) -> ShadowFigures | None:
         """Return the figures of an op since they were last taken; None where there are none. They are those of all ops
         that ran on its behalf.
         """
@@ -152,7 +151,7 @@ class Shadows:
                 return self._of_integers(op, around, kernel.meaning(), types, operands, codes, shape, poison)
             if not any(map(_is_tainted, operands)):
                 return (None,) * len(results)
-        found = Figures(elements=prod(shape) * len(results))
+        found = ShadowFigures(elements=prod(shape) * len(results))
         marks = tuple(
             [
                 self._of_result(kernel.meaning(number), types[number], operands, codes, each, shape, poison, found)
@@ -233,7 +232,7 @@ class Shadows:
     def _judged(self, meaning: Computes, operands: tuple[Value, ...], codes: Codes) -> Marks | None:
         """Return the marks of results that no op of the program gave."""
         given = tuple([value.bits for value in operands])
-        judging = _Judging(self.form, meaning, operands, given, codes, operands[0].shape, None, Figures())
+        judging = _Judging(self.form, meaning, operands, given, codes, operands[0].shape, None, ShadowFigures())
         return judging.marks(operands[0].element_type)
 
     def _is_unknown(self, marks: Any, type_: ty.Type) -> Any:
@@ -249,7 +248,7 @@ class Shadows:
         result: Codes,
         shape: tuple[int, ...],
         poison: PoisonIds | None,
-        found: Figures,
+        found: ShadowFigures,
     ) -> Marks | None:
         """Judge one result, and return its marks."""
         if isinstance(meaning, Reinterprets):
@@ -294,7 +293,7 @@ class Shadows:
         count = _number_of(np.broadcast_to(new, shape), clean) if said else 0
         if decides or count:
             undecided = _number_of(np.broadcast_to(misread, shape), clean) if decides else 0
-            self._note(op, around, Figures(elements=prod(shape), undecided=undecided, wrapped=count))
+            self._note(op, around, ShadowFigures(elements=prod(shape), undecided=undecided, wrapped=count))
         marks = np.broadcast_to(self._marks_of(apart), shape)
         return tuple([None if _decides(each) and not isinstance(each, ty.IndexType) else marks for each in types])
 
@@ -304,10 +303,10 @@ class Shadows:
         either = np.where(apart.signed, self.form.wrapped[0], np.where(apart.unsigned, self.form.wrapped[1], exact))
         return np.where(apart.signed & apart.unsigned, self.form.unknown, either)
 
-    def _note(self, op: Operation, around: Operation, found: Figures) -> None:
+    def _note(self, op: Operation, around: Operation, found: ShadowFigures) -> None:
         ran = (op, around) if (op, around) in self.figures else same_ran(self.made, op, around)
-        self.figures.setdefault(ran, Figures()).join(found)
-        self._latest.setdefault(around, Figures()).join(found)
+        self.figures.setdefault(ran, ShadowFigures()).join(found)
+        self._latest.setdefault(around, ShadowFigures()).join(found)
 
     def argument(self, number: int, given: Any) -> Any:
         """Return an argument as exact numbers. The memory of a buffer gets its marks in place."""
@@ -340,7 +339,7 @@ class Shadows:
     def _unknown(self, op: Operation, value: Value) -> Value:
         if not holds_floats(value):
             return value if _decides(value.element_type) else self._marked(value, self.form.unknown)
-        found = Figures(elements=value.size, unknown=value.size)
+        found = ShadowFigures(elements=value.size, unknown=value.size)
         self._note(op, op, found)
         return self._marked(value, self.form.unknown)
 
@@ -398,7 +397,9 @@ def _ranked(mask: Any, rank: int) -> Any:
     return mask if mask.ndim == rank else mask.reshape((1,) * (rank - mask.ndim) + mask.shape)
 
 
-def _reinterpreted(form: Form, value: Value, type_: ty.Type, poison: PoisonIds | None, found: Figures) -> Marks | None:
+def _reinterpreted(
+    form: Form, value: Value, type_: ty.Type, poison: PoisonIds | None, found: ShadowFigures
+) -> Marks | None:
     """Return the marks of a bit cast. They stay: read as another format, bits of an inexact number are unknown, and
     read once more as the first one, they are the number again. Integers that are not bits of such a number are exact.
     """
@@ -446,7 +447,7 @@ class _Judging:
         result: Codes,
         shape: tuple[int, ...],
         poison: PoisonIds | None,
-        found: Figures,
+        found: ShadowFigures,
     ) -> None:
         self._form = form
         self._meaning = meaning
@@ -512,9 +513,9 @@ class _Judging:
         *operands, results = [shadow_loops.Marked(*each) for each in arrays]
         return shadow_loops.judging(meaning, operands, results, plain=wider != "", low=TAG_MASK)
 
-    def _block(self, here: slice, type_: ty.Type, made: Marks | None) -> Figures:
+    def _block(self, here: slice, type_: ty.Type, made: Marks | None) -> ShadowFigures:
         """Judge a block of elements, write their marks, and return their figures."""
-        judged, found = self._judged(here), Figures()
+        judged, found = self._judged(here), ShadowFigures()
         self._count(judged, here, made is not None, found)
         if isinstance(judged, Computed):
             assert made is not None
@@ -530,7 +531,7 @@ class _Judging:
         ]
         return self._form.judge(self._meaning, [each[here] for each in self._codes], self._result[here], shadows)
 
-    def _count(self, judged: Judgement | None, here: slice, gives_floats: bool, found: Figures) -> None:
+    def _count(self, judged: Judgement | None, here: slice, gives_floats: bool, found: ShadowFigures) -> None:
         clean = None if self._clean is None else self._clean[here]
         if judged is None:
             if gives_floats:
@@ -547,7 +548,7 @@ class _Judging:
                 self._count_errors(judged, clean, here.start, found)
                 self._count_events(judged, clean, found)
 
-    def _count_errors(self, judged: Computed, clean: Any, first: int, found: Figures) -> None:
+    def _count_errors(self, judged: Computed, clean: Any, first: int, found: ShadowFigures) -> None:
         """Take the largest errors. That of an unknown number is 0."""
         value, total = judged.value, np.abs(judged.total.error)
         assert isinstance(self._meaning, Computes)
@@ -558,14 +559,14 @@ class _Judging:
         if unknown:
             found.unknown += unknown
             radius = np.where(np.isinf(radius), 0.0, radius)
-        found.own.take(own / ulp, self._shape, first)
-        found.total.take(total / ulp, self._shape, first)
+        found.own.take_block(own / ulp, self._shape, first)
+        found.total.take_block(total / ulp, self._shape, first)
         relative = total / np.abs(value)
         # 0 / 0 is no error; that of a 0 which stands for another number is infinite.
-        found.relative.take(relative if value.all() else np.where(total != 0, relative, 0.0), self._shape, first)
+        found.relative.take_block(relative if value.all() else np.where(total != 0, relative, 0.0), self._shape, first)
         found.radius = max(found.radius, float((radius / ulp).max(initial=0.0)))
 
-    def _count_events(self, judged: Computed, clean: Any, found: Figures) -> None:
+    def _count_events(self, judged: Computed, clean: Any, found: ShadowFigures) -> None:
         value, operands = judged.value, judged.operands
         assert isinstance(self._meaning, Computes)
         beyond = overflows(self._meaning, judged)
@@ -599,7 +600,7 @@ def _judged_alone(
     codes: Sequence[Codes],
     result: Codes,
     shape: tuple[int, ...],
-    found: Figures,
+    found: ShadowFigures,
 ) -> Marks | None:
     """Judge one number by balls, and return its mark; None for what that does not cover."""
     fmt = meaning.result
@@ -618,7 +619,7 @@ def _judged_alone(
     if one is None:
         return None
     place = (0,) * len(shape)
-    ulp = ulp_at(fmt, value)
+    ulp = ulp_of_float(fmt, value)
     (own, own_radius), (total, radius) = one
     if isfinite(own_radius):
         found.own.take_one((abs(own) - own_radius) / ulp, place)
@@ -685,7 +686,7 @@ def error_in_ulp(value: Value, form: Form = ENCLOSED) -> tuple[Floats, Floats] |
     if not isinstance(element, ty.FloatType) or not has_shadows(element.format):
         return np.full(value.shape, np.nan), np.full(value.shape, np.inf)
     numbers = as_f64(element.format, value.bits)
-    ulp = ulp_of(element.format, numbers)
+    ulp = ulps_of_floats(element.format, numbers)
     known = np.isfinite(shadow.radius) & (np.isfinite(numbers) | ((shadow.error == 0) & (shadow.radius == 0)))
     if value.poison is not None:
         known &= value.poison == 0

@@ -16,8 +16,7 @@ from halfulp.conformance.whole_programs.generator.functions import random_functi
 from halfulp.conformance.whole_programs.generator.structured import structured_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module, Operation, OpResult
-from halfulp.sensitivities.computing import own_format, rounds
-from halfulp.sensitivities.flow import Flow, format_of
+from halfulp.sensitivities.flow import Flow, format_of, own_format, rounds
 from halfulp.sensitivities.holding import Change, changed, has_all_numbers
 
 F16 = NDArray[np.float16]

@@ -116,7 +116,7 @@ def test_numbers_that_their_shadow_does_not_know_come_from_their_history() -> No
     module = hu.parse(text)
     (exact,) = exact_results(ClosedProgram(module, "f", (hu.convert(a, "f64"), hu.convert(b, "f64")))) or []
     truth = Fraction(a) ** 8 - Fraction(b) ** 8
-    assert abs(Fraction(float(exact.high)) + Fraction(float(exact.low)) - truth) <= abs(truth) / 2**100
+    assert abs(Fraction(float(exact.numbers.high)) + Fraction(float(exact.numbers.low)) - truth) <= abs(truth) / 2**100
 
 
 @pytest.mark.mlir

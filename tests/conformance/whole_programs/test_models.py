@@ -17,7 +17,7 @@ from rounding_bounds import bounds
 from tree import ROOT
 
 import halfulp as hu
-from halfulp.conformance.comparing.error_bounds import distances
+from halfulp.fp_formats.ulps import steps_between
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.signature import argument_types
 from halfulp.running import find_entry
@@ -179,7 +179,7 @@ def steps(found: tuple[hu.Value, ...], expected: tuple[hu.Value, ...]) -> tuple[
     worst = []
     for one, other in zip(found, expected, strict=True):
         assert isinstance(one.element_type, ty.FloatType)
-        worst.append(int(distances(one.element_type.format, np.ravel(one.bits), np.ravel(other.bits)).max()))
+        worst.append(int(steps_between(one.element_type.format, np.ravel(one.bits), np.ravel(other.bits)).max()))
     return tuple(worst)
 
 

@@ -13,7 +13,7 @@ from shadow_programs import run_with_shadows
 
 import halfulp as hu
 from halfulp.interp.run import folding
-from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.interp.run.shadows import shadow_of
 
 EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
@@ -49,7 +49,7 @@ def one_by_one(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(folding, "FEWEST_STEPS", 1 << 30)
 
 
-def fold_figures(shadows: Any) -> Figures:
+def fold_figures(shadows: Any) -> ShadowFigures:
     (found,) = [figures for (_, around), figures in shadows.figures.items() if around.name == "linalg.reduce"]
     return found  # type: ignore[no-any-return]
 

@@ -17,7 +17,7 @@ from halfulp.fp_formats.paths import compiled
 from halfulp.interp.run import shadow_loops, shadows
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.interp.run.shadow_loops import Marked, judging
 from halfulp.interp.run.shadows import FORMS, Shadows
 from halfulp.running import find_entry
@@ -60,14 +60,14 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Taken]:
         yield found
 
 
-def run(form: str, module: hu.Module, *arguments: Any) -> tuple[list[Any], list[Figures]]:
+def run(form: str, module: hu.Module, *arguments: Any) -> tuple[list[Any], list[ShadowFigures]]:
     """Return the marks of the results, and the figures of the ops."""
     recorder = Shadows(FORMS[form])
     results = program_for(module, Settings(recorder=recorder)).run(find_entry(module, None), arguments)
     return [np.asarray(value.open) for value in results], list(recorder.figures.values())
 
 
-def by_numpy(form: str, module: hu.Module, *arguments: Any) -> tuple[list[Any], list[Figures]]:
+def by_numpy(form: str, module: hu.Module, *arguments: Any) -> tuple[list[Any], list[ShadowFigures]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shadow_loops, "judging", lambda *given, **named: None)
         return run(form, module, *arguments)
@@ -178,11 +178,11 @@ def marks_of(count: int, width: int, tag: int = 3) -> Any:
     return made.reshape(-1) if width == 1 else made.view(np.complex128).reshape(-1)
 
 
-def judged(x: Marked, y: Marked, results: Marked, meaning: Computes, plain: bool) -> tuple[int, Figures]:
+def judged(x: Marked, y: Marked, results: Marked, meaning: Computes, plain: bool) -> tuple[int, ShadowFigures]:
     """Return how many results a loop judges, and their figures."""
     by_loop = judging(meaning, (x, y), results, plain, LOW)
     assert by_loop is not None
-    found, count = Figures(), len(results.codes)
+    found, count = ShadowFigures(), len(results.codes)
     out = np.empty(count, np.float64 if plain else np.complex128)
     return by_loop.take(0, found, (count,), out), found
 
@@ -325,7 +325,7 @@ def test_poison_is_left_to_numpy(form: str, taken: Taken) -> None:
 def test_numpy_judges_where_it_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "_backend", "numpy")
     x, y, results, marks = case(True)
-    assert judged(marked(x, marks), marked(y), marked(results), ADD, True) == (0, Figures())
+    assert judged(marked(x, marks), marked(y), marked(results), ADD, True) == (0, ShadowFigures())
 
 
 @pytest.mark.parametrize("form", ["", "f64"])

@@ -29,7 +29,7 @@ import halfulp as hu
 from halfulp.fp_formats.reals.enclosing import bits_of_precision
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.locations import FileLineCol
-from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.interp.run.shadows import Shadows, error_in_ulp, shadow_of
 
 
@@ -77,7 +77,7 @@ def wrong_figures(
 
 
 def wrong_own_error(
-    program: ShadowProgram, step: Step, given: Sequence[Any], result: Any, spoiled: Any, figures: Figures
+    program: ShadowProgram, step: Step, given: Sequence[Any], result: Any, spoiled: Any, figures: ShadowFigures
 ) -> list[str]:
     fmt = hu.float_format(step.type)
     operands = [{place: ball(number) for place, number in np.ndenumerate(each)} for each in given]
@@ -119,7 +119,12 @@ def ulp_at(fmt: hu.FloatFormat, number: float | Fraction) -> Fraction:
 
 
 def wrong_decisions(
-    program: ShadowProgram, step: Step, given: Sequence[Any], exact: Sequence[Numbers], spoiled: Any, figures: Figures
+    program: ShadowProgram,
+    step: Step,
+    given: Sequence[Any],
+    exact: Sequence[Numbers],
+    spoiled: Any,
+    figures: ShadowFigures,
 ) -> list[str]:
     """Count what the exact run decides otherwise: certainly, and perhaps."""
     certain = possible = 0

@@ -9,7 +9,7 @@ import pytest
 from shadow_programs import run_with_shadows, scalar
 
 import halfulp as hu
-from halfulp.interp.run.shadow_figures import Figures
+from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.interp.run.shadows import Shadows, shadow_of
 
 LAYER = "!quant.uniform<i8:f32, 0.1:3>"
@@ -25,7 +25,7 @@ def there_and_back(type_: str, shape: str) -> str:
     }}"""
 
 
-def figures(shadows: Shadows) -> dict[str, Figures]:
+def figures(shadows: Shadows) -> dict[str, ShadowFigures]:
     return {op.name: found for (op, _), found in shadows.figures.items()}
 
 

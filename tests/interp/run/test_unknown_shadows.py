@@ -11,7 +11,7 @@ import pytest
 from shadow_programs import run_with_shadows, scalar
 
 import halfulp as hu
-from halfulp.interp.run.shadow_figures import Worst
+from halfulp.interp.run.shadow_figures import WorstElement
 from halfulp.interp.run.shadows import shadow_of
 from halfulp.semantics.profile import Profile
 
@@ -84,8 +84,8 @@ def test_the_limit_of_a_function_is_not_the_result() -> None:
 
 
 def test_a_nan_hides_no_error_of_another_element() -> None:
-    worst = Worst()
-    worst.take(np.array([0.25, nan, 0.5, 0.125]), (4,), 0)
+    worst = WorstElement()
+    worst.take_block(np.array([0.25, nan, 0.5, 0.125]), (4,), 0)
     assert (worst.size, worst.place) == (0.5, (2,))
     text = "func.func @f(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> { %0 = arith.divf %x, %y : tensor<2xf32> return %0 : tensor<2xf32> }"
     _, shadows = run_with_shadows(text, hu.convert([0.0, 1.0], "f32"), hu.convert([0.0, 3.0], "f32"))

@@ -1,0 +1,159 @@
+"""Distances in ulp: steps between codes are those of ranks, errors are those of fractions, and sums are exact."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.steps import rank_of, ulp_at
+from halfulp.fp_formats.ulps import (
+    FloatSums,
+    Summary,
+    Worst,
+    errors_of,
+    errors_of_codes,
+    integer_steps_between,
+    place_of_largest,
+    ranks,
+    steps_apart,
+    steps_between,
+    ulp_of_float,
+    ulps_of_floats,
+)
+
+NAMES = ["f8E4M3FNUZ", "f8E8M0FNU", "bf16", "f32", "f64", "f80", "f128"]
+
+
+def drawn(fmt: FloatFormat, seed: int = 1) -> list[int]:
+    rng = np.random.default_rng(seed)
+    codes = [int.from_bytes(rng.bytes(16), "little") & fmt.code_mask for _ in range(60)]
+    return [*codes, fmt.max_code, fmt.max_code | (fmt.sign_mask or 0), 0, fmt.sign_mask or 0]
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["f8E4M3FNUZ", "f8E8M0FNU", "bf16", "f32", "f64", "f80", "f128"])
+def test_steps_are_those_of_ranks(name: str) -> None:
+    fmt = FORMATS[name]
+    rng = np.random.default_rng(1)
+    codes = [int.from_bytes(rng.bytes(16), "little") & fmt.code_mask for _ in range(60)]
+    codes += [fmt.max_code, fmt.max_code | (fmt.sign_mask or 0), 0, fmt.sign_mask or 0]
+    others = [codes[k] if k % 3 else (code + k) & fmt.code_mask for k, code in enumerate(reversed(codes))]
+    arrays = [ints_to_codes(column, fmt.bits, (len(codes),)) for column in (codes, others)]
+    for one, other, found in zip(codes, others, steps_between(fmt, *arrays).tolist(), strict=True):
+        a, b = rank_of(fmt, one), rank_of(fmt, other)
+        if a is None or b is None:
+            assert np.isnan(found)
+        else:
+            assert found == min(abs(a - b), 1 << 52)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ranks_of_arrays_are_those_of_codes(name: str) -> None:
+    fmt = FORMATS[name]
+    codes = [code for code in drawn(fmt) if rank_of(fmt, code) is not None]
+    assert list(ranks(fmt, ints_to_codes(codes, fmt.bits, (len(codes),)))) == [rank_of(fmt, code) for code in codes]
+
+
+def test_integers_are_as_far_apart_as_the_shorter_way_around() -> None:
+    one, other = np.array([0, 255, 7], np.uint8), np.array([255, 0, 3], np.uint8)
+    assert integer_steps_between(8, one, other).tolist() == [1, 1, 4]
+    assert [steps_apart(8, a, b) for a, b in zip(one.tolist(), other.tolist(), strict=True)] == [1, 1, 4]
+    assert steps_apart(FORMATS["f16"], 0x7E00, 0) is None
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["f8E4M3FN", "bf16", "f16", "f32"])
+def test_all_forms_of_exact_numbers_give_one_error(name: str) -> None:
+    """Within the range of the format the ulp is the same, however the exact number is held."""
+    fmt = FORMATS[name]
+    rng = np.random.default_rng(2)
+    top = float(fmt.max_value)
+    exact = np.concatenate([rng.uniform(-top, top, 50), np.ldexp(rng.uniform(-1, 1, 50), fmt.emin)])
+    codes = np.array([scalar.from_fraction(fmt, Fraction(number)).code ^ 1 for number in exact.tolist()])
+    codes = codes.astype(fmt.storage_dtype)
+    values = [scalar.value(fmt, code) for code in codes_to_ints(codes, fmt.bits)]
+    kept = [k for k, value in enumerate(values) if value is not None]
+    codes, exact, values = codes[kept], exact[kept], [values[k] for k in kept]
+    floats = np.array([float(value or 0) for value in values])
+    want = [
+        float((Fraction(value or 0) - Fraction(number)) / ulp_at(fmt, Fraction(number)))
+        for value, number in zip(values, exact.tolist(), strict=True)
+    ]
+    fractions = np.empty(len(exact), object)
+    fractions[:] = [Fraction(number) for number in exact.tolist()]
+    assert errors_of(fmt, exact, floats).ulp == pytest.approx(want, rel=2**-40)
+    assert errors_of(fmt, fractions, floats).ulp.tolist() == want
+    assert errors_of_codes(fmt, FORMATS["f64"], exact.view(np.uint64), codes) == pytest.approx(want, rel=2**-40)
+    assert FloatSums(exact, np.zeros_like(exact)).distances(fmt, floats) == pytest.approx(np.abs(want), rel=2**-40)
+
+
+def test_unknown_and_infinite_numbers_have_no_finite_distance() -> None:
+    sums = FloatSums(np.array([math.nan, 1.0, 1.0]), np.zeros(3))
+    assert sums.distances(FORMATS["f32"], np.array([1.0, math.inf, 1.0])).tolist() == pytest.approx(
+        [math.nan, math.inf, 0.0], nan_ok=True
+    )
+
+
+@pytest.mark.parametrize("name", ["f8E4M3FN", "bf16", "f64"])
+def test_the_ulp_at_a_float_is_that_of_the_specification(name: str) -> None:
+    fmt = FORMATS[name]
+    numbers = [0.0, 1.0, -1.5, 2.0**fmt.emin, 2.0 ** (fmt.emin - 1), float(fmt.max_value)]
+    want = [float(ulp_at(fmt, Fraction(number))) for number in numbers]
+    assert [ulp_of_float(fmt, number) for number in numbers] == want
+    assert ulps_of_floats(fmt, np.array(numbers)).tolist() == want
+
+
+# --- summaries --------------------------------------------------------------------------------------------------------
+
+
+def test_a_summary_of_shards_is_that_of_all() -> None:
+    sizes = np.random.default_rng(3).uniform(0, 1e9, 4000) * 2.0 ** np.arange(-500, 500, 0.25)
+    whole: Summary[int] = Summary()
+    parts: list[Summary[int]] = [Summary() for _ in range(4)]
+    for k, part in enumerate(np.split(sizes, 40)):
+        for found in (whole, parts[k % 4]):
+            at = found.add(part)
+            if at is not None:
+                found.worst.place = 100 * k + at
+    joined: Summary[int] = Summary()
+    for each in parts:
+        joined.join(each)
+    assert (joined.count, joined.total, joined.mean) == (whole.count, whole.total, whole.mean)
+    assert (joined.largest, joined.worst.place) == (sizes.max(), int(sizes.argmax()))
+    assert joined.mean == pytest.approx(math.fsum(sizes.tolist()) / len(sizes), rel=1e-12)
+
+
+def test_an_empty_summary_has_no_figures_and_an_infinite_error_an_infinite_mean() -> None:
+    empty: Summary[int] = Summary()
+    empty.add(np.zeros(0))
+    assert math.isnan(empty.mean)
+    assert math.isnan(empty.largest)
+    found: Summary[int] = Summary()
+    found.add(np.array([1.0, math.inf]))
+    found.add(np.array([2.0]))
+    assert (found.count, found.mean, found.largest) == (3, math.inf, math.inf)
+
+
+def test_sums_near_the_largest_f64_do_not_overflow() -> None:
+    found: Summary[int] = Summary()
+    found.add(np.full(8, 1.5e308))
+    assert found.mean == 1.5e308
+
+
+def test_nan_counts_as_none() -> None:
+    worst: Worst[int] = Worst()
+    assert worst.take(np.array([math.nan, 0.5, 2.0, math.nan])) == 2
+    assert worst.take(np.array([math.nan, 1.0])) is None
+    assert worst.take(np.full(2, math.nan)) is None
+    assert worst.size == 2
+    assert place_of_largest(np.array([[math.nan, 1.0], [3.0, 3.0]])) == (1, 0)
