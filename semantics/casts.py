@@ -21,7 +21,7 @@ from halfulp.semantics import emulated
 from halfulp.semantics.floats import (
     NINF,
     NNAN,
-    Faces,
+    Implementations,
     Random,
     flags_of,
     float_kernel,
@@ -50,7 +50,7 @@ def mode(given: Rounding, profile: Profile) -> Rounding:
 def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of arith.extf, truncf and convertf: the value, rounded once to the target."""
     policy, rounding = profile.conversions, mode(rounding, profile)
-    faces: Faces = (
+    implementations: Implementations = (
         lambda a: scalar.convert(source, target, a, rounding, policy),
         lambda a: fast.convert(source, target, a, rounding, policy),
     )
@@ -58,7 +58,7 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
     if emulated.emulates(profile, source, target):
         return float_kernel(*emulated.convert(source, target, policy), (source,), target, fastmath, real=real)
     kernel = float_kernel(
-        *faces,
+        *implementations,
         (source,),
         target,
         fastmath,
@@ -146,21 +146,25 @@ def from_integer(
         found = specification(target, number, rounding, policy)
         return negative if nneg and a & half else int(found.code), found.flags
 
-    def scalar_face(a: int) -> Scalar:
+    def scalar_implementation(a: int) -> Scalar:
         return flagged(a)[0]
 
-    def array_face(a: Codes) -> Outcome:
+    def array_implementation(a: Codes) -> Outcome:
         found = array(target, a, width, signed, rounding, policy)
         return Outcome((found.codes,), faults_of([(negative, sign_bit(a, width) if nneg else None)]))
 
     faults = (negative,) if nneg else ()
     real = Computes("convert", (Integer(width, signed),), target)
     if emulates:
-        return Kernel(scalar_face, array_face, faults=faults, real=real)
-    quick = scalar_face if nneg else native_scalar.from_integer(target, width, signed, rounding, scalar_face)
+        return Kernel(scalar_implementation, array_implementation, faults=faults, real=real)
+    quick = (
+        scalar_implementation
+        if nneg
+        else native_scalar.from_integer(target, width, signed, rounding, scalar_implementation)
+    )
     flags = flags_of(lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
     words = None if nneg else word_floats.from_integer(target, width, signed, rounding, policy)
-    return Kernel(quick, array_face, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
+    return Kernel(quick, array_implementation, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
 
 
 @lru_cache(maxsize=1024)
@@ -173,7 +177,7 @@ def from_integer_stochastically(
     policy, half = profile.conversions, 1 << width >> 1
     nearest = from_integer(width, signed, target, profile, nneg)
 
-    def scalar_face(a: int, random: Random) -> Scalar:
+    def scalar_implementation(a: int, random: Random) -> Scalar:
         found = nearest.scalar(a)
         if not isinstance(found, int):
             return found
@@ -183,11 +187,11 @@ def from_integer_stochastically(
     def array(a: Codes, random: Random, want_flags: bool = False) -> ArrayResult:
         return conversions.from_integer(target, a, width, signed, Rounding.STOCHASTIC, policy, random, want_flags)
 
-    def array_face(a: Codes, random: Random) -> Outcome:
+    def array_implementation(a: Codes, random: Random) -> Outcome:
         return Outcome((array(a, random).codes,), faults_of([(fault, sign_bit(a, width)) for fault in nearest.faults]))
 
     flags = flags_of(partial(array, want_flags=True))
-    return Kernel(scalar_face, array_face, faults=nearest.faults, flags=flags, real=nearest.real)
+    return Kernel(scalar_implementation, array_implementation, faults=nearest.faults, flags=flags, real=nearest.real)
 
 
 def _always_fits(source: FloatFormat, width: int, signed: bool) -> bool:
@@ -222,21 +226,21 @@ def to_integer(
         found = specification(source, a, width, signed, rounding, policy)
         return outside if found.poison else found.code, found.flags
 
-    def scalar_face(a: int) -> Scalar:
+    def scalar_implementation(a: int) -> Scalar:
         return flagged(a)[0]
 
-    def array_face(a: Codes) -> Outcome:
+    def array_implementation(a: Codes) -> Outcome:
         found = array(source, a, width, signed, rounding, policy)
         return Outcome((found.codes,), faults_of([(outside, found.poison)]))
 
     faults = (outside,) if policy.float_to_int == "poison" and not _always_fits(source, width, signed) else ()
     real = ToInteger(source, Integer(width, signed), rounding)
     if emulates:
-        return Kernel(scalar_face, array_face, faults=faults, real=real)
-    quick = native_scalar.to_integer(source, width, signed, rounding, scalar_face)
+        return Kernel(scalar_implementation, array_implementation, faults=faults, real=real)
+    quick = native_scalar.to_integer(source, width, signed, rounding, scalar_implementation)
     flags = flags_of(lambda a: conversions.to_integer(source, a, width, signed, rounding, policy, want_flags=True))
     words = word_floats.to_integer(source, width, signed, rounding)
-    return Kernel(quick, array_face, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
+    return Kernel(quick, array_implementation, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
 
 
 _IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)), words=lambda a: a, real=Reinterprets())
@@ -281,14 +285,14 @@ def _scaling(
     divides: bool,
 ) -> Kernel:
     """Return the kernel of either scaling op, by the profile."""
-    faces = (_scaled_exactly if profile.scaling == "exact" else _scaled_in_steps)(
+    implementations = (_scaled_exactly if profile.scaling == "exact" else _scaled_in_steps)(
         source, scale, target, rounding, profile, divides
     )
     computing = source if divides and profile.scaling != "exact" else target
     policies = {profile.arithmetic, profile.conversions}
     loses = any(loses_nan(policy, computing, target) for policy in policies)
     real = Computes("divide" if divides else "multiply", (source, scale), target)
-    kernel = float_kernel(*faces, (source, scale), target, fastmath, loses=loses, real=real)
+    kernel = float_kernel(*implementations, (source, scale), target, fastmath, loses=loses, real=real)
     if scale == E8M0 or profile.scaling == "exact":
         return kernel
     return replace(kernel, notice=lambda x, s: _rounded_scale(scale, s))
@@ -308,9 +312,9 @@ def _rounded_scale(scale: FloatFormat, codes: Codes) -> str | None:
 
 def _scaled_in_steps(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, profile: Profile, divides: bool
-) -> Faces:
-    """Return both faces of scaling in steps: make the scale a power of two, convert the operands to the wider format,
-    multiply or divide there, convert to the target.
+) -> Implementations:
+    """Return both implementations of scaling in steps: make the scale a power of two, convert the operands to the wider
+    format, multiply or divide there, convert to the target.
     """
     name = "divide" if divides else "multiply"
     computing = source if divides else target
@@ -353,8 +357,8 @@ def _scaled_in_steps(
 
 def _scaled_exactly(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, profile: Profile, divides: bool
-) -> Faces:
-    """Return both faces of exact scaling: the product or quotient with the scale, rounded once to the target."""
+) -> Implementations:
+    """Return both implementations of exact scaling: the product or quotient with the scale, rounded once."""
     policy = profile.conversions if divides else profile.arithmetic
     if scale == E8M0:
         return _scaled_by_powers(source, target, rounding, policy, divides)
@@ -369,9 +373,9 @@ def _scaled_exactly(
 
 def _scaled_by_powers(
     source: FloatFormat, target: FloatFormat, rounding: Rounding, policy: FloatPolicy, divides: bool
-) -> Faces:
-    """Return both faces of exact scaling by f8E8M0FNU: add the scale's exponent to the operand's and round once to the
-    target. A NaN scale converts like any NaN.
+) -> Implementations:
+    """Return both implementations of exact scaling by f8E8M0FNU: add the scale's exponent to the operand's and round
+    once to the target. A NaN scale converts like any NaN.
     """
     direction = -1 if divides else 1
     nan_scale = scalar.convert(E8M0, target, E8M0.max_code + 1, rounding, policy)

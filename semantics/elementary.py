@@ -56,8 +56,8 @@ _REMEMBERED = 1 << 12
 """The results of single elements that a kernel remembers: a loop over scalars asks for some of them again."""
 
 
-class _Faces(NamedTuple):
-    """Both faces of a function: the format of the operands comes first. ``array`` takes ``want_flags``."""
+class _Implementations(NamedTuple):
+    """Both implementations of a function: the format of the operands comes first. ``array`` takes ``want_flags``."""
 
     scalar: Callable[..., Result]
     array: Callable[..., ArrayResult]
@@ -76,9 +76,9 @@ def unary(
 
         return elementary.unary(name, f, a, *how)
 
-    faces = _Faces(scalar, lambda f, a, **flags: paths.unary(name, f, a, *how, **flags))
+    implementations = _Implementations(scalar, lambda f, a, **flags: paths.unary(name, f, a, *how, **flags))
     real = Computes(_RULES.get(name, name), (fmt,), dst or fmt)
-    return _kernel(faces, real, fmt, (fmt,), fastmath, profile, name in _MAKES_NANS or dst is not None)
+    return _kernel(implementations, real, fmt, (fmt,), fastmath, profile, name in _MAKES_NANS or dst is not None)
 
 
 @cpu.forgotten
@@ -92,8 +92,10 @@ def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profi
 
         return elementary.binary(name, f, a, b, *how)
 
-    faces = _Faces(scalar, lambda f, a, b, **flags: paths.binary(name, f, a, b, *how, **flags))
-    return _kernel(faces, Computes(name, (fmt, fmt), fmt), fmt, (fmt, fmt), fastmath, profile, name in _MAKES_NANS)
+    implementations = _Implementations(scalar, lambda f, a, b, **flags: paths.binary(name, f, a, b, *how, **flags))
+    return _kernel(
+        implementations, Computes(name, (fmt, fmt), fmt), fmt, (fmt, fmt), fastmath, profile, name in _MAKES_NANS
+    )
 
 
 @cpu.forgotten
@@ -108,9 +110,11 @@ def of_integer(name: str, fmt: FloatFormat, width: int, rounding: Rounding, fast
 
         return elementary.of_integer(name, f, a, (n ^ sign) - sign, *how)
 
-    faces = _Faces(scalar, lambda f, a, n, **flags: paths.of_integer(name, f, a, n, width, *how, **flags))
+    implementations = _Implementations(
+        scalar, lambda f, a, n, **flags: paths.of_integer(name, f, a, n, width, *how, **flags)
+    )
     real = Computes(name, (fmt, Integer(width, True)), fmt)
-    return _kernel(faces, real, fmt, (fmt,), fastmath, profile, name == "rootn")
+    return _kernel(implementations, real, fmt, (fmt,), fastmath, profile, name == "rootn")
 
 
 @cpu.forgotten
@@ -154,7 +158,7 @@ def sincos(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile
 
 
 def _kernel(
-    faces: _Faces,
+    implementations: _Implementations,
     real: Computes,
     fmt: FloatFormat,
     operands: tuple[FloatFormat, ...],
@@ -169,29 +173,29 @@ def _kernel(
     result = real.result
     assert isinstance(result, FloatFormat)
     if fmt is result and emulates(profile, fmt):
-        scalar, array = _emulated(faces, fmt, len(operands))
+        scalar, array = _emulated(implementations, fmt, len(operands))
         return float_kernel(lru_cache(_REMEMBERED)(scalar), array, operands, result, fastmath, real=real)
     return float_kernel(
-        lru_cache(_REMEMBERED)(partial(faces.scalar, fmt)),
-        partial(faces.array, fmt),
+        lru_cache(_REMEMBERED)(partial(implementations.scalar, fmt)),
+        partial(implementations.array, fmt),
         operands,
         result,
         fastmath,
         loses=(makes_nans or not result.signed) and loses_nan(profile.arithmetic, result),
-        flags=flags_of(partial(faces.array, fmt, want_flags=True)),
+        flags=flags_of(partial(implementations.array, fmt, want_flags=True)),
         real=real,
     )
 
 
-def _emulated(faces: _Faces, fmt: FloatFormat, floats: int) -> _Faces:
-    """Return the faces with the first ``floats`` operands converted to f32, and the result back."""
+def _emulated(implementations: _Implementations, fmt: FloatFormat, floats: int) -> _Implementations:
+    """Return the implementations with the first ``floats`` operands converted to f32, and the result back."""
 
     def scalar(*codes: int) -> Result:
         wide = (emulation.widen(fmt, code) for code in codes[:floats])
-        return Result(emulation.narrow(fmt, faces.scalar(F32, *wide, *codes[floats:]).code))
+        return Result(emulation.narrow(fmt, implementations.scalar(F32, *wide, *codes[floats:]).code))
 
     def array(*codes: Codes) -> ArrayResult:
         wide = (emulation.widen_codes(fmt, code) for code in codes[:floats])
-        return ArrayResult(emulation.narrow_codes(fmt, faces.array(F32, *wide, *codes[floats:]).codes))
+        return ArrayResult(emulation.narrow_codes(fmt, implementations.array(F32, *wide, *codes[floats:]).codes))
 
-    return _Faces(scalar, array)
+    return _Implementations(scalar, array)

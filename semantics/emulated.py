@@ -19,11 +19,11 @@ F32 = emulation.F32
 RNE = Rounding.TO_NEAREST_EVEN
 
 
-Faces = tuple[Callable[..., Any], Callable[..., Any]]
+Implementations = tuple[Callable[..., Any], Callable[..., Any]]
 
 
-class FaceOps(NamedTuple):
-    """The operations and conversions of one face: on Python integers, or on arrays."""
+class FormatOps(NamedTuple):
+    """The operations and conversions of one implementation: on Python integers, or on arrays."""
 
     module: Any
     widen: Callable[[FloatFormat, Any], Any]
@@ -32,14 +32,14 @@ class FaceOps(NamedTuple):
 
 
 FACE_OPS = (
-    FaceOps(scalar, emulation.widen, emulation.narrow, scalar.Result),
-    FaceOps(fast, emulation.widen_codes, emulation.narrow_codes, ArrayResult),
+    FormatOps(scalar, emulation.widen, emulation.narrow, scalar.Result),
+    FormatOps(fast, emulation.widen_codes, emulation.narrow_codes, ArrayResult),
 )
-"""The scalar face, then the array face: the order in which kernels take them."""
+"""The scalar implementation, then the array implementation: the order in which kernels take them."""
 
 
-def _both(face: Callable[[FaceOps], Callable[..., Any]]) -> Faces:
-    return face(FACE_OPS[0]), face(FACE_OPS[1])
+def _both(implementation: Callable[[FormatOps], Callable[..., Any]]) -> Implementations:
+    return implementation(FACE_OPS[0]), implementation(FACE_OPS[1])
 
 
 def emulates(profile: Profile, *formats: FloatFormat) -> bool:
@@ -54,27 +54,29 @@ def arithmetic(profile: Profile, name: str) -> FloatPolicy:
     return replace(policy, denormals="ieee", denormals_f32="as_others") if whole else policy
 
 
-def applied(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Faces:
-    """Return both faces of an operation of any number of operands."""
+def applied(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Implementations:
+    """Return both implementations of an operation of any number of operands."""
 
-    def face(ops: FaceOps) -> Callable[..., Any]:
+    def implementation(ops: FormatOps) -> Callable[..., Any]:
         operation = getattr(ops.module, name)
         return lambda *codes: ops.result(
             ops.narrow(fmt, operation(F32, *(ops.widen(fmt, code) for code in codes), *arguments)[0])
         )
 
-    return _both(face)
+    return _both(implementation)
 
 
-def negate(fmt: FloatFormat) -> Faces:
-    """Return both faces of negation."""
+def negate(fmt: FloatFormat) -> Implementations:
+    """Return both implementations of negation."""
     return applied("negate", fmt, ())
 
 
-def convert(source: FloatFormat, target: FloatFormat, policy: FloatPolicy) -> Faces:
-    """Return both faces of a conversion. To and from formats without zero, the emulation's conversions are not used."""
+def convert(source: FloatFormat, target: FloatFormat, policy: FloatPolicy) -> Implementations:
+    """Return both implementations of a conversion. To and from formats without zero, the emulation's conversions are
+    not used.
+    """
 
-    def face(ops: FaceOps) -> Callable[[Any], Any]:
+    def implementation(ops: FormatOps) -> Callable[[Any], Any]:
         def converted(a: Any) -> Any:
             if source.bits < 32 and source.zero:
                 a = ops.widen(source, a)
@@ -88,18 +90,18 @@ def convert(source: FloatFormat, target: FloatFormat, policy: FloatPolicy) -> Fa
 
         return converted
 
-    return _both(face)
+    return _both(implementation)
 
 
-def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Faces:
-    """Return both faces of cmpf."""
+def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Implementations:
+    """Return both implementations of cmpf."""
     return _both(
         lambda ops: lambda a, b: ops.module.compare(F32, predicate, ops.widen(fmt, a), ops.widen(fmt, b), policy)
     )
 
 
-def from_integer() -> Faces:
-    """Return both faces of sitofp and uitofp, with the parameters of `scalar.from_integer` and
+def from_integer() -> Implementations:
+    """Return both implementations of sitofp and uitofp, with the parameters of `scalar.from_integer` and
     `exact.conversions.from_integer`.
     """
     return _both(
@@ -107,22 +109,22 @@ def from_integer() -> Faces:
     )
 
 
-def to_integer() -> Faces:
-    """Return both faces of fptosi and fptoui, with the parameters of `scalar.to_integer`."""
+def to_integer() -> Implementations:
+    """Return both implementations of fptosi and fptoui, with the parameters of `scalar.to_integer`."""
     return _both(lambda ops: lambda source, a, *how: ops.module.to_integer(F32, ops.widen(source, a), *how))
 
 
 class EmulatedOps:
-    """One face of the operations inside `scaling_extf` and `scaling_truncf`, for formats of any width."""
+    """One implementation of the operations inside `scaling_extf` and `scaling_truncf`, for formats of any width."""
 
-    def __init__(self, face: int) -> None:
-        self._face = face
+    def __init__(self, implementation: int) -> None:
+        self._implementation = implementation
 
     def convert(self, source: FloatFormat, target: FloatFormat, a: Any, rounding: Rounding, policy: FloatPolicy) -> Any:
         """Convert; every conversion rounds to nearest even."""
         if source.bits < 32 or target.bits < 32:
-            return convert(source, target, policy)[self._face](a)
-        return FACE_OPS[self._face].module.convert(source, target, a, rounding, policy)
+            return convert(source, target, policy)[self._implementation](a)
+        return FACE_OPS[self._implementation].module.convert(source, target, a, rounding, policy)
 
     def multiply(self, fmt: FloatFormat, a: Any, b: Any, *how: Any) -> Any:
         """Multiply ``a`` by ``b``."""
@@ -134,5 +136,5 @@ class EmulatedOps:
 
     def _binary(self, name: str, fmt: FloatFormat, a: Any, b: Any, how: tuple[Any, ...]) -> Any:
         if fmt.bits < 32:
-            return applied(name, fmt, how)[self._face](a, b)
-        return getattr(FACE_OPS[self._face].module, name)(fmt, a, b, *how)
+            return applied(name, fmt, how)[self._implementation](a, b)
+        return getattr(FACE_OPS[self._implementation].module, name)(fmt, a, b, *how)

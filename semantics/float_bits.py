@@ -17,7 +17,7 @@ from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 from halfulp.fp_formats.paths.fast_conversions import NATIVE
-from halfulp.fp_formats.paths.words import Face, Word
+from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.fp_formats.scalar import Result
 from halfulp.semantics.casts import sign_bit
 from halfulp.semantics.floats import fastmath_rules, float_kernel, is_infinite, is_nan
@@ -52,7 +52,7 @@ def absolute(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
     return _described(kernel, fmt, words)
 
 
-def _described(kernel: Kernel, fmt: FloatFormat, words: Face) -> Kernel:
+def _described(kernel: Kernel, fmt: FloatFormat, words: Implementation) -> Kernel:
     """Add the description on machine words, where it fits and no operand is poison."""
     return kernel if kernel.faults or fmt.limbs > 1 else replace(kernel, words=words)
 
@@ -119,18 +119,18 @@ def classify(name: str, fmt: FloatFormat, fastmath: int = 0) -> Kernel:
     one, many = _CLASSES[name]
     rules = fastmath_rules(fastmath, fmt)
 
-    def scalar_face(a: int) -> Scalar:
+    def scalar_implementation(a: int) -> Scalar:
         return next((fault for fault, test, _ in rules if getattr(fmt, test)(a)), int(one(fmt, a)))
 
-    def array_face(a: Codes) -> Outcome:
+    def array_implementation(a: Codes) -> Outcome:
         faults = faults_of((fault, test(fmt, a)) for fault, _, test in rules)
         return Outcome((many(fmt, a).astype(np.uint8),), faults)
 
-    kernel = Kernel(scalar_face, array_face, faults=tuple(fault for fault, _, _ in rules))
+    kernel = Kernel(scalar_implementation, array_implementation, faults=tuple(fault for fault, _, _ in rules))
     return _described(kernel, fmt, _class_words(name, fmt)) if fmt in NATIVE else kernel
 
 
-def _class_words(name: str, fmt: FloatFormat) -> Face:
+def _class_words(name: str, fmt: FloatFormat) -> Implementation:
     """Return the description of a class in f32 or f64. All NaNs are beyond infinity."""
     infinity, normal = fmt.infinity_code or 0, 1 << fmt.mantissa_bits
     of_magnitude: dict[str, Callable[[Word], Word]] = {

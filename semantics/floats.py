@@ -36,7 +36,7 @@ _MAKES_NANS = frozenset({"divide", "remainder"})
 _ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "remainder"})
 
 Random = tuple[Any, int] | None
-Faces = tuple[Callable[..., scalar.Result], Callable[..., ArrayResult]]
+Implementations = tuple[Callable[..., scalar.Result], Callable[..., ArrayResult]]
 OpenRule = Callable[[tuple[Codes, ...], tuple[Codes, ...]], npt.NDArray[np.uint8] | None]
 FlagRule = Callable[..., npt.NDArray[np.uint8]]
 
@@ -91,11 +91,11 @@ def float_kernel(
     flags: FlagRule | None = None,
     real: Meaning | None = None,
 ) -> Kernel:
-    """Make a kernel from the two faces of an operation on floats with a float result.
+    """Make a kernel from the two implementations of an operation on floats with a float result.
 
     ``operands``: the formats of the operands, which integers and random bits may follow. ``fastmath``: the flags nnan
     and ninf make a NaN (infinite) operand or result poison. ``open_nan``: the bits of a NaN result are unspecified.
-    ``loses``: a NaN may be lost, which the faces report as poison. ``flags``, ``real``: see `Kernel`.
+    ``loses``: a NaN may be lost, which the implementations report as poison. ``flags``, ``real``: see `Kernel`.
     """
     lost = lost_nan(result)
     rules = fastmath_rules(fastmath, *operands, result)
@@ -114,7 +114,7 @@ def float_kernel(
         found = specification(*codes)
         return judged(found, codes), found.flags
 
-    def array_face(*codes: Codes) -> Outcome:
+    def array_implementation(*codes: Codes) -> Outcome:
         found = array(*codes)
         if found.poison is None and not rules:
             return Outcome((found.codes,))
@@ -129,7 +129,7 @@ def float_kernel(
 
     return Kernel(
         lambda *codes: judged(specification(*codes), codes),
-        array_face,
+        array_implementation,
         open=_open_rule(result, fastmath, open_rule, open_nan),
         opens=_opens(result, fastmath, open_rule, open_nan),
         faults=((lost,) if loses else ()) + tuple(fault for fault, _, _ in rules),
@@ -229,14 +229,14 @@ def binary(
     """
     policy = emulated.arithmetic(profile, name)
     arguments: tuple[Any, ...] = (rounding, policy) if name in _ROUNDED else (policy,)
-    faces: Faces
+    implementations: Implementations
     flags = None
     if emulates := emulated.emulates(profile, fmt):
-        faces = emulated.applied(name, fmt, arguments)
+        implementations = emulated.applied(name, fmt, arguments)
     else:
         specification, array, flagged = getattr(scalar, name), getattr(fast, name), getattr(arithmetic, name)
         flags = flags_of(lambda a, b: flagged(fmt, a, b, *arguments, want_flags=True))
-        faces = (lambda a, b: specification(fmt, a, b, *arguments), lambda a, b: array(fmt, a, b, *arguments))
+        implementations = (lambda a, b: specification(fmt, a, b, *arguments), lambda a, b: array(fmt, a, b, *arguments))
     open_rule = None
     if name == "divide" and fastmath & NSZ:
         open_rule = _open_quotient(fmt)
@@ -244,7 +244,7 @@ def binary(
         open_rule = _open_zeros(fmt)
     loses = not emulates and name in _MAKES_NANS and loses_nan(policy, fmt)
     real = same_kind(name.replace("_", " "), fmt, 2)
-    kernel = float_kernel(*faces, (fmt, fmt), fmt, fastmath, open_rule, loses=loses, flags=flags, real=real)
+    kernel = float_kernel(*implementations, (fmt, fmt), fmt, fastmath, open_rule, loses=loses, flags=flags, real=real)
     if emulates or fastmath & (NNAN | NINF):
         return kernel
     return replace(
@@ -257,7 +257,8 @@ def binary(
 @lru_cache(maxsize=1024)
 def stochastic(name: str, fmt: FloatFormat, profile: Profile, fastmath: int = 0) -> Kernel:
     """Return the kernel of add, subtract, multiply, divide or fma with stochastic rounding. Its last operand is
-    `Random`: of the scalar face one unsigned integer and its width, of the others an integer for each element.
+    `Random`: of the scalar implementation one unsigned integer and its width, of the others an integer for each
+    element.
     """
     specification, array, policy = getattr(scalar, name), getattr(arithmetic, name), profile.arithmetic
     mode, count = (Rounding.STOCHASTIC, policy), 3 if name == "fma" else 2
@@ -315,7 +316,7 @@ def clamp(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
         flags=flags,
         real=same_kind("clamp", fmt, 3),
     )
-    # Its scalar face is made of two others, which give codes alone.
+    # Its scalar implementation is made of two others, which give codes alone.
     return replace(kernel, flagged=None)
 
 
@@ -324,14 +325,14 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
     """Return the kernel of "negate" or "flush"."""
     policy = profile.arithmetic
     specification, array = getattr(scalar, name), getattr(fast, name)
-    faces: Faces = (lambda a: specification(fmt, a, policy), lambda a: array(fmt, a, policy))
+    implementations: Implementations = (lambda a: specification(fmt, a, policy), lambda a: array(fmt, a, policy))
     flagged = getattr(arithmetic, name)
     flags: FlagRule | None = flags_of(lambda a: flagged(fmt, a, policy, want_flags=True))
     if name == "negate" and emulated.emulates(profile, fmt) and fmt.name != "f16":
-        faces, flags = emulated.negate(fmt), None
+        implementations, flags = emulated.negate(fmt), None
     # Neither op generates NaNs, and both keep the bits of one.
     real = same_kind("negate" if name == "negate" else "convert", fmt, 1)
-    kernel = float_kernel(*faces, (fmt,), fmt, fastmath, open_nan=False, flags=flags, real=real)
+    kernel = float_kernel(*implementations, (fmt,), fmt, fastmath, open_nan=False, flags=flags, real=real)
     plain = not emulated.emulates(profile, fmt) and not fastmath & (NNAN | NINF)
     return replace(kernel, words=word_floats.negate(fmt, policy)) if name == "negate" and plain else kernel
 
@@ -360,9 +361,9 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
         return specified(a, b), scalar.invalid_if_signalling(*given)
 
     native = not rules and not emulated.emulates(profile, fmt)
-    scalar_face = native_scalar.compare(predicate, fmt, policy, specified) if native else specified
+    scalar_implementation = native_scalar.compare(predicate, fmt, policy, specified) if native else specified
 
-    def array_face(a: Codes, b: Codes) -> Outcome:
+    def array_implementation(a: Codes, b: Codes) -> Outcome:
         found = array(a, b)
         return Outcome((found.codes,), faults_of((fault, test(fmt, a) | test(fmt, b)) for fault, _, test in rules))
 
@@ -370,8 +371,8 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
     faults = tuple(fault for fault, _, _ in rules)
     real = Compares(predicate, fmt)
     return Kernel(
-        scalar_face,
-        array_face,
+        scalar_implementation,
+        array_implementation,
         faults=faults,
         flags=flags,
         flagged=None if flags is None else flagged,

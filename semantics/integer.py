@@ -4,14 +4,15 @@ Source: the op descriptions of the arith dialect document. Widths run from 0 (on
 is an integer of its width. Operands and results are codes (see `halfulp.fp_formats.codes`). The flags ``nsw``, ``nuw``,
 ``exact`` and ``nneg`` make results poison; leave them out to ignore them.
 
-The scalar face of every op is its specification; `halfulp.semantics.integer_kernels` says how it reads codes.
+The scalar implementation of every op is its specification; `halfulp.semantics.integer_kernels` says how it reads codes.
 
-The array face works in the dtype of the operands, which may be wider than needed (a 32-bit index is kept in uint64):
-values are sign-extended where an op reads them as signed, and results are cut back to the width. Above 64 bits it maps
-the scalar face over the elements. Operands are never written to; rank-0 operands broadcast. Elements without a value
-may hold any bits.
+The array implementation works in the dtype of the operands, which may be wider than needed (a 32-bit index is kept in
+uint64): values are sign-extended where an op reads them as signed, and results are cut back to the width. Above 64 bits
+it maps the scalar implementation over the elements. Operands are never written to; rank-0 operands broadcast. Elements
+without a value may hold any bits.
 
-Where an element has several faults, the scalar face gives the first that `Outcome.faults` lists; masks may overlap.
+Where an element has several faults, the scalar implementation gives the first that `Outcome.faults` lists; masks may
+overlap.
 """
 
 from __future__ import annotations
@@ -205,8 +206,10 @@ def _multiply_extended(reading: Reading) -> Kernel:
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (wrap(width, a * b), _high_half(reading, a, b)), ()
 
-    face = words.product_halves(reading.signed)
-    return integer_kernel((width, width), (width, width), scalar, array, words=face, real=Integral(reading.signed))
+    implementation = words.product_halves(reading.signed)
+    return integer_kernel(
+        (width, width), (width, width), scalar, array, words=implementation, real=Integral(reading.signed)
+    )
 
 
 # Division -------------------------------------------------------------------------------------------------------------
@@ -304,8 +307,8 @@ def _division(
 
     overflow = (DIVISION_OVERFLOW,) if reading.signed else ()
     faults = (DIVISION_BY_ZERO, *overflow, *((INEXACT_DIVISION,) if exact else ()))
-    face, real = words.division(reading, toward, exact), Integral(reading.signed)
-    return integer_kernel((width, width), (width,), scalar, array, faults, (sign, 0), face, real)
+    implementation, real = words.division(reading, toward, exact), Integral(reading.signed)
+    return integer_kernel((width, width), (width,), scalar, array, faults, (sign, 0), implementation, real)
 
 
 def _remainder(reading: Reading) -> Kernel:
@@ -323,8 +326,8 @@ def _remainder(reading: Reading) -> Kernel:
         rest = np.fmod(reading.values(a), divisor)
         return (wrap(width, rest),), [(DIVISION_BY_ZERO, zero)]
 
-    face, real = words.remainder(reading), Integral(reading.signed)
-    return integer_kernel((width, width), (width,), scalar, array, (DIVISION_BY_ZERO,), (0, 0), face, real)
+    implementation, real = words.remainder(reading), Integral(reading.signed)
+    return integer_kernel((width, width), (width,), scalar, array, (DIVISION_BY_ZERO,), (0, 0), implementation, real)
 
 
 def _guarded(divisor: Values) -> tuple[Mask, Values]:
@@ -357,8 +360,8 @@ def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
         return (result,), faults
 
     faults = (SHIFT_TOO_FAR, *(fault for _, fault in rules))
-    face, real = words.shift_left(reading for reading, _ in rules), _cut_to(width, partial(shli, width))
-    return integer_kernel((width, width), (width,), scalar, array, faults, words=face, real=real)
+    implementation, real = words.shift_left(reading for reading, _ in rules), _cut_to(width, partial(shli, width))
+    return integer_kernel((width, width), (width,), scalar, array, faults, words=implementation, real=real)
 
 
 def shrui(width: int, *, exact: bool = False) -> Kernel:
@@ -390,8 +393,8 @@ def _shift_right(reading: Reading, exact: bool) -> Kernel:
         return (result,), faults
 
     faults = (SHIFT_TOO_FAR, INEXACT_SHIFT) if exact else (SHIFT_TOO_FAR,)
-    face, real = words.shift_right(reading, exact), Integral(reading.signed)
-    return integer_kernel((width, width), (width,), scalar, array, faults, words=face, real=real)
+    implementation, real = words.shift_right(reading, exact), Integral(reading.signed)
+    return integer_kernel((width, width), (width,), scalar, array, faults, words=implementation, real=real)
 
 
 def _shifted(reading: Reading, a: Codes, b: Codes) -> Values:
@@ -451,8 +454,8 @@ def _extremum(reading: Reading, wins: Callable[[int, int], bool], ufunc: np.ufun
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (wrap(width, ufunc(reading.values(a), reading.values(b))),), ()
 
-    face, real = words.extremum(reading, wins.__name__), Integral(reading.signed)
-    return integer_kernel((width, width), (width,), scalar, array, words=face, real=real)
+    implementation, real = words.extremum(reading, wins.__name__), Integral(reading.signed)
+    return integer_kernel((width, width), (width,), scalar, array, words=implementation, real=real)
 
 
 _PREDICATES: tuple[tuple[bool, Callable[[int, int], bool], np.ufunc], ...] = (
@@ -488,9 +491,9 @@ def cmpi(width: int, predicate: int) -> Kernel:
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (ufunc(reading.values(a), reading.values(b)).view(np.uint8),), ()
 
-    face = words.relation(reading, holds.__name__)
+    implementation = words.relation(reading, holds.__name__)
     real = Integral(None if predicate in _EQUALITIES else signed)
-    return integer_kernel((width, width), (1,), scalar, array, words=face, real=real)
+    return integer_kernel((width, width), (1,), scalar, array, words=implementation, real=real)
 
 
 # Casts ----------------------------------------------------------------------------------------------------------------
@@ -565,6 +568,6 @@ def _cast(reading: Reading, width: int, rules: tuple[Range, ...] = (), real: Int
         result = wrap(width, reading.values(a).astype(dtype))
         return (result,), ((rule.fault, outside(rule, a)) for rule in rules)
 
-    face = words.cast(reading, width, ((rule.reading, rule.low, rule.high) for rule in rules))
+    implementation = words.cast(reading, width, ((rule.reading, rule.low, rule.high) for rule in rules))
     faults = tuple(rule.fault for rule in rules)
-    return integer_kernel((reading.width,), (width,), scalar, array, faults, words=face, real=real)
+    return integer_kernel((reading.width,), (width,), scalar, array, faults, words=implementation, real=real)

@@ -41,13 +41,13 @@ def convert(source: int, source_signed: bool, target: int, target_signed: bool, 
     def number_of(code: int) -> int:
         return code - (1 << source) if source_signed and source and code >> (source - 1) else code
 
-    def scalar_face(code: int) -> Scalar:
+    def scalar_implementation(code: int) -> Scalar:
         number = number_of(code)
         if not low <= number <= high and overflow == "poison":
             return lost
         return (min(max(number, low), high) if overflow == "saturate" else number) & mask
 
-    def array_face(codes: Codes) -> Outcome:
+    def array_implementation(codes: Codes) -> Outcome:
         wide = source > 64 or target > 64
         below, above = (_outside_wide if wide else _outside)(codes, source, source_signed, low, high)
         if wide:
@@ -66,7 +66,9 @@ def convert(source: int, source_signed: bool, target: int, target_signed: bool, 
         return Outcome((result,), faults_of([(lost, below | above)]))
 
     always_fits = low <= least and most <= high
-    return Kernel(scalar_face, array_face, faults=() if always_fits or overflow != "poison" else (lost,))
+    return Kernel(
+        scalar_implementation, array_implementation, faults=() if always_fits or overflow != "poison" else (lost,)
+    )
 
 
 def outside(

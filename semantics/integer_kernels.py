@@ -1,10 +1,11 @@
-"""What the kernels of integer ops are made of: readings of codes as numbers, and faces for widths of any size.
+"""What the kernels of integer ops are made of: readings of codes as numbers, and implementations for widths of any
+size.
 
 A code ``a`` is read as a number in one of two ways: unsigned, ``a`` itself, or two's complement, ``(a ^ sign) - sign``
 with the sign bit's weight ``sign``. With ``sign = 0`` the second formula gives the first, so that signed and unsigned
 ops share one definition (`Reading`).
 
-Above 64 bits, the array face maps the scalar face over the elements.
+Above 64 bits, the array implementation maps the scalar implementation over the elements.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from halfulp.fp_formats.codes import (
     element_shape,
     ints_to_codes,
 )
-from halfulp.fp_formats.paths.words import Face
+from halfulp.fp_formats.paths.words import Implementation
 from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of
 from halfulp.semantics.meanings import Meaning
 
@@ -33,7 +34,7 @@ Values = npt.NDArray[Any]
 """The numbers of codes: the codes themselves, or a signed array of the same item size."""
 
 Faults = Iterable[tuple[Fault, Mask]]
-ArrayFace = Callable[..., tuple[tuple[Codes, ...], Faults]]
+ArrayImplementation = Callable[..., tuple[tuple[Codes, ...], Faults]]
 """An op on code arrays of rank 1 or more: its results, and its faults in order of precedence. A mask may be all False,
 and smaller than the results if it broadcasts to them.
 """
@@ -87,17 +88,17 @@ def integer_kernel(
     operands: tuple[int, ...],
     results: tuple[int, ...],
     scalar: Callable[..., Scalar],
-    array: ArrayFace,
+    array: ArrayImplementation,
     faults: tuple[Fault, ...] = (),
     worst: tuple[int, ...] | None = None,
-    words: Face | None = None,
+    words: Implementation | None = None,
     real: Meaning | tuple[Meaning, ...] | None = None,
 ) -> Kernel:
     """Return the kernel of an op with these operand and result widths."""
     wide = max(operands + results) > LIMB_BITS
     described = words if min(operands + results) and not wide else None
-    face = _mapped(operands, results, scalar) if wide else _ranked(array)
-    return Kernel(scalar, face, worst, faults=faults, words=described, real=real)
+    implementation = _mapped(operands, results, scalar) if wide else _ranked(array)
+    return Kernel(scalar, implementation, worst, faults=faults, words=described, real=real)
 
 
 def mapped_kernel(
@@ -111,25 +112,25 @@ def mapped_kernel(
     return Kernel(scalar, _mapped(operands, results, scalar), worst, faults=faults)
 
 
-def _ranked(array: ArrayFace) -> Callable[..., Outcome]:
-    """Extend an array face to rank 0, where NumPy would compute on scalars and warn that they wrap around."""
+def _ranked(array: ArrayImplementation) -> Callable[..., Outcome]:
+    """Extend an array implementation to rank 0, where NumPy would compute on scalars and warn that they wrap around."""
 
-    def face(*operands: Codes) -> Outcome:
+    def implementation(*operands: Codes) -> Outcome:
         results, faults = array(*(codes if codes.ndim else codes.reshape(1) for codes in operands))
         whole = results[0].shape
         shape = whole if any(codes.ndim for codes in operands) else ()
         masks = ((fault, np.broadcast_to(mask, whole).reshape(shape)) for fault, mask in faults)
         return Outcome(tuple(codes.reshape(shape) for codes in results), faults_of(masks))
 
-    return face
+    return implementation
 
 
 def _mapped(
     operand_widths: tuple[int, ...], result_widths: tuple[int, ...], scalar: Callable[..., Scalar]
 ) -> Callable[..., Outcome]:
-    """Return an array face that calls the scalar face for each element."""
+    """Return an array implementation that calls the scalar implementation for each element."""
 
-    def face(*operands: Codes) -> Outcome:
+    def implementation(*operands: Codes) -> Outcome:
         pairs = tuple(zip(operands, operand_widths, strict=True))
         shape = np.broadcast_shapes(*(element_shape(codes, width) for codes, width in pairs))
         columns = (codes_to_ints(np.broadcast_to(codes, code_shape(shape, width)), width) for codes, width in pairs)
@@ -144,4 +145,4 @@ def _mapped(
         results = (ints_to_codes([row[at] for row in rows], width, shape) for at, width in enumerate(result_widths))
         return Outcome(tuple(results), tuple(faults.items()))
 
-    return face
+    return implementation

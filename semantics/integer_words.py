@@ -1,13 +1,14 @@
-"""Integer ops on machine words (`halfulp.fp_formats.paths.words`): the third face of the kernels in `integer`.
+"""Integer ops on machine words (`halfulp.fp_formats.paths.words`): the third implementation of the kernels in
+`integer`.
 
-Operands for which an op has a fault are refused: the scalar face says which fault it is.
+Operands for which an op has a fault are refused: the scalar implementation says which fault it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from halfulp.fp_formats.paths.words import Face, Word
+from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.semantics.integer_kernels import Reading
 
 RELATIONS: dict[str, Callable[[Word, Word, bool], Word]] = {
@@ -21,18 +22,18 @@ RELATIONS: dict[str, Callable[[Word, Word, bool], Word]] = {
 """Comparisons by their names in Python's `operator`."""
 
 
-def wrapping(compute: Callable[[Word, Word], Word], readings: Iterable[Reading]) -> Face:
+def wrapping(compute: Callable[[Word, Word], Word], readings: Iterable[Reading]) -> Implementation:
     """Return a sum, difference or product, which must not overflow in these readings."""
     readings = tuple(readings)
 
-    def face(a: Word, b: Word) -> Word:
+    def implementation(a: Word, b: Word) -> Word:
         result, double = compute(a, b), 2 * a.width
         for reading in readings:
             exact = compute(a.resized(double, reading.signed), b.resized(double, reading.signed))
             exact.differs(result.resized(double, reading.signed)).refuse()
         return result
 
-    return face
+    return implementation
 
 
 def carrying(a: Word, b: Word) -> tuple[Word, Word]:
@@ -46,22 +47,22 @@ def borrowing(a: Word, b: Word) -> tuple[Word, Word]:
     return a - b, a.less(b, signed=False)
 
 
-def product_halves(signed: bool) -> Face:
+def product_halves(signed: bool) -> Implementation:
     """Return the low and the high half of a product."""
 
-    def face(a: Word, b: Word) -> tuple[Word, Word]:
+    def implementation(a: Word, b: Word) -> tuple[Word, Word]:
         width = a.width
         product = a.resized(2 * width, signed) * b.resized(2 * width, signed)
         return product.resized(width), product.shift_right(width).resized(width)
 
-    return face
+    return implementation
 
 
-def division(reading: Reading, toward: str, exact: bool) -> Face:
+def division(reading: Reading, toward: str, exact: bool) -> Implementation:
     """Return a quotient rounded toward "zero", "down" or "up"; ``exact``: it must be an integer."""
     signed = reading.signed
 
-    def face(a: Word, b: Word) -> Word:
+    def implementation(a: Word, b: Word) -> Word:
         safe, overflow = _divisor(reading, a, b)
         overflow.refuse()
         quotient = a.divide(safe, signed)
@@ -75,17 +76,17 @@ def division(reading: Reading, toward: str, exact: bool) -> Face:
             return quotient - (inexact & negative).resized(a.width)
         return quotient + (inexact & ~negative).resized(a.width)
 
-    return face
+    return implementation
 
 
-def remainder(reading: Reading) -> Face:
+def remainder(reading: Reading) -> Implementation:
     """Return the remainder of a division rounded toward zero."""
 
-    def face(a: Word, b: Word) -> Word:
+    def implementation(a: Word, b: Word) -> Word:
         safe, _ = _divisor(reading, a, b)
         return a.remainder(safe, reading.signed)
 
-    return face
+    return implementation
 
 
 def _divisor(reading: Reading, a: Word, b: Word) -> tuple[Word, Word]:
@@ -98,31 +99,31 @@ def _divisor(reading: Reading, a: Word, b: Word) -> tuple[Word, Word]:
     return (zero | overflow).choose(b.of(1), b), overflow
 
 
-def shift_left(readings: Iterable[Reading]) -> Face:
+def shift_left(readings: Iterable[Reading]) -> Implementation:
     """Return the bits moved up, which must give ``a * 2**b`` in these readings."""
     readings = tuple(readings)
 
-    def face(a: Word, b: Word) -> Word:
+    def implementation(a: Word, b: Word) -> Word:
         amount = _amount(a, b)
         result = a << amount
         for reading in readings:
             result.shift_right(amount, reading.signed).differs(a).refuse()
         return result
 
-    return face
+    return implementation
 
 
-def shift_right(reading: Reading, exact: bool) -> Face:
+def shift_right(reading: Reading, exact: bool) -> Implementation:
     """Return the bits moved down; ``exact``: those that are lost must be 0."""
 
-    def face(a: Word, b: Word) -> Word:
+    def implementation(a: Word, b: Word) -> Word:
         amount = _amount(a, b)
         result = a.shift_right(amount, reading.signed)
         if exact:
             (result << amount).differs(a).refuse()
         return result
 
-    return face
+    return implementation
 
 
 def _amount(a: Word, b: Word) -> Word:
@@ -132,23 +133,23 @@ def _amount(a: Word, b: Word) -> Word:
     return far.choose(b.of(0), b)
 
 
-def extremum(reading: Reading, wins: str) -> Face:
+def extremum(reading: Reading, wins: str) -> Implementation:
     """Return the first operand if it ``wins``, a name of `RELATIONS`, over the second one, else that."""
     return lambda a, b: RELATIONS[wins](a, b, reading.signed).choose(a, b)
 
 
-def relation(reading: Reading, holds: str) -> Face:
+def relation(reading: Reading, holds: str) -> Implementation:
     """Return 1 where a relation of `RELATIONS` holds."""
     return lambda a, b: RELATIONS[holds](a, b, reading.signed)
 
 
-def cast(reading: Reading, width: int, ranges: Iterable[tuple[Reading, int, int]]) -> Face:
+def cast(reading: Reading, width: int, ranges: Iterable[tuple[Reading, int, int]]) -> Implementation:
     """Return the number of a reading in another width; it must lie in all ranges (reading, least, largest)."""
     ranges = tuple(ranges)
 
-    def face(a: Word) -> Word:
+    def implementation(a: Word) -> Word:
         for read, low, high in ranges:
             (a.less(low, read.signed) | a.of(high).less(a, read.signed)).refuse()
         return a.resized(width, reading.signed)
 
-    return face
+    return implementation

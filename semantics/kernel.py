@@ -1,6 +1,6 @@
 """Kernels: the meaning of an op on codes, without any IR.
 
-A kernel exists for concrete element types, attributes and profile. It has faces that must agree:
+A kernel exists for concrete element types, attributes and profile. It has implementations that must agree:
 
 - ``scalar`` is the specification, or a quicker function that is tested to be equal. It takes Python integers and
   returns one Python integer (a tuple of them for several results), or a `Fault` if the result is poison or the op is
@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask, ints_to_codes
-from halfulp.fp_formats.paths.words import Face
+from halfulp.fp_formats.paths.words import Implementation
 from halfulp.semantics.meanings import Meaning
 from halfulp.semantics.poison import PoisonIds, merged_ids
 
@@ -80,7 +80,7 @@ class Open(Enum):
     VALUE = 4  # any value may be right: differences are reported separately, with their distance
 
 
-ArrayFace = Callable[..., Outcome]
+ArrayImplementation = Callable[..., Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +97,22 @@ class Kernel:
     ``words``: see above; None where codes have more than 64 bits or no description is known.
     ``flags``: from operand codes, the exception flags of `halfulp.fp_formats.policy.Flags` as uint8; None for an op
     that raises none, or whose flags are not known.
-    ``flagged``: the `scalar` face with these flags beside its result, from the specification; quicker than an array of
-    one. None where there is no such function.
+    ``flagged``: the `scalar` implementation with these flags beside its result, from the specification; quicker than an
+    array of one. None where there is no such function.
     ``notice``: from operand codes, what the op does to them that users may not expect, or None. The op then runs on
     values alone, never as machine code.
     ``real``: see above; one for each result if these are several. None where that is not known.
     """
 
     scalar: Callable[..., Scalar]
-    array: ArrayFace
+    array: ArrayImplementation
     worst: tuple[int, ...] | None = None
     open: Callable[[tuple[Codes, ...], tuple[Codes, ...]], npt.NDArray[np.uint8] | None] | None = None
     opens: int = 0
     faults: tuple[Fault, ...] = ()
     flags: Callable[..., npt.NDArray[np.uint8]] | None = None
     flagged: Callable[..., tuple[Scalar, int]] | None = None
-    words: Face | None = None
+    words: Implementation | None = None
     notice: Callable[..., str | None] | None = None
     real: Meaning | tuple[Meaning, ...] | None = None
 
@@ -126,8 +126,8 @@ class Kernel:
     def given(self, *last: Any) -> Kernel:
         """Return the kernel of an op whose last operands are these, where ``worst`` and ``open`` are not about them."""
 
-        def with_last(face: Callable[..., Any]) -> Callable[..., Any]:
-            return lambda *codes: face(*codes, *last)
+        def with_last(implementation: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda *codes: implementation(*codes, *last)
 
         return replace(
             self,
@@ -165,7 +165,7 @@ def apply(
     codes: tuple[Codes, ...],
     poison: Sequence[PoisonIds | None],
     shape: tuple[int, ...],
-    array: ArrayFace | None = None,
+    array: ArrayImplementation | None = None,
 ) -> Applied:
     """Apply a kernel to operands of which some elements may be poison, whose axes are aligned to ``shape``.
 

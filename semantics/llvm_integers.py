@@ -1,6 +1,6 @@
 """Integer ops that only LLVM has: each function returns the `Kernel` for a width, as in `halfulp.semantics.integer`.
 
-Source: LLVM's language reference, release 22. The array face maps the specification over the elements.
+Source: LLVM's language reference, release 22. The array implementation maps the specification over the elements.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import fast, word_floats
 from halfulp.fp_formats.paths.affine import Affine, to_integers, to_numbers
-from halfulp.fp_formats.paths.words import Face, Word
+from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import casts
 from halfulp.semantics.floats import is_nan
@@ -133,7 +133,7 @@ def dcast(quantization: Quantization, profile: Profile) -> Kernel:
     scales, points = q.parameters(profile)
     affine = q.affine(profile)
 
-    def array_face(stored: Codes) -> Outcome:
+    def array_implementation(stored: Codes) -> Outcome:
         quick = None if affine is None else to_numbers(affine, stored, profile.arithmetic)
         if quick is not None:
             return Outcome((quick,))
@@ -145,13 +145,13 @@ def dcast(quantization: Quantization, profile: Profile) -> Kernel:
     one_scale, one_point = _single(fmt, scales), _single(fmt, points)
     half = 1 << q.storage_width >> 1
 
-    def scalar_face(stored: int) -> Scalar:
+    def scalar_implementation(stored: int) -> Scalar:
         signed = stored - (half << 1) if q.storage_signed and stored & half else stored
         number = scalar.from_integer(fmt, signed, RNE, profile.conversions)
         difference = scalar.subtract(fmt, number.code, one_point, RNE, profile.arithmetic)
         return scalar.multiply(fmt, difference.code, one_scale, RNE, profile.arithmetic).code
 
-    return Kernel(scalar_face, array_face, real=Computes("convert", (q.real(),), fmt))
+    return Kernel(scalar_implementation, array_implementation, real=Computes("convert", (q.real(),), fmt))
 
 
 def qcast(quantization: Quantization, profile: Profile) -> Kernel:
@@ -178,7 +178,7 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
         found = [mask for mask in masks if mask is not None]
         return ArrayResult(q.clamped(stored.codes), np.logical_or.reduce(found) if found else None)
 
-    def array_face(x: Codes) -> Outcome:
+    def array_implementation(x: Codes) -> Outcome:
         shape = _element_shape(fmt, x)
         found = None
         if affine is not None:
@@ -189,7 +189,7 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
 
     one_scale, one_point = _single(fmt, scales), _single(fmt, points)
 
-    def scalar_face(x: int) -> Scalar:
+    def scalar_implementation(x: int) -> Scalar:
         scaled = scalar.divide(fmt, x, one_scale, RNE, profile.arithmetic)
         shifted = scalar.add(fmt, scaled.code, one_point, RNE, profile.arithmetic)
         found = scalar.to_integer(fmt, shifted.code, width, q.storage_signed, rounding, policy)
@@ -201,7 +201,7 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
         return min(max(number, q.storage_min), q.storage_max) & mask
 
     words, real = _qcast_words(q, rounding, profile), Computes("convert", (fmt,), q.real())
-    return Kernel(scalar_face, array_face, faults=(outside,), words=words, real=real)
+    return Kernel(scalar_implementation, array_implementation, faults=(outside,), words=words, real=real)
 
 
 def stored(quantization: Quantization) -> Kernel:
@@ -209,7 +209,7 @@ def stored(quantization: Quantization) -> Kernel:
     return replace(casts.bitcast(), real=Stored(quantization.real()))
 
 
-def _qcast_words(q: Quantization, rounding: Rounding, profile: Profile) -> Face | None:
+def _qcast_words(q: Quantization, rounding: Rounding, profile: Profile) -> Implementation | None:
     """Return the description of qcast on machine words, where each of its steps has one."""
     fmt = q.expressed
     scales, points = q.parameters(profile)
@@ -222,18 +222,18 @@ def _qcast_words(q: Quantization, rounding: Rounding, profile: Profile) -> Face 
         return None
     scale, point = _single(fmt, scales), _single(fmt, points)
 
-    def face(x: Word) -> Word:
+    def implementation(x: Word) -> Word:
         stored: Word = cut(round_(add(divide(x, x.of(scale)), x.of(point))))
         least, most = stored.of(q.storage_min), stored.of(q.storage_max)
         stored = stored.less(least, q.storage_signed).choose(least, stored)
         return most.less(stored, q.storage_signed).choose(most, stored)
 
-    return face
+    return implementation
 
 
 def _single(fmt: FloatFormat, codes: Codes) -> int:
     """Return the first parameter as a Python integer. It is the only one of a per-layer type, which alone has a scalar
-    face.
+    implementation.
     """
     return codes_to_ints(codes[:1], fmt.bits)[0]
 

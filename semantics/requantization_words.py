@@ -1,7 +1,7 @@
 """Requantisation on machine words (`halfulp.fp_formats.paths.words`): the rules of `requantization` once more.
 
 Words have 64 bits, read as signed numbers. Operands for which a library leaves the result undefined are refused: the
-scalar face says why.
+scalar implementation says why.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from halfulp.fp_formats.paths.words import Face, Word
+from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.semantics.requantization import RULES, Target
 
 _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
@@ -38,7 +38,7 @@ def _divided_by_power(x: Word, exponent: Word) -> Word:
     return x.shift_right(exponent, signed=True) + _flag(threshold.less(x & mask, signed=True))
 
 
-def _twice(high: Callable[[Word], Word]) -> Face:
+def _twice(high: Callable[[Word], Word]) -> Implementation:
     def rule(x: Word, m: Word, shift: Word) -> Word:
         moved = x << _most(shift, 0)
         moved.differs(_wrapped(moved)).refuse()
@@ -52,7 +52,7 @@ def _once(x: Word, m: Word, shift: Word) -> Word:
     return ((x * m).shift_right(x.of(30) - shift & _SHIFTS, signed=True) + 1).shift_right(1, signed=True)
 
 
-def _tosa(twice: bool) -> Face:
+def _tosa(twice: bool) -> Implementation:
     def rule(x: Word, m: Word, shift: Word) -> Word:
         added = x.of(1) << (shift - 1 & _SHIFTS)
         if twice:
@@ -63,7 +63,7 @@ def _tosa(twice: bool) -> Face:
     return rule
 
 
-_SCALES: Mapping[str, Face] = MappingProxyType(
+_SCALES: Mapping[str, Implementation] = MappingProxyType(
     {
         "gemmlowp": _twice(lambda product: _least(product, _HIGHEST)),
         "tflite-single": _once,
@@ -76,13 +76,13 @@ _SCALES: Mapping[str, Face] = MappingProxyType(
 )
 
 
-def requantization_words(name: str, target: Target) -> Face:
+def requantization_words(name: str, target: Target) -> Implementation:
     """Return the description of a rule, from the input, the multiplier and the shift as codes."""
     rule, scale = RULES[name], _SCALES[name]
     ranges: Sequence[tuple[int, int]] = (rule.inputs, rule.multipliers, rule.shifts)
     lowest = -(1 << target.width - 1) if target.signed else 0
 
-    def face(*codes: Word) -> Word:
+    def implementation(*codes: Word) -> Word:
         x, m, shift = (code.resized(64, signed=True) for code in codes)
         x = x - target.input_zero_point
         for number, (least, most) in zip((x, m, shift), ranges, strict=True):
@@ -96,4 +96,4 @@ def requantization_words(name: str, target: Target) -> Face:
         clamped = _least(_most(found + target.output_zero_point, lowest), lowest + (1 << target.width) - 1)
         return clamped.resized(target.width)
 
-    return face
+    return implementation

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import storage_dtype
-from halfulp.fp_formats.paths.words import Face, Word
-from halfulp.semantics.kernel import ArrayFace, Kernel
+from halfulp.fp_formats.paths.words import Implementation, Word
+from halfulp.semantics.kernel import ArrayImplementation, Kernel
 
 MOST = 16
 """The bits of the operands together, of the longest table."""
@@ -31,9 +31,9 @@ def tabled(kernel: Kernel, operands: Sequence[int], results: Sequence[int]) -> K
     return replace(kernel, words=described(kernel.array, operands, results))
 
 
-def described(array: ArrayFace, operands: Sequence[int], results: Sequence[int]) -> Face:
-    """Return a description by tables, which the array face computes when code is made of it. Elements with a fault are
-    refused. ``operands``, ``results``: their bits, together at most `MOST` of operands.
+def described(array: ArrayImplementation, operands: Sequence[int], results: Sequence[int]) -> Implementation:
+    """Return a description by tables, which the array implementation computes when code is made of it. Elements with a
+    fault are refused. ``operands``, ``results``: their bits, together at most `MOST` of operands.
     """
     total = sum(operands)
 
@@ -50,7 +50,7 @@ def described(array: ArrayFace, operands: Sequence[int], results: Sequence[int])
         masks = [np.broadcast_to(mask, index.shape) for _, mask in outcome.faults]
         return entries, np.logical_or.reduce(masks).astype(np.uint8) if masks else None
 
-    def face(*words: Word) -> Word | tuple[Word, ...]:
+    def implementation(*words: Word) -> Word | tuple[Word, ...]:
         index = words[0].resized(total)
         for word in words[1:]:
             index = (index << word.width) | word.resized(total)
@@ -60,4 +60,4 @@ def described(array: ArrayFace, operands: Sequence[int], results: Sequence[int])
         found = tuple([index.entry(each).resized(width) for each, width in zip(entries, results, strict=True)])
         return found if len(found) > 1 else found[0]
 
-    return face
+    return implementation

@@ -234,7 +234,7 @@ TERMS = {
     "correctly-rounded": r"\bcorrectly rounded\b",
     "divergence": r"\bdivergences?\b",
     "enclosure": r"\benclosures?\b",
-    "face": r"\b(scalar|array) faces?\b",
+    "implementation": r"\b(scalar|array) implementations?\b",
     "fn": r"\bFN\b",
     "fnu": r"\bFNU\b",
     "fnuz": r"\bFNUZ\b",

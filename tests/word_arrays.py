@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.paths.words import F32, Face, Word
+from halfulp.fp_formats.paths.words import F32, Implementation, Word
 
 Numbers = npt.NDArray[Any]
 
@@ -146,11 +146,13 @@ class ArrayMachine:
         self.refused |= refused
 
 
-def described(face: Face, *operands: tuple[Numbers, int]) -> tuple[list[list[int]], npt.NDArray[np.bool_]]:
+def described(
+    implementation: Implementation, *operands: tuple[Numbers, int]
+) -> tuple[list[list[int]], npt.NDArray[np.bool_]]:
     """Return the results of a description for operands (codes, width), and the mask of what it refuses."""
     machine = ArrayMachine(len(operands[0][0]))
     words = [Word(machine, Held(codes_to_ints(codes, width), width), width) for codes, width in operands]
-    found = face(*words)
+    found = implementation(*words)
     results = found if isinstance(found, tuple) else (found,)
     codes = [[int(code) for code in result.held.codes] for result in results]
     return codes, machine.refused

@@ -1,4 +1,6 @@
-"""Ask the specification itself, one element at a time on Python integers: the scalar face of each op's kernel."""
+"""Ask the specification itself, one element at a time on Python integers: the scalar implementation of each op's
+kernel.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ class ExactOracle:
         self.version = str(SEMANTICS_VERSION)
 
     def refuses(self, case: OpCase) -> str | None:
-        """Refuse quantised types along an axis, which have no scalar face, and ops that are not elementwise."""
+        """Refuse ops that are not elementwise, and types quantised along an axis: no scalar implementation has them."""
         if not isinstance(case.definition.evaluate, Elementwise):
             return f"{case.op} has no kernel for one element"
         along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*case.operands, *case.results))

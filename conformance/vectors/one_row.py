@@ -44,7 +44,7 @@ def _of_arrays(computation: Computation, codes: Sequence[int]) -> OneRow:
 
 
 def _scalar_function(computation: OpComputation) -> OneRowFunction | None:
-    """Return the function by the scalar face of the op's kernel; None where an output needs arrays."""
+    """Return the function by the scalar implementation of the op's kernel; None where an output needs arrays."""
     case, columns = computation.case, computation.outputs
     if computation.random_bits is not None or quantised.period(case) > 1 or quantised.has_blocks(case):
         return None
@@ -54,13 +54,13 @@ def _scalar_function(computation: OpComputation) -> OneRowFunction | None:
     has_flags = any(column.role is Role.FLAGS for column in columns)
     if has_flags and kernel.flagged is None:
         return None
-    face = kernel.flagged if has_flags else None
+    implementation = kernel.flagged if has_flags else None
     results = sum(column.role is Role.RESULT for column in columns)
     others = [column.role for column in columns[results:]]
     scalar = kernel.scalar
 
     def function(codes: Sequence[int]) -> OneRow:
-        made, raised = (scalar(*codes), 0) if face is None else face(*codes)
+        made, raised = (scalar(*codes), 0) if implementation is None else implementation(*codes)
         undefined = isinstance(made, Fault) and made.kind is FaultKind.UNDEFINED
         poison = isinstance(made, Fault) and (not undefined or computation.keep_ub)
         found = (0,) * results if isinstance(made, Fault) else made if isinstance(made, tuple) else (made,)

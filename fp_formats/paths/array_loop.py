@@ -12,7 +12,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.paths import llvm, threads
 from halfulp.fp_formats.paths.emitter import Emitter, Tables, natural
-from halfulp.fp_formats.paths.words import Face, Word
+from halfulp.fp_formats.paths.words import Implementation, Word
 
 BLOCK = 1 << 12
 """The elements of a block: if the loop refuses one of them, all count as refused."""
@@ -27,7 +27,7 @@ class Step(Protocol):
     """An op of a chain: its description, and the numbers of its operands among the values of the chain."""
 
     @property
-    def face(self) -> Face:
+    def implementation(self) -> Implementation:
         """The description."""
 
     @property
@@ -110,7 +110,7 @@ def _assembly(plan: Plan, tables: Tables) -> str:
         code = emit.load(base, zero if splat else at, natural(width))
         values.append(emit.word(code).resized(width))
     for link in links:
-        found = link.face(*(values[number] for number in link.operands))
+        found = link.implementation(*(values[number] for number in link.operands))
         values += found if isinstance(found, tuple) else (found,)
     wrong = emit.take_refused()
     if wrong is not None:

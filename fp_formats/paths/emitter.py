@@ -11,7 +11,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths.llvm import ir
-from halfulp.fp_formats.paths.words import F32, Face, Held, Word
+from halfulp.fp_formats.paths.words import F32, Held, Implementation, Word
 
 _INTEGER = {"and": "and_", "or": "or_"}
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
@@ -270,11 +270,13 @@ class Emitter:
 
     # --- elements ---
 
-    def elementwise(self, face: Face, lanes: Sequence[Sequence[Word]], general: General) -> list[tuple[Word, ...]]:
+    def elementwise(
+        self, implementation: Implementation, lanes: Sequence[Sequence[Word]], general: General
+    ) -> list[tuple[Word, ...]]:
         """Make the code of a description, for the operands of each lane, and return the results. ``general`` makes that
         for all lanes where it refuses one.
         """
-        found = [face(*operands) for operands in lanes]
+        found = [implementation(*operands) for operands in lanes]
         results = [each if isinstance(each, tuple) else (each,) for each in found]
         refused = self.take_refused()
         if refused is None:

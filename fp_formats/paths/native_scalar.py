@@ -1,8 +1,9 @@
 """Compute f32 and f64 on single codes by Python's own floats, which are f64. This makes scalar programs quick.
 
-Every function returns a face: a function of Python integers that returns the same as ``exactly``, the specified face.
-It calls ``exactly`` where the machine may differ: for NaN results, and where a result leaves the range of f32. Outside
-of its domain, which is that of the native paths of `fast`, a function returns ``exactly`` itself.
+Every function returns an implementation: a function of Python integers that returns the same as ``exactly``, the
+specified implementation. It calls ``exactly`` where the machine may differ: for NaN results, and where a result leaves
+the range of f32. Outside of its domain, which is that of the native paths of `fast`, a function returns ``exactly``
+itself.
 
 f32 is computed in f64 and rounded again, which equals rounding once. Products are exact in f64. A sum or difference
 that is not exact has a bit far below the last place of f32, and a subnormal one is exact. A quotient of significands of
@@ -23,7 +24,7 @@ from halfulp.fp_formats.paths.fast_conversions import F32, F64, NATIVE, conversi
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RNE, RZ
 
-Face = Callable[..., Any]
+Implementation = Callable[..., Any]
 
 _CODE = {F32: Struct("<I"), F64: Struct("<Q")}
 _FLOAT = {F32: Struct("<f"), F64: Struct("<d")}
@@ -62,8 +63,8 @@ _RELATIONS: dict[int, Callable[[float, float], bool]] = {
 }
 
 
-def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy, exactly: Face) -> Face:
-    """Return a face of an operation with two operands and a result of one format, named as in `scalar`."""
+def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy, exactly: Implementation) -> Implementation:
+    """Return an implementation of an operation with two operands and a result of one format, named as in `scalar`."""
     if fast.path_of(name, fmt, rounding, policy) != "native":
         return exactly
     codes, floats, code, packed = _CODES[fmt].pack, _FLOATS[fmt].unpack, _CODE[fmt].unpack, _FLOAT[fmt].pack
@@ -94,8 +95,8 @@ def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy, exac
     return arithmetic
 
 
-def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy, exactly: Face) -> Face:
-    """Return a face of a comparison with MLIR's predicate number."""
+def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy, exactly: Implementation) -> Implementation:
+    """Return an implementation of a comparison with MLIR's predicate number."""
     if predicate not in _RELATIONS or fast.path_of("compare", fmt, RNE, policy) != "native":
         return exactly
     codes, floats = _CODES[fmt].pack, _FLOATS[fmt].unpack
@@ -108,8 +109,10 @@ def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy, exactly: Face
     return relation
 
 
-def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy, exactly: Face) -> Face:
-    """Return a face of the conversions between f32 and f64."""
+def convert(
+    src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy, exactly: Implementation
+) -> Implementation:
+    """Return an implementation of the conversions between f32 and f64."""
     if {src, dst} != {F32, F64} or conversion_path(src, dst, rounding, policy).kind != "native":
         return exactly
     pack_code, unpack_float = _CODE[src].pack, _FLOAT[src].unpack
@@ -127,8 +130,8 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
     return conversion
 
 
-def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int, exactly: Face) -> Face:
-    """Return a face of the conversions of integers of up to 64 bits, given by their codes."""
+def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int, exactly: Implementation) -> Implementation:
+    """Return an implementation of the conversions of integers of up to 64 bits, given by their codes."""
     if dst not in NATIVE or rounding != RNE or not 0 < width <= 64:
         return exactly
     pack, unpack = _FLOAT[dst].pack, _CODE[dst].unpack
@@ -144,8 +147,8 @@ def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int, exac
     return conversion
 
 
-def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int, exactly: Face) -> Face:
-    """Return a face of the conversions to integers, toward zero."""
+def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int, exactly: Implementation) -> Implementation:
+    """Return an implementation of the conversions to integers, toward zero."""
     if src not in NATIVE or rounding != RZ or not width:
         return exactly
     pack, unpack = _CODE[src].pack, _FLOAT[src].unpack

@@ -20,7 +20,7 @@ from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import cpu, fast
 from halfulp.fp_formats.paths.fast_conversions import NATIVE, Sums, conversion_path, sums_of
-from halfulp.fp_formats.paths.words import F32, F64, Face, Real, Word
+from halfulp.fp_formats.paths.words import F32, F64, Implementation, Real, Word
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
 
@@ -34,7 +34,7 @@ Table = npt.NDArray[Any]
 
 @cpu.forgotten
 @lru_cache(maxsize=4096)
-def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Face | None:
+def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of an operation with two operands and a result of one format, named as in `scalar`."""
     path = fast.path_of(name, fmt, rounding, policy)
     if path == "table" and fmt.bits <= 8:
@@ -46,10 +46,10 @@ def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> F
     return None
 
 
-def _arithmetic(name: str, fmt: FloatFormat) -> Face:
+def _arithmetic(name: str, fmt: FloatFormat) -> Implementation:
     """Return the description of a sum, difference, product or quotient, to nearest even. NaNs are refused."""
 
-    def face(a: Word, b: Word) -> Word:
+    def implementation(a: Word, b: Word) -> Word:
         x, y = widened(fmt, a), widened(fmt, b)
         result = x.computed(name, y)
         if fmt == _BF16:
@@ -57,15 +57,15 @@ def _arithmetic(name: str, fmt: FloatFormat) -> Face:
             return _coded(_rounded_to_bf16(result).settled(x, y), fmt)
         return _narrowed(result, fmt) if fmt == _F16 else result.settled(x, y).code()
 
-    return face
+    return implementation
 
 
-def _extremum(largest: bool, fmt: FloatFormat) -> Face:
+def _extremum(largest: bool, fmt: FloatFormat) -> Implementation:
     """Return the description of minimum or maximum, where -0 < +0. The numbers of NaNs are refused."""
     return lambda a, b: _coded(widened(fmt, a).extremum(widened(fmt, b), largest), fmt)
 
 
-def negate(fmt: FloatFormat, policy: FloatPolicy) -> Face | None:
+def negate(fmt: FloatFormat, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a negation."""
     mask = fmt.sign_mask or 0
     return (lambda a: a ^ mask) if fast.path_of("negate", fmt, RNE, policy) == "bits" else None
@@ -86,7 +86,7 @@ _OPPOSITES = {8: 6, 9: 5, 10: 4, 11: 3, 12: 2, 13: 1, 14: 7}
 
 @cpu.forgotten
 @lru_cache(maxsize=4096)
-def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Face | None:
+def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a comparison with MLIR's predicate number."""
     path = fast.path_of("compare", fmt, RNE, policy)
     if path == "table":
@@ -96,11 +96,11 @@ def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Face | Non
     if path is None or relation is None:
         return None
 
-    def face(a: Word, b: Word) -> Word:
+    def implementation(a: Word, b: Word) -> Word:
         holds = relation(widened(fmt, a), widened(fmt, b))
         return ~holds if predicate in _OPPOSITES else holds
 
-    return face
+    return implementation
 
 
 # --- conversions ------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def widened(fmt: FloatFormat, a: Word) -> Real:
 
 @cpu.forgotten
 @lru_cache(maxsize=4096)
-def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Face | None:
+def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a conversion between floats."""
     path = conversion_path(src, dst, rounding, policy)
     if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1 or path.kind == "through_f32":
@@ -225,7 +225,9 @@ def _rounded(number: Real, sums: Sums) -> Word:
 
 @cpu.forgotten
 @lru_cache(maxsize=4096)
-def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int, policy: FloatPolicy) -> Face | None:
+def from_integer(
+    dst: FloatFormat, width: int, signed: bool, rounding: int, policy: FloatPolicy
+) -> Implementation | None:
     """Return the description of a conversion of integers to floats."""
     if not 0 < width <= 64:
         return None
@@ -238,13 +240,13 @@ def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int, poli
 
 @cpu.forgotten
 @lru_cache(maxsize=1024)
-def to_integral(fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Face | None:
+def to_integral(fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a rounding to an integer, in f32 or f64."""
     if fast.path_of("to_integral", fmt, rounding, policy) != "native" or rounding not in _UNITS:
         return None
     magic = 2.0 ** (fmt.precision - 1)  # the numbers from here on are integers
 
-    def face(a: Word) -> Word:
+    def implementation(a: Word) -> Word:
         a.real(fmt).settled()
         magnitude = a & fmt.magnitude_mask
         size = magnitude.real(fmt)
@@ -253,7 +255,7 @@ def to_integral(fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Face | 
         whole = size.less(magic).choose(moved.code(), magnitude)
         return whole | (a & (fmt.sign_mask or 0))
 
-    return face
+    return implementation
 
 
 def _cut(size: Real, nearest: Real) -> Real:
@@ -278,7 +280,7 @@ _UNITS: dict[int, Callable[[Real, Real, Word], Real]] = {
 
 
 @lru_cache(maxsize=4096)
-def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Face | None:
+def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Implementation | None:
     """Return the description of a conversion to integers, toward zero. What is out of range is refused."""
     if src not in (*NATIVE, _BF16, _F16) or rounding != RZ or not 0 < width <= 64:
         return None
@@ -287,7 +289,7 @@ def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Fac
     least, above = (-(2.0 ** (width - 1)), 2.0 ** (width - 1)) if signed else (0.0, 2.0**width)
     before = not signed or width <= src.precision
 
-    def face(a: Word) -> Word:
+    def implementation(a: Word) -> Word:
         x = widened(src, a)
         high_enough = x.of(least - 1).less(x) if before else x.of(least).at_most(x)
         outside = ~(high_enough & x.less(above))
@@ -295,7 +297,7 @@ def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Fac
         # Processors and LLVM give anything outside; what follows may use it as an index.
         return outside.choose(x.of(0.0), x).integer(width, signed)
 
-    return face
+    return implementation
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -333,13 +335,13 @@ def _read(key: Any, bits: int, operation: Callable[[Table], ArrayResult], index:
     return index.entry(codes).resized(width)
 
 
-def _by_pairs(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Face:
+def _by_pairs(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation:
     arguments: tuple[Any, ...] = (rounding, policy) if name in (*_ARITHMETIC, "remainder") else (policy,)
     operation = getattr(arithmetic, name)
     return _pairs(fmt, lambda a, b: operation(fmt, a, b, *arguments), (name, fmt, rounding, policy), fmt.bits)
 
 
-def _pairs(fmt: FloatFormat, operation: Callable[[Table, Table], ArrayResult], key: Any, width: int) -> Face:
+def _pairs(fmt: FloatFormat, operation: Callable[[Table, Table], ArrayResult], key: Any, width: int) -> Implementation:
     """Look up an operation of two codes of up to 8 bits."""
     bits, mask = fmt.bits, fmt.code_mask
 
@@ -350,8 +352,8 @@ def _pairs(fmt: FloatFormat, operation: Callable[[Table, Table], ArrayResult], k
     return lambda a, b: _read(key, 2 * bits, of_both, (a.resized(2 * bits) << bits) | b.resized(2 * bits), width)
 
 
-def _by_table(head: FloatFormat, shift: int, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Face:
-    def face(a: Word) -> Word:
+def _by_table(head: FloatFormat, shift: int, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation:
+    def implementation(a: Word) -> Word:
         index = a
         if shift:
             below = (1 << shift) - 1
@@ -360,4 +362,4 @@ def _by_table(head: FloatFormat, shift: int, dst: FloatFormat, rounding: int, po
         operation = lambda codes: conversions.convert(head, dst, codes, rounding, policy)  # noqa: E731
         return _read(key, head.bits, operation, index, dst.bits)
 
-    return face
+    return implementation

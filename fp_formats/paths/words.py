@@ -258,5 +258,5 @@ class Real:
 
 
 Chosen = TypeVar("Chosen", Word, Real)
-Face = Callable[..., Any]
+Implementation = Callable[..., Any]
 """A description: from the words of the operands to the word of the result, or a tuple of several."""

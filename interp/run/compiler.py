@@ -253,7 +253,7 @@ class FunctionCompiler(Compiler):
         return slow if scalar is None or kernel.notice else scalar_step(scalar, operands, results, slow)
 
     def _scalar(self, op: Operation, kernel: Kernel) -> Callable[..., Any] | None:
-        """Return the face on numbers; None where each result may be one that a run keeps as unspecified."""
+        """Return the implementation on numbers; None where each result may be one that a run keeps as unspecified."""
         return specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
 
     def machine_code(self, function: Operation) -> MachineCall | None:

@@ -159,8 +159,9 @@ class ElementwiseStep:
         )
 
     def _alone(self, *codes: Codes) -> Outcome:
-        """Return what the `scalar` face of the kernel gives, which is quicker for scalars, unless there is a fault, or
-        codes have more than 64 bits. Kernels that cannot be described may have tables, which are quicker still.
+        """Return what the `scalar` implementation of the kernel gives, which is quicker for scalars, unless there is a
+        fault, or codes have more than 64 bits. Kernels that cannot be described may have tables, which are quicker
+        still.
         """
         layouts = [code_layout(ty.element_type(type_)) for type_ in self.result_types]
         if self.kernel.words is None or any(each.ndim for each in codes) or any(trailing for _, trailing in layouts):

@@ -41,9 +41,9 @@ are not asked here.
 **What a guard does.** Code is made for clean values, and looks where it must: a *guard* is an instruction that stops
 the run if what follows would need the executor. There are guards for an index outside of a memref, for memory that is
 poison or constant, for a division by zero, for an overflow that makes poison, for a loop whose step is not positive,
-for the limits on steps and on nested calls, and for kernels that refuse their operands, whose scalar face in Python
-gives no code either. A guard says nothing about why. The function returns `STOPPED`, all functions that called it
-return, the memory of the arguments is put back to what it was before the call (a `Copy` of everything that may be
+for the limits on steps and on nested calls, and for kernels that refuse their operands, whose scalar implementation in
+Python gives no code either. A guard says nothing about why. The function returns `STOPPED`, all functions that called
+it return, the memory of the arguments is put back to what it was before the call (a `Copy` of everything that may be
 written, made only if the code writes at all), and the executor runs the function from its start. It comes to the same
 place with full knowledge, and raises the error, or makes the poison and goes on. So results, poison, origins, errors
 and their places, and steps are the executor's, by construction; code needs no text for any of them.

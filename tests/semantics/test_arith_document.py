@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_faces import outcomes_of, value
+from op_implementations import outcomes_of, value
 from tree import ROOT
 
 import halfulp as hu

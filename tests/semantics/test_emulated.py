@@ -1,4 +1,4 @@
-"""Narrow floats emulated in f32, and the rest of the profile `iree-3.13`: both faces agree, and known answers of IREE.
+"""Narrow floats emulated in f32, and the rest of the profile `iree-3.13`: both implementations agree, and known answers of IREE.
 
 That the profile predicts IREE itself is checked in tests/conformance/oracles/test_iree.py.
 """

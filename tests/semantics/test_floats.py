@@ -16,7 +16,7 @@ from amounts import amounts
 from float_samples import codes as sample_codes
 from float_samples import interesting
 from neighbours import NAN, Number, neighbours
-from op_faces import Outcome, check, every_face, outcomes_of, value
+from op_implementations import Outcome, check, every_implementation, outcomes_of, value
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -63,7 +63,9 @@ def test_finite_operands_give_the_nearest_value(op: str, name: str, count: int) 
     left = sample_codes(fmt, count, 7)
     right = [code if rng.random() < 0.5 else sample_codes(fmt, 1, k)[0] for k, code in enumerate(left)]
     rng.shuffle(right)
-    for face, found in every_face(f"arith.{op} %a, %b : {{0}}", [name] * 2, [name], [left, right]).items():
+    for implementation, found in every_implementation(
+        f"arith.{op} %a, %b : {{0}}", [name] * 2, [name], [left, right]
+    ).items():
         for a, b, got in zip(left, right, found, strict=True):
             x, y = near.read(a), near.read(b)
             if not (isinstance(x, Fraction) and isinstance(y, Fraction)):
@@ -72,12 +74,16 @@ def test_finite_operands_give_the_nearest_value(op: str, name: str, count: int) 
             if want == NAN and fmt.nan_code is None:
                 assert got == POISON
                 continue
-            assert isinstance(got, int), (face, hex(a), hex(b))
+            assert isinstance(got, int), (implementation, hex(a), hex(b))
             if want == "infinity":  # x / 0
                 negative = (a ^ b) >> (fmt.bits - 1)
-                assert near.read(got) == near.overflow(Fraction(-1 if negative else 1)), (face, hex(a), hex(b))
+                assert near.read(got) == near.overflow(Fraction(-1 if negative else 1)), (
+                    implementation,
+                    hex(a),
+                    hex(b),
+                )
                 continue
-            assert near.read(got) == near(want), (face, hex(a), hex(b))
+            assert near.read(got) == near(want), (implementation, hex(a), hex(b))
 
 
 @pytest.mark.parametrize("mode", ["to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away"])
@@ -87,8 +93,8 @@ def test_rounding_modes_of_newer_mlir(op: str, mode: str) -> None:
     fmt = FORMATS["f16"]
     near = neighbours(fmt)
     left, right = sample_codes(fmt, 60, 11), sample_codes(fmt, 60, 12)
-    faces = every_face(f"arith.{op} %a, %b {mode} : {{0}}", ["f16"] * 2, ["f16"], [left, right])
-    for found in faces.values():
+    implementations = every_implementation(f"arith.{op} %a, %b {mode} : {{0}}", ["f16"] * 2, ["f16"], [left, right])
+    for found in implementations.values():
         for a, b, got in zip(left, right, found, strict=True):
             x, y = near.read(a), near.read(b)
             if not (isinstance(x, Fraction) and isinstance(y, Fraction)):
@@ -167,7 +173,7 @@ def test_nnan_and_ninf_on_operands_and_results(op: str, step: int) -> None:
     corners = [ZERO, NEG_ZERO, ONE, MAX, INF, NEG_INF, QNAN, SNAN, f32(2.0)]
     pairs = list(itertools.product(corners, repeat=2))[::step]
     left, right = (list(column) for column in zip(*pairs, strict=True))
-    plain = every_face(f"arith.{op} %a, %b : {{0}}", ["f32"] * 2, ["f32"], [left, right])["scalar kernel"]
+    plain = every_implementation(f"arith.{op} %a, %b : {{0}}", ["f32"] * 2, ["f32"], [left, right])["scalar kernel"]
     fmt = FORMATS["f32"]
     for flags, classes in (
         ("nnan", (fmt.is_nan,)),
@@ -201,7 +207,9 @@ def test_flags_of_comparison_negation_and_conversion(flags: str) -> None:
     inf = POISON if flags == "ninf" else None
     rows = [[QNAN, ONE, INF, SNAN, ONE], [ONE, NEG_INF, INF, QNAN, ONE]]
     for predicate in ("oeq", "uno", "true", "false"):
-        plain = every_face(f"arith.cmpf {predicate}, %a, %b : {{0}}", ["f32"] * 2, ["i1"], rows)["scalar kernel"]
+        plain = every_implementation(f"arith.cmpf {predicate}, %a, %b : {{0}}", ["f32"] * 2, ["i1"], rows)[
+            "scalar kernel"
+        ]
         want = [nan or plain[0], inf or plain[1], inf or plain[2], nan or plain[3], plain[4]]
         check(f"arith.cmpf {predicate}, %a, %b fastmath<{flags}> : {{0}}", ["f32"] * 2, ["i1"], rows, want)
     operand = [QNAN, SNAN, INF, NEG_INF, ONE, f32(1e30)]

@@ -1,4 +1,4 @@
-"""The integer kernels: scalar face against definitions from the arith document, array face against the scalar face."""
+"""The integer kernels: scalar implementation against definitions from the arith document, array implementation against the scalar implementation."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ each_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CA
 
 
 def as_expected(outcome: Any) -> Expected:
-    """Return the outcome of a scalar face in the terms of the definitions."""
+    """Return the outcome of a scalar implementation in the terms of the definitions."""
     if isinstance(outcome, Fault):
         assert (outcome.kind is FaultKind.UNDEFINED) == (outcome.reason in UNDEFINED)
         return outcome.reason
@@ -251,7 +251,7 @@ def as_expected(outcome: Any) -> Expected:
 
 
 def array_outcomes(kernel: Kernel, operands: Sequence[np.ndarray], results: Sequence[int]) -> list[Expected]:
-    """Return the outcome of each element in the array face, in row-major order, in the terms of the definitions."""
+    """Return the outcome of each element in the array implementation, in row-major order, in the terms of the definitions."""
     for codes in operands:
         codes.flags.writeable = False
     outcome = kernel.array(*operands)
@@ -393,12 +393,12 @@ def test_worst_value_decides_whether_poison_is_undefined(case: Case, width: int)
 
 
 def test_known_answers() -> None:
-    def face(kernel: Kernel) -> Callable[[int, int], int]:
+    def implementation(kernel: Kernel) -> Callable[[int, int], int]:
         return lambda a, b: signed(8, kernel.scalar(a % 256, b % 256))  # type: ignore[arg-type]
 
     answers = {"divsi": -3, "floordivsi": -4, "ceildivsi": -3, "divui": 0, "remsi": 1, "remui": 7}
-    assert {name: face(getattr(integer, name)(8))(7, -2) for name in answers} == answers
-    assert face(integer.addi(8))(127, 1) == -128
+    assert {name: implementation(getattr(integer, name)(8))(7, -2) for name in answers} == answers
+    assert implementation(integer.addi(8))(127, 1) == -128
     assert as_expected(integer.addi(8, nsw=True).scalar(127, 1)) == NSW
     assert as_expected(integer.divsi(1).scalar(1, 1)) == MIN_BY_MINUS_ONE
     assert integer.remsi(8).scalar(128, 255) == 0

@@ -43,7 +43,7 @@ def columns(width: int, count: int) -> list[tuple[int, ...]]:
 
 
 def check(kernel: Kernel, width: int, rows: Sequence[tuple[int, ...]], expected: Sequence[int | None]) -> None:
-    """Assert that both faces give the expected codes; None stands for undefined behaviour."""
+    """Assert that both implementations give the expected codes; None stands for undefined behaviour."""
     assert [None if isinstance(found := kernel.scalar(*row), Fault) else found for row in rows] == list(expected)
     outcome = kernel.array(*(ints_to_codes(column, width, (len(rows),)) for column in zip(*rows, strict=True)))
     undefined = np.zeros(len(rows), np.bool_)

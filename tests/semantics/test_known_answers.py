@@ -1,4 +1,4 @@
-"""Answers worked out by hand from the rules of each op, through every face of halfulp.
+"""Answers worked out by hand from the rules of each op, through every implementation of halfulp.
 
 Codes are written in hexadecimal, or built by the small functions below from fields, never by halfulp's own rounding.
 """
@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 
 import pytest
-from op_faces import Outcome, check
+from op_implementations import Outcome, check
 
 
 def f32(number: float) -> int:

@@ -1,4 +1,4 @@
-"""The ops of math on answers worked out by hand, through every face of halfulp.
+"""The ops of math on answers worked out by hand, through every implementation of halfulp.
 
 Sources: the math dialect's document, IEEE 754-2019 (5.3.1, 5.5.1, 5.7.2, 5.9, 9.2.1) and C23 (Annex F).
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from op_faces import Outcome, check
+from op_implementations import Outcome, check
 
 import halfulp as hu
 

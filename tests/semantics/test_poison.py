@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_faces import outcomes_of, value
+from op_implementations import outcomes_of, value
 
 import halfulp as hu
 from halfulp.interp.declare.registry import default_registry

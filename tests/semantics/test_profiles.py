@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from float_samples import codes as sample_codes
 from float_samples import interesting
-from op_faces import Outcome, check, every_face, outcomes_of, value, width_of
+from op_implementations import Outcome, check, every_implementation, outcomes_of, value, width_of
 
 import halfulp as hu
 from halfulp.command.options.recipe import FIELDS
@@ -368,7 +368,7 @@ def some_codes(element: str, count: int, rng: random.Random) -> list[int]:
 
 
 def check_random_profiles(count: int, seed: int) -> None:
-    """Assert that all faces of an op agree, whatever the fields of the profile."""
+    """Assert that all implementations of an op agree, whatever the fields of the profile."""
     rng = random.Random(seed)
     for _ in range(count):
         settings = {field: rng.choice(choice.values) for field, choice in PROFILE_FIELDS.items() if rng.random() < 0.4}
@@ -377,10 +377,10 @@ def check_random_profiles(count: int, seed: int) -> None:
         body, types, result = random_op(rng)
         columns = [some_codes(element, 12, rng) for element in types]
         containers = ("tensor",) if "quant" in body else ("tensor", "vector")
-        faces = every_face(body, types, (result,), columns, profile, containers)
-        first = faces["scalar kernel"]
-        for face, found in faces.items():
-            assert found == first, (face, body, types, result, profile, columns)
+        implementations = every_implementation(body, types, (result,), columns, profile, containers)
+        first = implementations["scalar kernel"]
+        for implementation, found in implementations.items():
+            assert found == first, (implementation, body, types, result, profile, columns)
 
 
 def test_faces_agree_in_any_profile() -> None:

@@ -17,7 +17,7 @@ import pytest
 from amounts import amounts
 from float_samples import codes as sample_codes
 from neighbours import NAN, Number, neighbours
-from op_faces import outcomes_of, value
+from op_implementations import outcomes_of, value
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -183,7 +183,7 @@ def test_qcast(expressed: str, rounding: str, count: int) -> None:
         argument = value(codes, tensor.format(expressed), (len(codes),))
         found = run("qcast", tensor.format(expressed), tensor.format(t), argument, profile)
         assert outcomes_of(found) == want, t
-        for code, expected in list(zip(codes, want, strict=True))[:: len(codes) // 3]:  # the scalar face
+        for code, expected in list(zip(codes, want, strict=True))[:: len(codes) // 3]:  # the scalar implementation
             alone = run("qcast", expressed, str(t), value([code], expressed, ()), profile)
             assert outcomes_of(alone) == [expected], (t, hex(code))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_faces import value
+from op_implementations import value
 
 import halfulp as hu
 from halfulp.interp.ir.errors import DocumentWarning

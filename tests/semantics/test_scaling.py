@@ -14,7 +14,7 @@ from amounts import amounts
 from float_samples import codes as sample_codes
 from float_samples import interesting
 from neighbours import NAN, Number, neighbours
-from op_faces import Outcome, check, outcomes_of, value
+from op_implementations import Outcome, check, outcomes_of, value
 
 import halfulp as hu
 from halfulp.fp_formats import scalar

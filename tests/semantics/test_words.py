@@ -1,4 +1,4 @@
-"""The descriptions of kernels on machine words give what the scalar faces give, wherever they do not refuse."""
+"""The descriptions of kernels on machine words give what the scalar implementations give, wherever they do not refuse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODES = tuple(Rounding)[:5]
 
 
 def check(kernel: Kernel, columns: Sequence[Sequence[int]], widths: Sequence[int]) -> list[bool]:
-    """Compare the faces of a kernel on some operands; return which of them the description refuses."""
+    """Compare the implementations of a kernel on some operands; return which of them the description refuses."""
     assert kernel.words is not None
     count = len(columns[0])
     operands = [(ints_to_codes(list(c), width, (count,)), width) for c, width in zip(columns, widths, strict=True)]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask
-from halfulp.fp_formats.paths.words import Face, Word
+from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.run.settings import Settings
@@ -65,21 +65,21 @@ class _Operator:
 
     scalar: Callable[[int, int], int]
     array: Callable[[Numbers, Numbers], Any]
-    words: Face
+    words: Implementation
     fault: Fault | None = None
     overflows: Callable[[Numbers, Numbers, Numbers], Mask] | None = None
 
 
-def _quotient(toward: str) -> Face:
+def _quotient(toward: str) -> Implementation:
     """Return a quotient of signed words; a divisor that is not positive is refused."""
     divided = division(Reading(64, True), toward, exact=False)
 
-    def face(a: Word, b: Word) -> Word:
+    def implementation(a: Word, b: Word) -> Word:
         b.at_most(0, signed=True).refuse()
         quotient: Word = divided(a, b)
         return quotient
 
-    return face
+    return implementation
 
 
 def _rest(a: Word, b: Word) -> Word:
@@ -216,13 +216,13 @@ def apply_kernel(formula: Formula, width: int) -> Kernel:
 def _words(formula: Formula) -> Callable[..., Word]:
     """Return the description of a formula, which refuses every fault."""
 
-    def face(*operands: Word) -> Word:
+    def implementation(*operands: Word) -> Word:
         numbers = [*operands, *(operands[0].of(value) for value in formula.constants)]
         for function, left, right in formula.steps:
             numbers.append(function.words(numbers[left], numbers[right]))
         return numbers[formula.result]
 
-    return face
+    return implementation
 
 
 def _either(one: Mask | None, other: Mask | None) -> Mask | None:

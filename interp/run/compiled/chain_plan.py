@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from halfulp.fp_formats.codes import Codes, Mask
-from halfulp.fp_formats.paths.words import Face
-from halfulp.semantics.kernel import ArrayFace, Fault
+from halfulp.fp_formats.paths.words import Implementation
+from halfulp.semantics.kernel import ArrayImplementation, Fault
 
 
 class Link(NamedTuple):
-    """An op of a chain: two faces of its kernel, the numbers of its operands among the values of the chain, and the
-    bits of its results, which are the next values.
+    """An op of a chain: two implementations of its kernel, the numbers of its operands among the values of the chain,
+    and the bits of its results, which are the next values.
     """
 
-    face: Face
-    array: ArrayFace
+    implementation: Implementation
+    array: ArrayImplementation
     operands: tuple[int, ...]
     widths: tuple[int, ...]
 

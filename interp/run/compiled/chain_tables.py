@@ -37,7 +37,7 @@ def tabled(links: Sequence[Link], plan: Plan, inputs: Sequence[Codes], results: 
             faults = computed(links, values)
         return Outcome(tuple([values[number] for number in plan.outputs]), tuple(faults))
 
-    face = tabled_words.described(array, [plan.widths[number] for number in moving], results)
-    link = Link(face, array, tuple(moving), tuple(results))
+    implementation = tabled_words.described(array, [plan.widths[number] for number in moving], results)
+    link = Link(implementation, array, tuple(moving), tuple(results))
     first = len(plan.widths)
     return plan._replace(links=[link], outputs=range(first, first + len(results)))

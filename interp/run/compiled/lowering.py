@@ -604,7 +604,7 @@ class FunctionLowering:
         return self.emit.elementwise(kernel.words, [operands], self._general(kernel.scalar))[0]
 
     def _general(self, scalar: Callable[..., Any]) -> General:
-        """Return the maker of a call of a scalar face; where that gives no code, the run stops."""
+        """Return the maker of a call of a scalar implementation; where that gives no code, the run stops."""
         number = self.program.number(scalar, lambda: lambda context, *codes: scalar(*codes))
         return lambda operands, types: self.called(number, [operand.held for operand in operands], types)
 

@@ -48,7 +48,7 @@ def test_each_op_raises_what_it_raises_alone() -> None:
 
 @pytest.mark.parametrize("name", ["f8E4M3FN", "bf16", "f32", "f64", "f80", "f128"])
 def test_single_numbers_raise_what_elements_raise(name: str) -> None:
-    """A scalar run asks the scalar faces of the kernels, a tensor of one element the arrays."""
+    """A scalar run asks the scalar implementations of the kernels, a tensor of one element the arrays."""
     scalars = f"""func.func @f(%x: {name}, %y: {name}) -> i1 {{
   %0 = arith.addf %x, %y fastmath<ninf> : {name}
   %1 = arith.divf %x, %0 : {name}

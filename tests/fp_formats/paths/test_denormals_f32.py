@@ -101,10 +101,10 @@ def test_arithmetic_and_comparison(fmt: FloatFormat, zero: str) -> None:
             assert codes_to_ints(found.codes, fmt.bits) == codes
             assert found.flags.tolist() == [each.flags for each in expected]
             assert codes_to_ints(getattr(fast, name)(fmt, a, b, *more).codes, fmt.bits) == codes
-            face = native_scalar.binary(name, fmt, mode, policy, lambda x, y: -1)
+            implementation = native_scalar.binary(name, fmt, mode, policy, lambda x, y: -1)
             if fast.path_of(name, fmt, mode, policy) == "native":
                 assert fmt == F64
-                assert all(face(x, y) in (code, -1) for (x, y), code in zip(rows, codes, strict=True))
+                assert all(implementation(x, y) in (code, -1) for (x, y), code in zip(rows, codes, strict=True))
     for predicate in range(16):
         expected_bits = [scalar.compare(fmt, predicate, x, y, known) for x, y in rows]
         assert [scalar.compare(fmt, predicate, x, y, policy) for x, y in rows] == expected_bits

@@ -51,17 +51,17 @@ def pairs(fmt: FloatFormat, count: int) -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize("count", COUNTS)
 def test_operations(name: str, fmt: FloatFormat, policy: FloatPolicy, count: int) -> None:
     exactly = specified(name, fmt, policy)
-    face = native_scalar.binary(name, fmt, RNE, policy, exactly)
-    assert (face is exactly) == (policy is POLICIES[2])
-    for a, b in pairs(fmt, count) if face is not exactly else ():
-        assert face(a, b) == exactly(a, b), (hex(a), hex(b))
+    implementation = native_scalar.binary(name, fmt, RNE, policy, exactly)
+    assert (implementation is exactly) == (policy is POLICIES[2])
+    for a, b in pairs(fmt, count) if implementation is not exactly else ():
+        assert implementation(a, b) == exactly(a, b), (hex(a), hex(b))
 
 
 @pytest.mark.parametrize("count", COUNTS)
 def test_quotients_that_are_subnormal_or_near_ties_of_f32(count: int) -> None:
     """Divisors chosen so that the quotient is as near to a tie as one can be, at every subnormal precision."""
     exactly = specified("divide", F32, SPEC)
-    face = native_scalar.binary("divide", F32, RNE, SPEC, exactly)
+    implementation = native_scalar.binary("divide", F32, RNE, SPEC, exactly)
     rng = random.Random(7)
     for _ in range(count):
         divisor = rng.randrange(1 << 23, 1 << 24)
@@ -72,7 +72,7 @@ def test_quotients_that_are_subnormal_or_near_ties_of_f32(count: int) -> None:
         down = rng.randint(100, 149)
         a = scalar.from_fraction(F32, Fraction(dividend) / 2**down, RNE).code
         b = scalar.from_fraction(F32, Fraction(divisor) * Fraction(2) ** rng.randint(-20, 30), RNE).code
-        assert face(a, b) == exactly(a, b), (hex(a), hex(b))
+        assert implementation(a, b) == exactly(a, b), (hex(a), hex(b))
 
 
 @pytest.mark.parametrize("fmt", [F32, F64], ids=str)
@@ -81,10 +81,10 @@ def test_comparisons(predicate: int, fmt: FloatFormat) -> None:
     def exactly(a: int, b: int) -> int:
         return int(scalar.compare(fmt, predicate, a, b, SPEC))
 
-    face = native_scalar.compare(predicate, fmt, SPEC, exactly)
-    assert (face is exactly) == (predicate in (0, 15))
+    implementation = native_scalar.compare(predicate, fmt, SPEC, exactly)
+    assert (implementation is exactly) == (predicate in (0, 15))
     for a, b in product(interesting(fmt), repeat=2):
-        assert face(a, b) == exactly(a, b), (hex(a), hex(b))
+        assert implementation(a, b) == exactly(a, b), (hex(a), hex(b))
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=range(len(POLICIES)))
@@ -94,14 +94,14 @@ def test_conversions(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy, co
     def exactly(a: int) -> int:
         return scalar.convert(src, dst, a, RNE, policy).code
 
-    face = native_scalar.convert(src, dst, RNE, policy, exactly)
-    assert (face is exactly) == (policy is POLICIES[2])
+    implementation = native_scalar.convert(src, dst, RNE, policy, exactly)
+    assert (implementation is exactly) == (policy is POLICIES[2])
     rng = random.Random(9)
     near = [code + step for code in interesting(src) for step in (1 << 28, (1 << 28) + 1) if src == F64]
     widened = [scalar.convert(F32, F64, one_code(F32, rng), RNE, SPEC).code for _ in range(count)] if src == F64 else []
     ties = [code ^ half for code in widened for half in (1 << 28, (1 << 28) - 1, (1 << 28) + 1)]
     for a in (*interesting(src), *near, *ties, *(one_code(src, rng) for _ in range(count))):
-        assert face(a & src.code_mask) == exactly(a & src.code_mask), hex(a)
+        assert implementation(a & src.code_mask) == exactly(a & src.code_mask), hex(a)
 
 
 @pytest.mark.parametrize("signed", [False, True])

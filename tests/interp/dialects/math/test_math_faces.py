@@ -1,4 +1,4 @@
-"""Every op and function of math on all operands of small types: both faces of its kernel agree, and what it declares
+"""Every op and function of math on all operands of small types: both implementations of its kernel agree, and what it declares
 happens.
 """
 

@@ -1,7 +1,7 @@
 """One op on a list of element codes, through every way halfulp has of computing it.
 
-Each way, a *face*, gives one outcome per element: the result's code, "poison", or "undefined" for undefined behaviour.
-All faces must agree with what a test expects, so that one table of cases checks the specification, the array kernels,
+Each way, a *implementation*, gives one outcome per element: the result's code, "poison", or "undefined" for undefined behaviour.
+All implementations must agree with what a test expects, so that one table of cases checks the specification, the array kernels,
 the executor on every kind of container, and `hu.eval`.
 """
 
@@ -80,7 +80,9 @@ def only_op(module: hu.Module) -> Operation:
     return op
 
 
-def kernel_faces(op: Operation, columns: Columns, widths: Sequence[int], profile: str) -> dict[str, list[Outcome]]:
+def kernel_implementations(
+    op: Operation, columns: Columns, widths: Sequence[int], profile: str
+) -> dict[str, list[Outcome]]:
     """Return the scalar and the array kernel of an op, called without any IR."""
     assert op.definition is not None
     assert isinstance(op.definition.evaluate, Elementwise)
@@ -126,7 +128,7 @@ def keywords(op: Operation) -> dict[str, Any]:
     return given
 
 
-def every_face(
+def every_implementation(
     body: str,
     operands: Sequence[str],
     results: Sequence[str],
@@ -134,7 +136,7 @@ def every_face(
     profile: str = "spec",
     containers: Sequence[str] = tuple(CONTAINERS),
 ) -> dict[str, list[Outcome]]:
-    """Return the outcomes of the first result of ``body`` on columns of operand codes, by face.
+    """Return the outcomes of the first result of ``body`` on columns of operand codes, by implementation.
 
     ``body`` is the op with its operands named %a, %b, … and its types written {0}, {1}, … and {r}.
     """
@@ -142,10 +144,10 @@ def every_face(
     widths = [width_of(element) for element in operands]
     scalars = hu.load(function(body, operands, results))
     op = only_op(scalars)
-    faces: dict[str, list[Outcome]] = {}
+    implementations: dict[str, list[Outcome]] = {}
     assert op.definition is not None
     if isinstance(op.definition.evaluate, Elementwise):
-        faces.update(kernel_faces(op, columns, widths, profile))
+        implementations.update(kernel_implementations(op, columns, widths, profile))
     alone: list[Outcome] = []
     evaluated: list[Outcome] = []
     for row in zip(*columns, strict=True):
@@ -153,14 +155,16 @@ def every_face(
         alone += outcomes_of(hu.run(scalars, *given, profile=profile, on_ub="poison")[0])
         found = hu.eval(op.name, *given, to=results[0], profile=profile, on_ub="poison", **keywords(op))
         evaluated += outcomes_of(found[0] if isinstance(found, tuple) else found)
-    faces["run on scalars"], faces["eval"] = alone, evaluated
+    implementations["run on scalars"], implementations["eval"] = alone, evaluated
     for name in containers:
         wrap = CONTAINERS[name]
         module = hu.load(function(body, operands, results, lambda element, wrap=wrap: wrap(element, count)))  # type: ignore[misc]
         shape = {"vector of rank 2": (1, count), "tensor of rank 3": (count, 1, 1)}.get(name, (count,))
         arguments = [value(c, wrap(t, count), shape) for c, t in zip(columns, operands, strict=True)]
-        faces[f"run on a {name}"] = outcomes_of(hu.run(module, *arguments, profile=profile, on_ub="poison")[0])
-    return faces
+        implementations[f"run on a {name}"] = outcomes_of(
+            hu.run(module, *arguments, profile=profile, on_ub="poison")[0]
+        )
+    return implementations
 
 
 def check(
@@ -172,14 +176,14 @@ def check(
     profile: str = "spec",
     containers: Sequence[str] = tuple(CONTAINERS),
 ) -> None:
-    """Assert that every face gives the expected outcomes."""
-    for face, found in every_face(body, operands, results, columns, profile, containers).items():
+    """Assert that every implementation gives the expected outcomes."""
+    for implementation, found in every_implementation(body, operands, results, columns, profile, containers).items():
         wrong = [
             f"{[hex(c[k]) for c in columns]}: {_hex(got)}, expected {_hex(want)}"
             for k, (got, want) in enumerate(zip(found, expected, strict=True))
             if got != want
         ]
-        assert not wrong, f"{face} of {body} on {operands}: {'; '.join(wrong[:5])}"
+        assert not wrong, f"{implementation} of {body} on {operands}: {'; '.join(wrong[:5])}"
 
 
 def _hex(outcome: Outcome) -> str:
