@@ -74,9 +74,13 @@ class ArrayLoop:
 
 
 def cost(plan: Plan) -> int:
-    """Return how long an element takes, in instructions: one that loads, from a table at worst, counts for several."""
-    lines = _assembly(plan, Tables()).splitlines()
-    return len(lines) + _LOAD * sum(" = load " in line for line in lines)
+    """Return how long the steps take for an element, in instructions: a look-up in a table counts for several."""
+    with_steps, without = (
+        _assembly(each, Tables()).splitlines()
+        for each in (plan, plan._replace(links=(), outputs=[0] * len(plan.outputs)))
+    )
+    look_ups = sum(" = load " in line for line in with_steps) - sum(" = load " in line for line in without)
+    return len(with_steps) - len(without) + _LOAD * look_ups
 
 
 def _assembly(plan: Plan, tables: Tables) -> str:

@@ -12,7 +12,7 @@ from halfulp.interp.run.compiled.chain_plan import Link, computed
 from halfulp.semantics import tabled_words
 from halfulp.semantics.kernel import Outcome
 
-_PAYS = 96
+_PAYS = 20
 """The `cost` of an element from which a table is quicker."""
 
 
