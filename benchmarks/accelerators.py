@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import halfulp as hu
-from benchmarks.backends import NUMPY, backend
 from benchmarks.requantizing import MULTIPLIER, SHIFT, ZERO_POINT, requantized
 from benchmarks.rows import Absent, Measured, Row, Sizes, Target, agree, best, nanoseconds
 from benchmarks.samples import random
@@ -76,13 +75,12 @@ def stochastic(sizes: Sizes) -> Measured:
         "profile": "spec,program_rounding=stochastic,stochastic=p3109_a",
         "random": f"philox:seed={SEED},bits=16",
     }
-    with backend(NUMPY):
-        agree("stochastic rounding", hu.run(module, x, **rule)[0].bits, _added_and_cut(x.view(np.uint32)))
-        times = best(
-            lambda: hu.run(module, x, **rule),
-            lambda: _added_and_cut(x.view(np.uint32)),
-            rounds=min(sizes.rounds, 5),
-        )
+    agree("stochastic rounding", hu.run(module, x, **rule)[0].bits, _added_and_cut(x.view(np.uint32)))
+    times = best(
+        lambda: hu.run(module, x, **rule),
+        lambda: _added_and_cut(x.view(np.uint32)),
+        rounds=min(sizes.rounds, 5),
+    )
     return nanoseconds(times, x.size)
 
 
@@ -101,10 +99,9 @@ def _quantized(x: Any) -> tuple[Any, Any]:
 def blocks(sizes: Sizes) -> Measured:
     x = random(13).standard_normal((sizes.chain // 32, 32)).astype(np.float32)
     module = hu.load(BLOCKS.format(rows=len(x)))
-    with backend(NUMPY):
-        for ours, theirs in zip(hu.run(module, x), _quantized(x), strict=True):
-            agree("quantised blocks", ours.bits, theirs)
-        times = best(lambda: hu.run(module, x), lambda: _quantized(x), rounds=sizes.rounds)
+    for ours, theirs in zip(hu.run(module, x), _quantized(x), strict=True):
+        agree("quantised blocks", ours.bits, theirs)
+    times = best(lambda: hu.run(module, x), lambda: _quantized(x), rounds=sizes.rounds)
     return nanoseconds(times, x.size)
 
 
@@ -112,7 +109,6 @@ def requantization(sizes: Sizes) -> Measured:
     x = random(14).integers(-(1 << 17), 1 << 17, sizes.chain, np.int32)
     module = hu.load(REQUANTIZED.format(count=x.size, zero_point=ZERO_POINT))
     given = np.int32(MULTIPLIER), np.int8(-SHIFT)
-    with backend(NUMPY):
-        agree("requantised integers", hu.run(module, x, *given)[0].bits, requantized(x.astype(np.int64)))
-        times = best(lambda: hu.run(module, x, *given), lambda: requantized(x.astype(np.int64)), rounds=sizes.rounds)
+    agree("requantised integers", hu.run(module, x, *given)[0].bits, requantized(x.astype(np.int64)))
+    times = best(lambda: hu.run(module, x, *given), lambda: requantized(x.astype(np.int64)), rounds=sizes.rounds)
     return nanoseconds(times, x.size)

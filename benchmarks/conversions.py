@@ -14,22 +14,15 @@ from typing import Any
 import numpy as np
 
 import halfulp as hu
-from benchmarks.backends import BACKENDS, NUMBA, NUMPY, backend, named
 from benchmarks.rows import Absent, Measured, Row, Sizes, Target, agree, agree_or_as_predicted, best, nanoseconds
 from benchmarks.samples import dtype_of, peer_of, sample
 from halfulp.fp_formats.formats import FORMATS
 
 SMALL = tuple(name for name, fmt in FORMATS.items() if fmt.bits <= 8)
-# By source and destination: how many times as fast as the peer, in NumPy alone and compiled; and the most copies.
-PAIRS: Mapping[tuple[str, str], Mapping[str, Target]] = {
-    **{
-        ("f32", name): {
-            NUMPY: Target(speed=5 if name == "f8E8M0FNU" else 6, copies=7),
-            NUMBA: Target(speed=5 if name == "f8E8M0FNU" else 6, copies=2),
-        }
-        for name in SMALL
-    },
-    **{(name, "f32"): dict.fromkeys(BACKENDS, Target(speed=6)) for name in SMALL},
+# By source and destination: how many times as fast as the peer, and the most copies.
+PAIRS: Mapping[tuple[str, str], Target] = {
+    **{("f32", name): Target(speed=5 if name == "f8E8M0FNU" else 6, copies=2) for name in SMALL},
+    **{(name, "f32"): Target(speed=6) for name in SMALL},
     **dict.fromkeys(
         (
             ("f8E4M3FN", "f8E5M2"),
@@ -41,22 +34,21 @@ PAIRS: Mapping[tuple[str, str], Mapping[str, Target]] = {
             ("bf16", "f8E4M3FN"),
             ("bf16", "f8E5M2"),
         ),
-        dict.fromkeys(BACKENDS, Target(speed=9)),
+        Target(speed=9),
     ),
-    ("f64", "f8E4M3FN"): dict.fromkeys(BACKENDS, Target(speed=6)),
-    ("f64", "f8E5M2"): dict.fromkeys(BACKENDS, Target(speed=6)),
-    ("f32", "f16"): {NUMPY: Target(speed=0.8), NUMBA: Target(speed=0.8)},
-    ("f16", "f32"): {NUMPY: Target(), NUMBA: Target(speed=0.8)},
-    ("f32", "bf16"): {NUMPY: Target(speed=0.65), NUMBA: Target(speed=0.8)},
-    ("bf16", "f32"): {NUMPY: Target(speed=0.35), NUMBA: Target(speed=0.8)},
+    ("f64", "f8E4M3FN"): Target(speed=6),
+    ("f64", "f8E5M2"): Target(speed=6),
+    ("f32", "f16"): Target(speed=0.8),
+    ("f16", "f32"): Target(speed=0.8),
+    ("f32", "bf16"): Target(speed=0.8),
+    ("bf16", "f32"): Target(speed=0.8),
 }
-# The speed wanted beside the peer's, by NumPy and by numba, where there is a target.
-WITH_NANS: dict[tuple[str, str], dict[str, float]] = {
-    ("f32", "f8E4M3FN"): {},
-    ("f32", "f4E2M1FN"): {},
-    ("f32", "f16"): {"numpy": 0.7, "numba": 0.9},
-    ("f32", "bf16"): {"numpy": 0.6, "numba": 0.9},
-    ("bf16", "f32"): {"numpy": 0.4, "numba": 0.9},
+WITH_NANS: Mapping[tuple[str, str], Target] = {
+    ("f32", "f8E4M3FN"): Target(),
+    ("f32", "f4E2M1FN"): Target(),
+    ("f32", "f16"): Target(speed=0.9),
+    ("f32", "bf16"): Target(speed=0.9),
+    ("bf16", "f32"): Target(speed=0.9),
 }
 RARE = 1000
 GFLOAT = {
@@ -70,35 +62,26 @@ MEMORY = 8  # megabytes beside the output
 
 
 def rows() -> Iterator[Row]:
-    for name in BACKENDS:
-        for (source, destination), targets in PAIRS.items():
-            measure = partial(conversion, source, destination, name)
-            yield Row(
-                named("conversions", name),
-                f"{source} to {destination}",
-                measure,
-                peer_of(source, destination),
-                targets[name],
-            )
-        for (source, destination), wanted in WITH_NANS.items():
-            measure = partial(conversion, source, destination, name, nans=True)
-            what = f"{source} to {destination}, a NaN in {RARE:,}"
-            target = Target(wanted.get(name))
-            yield Row(named("conversions", name), what, measure, peer_of(source, destination), target)
+    for (source, destination), target in PAIRS.items():
+        measure = partial(conversion, source, destination)
+        yield Row("conversions", f"{source} to {destination}", measure, peer_of(source, destination), target)
+    for (source, destination), target in WITH_NANS.items():
+        measure = partial(conversion, source, destination, nans=True)
+        what = f"{source} to {destination}, a NaN in {RARE:,}"
+        yield Row("conversions", what, measure, peer_of(source, destination), target)
     for destination in GFLOAT:
         yield Row("conversions", f"f32 to {destination}", partial(beside_gfloat, destination), "gfloat")
-    for name in BACKENDS:
-        what = "a conversion, without its output (largest)"
-        yield Row(named("memory", name), what, partial(memory, name), target=Target(most=MEMORY), unit="MB")
+    what = "a conversion, without its output (largest)"
+    yield Row("memory", what, memory, target=Target(most=MEMORY), unit="MB")
 
 
-def conversion(source: str, destination: str, by: str, sizes: Sizes, nans: bool = False) -> Measured:
+def conversion(source: str, destination: str, sizes: Sizes, nans: bool = False) -> Measured:
     x, dtype = sample(source, sizes.elements), dtype_of(destination)
     if nans:
         x[::RARE] = np.nan
     larger = x if x.itemsize >= dtype.itemsize else np.ones(x.size, dtype)
     copy = np.zeros_like(larger)
-    with backend(by), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         note = agree_or_as_predicted(
             f"{source} to {destination}",
             hu.convert(x, destination).numpy(poison=0),
@@ -125,25 +108,23 @@ def beside_gfloat(destination: str, sizes: Sizes) -> Measured:
     def theirs() -> Any:
         return gfloat.encode_ndarray(fmt, gfloat.round_ndarray(fmt, x))
 
-    with backend(NUMPY):
-        agree(f"f32 to {destination}", hu.convert(x, destination).bits, theirs().astype(np.uint8))
-        return nanoseconds(best(lambda: hu.convert(x, destination), theirs, rounds=3), x.size)
+    agree(f"f32 to {destination}", hu.convert(x, destination).bits, theirs().astype(np.uint8))
+    return nanoseconds(best(lambda: hu.convert(x, destination), theirs, rounds=3), x.size)
 
 
 _PEAKS = """
 import json, sys, tracemalloc
 import numpy as np
 import halfulp as hu
-from benchmarks.backends import backend
+from benchmarks.backends import machine_code
 from benchmarks.samples import sample
 
 found = {}
-with backend(sys.argv[2]), np.errstate(all="ignore"):
+with machine_code(), np.errstate(all="ignore"):
     hu.convert(np.float32([1]), "f16")
-    for source, destination in json.loads(sys.argv[3]):
+    for source, destination in json.loads(sys.argv[2]):
         x = sample(source, int(sys.argv[1]))
-        if sys.argv[2] == "numba":  # compiling takes what it takes, once
-            hu.convert(x[:1], destination)
+        hu.convert(x, destination)  # compiling takes what it takes, once
         tracemalloc.start()
         result = hu.convert(x, destination)
         found[f"{source} to {destination}"] = (tracemalloc.get_traced_memory()[1] - result.bits.nbytes) / 1e6
@@ -152,15 +133,10 @@ print(json.dumps(found))
 """
 
 
-def memory(by: str, sizes: Sizes) -> Measured:
-    """Measure the largest memory that a conversion of the table takes. Each is the first in its process, so it also
-    makes its tables.
-    """
-    with backend(by):
-        pass
-    arguments = [str(sizes.elements), by, json.dumps([*PAIRS])]
-    command = [sys.executable, "-c", _PEAKS, *arguments]
+def memory(sizes: Sizes) -> Measured:
+    """Measure the largest memory that a conversion of the table takes, once its code and tables are made."""
+    command = [sys.executable, "-c", _PEAKS, str(sizes.elements), json.dumps([*PAIRS])]
     done = subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     worst = max(found, key=lambda name: found[name])
-    return Measured(found[worst], note=f"{worst}, {'with its tables' if by == NUMPY else 'after compilation'}")
+    return Measured(found[worst], note=worst)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 import halfulp as hu
-from benchmarks.backends import backend
 from benchmarks.rows import Absent, Measured, Row, Sizes, Target, agree, best, nanoseconds
 from benchmarks.samples import sample
 
@@ -72,7 +71,7 @@ def tensor(name: str, type_: str, most: int, sizes: Sizes) -> Measured:
     """Measure a tensor beside NumPy's function on the same numbers in f64, whose results are compared as rounded."""
     x = _operand(name, type_, min(sizes.elements, most))
     module, wide, function = hu.load(_program(f"math.{name}", type_, x.size)), x.astype(np.float64), FUNCTIONS[name]
-    with backend("numpy"), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         agree(f"math.{name}", hu.run(module, x)[0].bits, hu.convert(function(wide), to=type_).bits)
         return nanoseconds(best(lambda: hu.run(module, x), lambda: function(wide), rounds=2 * sizes.rounds), x.size)
 
@@ -84,7 +83,7 @@ def pairs(name: str, function: Callable[..., Any], type_: str, sizes: Sizes) -> 
     x = np.maximum(x, x.dtype.type(0.25))
     module = hu.load(_program(f"math.{name}", type_, x.size, 2))
     wide = x.astype(np.float64), y.astype(np.float64)
-    with backend("numpy"), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         agree(f"math.{name}", hu.run(module, x, y)[0].bits, hu.convert(function(*wide), to=type_).bits)
         times = best(lambda: hu.run(module, x, y), lambda: function(*wide), rounds=sizes.rounds)
     return nanoseconds(times, x.size)
@@ -103,9 +102,8 @@ def tensor_f64(name: str, sizes: Sizes) -> Measured:
         with gmpy2.context(precision=53):
             return np.array([float(function(each)) for each in map(gmpy2.mpfr, x.tolist())])
 
-    with backend("numpy"):
-        agree(f"math.{name}", hu.run(module, x)[0].numpy(), theirs())
-        return nanoseconds(best(lambda: hu.run(module, x), theirs, rounds=3), x.size)
+    agree(f"math.{name}", hu.run(module, x)[0].numpy(), theirs())
+    return nanoseconds(best(lambda: hu.run(module, x), theirs, rounds=3), x.size)
 
 
 def first_call(name: str, type_: str, kept: bool, sizes: Sizes) -> Measured:

@@ -12,7 +12,6 @@ import numpy as np
 
 import halfulp as hu
 from benchmarks import mlir
-from benchmarks.backends import BACKENDS, NUMBA, backend, named
 from benchmarks.rows import Disagreement, Measured, Row, Sizes, best
 from benchmarks.samples import dtype_of
 from halfulp.interp.run.signature import argument_types
@@ -95,16 +94,14 @@ BY_NUMPY: Mapping[str, Callable[..., Any]] = {
 
 
 def rows() -> Iterator[Row]:
-    for by in BACKENDS:
-        for model in BY_NUMPY:
-            measure = partial(beside_numpy, by, model)
-            yield Row(named(GROUP, by), f"{model} in loops", measure, "NumPy", unit="us")
+    for model in BY_NUMPY:
+        yield Row(GROUP, f"{model} in loops", partial(beside_numpy, model), "NumPy", unit="us")
     for model in BY_NUMPY:
         if model == "fp8_matmul":
             continue  # mlir-runner has no f8
         for stage in ("loops", "branches"):
             measure = partial(beside_runner, model, stage)
-            yield Row(named(GROUP, NUMBA), f"{model} in {stage}", measure, mlir.NATIVE, unit="us")
+            yield Row(GROUP, f"{model} in {stage}", measure, mlir.NATIVE, unit="us")
 
 
 @cache
@@ -141,7 +138,7 @@ def distance(model: str, ours: list[Any], theirs: list[Any]) -> str:
     return f"the results differ by up to {share:.1g} of the largest" if share else ""
 
 
-def beside_numpy(by: str, model: str, sizes: Sizes) -> Measured:
+def beside_numpy(model: str, sizes: Sizes) -> Measured:
     module, arguments = _lowered(model, "loops"), _arguments(model)
     arrays = [argument.numpy() for argument in arguments]
 
@@ -149,19 +146,17 @@ def beside_numpy(by: str, model: str, sizes: Sizes) -> Measured:
         results = BY_NUMPY[model](*arrays)
         return results if isinstance(results, tuple) else (results,)
 
-    with backend(by):
-        note = distance(model, [value.numpy() for value in _run(module, arguments)], list(peer()))
-        mine, theirs = best(lambda: _run(module, arguments), peer, rounds=min(sizes.rounds, 3))
+    note = distance(model, [value.numpy() for value in _run(module, arguments)], list(peer()))
+    mine, theirs = best(lambda: _run(module, arguments), peer, rounds=min(sizes.rounds, 3))
     return Measured(mine * 1e6, theirs * 1e6, note=note)
 
 
 def beside_runner(model: str, stage: str, sizes: Sizes) -> Measured:
     module, arguments = _lowered(model, stage), _arguments(model)
-    with backend(NUMBA):
-        ours = _run(module, arguments)
-        types = [value.type for value in ours]
-        seconds, codes = mlir.whole(_text(model), arguments, types, stage, sizes.rounds)
-        theirs = [hu.Value.from_bits(each, type_) for each, type_ in zip(codes, types, strict=True)]
-        note = distance(model, [value.numpy() for value in ours], [value.numpy() for value in theirs])
-        (mine,) = best(lambda: _run(module, arguments), rounds=sizes.rounds)
+    ours = _run(module, arguments)
+    types = [value.type for value in ours]
+    seconds, codes = mlir.whole(_text(model), arguments, types, stage, sizes.rounds)
+    theirs = [hu.Value.from_bits(each, type_) for each, type_ in zip(codes, types, strict=True)]
+    note = distance(model, [value.numpy() for value in ours], [value.numpy() for value in theirs])
+    (mine,) = best(lambda: _run(module, arguments), rounds=sizes.rounds)
     return Measured(mine * 1e6, seconds * 1e6, note=note)

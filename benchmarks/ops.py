@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 import halfulp as hu
-from benchmarks.backends import BACKENDS, backend, named
 from benchmarks.programs import UFUNCS, binary
 from benchmarks.rows import Measured, Row, Sizes, Target, agree_or_as_predicted, best, nanoseconds
 from benchmarks.samples import peer_of, sample
@@ -21,20 +20,17 @@ OPS: Mapping[tuple[str, str], Target] = {
 
 
 def rows() -> Iterator[Row]:
-    for by in BACKENDS:
-        for (type_, op), target in OPS.items():
-            yield Row(
-                named("ops", by), f"arith.{op} of {type_}", partial(one_op, type_, op, by), peer_of(type_), target
-            )
+    for (type_, op), target in OPS.items():
+        yield Row("ops", f"arith.{op} of {type_}", partial(one_op, type_, op), peer_of(type_), target)
 
 
-def one_op(type_: str, op: str, by: str, sizes: Sizes) -> Measured:
+def one_op(type_: str, op: str, sizes: Sizes) -> Measured:
     module = hu.load(binary(op, f"tensor<{sizes.elements}x{type_}>"))
     x = sample(type_, sizes.elements)
     y = x[::-1].copy()
     copy = np.zeros_like(x)
     theirs = UFUNCS[op]
-    with backend(by), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         note = agree_or_as_predicted(
             f"arith.{op}",
             hu.run(module, x, y)[0].numpy(),

@@ -11,7 +11,6 @@ import numpy as np
 
 import halfulp as hu
 from benchmarks import mlir, xdsl_peer
-from benchmarks.backends import NUMBA, NUMPY, backend, named
 from benchmarks.programs import (
     CHAIN,
     FLOAT_LINE,
@@ -37,39 +36,22 @@ LOOP_ARGUMENTS = {"i32": (3, 5), "f32": (0.7, 0.05), "f64": (0.7, 0.05)}
 LINE_ARGUMENTS = {"i32": (3, 5), "f32": (0.7, 1.1), "f64": (0.7, 1.1)}
 
 
-_GCD = "greatest common divisors, a batch of scalars"
-
-
 def rows() -> Iterator[Row]:
+    group = "scalar code"
     for type_ in TYPES:
-        yield Row("scalar code", f"{type_} ops in a loop", partial(looping, type_), xdsl_peer.NAME, SPEED)
-        measure = partial(beside_runner, NUMPY, type_)
-        yield Row("scalar code", f"{type_} ops in a loop", measure, mlir.NATIVE, Target(most=150))
-        yield Row("scalar code", f"{type_} ops in a line", partial(in_line, type_), xdsl_peer.NAME, SPEED)
-    yield Row("scalar code", "i32 ops in a line, first run", first_run)
+        name = f"{type_} ops in a loop"
+        yield Row(group, name, partial(looping, type_), xdsl_peer.NAME, SPEED)
+        yield Row(group, name, partial(beside_runner, type_), mlir.NATIVE, Target(most=3))
+        yield Row(group, f"{type_} ops in a line", partial(in_line, type_), xdsl_peer.NAME, SPEED)
+    yield Row(group, "i32 ops in a line, first run", first_run)
     for type_, ops in (("f32", CHAIN), ("i32", INTEGER_CHAIN)):
         measure = partial(batched, type_, ops)
         name = f"ten-op chain of {type_}, a batch of scalars"
-        yield Row("scalar code", name, measure, "the same on tensors", Target(speed=1 / 1.5))
-    yield Row("scalar code", _GCD, partial(gcd, NUMPY), "NumPy", Target(most=103))
-    yield Row("scalar code", "loads and stores of f32 in a loop", memory, "NumPy", Target(most=300))
-    yield from matmul_rows("scalar code", NUMPY, {"f32": 4_000, "f8E4M3FN": 5_000})
-    yield from compiled_rows()
-
-
-def compiled_rows() -> Iterator[Row]:
-    group = named("scalar code", NUMBA)
-    for type_ in TYPES:
-        measure = partial(beside_runner, NUMBA, type_)
-        yield Row(group, f"{type_} ops in a loop", measure, mlir.NATIVE, Target(most=3))
-    yield Row(group, _GCD, partial(gcd, NUMBA), "NumPy", Target(most=10.3))
-    yield from matmul_rows(group, NUMBA, {"f32": 30, "f8E4M3FN": 60})
-
-
-def matmul_rows(group: str, by: str, most: Mapping[str, float]) -> Iterator[Row]:
-    """Yield the rows of products of matrices. ``most``: the milliseconds that each type may take."""
-    for type_, limit in most.items():
-        name, measure = f"matmul 128x128 of {type_}, loops on memrefs", partial(matmul_loops, by, type_)
+        yield Row(group, name, measure, "the same on tensors", Target(speed=1 / 1.5))
+    yield Row(group, "greatest common divisors, a batch of scalars", gcd, "NumPy", Target(most=130))
+    yield Row(group, "loads and stores of f32 in a loop", memory, "NumPy", Target(most=300))
+    for type_, limit in {"f32": 30, "f8E4M3FN": 60}.items():
+        name, measure = f"matmul 128x128 of {type_}, loops on memrefs", partial(matmul_loops, type_)
         yield Row(group, name, measure, "NumPy", Target(most=limit), unit="ms")
 
 
@@ -100,8 +82,7 @@ def _line(type_: str, ops: int) -> str:
 def _ours(text: str, arguments: tuple[Any, ...], sizes: Sizes) -> float:
     """Return the nanoseconds of a run by halfulp."""
     module = hu.load(text)
-    with backend(NUMPY):
-        return best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)[0] * 1e9
+    return best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)[0] * 1e9
 
 
 def _xdsl(type_: str, text: str, arguments: tuple[Any, ...]) -> float:
@@ -119,15 +100,14 @@ def _remark(type_: str) -> str:
     return "the peer computes f32 in f64: results not compared" if type_ == "f32" else ""
 
 
-def beside_runner(by: str, type_: str, sizes: Sizes) -> Measured:
+def beside_runner(type_: str, sizes: Sizes) -> Measured:
     turns = sizes.ops // OPS_OF_A_TURN
     count = turns * OPS_OF_A_TURN
     text = loop(type_)
     module = hu.load(text)
     operands = _arguments(type_, LOOP_ARGUMENTS)
     arguments = (np.int32(turns), *operands)
-    with backend(by):
-        (ours,) = hu.run(module, *arguments)
+    (ours,) = hu.run(module, *arguments)
     codes = [np.atleast_1d(operand).view(ours.bits.dtype) for operand in operands]
     # Memory that the clock might write to and read: else LLVM calls once, and when the clock has stopped.
     memory = f"""memref.global "public" @turns : memref<i32> = dense<{turns}>
@@ -142,18 +122,16 @@ def beside_runner(by: str, type_: str, sizes: Sizes) -> Measured:
     ]
     result = ours.bits.reshape(1)
     theirs = mlir.elementwise(mlir.NATIVE, body, type_, codes, result, sizes.rounds, functions=memory + text)
-    with backend(by):
-        (mine,) = best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)
+    (mine,) = best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)
     return Measured(mine / count * 1e9, theirs / count)
 
 
-def gcd(by: str, sizes: Sizes) -> Measured:
+def gcd(sizes: Sizes) -> Measured:
     """Measure a loop in which every lane makes another number of trips."""
     x, y = (random(seed).integers(0, 2**31 - 1, sizes.chain, np.int32) for seed in (8, 9))
     module = hu.load(GCD)
-    with backend(by):
-        agree("a batch", hu.run(module, x, y, batch=True)[0].bits, np.gcd(x, y))
-        times = best(lambda: hu.run(module, x, y, batch=True), lambda: np.gcd(x, y), rounds=sizes.rounds)
+    agree("a batch", hu.run(module, x, y, batch=True)[0].bits, np.gcd(x, y))
+    times = best(lambda: hu.run(module, x, y, batch=True), lambda: np.gcd(x, y), rounds=sizes.rounds)
     return nanoseconds(times, sizes.chain)
 
 
@@ -163,14 +141,13 @@ def memory(sizes: Sizes) -> Measured:
     module = hu.load(REVERSE)
     x = random(10).standard_normal(count).astype(np.float32)
     source, target = (hu.Buffer.from_numpy(array, "memref<?xf32>") for array in (x, np.zeros_like(x)))
-    with backend(NUMPY):
-        hu.run(module, source, target, count)
-        agree("a reversed array", target.numpy().view(np.uint32), x[::-1].view(np.uint32))
-        times = best(lambda: hu.run(module, source, target, count), lambda: x[::-1].copy(), rounds=sizes.rounds)
+    hu.run(module, source, target, count)
+    agree("a reversed array", target.numpy().view(np.uint32), x[::-1].view(np.uint32))
+    times = best(lambda: hu.run(module, source, target, count), lambda: x[::-1].copy(), rounds=sizes.rounds)
     return nanoseconds(times, 2 * count)
 
 
-def matmul_loops(by: str, type_: str, sizes: Sizes) -> Measured:
+def matmul_loops(type_: str, sizes: Sizes) -> Measured:
     """Measure a product of matrices as three loops with loads and stores, accumulated in f32."""
     size = 128 if sizes.chain >= 128**2 else 8
     x, y = (samples.reshape(size, size) for samples in positive(type_, size * size))
@@ -187,9 +164,8 @@ def matmul_loops(by: str, type_: str, sizes: Sizes) -> Measured:
             total += x[:, k : k + 1].astype(np.float32) * y[k : k + 1].astype(np.float32)
         return total
 
-    with backend(by):
-        agree("a product of matrices", ours().view(np.uint32), theirs())
-        mine, peer = best(ours, theirs, rounds=sizes.rounds)
+    agree("a product of matrices", ours().view(np.uint32), theirs())
+    mine, peer = best(ours, theirs, rounds=sizes.rounds)
     return Measured(mine * 1e3, peer * 1e3, note="NumPy adds whole matrices, in the same order")
 
 
@@ -208,7 +184,6 @@ def batched(type_: str, ops: tuple[str, ...], sizes: Sizes) -> Measured:
     else:
         x, y = positive(type_, sizes.chain)
     scalar, tensor = hu.load(chain(type_, ops)), hu.load(chain(f"tensor<{sizes.chain}x{type_}>", ops))
-    with backend(NUMPY):
-        agree("a batch", hu.run(scalar, x, y, batch=True)[0].bits, hu.run(tensor, x, y)[0].bits)
-        times = best(lambda: hu.run(scalar, x, y, batch=True), lambda: hu.run(tensor, x, y), rounds=2 * sizes.rounds)
+    agree("a batch", hu.run(scalar, x, y, batch=True)[0].bits, hu.run(tensor, x, y)[0].bits)
+    times = best(lambda: hu.run(scalar, x, y, batch=True), lambda: hu.run(tensor, x, y), rounds=2 * sizes.rounds)
     return nanoseconds(times, sizes.chain)

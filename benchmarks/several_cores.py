@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 import halfulp as hu
-from benchmarks.backends import NUMBA, backend
 from benchmarks.programs import GCD, chain
 from benchmarks.rows import Measured, Row, Sizes, agree, best, nanoseconds
 from benchmarks.samples import positive, random
@@ -41,10 +40,9 @@ def _measured(run: Callable[[], hu.Value], sizes: Sizes) -> Measured:
         compiled.use_threads(threads)
         return run()
 
-    with backend(NUMBA):
-        try:
-            agree("one thread", by(1).bits, by(usual).bits)
-            times = best(lambda: by(usual), lambda: by(1), rounds=2 * sizes.rounds)
-        finally:
-            compiled.use_threads(usual)
+    try:
+        agree("one thread", by(1).bits, by(usual).bits)
+        times = best(lambda: by(usual), lambda: by(1), rounds=2 * sizes.rounds)
+    finally:
+        compiled.use_threads(usual)
     return nanoseconds(times, sizes.chain, f"{usual} threads")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from benchmarks.backends import NUMBA, backend, named
+from benchmarks.backends import BACKEND
 from benchmarks.rows import Measured, Row, Sizes, Target, best
 
 ROOT = Path(__file__).parent.parent
@@ -47,7 +47,7 @@ def rows() -> Iterator[Row]:
 
 def compiled_rows() -> Iterator[Row]:
     """Yield the rows of functions that become machine code, in a process of their own."""
-    group = named("start", NUMBA)
+    group = "start"
     for type_ in ("f32", "f8E4M3FN"):
         name = f"first run of a matmul of {type_}, loops on memrefs"
         yield Row(group, f"{name}, nothing kept", partial(first_run, type_, False), target=Target(most=2000), unit="ms")
@@ -55,11 +55,11 @@ def compiled_rows() -> Iterator[Row]:
 
 
 def first_run(type_: str, kept: bool, sizes: Sizes) -> Measured:
-    with backend(NUMBA), tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         times = []
         for number in range(min(sizes.rounds, 3) + kept):
             place = str(Path(folder, "kept" if kept else str(number)))
-            environment = {**os.environ, "HALFULP_CACHE": place, "HALFULP_BACKEND": NUMBA}
+            environment = {**os.environ, "HALFULP_CACHE": place, "HALFULP_BACKEND": BACKEND}
             command = [sys.executable, "-c", FIRST.format(type=type_)]
             done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=ROOT)
             times.append(float(done.stdout))

@@ -11,7 +11,6 @@ import numpy as np
 
 import halfulp as hu
 from benchmarks import mlir
-from benchmarks.backends import NUMPY, backend
 from benchmarks.programs import CHAIN, chain, chain_body
 from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, agree, best
 from benchmarks.samples import dtype_of, peer_of, positive, random
@@ -76,10 +75,9 @@ def matmul(type_: str, sizes: Sizes) -> Measured:
     side = min(SIDE, math.isqrt(sizes.chain))
     a = random(7).integers(-4, 5, (side, side)).astype(dtype_of(type_))
     module = _matmul(side, type_)
-    with backend(NUMPY):
-        agree("a matrix product", hu.run(module, a, a)[0].numpy() + 0, np.matmul(a, a).astype(np.float32) + 0)
-        mine = _timed(module, a, a, rounds=3 * sizes.rounds)
-        (theirs,) = best(lambda: np.matmul(a, a), rounds=20 * sizes.rounds)  # short, and by several threads
+    agree("a matrix product", hu.run(module, a, a)[0].numpy() + 0, np.matmul(a, a).astype(np.float32) + 0)
+    mine = _timed(module, a, a, rounds=3 * sizes.rounds)
+    (theirs,) = best(lambda: np.matmul(a, a), rounds=20 * sizes.rounds)  # short, and by several threads
     return _milliseconds((mine, theirs))
 
 
@@ -89,9 +87,8 @@ def matmul_in_loops(sizes: Sizes) -> Measured:
     a, b = random(8).standard_normal((2, side, side)).astype(np.float32)
     module, type_ = _matmul(side, "f32"), f"memref<{side}x{side}xf32>"
     body = _IN_MEMORY.format(op="linalg.matmul", a=type_, b=type_, result=type_)
-    with backend(NUMPY):
-        theirs = mlir.structured(body, (a, b), hu.run(module, a, b)[0].numpy(), sizes.rounds)
-        return _milliseconds((_timed(module, a, b, rounds=sizes.rounds), theirs))
+    theirs = mlir.structured(body, (a, b), hu.run(module, a, b)[0].numpy(), sizes.rounds)
+    return _milliseconds((_timed(module, a, b, rounds=sizes.rounds), theirs))
 
 
 def _convolution(sizes: Sizes, exact: bool) -> tuple[Any, Any, str]:
@@ -119,9 +116,8 @@ def convolution(sizes: Sizes) -> Measured:
         windows = np.lib.stride_tricks.sliding_window_view(a, (3, 3), (1, 2))  # n, y, x, channels, rows, columns
         return np.tensordot(windows, b, axes=((4, 5, 3), (0, 1, 2)))
 
-    with backend(NUMPY):
-        agree("a convolution", hu.run(module, a, b)[0].numpy() + 0, peer() + 0)
-        return _milliseconds(best(lambda: hu.run(module, a, b), peer, rounds=sizes.rounds))
+    agree("a convolution", hu.run(module, a, b)[0].numpy() + 0, peer() + 0)
+    return _milliseconds(best(lambda: hu.run(module, a, b), peer, rounds=sizes.rounds))
 
 
 def convolution_in_loops(sizes: Sizes) -> Measured:
@@ -129,9 +125,8 @@ def convolution_in_loops(sizes: Sizes) -> Measured:
     module = _load_convolution(types)
     names = dict(zip(("a", "b", "result"), (f"memref<{each}>" for each in types.split(", ")), strict=True))
     body = _IN_MEMORY.format(op="linalg.conv_2d_nhwc_hwcf", **names)
-    with backend(NUMPY):
-        theirs = mlir.structured(body, (a, b), hu.run(module, a, b)[0].numpy(), min(3, sizes.rounds))
-        return _milliseconds((_timed(module, a, b, rounds=min(3, sizes.rounds)), theirs))
+    theirs = mlir.structured(body, (a, b), hu.run(module, a, b)[0].numpy(), min(3, sizes.rounds))
+    return _milliseconds((_timed(module, a, b, rounds=min(3, sizes.rounds)), theirs))
 
 
 def softmax(sizes: Sizes) -> Measured:
@@ -185,12 +180,11 @@ def softmax(sizes: Sizes) -> Measured:
         powers = np.exp(x - x.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
 
-    with backend(NUMPY):
-        ours, theirs = hu.run(module, x)[0].numpy(), peer()
-        ulps = np.abs(ours.view(np.int32) - theirs.view(np.int32)).max()
-        if ulps > 64:
-            raise Disagreement(f"a softmax differs by {ulps} ulp")
-        times = best(lambda: hu.run(module, x), peer, rounds=3 * sizes.rounds)
+    ours, theirs = hu.run(module, x)[0].numpy(), peer()
+    ulps = np.abs(ours.view(np.int32) - theirs.view(np.int32)).max()
+    if ulps > 64:
+        raise Disagreement(f"a softmax differs by {ulps} ulp")
+    times = best(lambda: hu.run(module, x), peer, rounds=3 * sizes.rounds)
     return _milliseconds(times, note=f"the peer adds in another order: its results differ by up to {ulps} ulp")
 
 
@@ -224,15 +218,13 @@ def _load_generic(count: int) -> Any:
 def generic(sizes: Sizes) -> Measured:
     x, y = positive("f32", sizes.chain)
     module, other = _load_generic(x.size), hu.load(chain(f"tensor<{x.size}xf32>"))
-    with backend(NUMPY):
-        agree("a generic", hu.run(module, x, y)[0].bits, hu.run(other, x, y)[0].bits)
-        return _milliseconds(best(lambda: hu.run(module, x, y), lambda: hu.run(other, x, y), rounds=3 * sizes.rounds))
+    agree("a generic", hu.run(module, x, y)[0].bits, hu.run(other, x, y)[0].bits)
+    return _milliseconds(best(lambda: hu.run(module, x, y), lambda: hu.run(other, x, y), rounds=3 * sizes.rounds))
 
 
 def generic_in_loops(sizes: Sizes) -> Measured:
     x, y = positive("f32", sizes.chain)
     module = _load_generic(x.size)
     body = _generic(x.size, "memref").replace("%r =", "%last =").replace("yield %r", "yield %last")
-    with backend(NUMPY):
-        theirs = mlir.structured(body, (x, y), hu.run(module, x, y)[0].numpy(), sizes.rounds)
-        return _milliseconds((_timed(module, x, y, rounds=sizes.rounds), theirs))
+    theirs = mlir.structured(body, (x, y), hu.run(module, x, y)[0].numpy(), sizes.rounds)
+    return _milliseconds((_timed(module, x, y, rounds=sizes.rounds), theirs))

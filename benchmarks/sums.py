@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 
 import halfulp as hu
-from benchmarks.backends import NUMPY, backend
 from benchmarks.rows import Measured, Row, Sizes, Target, agree, best, nanoseconds
 from benchmarks.samples import dtype_of, peer_of, random
 
@@ -44,7 +43,7 @@ def in_order(type_: str, sizes: Sizes) -> Measured:
     """Measure one long sum. The running sums of the peer add in the same order."""
     x = random(4).standard_normal(sizes.chain).astype(dtype_of(type_))
     value = hu.Value.from_numpy(x)
-    with backend(NUMPY), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         agree(f"a sum of {type_}", hu.sum(value).bits, np.cumsum(x)[-1])
         return nanoseconds(best(lambda: hu.sum(value), lambda: np.cumsum(x)[-1], rounds=2 * sizes.rounds), x.size)
 
@@ -53,9 +52,8 @@ def along_rows(sizes: Sizes) -> Measured:
     side = math.isqrt(sizes.chain)
     x = random(5).standard_normal((side, side)).astype(np.float32)
     value = hu.Value.from_numpy(x)
-    with backend(NUMPY):
-        agree("sums of rows", hu.sum(value, 0).bits, x.sum(axis=0))
-        times = best(lambda: hu.sum(value, 0), lambda: x.sum(axis=0), rounds=sizes.rounds)
+    agree("sums of rows", hu.sum(value, 0).bits, x.sum(axis=0))
+    times = best(lambda: hu.sum(value, 0), lambda: x.sum(axis=0), rounds=sizes.rounds)
     return nanoseconds(times, x.size)
 
 
@@ -63,10 +61,9 @@ def beside_fsum(order: str, sizes: Sizes) -> Measured:
     x = random(6).standard_normal(sizes.chain)
     value, numbers = hu.Value.from_numpy(x), x.tolist()
     exact = order == "exact"
-    with backend(NUMPY):
-        if exact:
-            agree("an exact sum", hu.sum(value, order=order).bits, np.float64(math.fsum(numbers)))
-        times = best(lambda: hu.sum(value, order=order), lambda: math.fsum(numbers), rounds=sizes.rounds)
+    if exact:
+        agree("an exact sum", hu.sum(value, order=order).bits, np.float64(math.fsum(numbers)))
+    times = best(lambda: hu.sum(value, order=order), lambda: math.fsum(numbers), rounds=sizes.rounds)
     return nanoseconds(times, x.size, "" if exact else "the peer's sum is exact, so the results are not compared")
 
 
@@ -80,9 +77,8 @@ def product(type_: str, acc: str, sizes: Sizes) -> Measured:
     a = x.astype(dtype_of(type_))
     value = hu.Value.from_numpy(a)
     multiply = np.dot if small else np.matmul
-    with backend(NUMPY):
-        ours = hu.matmul(value, value, acc=acc)
-        agree("a matrix product", ours.numpy().astype(np.float32) + 0, multiply(a, a).astype(np.float32) + 0)
-        (mine,) = best(lambda: hu.matmul(value, value, acc=acc), rounds=3 * sizes.rounds)
-        (theirs,) = best(lambda: multiply(a, a), rounds=20 * sizes.rounds)  # short, and by several threads
+    ours = hu.matmul(value, value, acc=acc)
+    agree("a matrix product", ours.numpy().astype(np.float32) + 0, multiply(a, a).astype(np.float32) + 0)
+    (mine,) = best(lambda: hu.matmul(value, value, acc=acc), rounds=3 * sizes.rounds)
+    (theirs,) = best(lambda: multiply(a, a), rounds=20 * sizes.rounds)  # short, and by several threads
     return Measured(mine * 1e3, theirs * 1e3, note="the peer rounds once, at the end" if small else "")

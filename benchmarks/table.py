@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +35,7 @@ from benchmarks import (
     values,
     vectors,
 )
+from benchmarks.backends import machine_code
 from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes
 
 MODULES = (
@@ -60,7 +63,7 @@ MODULES = (
 )
 HEAD = ("measurement", "ours", "peer", "peer's", "× peer", "copies", "target", "met", "remark")
 NUMBERS = ("ours", "peer's", "× peer", "copies")
-PEERS = ("numpy", "ml_dtypes", "numba", "llvmlite", "gfloat", "xdsl", "gmpy2")
+PEERS = ("numpy", "ml_dtypes", "llvmlite", "gfloat", "xdsl", "gmpy2")
 EXPLANATION = """\
 Each row compares halfulp with a peer: another implementation. Both run in one process and take turns, and the figure is
 the best of several runs. mlir-opt and mlir-runner have processes of their own. The times of mlir-runner are measured
@@ -72,7 +75,8 @@ are not compared, or how far they differ. If a peer is known to differ, its resu
 remark gives the share of results that differ.
 
 - *ours* and *peer's* are times in nanoseconds, unless another unit is given. They are times per element, or per op for
-  scalar code. For a program, one element means ten ops on this element.
+  scalar code. For a program, one element means ten ops on this element. Machine code, which halfulp makes of what runs
+  long, is made before the times are taken.
 - *× peer* is the speed relative to the peer: 2× is twice as fast.
 - *copies* is our time divided by the time of one `np.copyto` of the larger array, source or destination. A copy is the
   fastest that a conversion can be.
@@ -113,7 +117,14 @@ class Line(NamedTuple):
 
 
 def all_rows() -> list[Row]:
-    return [row for module in MODULES for row in module.rows()]
+    """Return all rows, measured by machine code."""
+    rows = [row for module in MODULES for row in module.rows()]
+    return [replace(row, measure=partial(_compiled, row.measure)) for row in rows]
+
+
+def _compiled(measure: Callable[[Sizes], Measured], sizes: Sizes) -> Measured:
+    with machine_code():
+        return measure(sizes)
 
 
 def lines(rows: Iterable[Row], sizes: Sizes) -> Iterator[Line]:

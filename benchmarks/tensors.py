@@ -10,75 +10,54 @@ import numpy as np
 
 import halfulp as hu
 from benchmarks import mlir
-from benchmarks.backends import NUMBA, NUMPY, backend, named
 from benchmarks.programs import chain, chain_body, numpy_chain
 from benchmarks.rows import Measured, Row, Sizes, Target, agree, best, nanoseconds
 from benchmarks.samples import peer_of, positive, random
 
-CHAINS: Mapping[str, Mapping[str, Target]] = {
-    NUMPY: {
-        "f32": Target(speed=1.1),
-        "f64": Target(speed=1.1),
-        "f16": Target(speed=2),
-        "bf16": Target(speed=3),
-        "f8E4M3FN": Target(speed=10),
-    },
-    NUMBA: {
-        "f32": Target(speed=2.5),
-        "f64": Target(speed=2.5),
-        "f16": Target(speed=8),
-        "bf16": Target(speed=8),
-        "f8E4M3FN": Target(speed=14),
-    },
+CHAINS: Mapping[str, Target] = {
+    "f32": Target(speed=2.5),
+    "f64": Target(speed=2.5),
+    "f16": Target(speed=8),
+    "bf16": Target(speed=8),
+    "f8E4M3FN": Target(speed=14),
 }
 RUNNERS = {
     mlir.NATIVE: ("f32", "f64", "f16", "bf16"),
     mlir.APFLOAT: ("f32", "f16", "f8E4M3FN"),
 }
-BESIDE_RUNNER: Mapping[tuple[str, str, str], Target] = {(NUMBA, mlir.NATIVE, "f32"): Target(speed=0.8)}
+BESIDE_RUNNER: Mapping[tuple[str, str], Target] = {(mlir.NATIVE, "f32"): Target(speed=0.8)}
 CHANNELS = 256
-QUANTIZATION: Mapping[str, Target] = {NUMPY: Target(speed=1.2), NUMBA: Target(speed=3)}
+QUANTIZATION = Target(speed=3)
 
 
 def rows() -> Iterator[Row]:
-    yield from chains(NUMPY)
-    yield from quantizations(NUMPY)
-    yield from chains(NUMBA)
-    yield from quantizations(NUMBA)
-
-
-def chains(by: str) -> Iterator[Row]:
-    group = named("programs", by)
-    for type_, target in CHAINS[by].items():
-        yield Row(group, f"ten-op chain, {type_}", partial(beside_numpy, by, type_), peer_of(type_), target)
+    group = "programs"
+    for type_, target in CHAINS.items():
+        yield Row(group, f"ten-op chain, {type_}", partial(beside_numpy, type_), peer_of(type_), target)
     for peer, types in RUNNERS.items():
         for type_ in types:
-            known = BESIDE_RUNNER.get((by, peer, type_), Target())
-            yield Row(group, f"ten-op chain, {type_}", partial(beside_runner, by, peer, type_), peer, known)
-
-
-def quantizations(by: str) -> Iterator[Row]:
+            known = BESIDE_RUNNER.get((peer, type_), Target())
+            yield Row(group, f"ten-op chain, {type_}", partial(beside_runner, peer, type_), peer, known)
     for axis, where in enumerate(("first", "last")):
         name = f"quant.qcast and quant.dcast, f32 and i8, channels {where}"
-        yield Row(named("programs", by), name, partial(quantization, by, axis), "NumPy", QUANTIZATION[by])
+        yield Row(group, name, partial(quantization, axis), "NumPy", QUANTIZATION)
 
 
-def beside_numpy(by: str, type_: str, sizes: Sizes) -> Measured:
+def beside_numpy(type_: str, sizes: Sizes) -> Measured:
     x, y = positive(type_, sizes.chain)
     module = hu.load(chain(f"tensor<{x.size}x{type_}>"))
     copy = np.zeros_like(x)
-    with backend(by):
-        agree(f"a chain of {type_}", hu.run(module, x, y)[0].bits, numpy_chain(x, y))
-        times = best(
-            lambda: hu.run(module, x, y),
-            lambda: numpy_chain(x, y),
-            lambda: np.copyto(copy, x),
-            rounds=2 * sizes.rounds,
-        )
+    agree(f"a chain of {type_}", hu.run(module, x, y)[0].bits, numpy_chain(x, y))
+    times = best(
+        lambda: hu.run(module, x, y),
+        lambda: numpy_chain(x, y),
+        lambda: np.copyto(copy, x),
+        rounds=2 * sizes.rounds,
+    )
     return nanoseconds(times, x.size)
 
 
-def beside_runner(by: str, peer: str, type_: str, sizes: Sizes) -> Measured:
+def beside_runner(peer: str, type_: str, sizes: Sizes) -> Measured:
     """Compare with a peer whose program holds a few elements and repeats them; our operands repeat them too."""
     few = min(mlir.TILE, sizes.chain)
     times = max(1, sizes.chain // few // (1 if peer == mlir.NATIVE else 16))
@@ -86,14 +65,13 @@ def beside_runner(by: str, peer: str, type_: str, sizes: Sizes) -> Measured:
     codes = [operand.view(f"u{operand.itemsize}") for operand in operands]
     x, y = (np.tile(operand, times) for operand in operands)
     module = hu.load(chain(f"tensor<{x.size}x{type_}>"))
-    with backend(by):
-        (ours,) = hu.run(module, x, y)
-        theirs = mlir.elementwise(peer, chain_body(type_), type_, codes, ours.bits, sizes.rounds)
-        (mine,) = best(lambda: hu.run(module, x, y), rounds=sizes.rounds)
+    (ours,) = hu.run(module, x, y)
+    theirs = mlir.elementwise(peer, chain_body(type_), type_, codes, ours.bits, sizes.rounds)
+    (mine,) = best(lambda: hu.run(module, x, y), rounds=sizes.rounds)
     return Measured(mine / x.size * 1e9, theirs)
 
 
-def quantization(by: str, axis: int, sizes: Sizes) -> Measured:
+def quantization(axis: int, sizes: Sizes) -> Measured:
     """Measure a quantization to i8 and back, with a scale and a zero point for each channel."""
     channels = min(CHANNELS, sizes.chain)
     shape = [channels, max(1, sizes.chain // channels)]
@@ -119,7 +97,6 @@ def quantization(by: str, axis: int, sizes: Sizes) -> Measured:
         q = np.clip(np.rint(x / scale) + zero, -128, 127).astype(np.int8)
         return q, (q.astype(np.float32) - zero) * scale
 
-    with backend(by):
-        for ours, theirs in zip(hu.run(module, x), formula(), strict=True):
-            agree("quant.qcast or quant.dcast", ours.bits, theirs)
-        return nanoseconds(best(lambda: hu.run(module, x), formula, rounds=2 * sizes.rounds), x.size)
+    for ours, theirs in zip(hu.run(module, x), formula(), strict=True):
+        agree("quant.qcast or quant.dcast", ours.bits, theirs)
+    return nanoseconds(best(lambda: hu.run(module, x), formula, rounds=2 * sizes.rounds), x.size)

@@ -16,7 +16,6 @@ import numpy as np
 
 import halfulp as hu
 from benchmarks import mlir
-from benchmarks.backends import BACKENDS, backend, named
 from benchmarks.models import FOLDER
 from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes, Target, agree, best, nanoseconds
 from benchmarks.samples import dtype_of
@@ -51,9 +50,7 @@ def rows() -> Iterator[Row]:
     for passes in ("canonicalize", "cse"):
         yield Row(GROUP, f"a random program before and after {passes}", partial(through, passes), unit="ms")
     yield Row(GROUP, "a random program on tensors, lowered to loops", lowered, unit="ms")
-    for by in BACKENDS:
-        name = "hu.bisect of softmax_bf16 down to llvm"
-        yield Row(named(GROUP, by), name, partial(bisected, by), target=Target(most=20), unit="s")
+    yield Row(GROUP, "hu.bisect of softmax_bf16 down to llvm", bisected, target=Target(most=20), unit="s")
     yield Row(GROUP, "a random program on tensors", beside_runner, mlir.NATIVE, unit="ms")
     yield Row(GROUP, "sweep of mulf and addf of f8E4M3FN on 2^24 inputs", sweep, "ml_dtypes")
     yield Row(GROUP, _BY_DASK, by_dask, "local workers", Target(speed=1 / 1.1))
@@ -93,7 +90,7 @@ _TO_LLVM = (
 )
 
 
-def bisected(by: str, sizes: Sizes) -> Measured:
+def bisected(sizes: Sizes) -> Measured:
     """Measure `hu.bisect` whole: the passes of mlir-opt, each stage on 8 inputs, and the comparisons."""
     mlir.tools()
     count = 8 if sizes.elements >= 1 << 20 else 1
@@ -104,8 +101,7 @@ def bisected(by: str, sizes: Sizes) -> Measured:
         text = (FOLDER / "softmax_bf16.linalg.mlir").read_text(encoding="utf-8")
         done.append(hu.bisect(text, pipeline=f"builtin.module({_TO_LLVM})", count=count))
 
-    with backend(by):
-        (seconds,) = best(run, rounds=1)
+    (seconds,) = best(run, rounds=1)
     (found,) = done
     if found.guilty is not None:
         raise Disagreement(str(found))

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 import halfulp as hu
-from benchmarks.backends import NUMPY, backend
 from benchmarks.rows import (
     Absent,
     Disagreement,
@@ -84,8 +83,7 @@ def overhead(type_: str, sizes: Sizes) -> Measured:
 
     agree("a + b", (a + b).bits, kernel.array(a.bits, b.bits).results[0])
     sides = (lambda: a + b, lambda: x + x, lambda: kernel.array(a.bits, b.bits))
-    with backend(NUMPY):
-        mine, theirs, own = best(*map(repeated, sides), rounds=sizes.rounds)
+    mine, theirs, own = best(*map(repeated, sides), rounds=sizes.rounds)
     note = f"the kernel takes {own / repeats * 1e6:.2g} µs"
     return Measured(max(mine - own, 1e-9) / repeats * 1e6, theirs / repeats * 1e6, note=note)
 
@@ -100,7 +98,7 @@ def large(type_: str, sign: str, sizes: Sizes) -> Measured:
         with hu.profile("ml_dtypes"):
             return operation(a, b).numpy()
 
-    with backend(NUMPY), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         note = agree_or_as_predicted(f"a {sign} b", operation(a, b).numpy(), operation(x, y), predicted)
         times = best(lambda: operation(a, b), lambda: operation(x, y), rounds=2 * sizes.rounds)
     return nanoseconds(times, x.size, note)
@@ -124,9 +122,8 @@ def error(type_: str, sizes: Sizes) -> Measured:
     def by_hand() -> Any:
         return np.max(np.abs(x.astype(dtype).astype(np.float64) - x))
 
-    with backend(NUMPY):
-        agree("the largest absolute error", np.max(np.abs(hu.error(x, type_).absolute)), by_hand())
-        return nanoseconds(best(lambda: hu.error(x, type_).to_dict(), by_hand, rounds=sizes.rounds), x.size)
+    agree("the largest absolute error", np.max(np.abs(hu.error(x, type_).absolute)), by_hand())
+    return nanoseconds(best(lambda: hu.error(x, type_).to_dict(), by_hand, rounds=sizes.rounds), x.size)
 
 
 def blocks(sizes: Sizes) -> Measured:
@@ -146,9 +143,8 @@ def blocks(sizes: Sizes) -> Measured:
         elements = scaled.clamp(-448.0, 448.0).to(torch.float8_e4m3fn)
         return elements.reshape(given.shape), (exponents + 127).to(torch.uint8)
 
-    with backend(NUMPY):
-        ours, (elements, scales) = hu.quantize_blocks(x, "f8E4M3FN", "mx"), by_torch()
-        agree("the elements", ours.elements.bits, elements.view(torch.uint8).numpy())
-        agree("the scales", ours.scales.bits, scales.numpy())
-        times = best(lambda: hu.quantize_blocks(x, "f8E4M3FN", "mx"), by_torch, rounds=sizes.rounds)
+    ours, (elements, scales) = hu.quantize_blocks(x, "f8E4M3FN", "mx"), by_torch()
+    agree("the elements", ours.elements.bits, elements.view(torch.uint8).numpy())
+    agree("the scales", ours.scales.bits, scales.numpy())
+    times = best(lambda: hu.quantize_blocks(x, "f8E4M3FN", "mx"), by_torch, rounds=sizes.rounds)
     return nanoseconds(times, x.size)
