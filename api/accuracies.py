@@ -26,7 +26,6 @@ from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.drawing.coordinates import Number, as_float, window
 from halfulp.drawing.figures import Style, chosen_style, drawing, figure_of, new_panels, set_title
-from halfulp.explanations.given import given_number, mode_named
 from halfulp.explanations.rounding_steps import count, ranks_between
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, ints_to_codes
@@ -43,6 +42,7 @@ from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.loading import Source, load
+from halfulp.number_reader import mode_named, read_number
 from halfulp.recorded_results import RecordedResults
 from halfulp.running import find_entry, function_path
 from halfulp.semantics.profile import Profile, as_profile
@@ -196,7 +196,7 @@ def _ends(fmt: FloatFormat | None, between: tuple[Any, Any] | None) -> tuple[int
         return None if between is None else (0, 0)
     codes = []
     for end in between:
-        number = given_number(end, fmt)
+        number = read_number(end, fmt)
         if number.exact is None:
             raise InputError(f"{number.text} cannot be the end of a range: it is not a finite number")
         code = min(scalar.from_fraction(fmt, abs(number.exact)).code, fmt.max_code)

@@ -1,4 +1,8 @@
-"""Exact numbers that no array holds: integers of any size, fractions, decimals and text, rounded once to a format."""
+"""The reader of numbers as users write them: exact numbers, which are rounded once to a format.
+
+`exact_number` reads everything but codes: integers of any size, fractions, decimals, scalars of NumPy and ml_dtypes,
+and text. `code_of_text` reads the bits of a value, such as ``0x7F``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import math
 import numbers
 import re
 import struct
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +39,8 @@ MOST_DIGITS = 100_000
 # Beyond these powers every format overflows or rounds to nothing: its exponents lie between -65,649 and 98,303.
 _MOST_TENS = 40_000
 _MOST_TWOS = 140_000
+# Up to here, in bits, a number is read without a change.
+_MOST_SIZE = 100_000
 F64 = FORMATS["f64"]
 """The format of Python's floats."""
 TYPES = (decimal.Decimal, numbers.Rational)
@@ -43,19 +50,21 @@ _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _HEXADECIMAL = re.compile(r"([+-]?)0[xX]([0-9a-fA-F]+)?(?:\.([0-9a-fA-F]*))?[pP]([+-]?\d+)", re.ASCII)
 _FRACTION = re.compile(r"([+-]?)(\d+)\s*/\s*(\d+)", re.ASCII)
 _SPECIAL = re.compile(r"[+-]?(?:nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_CODE = re.compile(r"0[xX](?=.*[0-9a-fA-F])([0-9a-fA-F_]+)", re.ASCII)
 _BITS = re.compile(r"[+-]?0[xXbBoO][0-9a-fA-F_]+", re.ASCII)
 
 
-def exact_number(given: Any) -> Exact:
+def exact_number(given: Any, *, literal: bool = False) -> Exact:
     """Return a number or its text as an exact number.
 
     ``given``: a Python or NumPy number, a fraction, a `decimal.Decimal`, another `numbers.Rational`, or text: a
     decimal ``"1e-40"``, a fraction ``"1/3"``, a hexadecimal float ``"0x1.8p-3"``, ``"inf"`` or ``"nan"``.
+    ``literal``: read a decimal as MLIR reads a literal, as the nearest f64.
 
     Raises TypeError for what is not a number, and ValueError for text that is not one or is too long.
     """
     if isinstance(given, str):
-        return _of_text(given)
+        return _of_text(given, literal)
     if isinstance(given, bool | int | np.integer | np.bool_):
         return int(given)
     if isinstance(given, float):
@@ -87,10 +96,32 @@ def _of_decimal(number: decimal.Decimal) -> Exact:
     return _scaled(sign, _integer("".join(map(str, digits))), len(digits), exponent)
 
 
-def _of_text(text: str) -> Exact:
+def fraction_of(number: Exact) -> Fraction | None:
+    """Return an exact number as a fraction; None for NaN and the infinities."""
+    if isinstance(number, Ratio):
+        return Fraction(-number.numerator if number.sign else number.numerator, number.denominator)
+    return Fraction(number) if isinstance(number, int) or math.isfinite(number) else None
+
+
+def is_too_large(number: Exact) -> bool:
+    """Tell whether the exponent of a number is so far from all formats that the reader may have replaced the number."""
+    if not isinstance(number, Ratio) or not number.numerator:
+        return isinstance(number, int) and number.bit_length() > _MOST_SIZE
+    return abs(number.numerator.bit_length() - number.denominator.bit_length()) > _MOST_SIZE
+
+
+def code_of_text(text: str) -> int | None:
+    """Return the bits of a value that text gives in hexadecimal, ``0x7F`` or ``0x3F80_0000``; None for other text."""
+    found = _CODE.fullmatch(text)
+    return int(found[1].replace("_", ""), 16) if found else None
+
+
+def _of_text(text: str, literal: bool) -> Exact:
     if len(text) > MOST_DIGITS:
         raise ValueError(f"a number of {len(text)} characters is too long; at most {MOST_DIGITS} are read")
     text = text.strip()
+    if literal and _DECIMAL.fullmatch(text):
+        return float(text)
     if _INTEGER.fullmatch(text) and not text.startswith("-0"):
         return -_integer(text[1:]) if text[0] == "-" else _integer(text.lstrip("+"))
     if found := _DECIMAL.fullmatch(text):
@@ -166,7 +197,7 @@ def round_to_format(
     specification.
     """
     if isinstance(number, float):
-        return scalar.convert(F64, fmt, _double(number), rounding, policy, random)
+        return scalar.convert(F64, fmt, double_bits(number), rounding, policy, random)
     if isinstance(number, int):
         return scalar.from_integer(fmt, number, rounding, policy, random)
     sign, numerator, denominator = _bounded(number)
@@ -179,15 +210,22 @@ def round_to_integer(
 ) -> scalar.Result:
     """Round an exact number once to an integer of ``width`` bits; out of range and NaN as the policy says."""
     if isinstance(number, float):
-        return scalar.to_integer(F64, _double(number), width, signed, rounding, policy)
+        return scalar.to_integer(F64, double_bits(number), width, signed, rounding, policy)
     # Two more bits, and one for a remainder, decide every mode.
     digits, rest = divmod(number.numerator << 2, number.denominator)
     taken = scalar.Unpacked(scalar.FINITE, number.sign, digits << 1 | (rest != 0), -3)
     return scalar.integer_of(taken, width, signed, rounding, policy)
 
 
-def _double(number: float) -> int:
-    return int(struct.unpack("<Q", struct.pack("<d", number))[0])
+def double_bits(number: float) -> int:
+    """Return the bit pattern of a Python float."""
+    return int.from_bytes(struct.pack("<d", number), "little")
+
+
+def bits_double(code: int) -> float:
+    """Return the Python float of an f64 bit pattern."""
+    result: float = struct.unpack("<d", code.to_bytes(8, "little"))[0]
+    return result
 
 
 def _bounded(number: Ratio) -> Ratio:

@@ -12,12 +12,12 @@ from halfulp.command.options.explain import ROUNDINGS, ExplainArguments
 from halfulp.command.semantics import profile_named, properties_of
 from halfulp.command.sources import Sources
 from halfulp.command.values import naming
-from halfulp.explanations.given import format_of
 from halfulp.explanations.op import signature_of
 from halfulp.explanations.op_types import keywords_of
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
+from halfulp.number_reader import format_of
 from halfulp.semantics.profile import Profile
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from halfulp.explanations.given import mode_named
 from halfulp.fp_formats.spelling import decimal_text
 from halfulp.interp.ir.errors import InputError
+from halfulp.number_reader import mode_named
 
 Number = int | float | Fraction
 

@@ -31,7 +31,6 @@ from halfulp.drawing.figures import (
     set_legend,
     set_title,
 )
-from halfulp.explanations.given import MODES, format_of
 from halfulp.explanations.rounding_steps import Piece, count, largest_error, pieces, ranks_between, rounded, value_at
 from halfulp.explanations.rounding_steps import relative_error as distance
 from halfulp.fp_formats import scalar
@@ -41,6 +40,7 @@ from halfulp.fp_formats.spelling import hex_text
 from halfulp.fp_formats.steps import code_at, floor_exponent, lowest_rank
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
+from halfulp.number_reader import MODES, format_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

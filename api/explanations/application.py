@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.explanations.given import MODES, Found
+from halfulp.explanations.roundable import Found
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
@@ -19,6 +19,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
+from halfulp.number_reader import MODES
 from halfulp.semantics.kernel import Fault, Kernel, Open
 from halfulp.semantics.profile import Profile
 

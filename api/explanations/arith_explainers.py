@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from halfulp.explanations.given import MODES, GivenNumber
 from halfulp.explanations.op_parts import Explainer, OpContext, OpParts, integer_range, parts_of_rounding, whole_number
 from halfulp.explanations.records import GivenOperand
+from halfulp.explanations.roundable import GivenNumber
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import nan_rule, negative_rule
 from halfulp.explanations.special_operands import nan_operand_words, one_nan, rounded_operation
@@ -19,6 +19,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.types import width_of
+from halfulp.number_reader import MODES
 
 
 def arithmetic(operation: str) -> Explainer:

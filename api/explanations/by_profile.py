@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from halfulp.explanations.given import Found
 from halfulp.explanations.records import ProfileGroup
+from halfulp.explanations.roundable import Found
 from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, SPEC, Profile
 
 

@@ -15,10 +15,11 @@ from halfulp.explanations.dot_html import dot_html, dot_page
 from halfulp.explanations.dot_operands import MOST_ELEMENTS, DotOperands, operand_codes, row_and_column
 from halfulp.explanations.dot_records import DotStep, ExplainedDot, ModelRow, error_of
 from halfulp.explanations.dot_steps import StepReader
-from halfulp.explanations.given import given_fraction
 from halfulp.explanations.records import ExplainedRounding
+from halfulp.explanations.roundable import given_exact
 from halfulp.explanations.rounding import explained
 from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.numbers import exact_number
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator
@@ -104,7 +105,7 @@ def explain_dot(
 def _explained(op: TileOp, model: str, dot: DotOperands, notes: tuple[str, ...]) -> DotExplanation:
     rounding = None
     if dot.exact is not None and op.d in FORMATS:
-        given = given_fraction("the exact sum", dot.exact)
+        given = given_exact("the exact sum", exact_number(dot.exact))
         rounding = explained(given, FORMATS[op.d], "to_nearest_even", SPEC, (), others=False)
     try:
         dot.result, trace = dot.run(model)

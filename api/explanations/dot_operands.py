@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.explanations.dot_records import plus, ranges, scalar_number, text_of
-from halfulp.explanations.given import given_number
+from halfulp.explanations.roundable import given_number
 from halfulp.explanations.rounding import explained
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
@@ -23,6 +23,7 @@ from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.coerce import natural_dtypes
 from halfulp.interp.values.parsing import parse_element
 from halfulp.interp.values.value import Value, to_value
+from halfulp.number_reader import read_number
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.aligned_sums import SumTrace
 from halfulp.semantics.matrix_units.kinds import TileOp
@@ -206,7 +207,7 @@ def _number(given: Any, element: ty.Type, name: str) -> tuple[int, str]:
                 raise InputError("a poison element has no explanation")
             return whole, ""
         fmt = element.format
-        explanation = explained(given_number(given, fmt), fmt, "to_nearest_even", SPEC, (), others=False)
+        explanation = explained(given_number(read_number(given, fmt)), fmt, "to_nearest_even", SPEC, (), others=False)
     except HalfulpError as error:
         raise InputError(f"{name}: {error.message}", hint=error.hint) from None
     code = explanation.result.code

@@ -8,16 +8,17 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from halfulp.explanations.arith_explainers import TOWARD, extremum
-from halfulp.explanations.given import MODES, GivenNumber
 from halfulp.explanations.op_parts import Explainer, OpContext, OpParts, parts_of_rounding, whole_number
 from halfulp.explanations.op_types import Signature, same
 from halfulp.explanations.records import GivenOperand
+from halfulp.explanations.roundable import GivenNumber
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import default_nan, instead_of_infinity
 from halfulp.explanations.special_operands import nan_operand_words
 from halfulp.explanations.texts import bits_of_integer, integer_of, integer_text
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir.types import width_of
+from halfulp.number_reader import MODES
 from halfulp.semantics.integral import DIRECTIONS
 
 

@@ -12,17 +12,9 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from halfulp.converting import convert
-from halfulp.explanations.given import (
-    MODES,
-    GivenNumber,
-    format_of,
-    given_bits_of_type,
-    given_number,
-    given_with_type,
-    mode_named,
-)
 from halfulp.explanations.op import OpExplanation, explained_op, types_of
 from halfulp.explanations.op_types import OpTypes, refuse_type
+from halfulp.explanations.roundable import GivenNumber, given_number
 from halfulp.explanations.rounding import RoundingExplanation, explained
 from halfulp.explanations.stochastic import StochasticExplanation, explained_stochastically
 from halfulp.explanations.tables import (
@@ -42,6 +34,7 @@ from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_array, as_type
 from halfulp.interp.values.value import Value, to_elements, to_value
 from halfulp.measuring.reals import reals_of_value
+from halfulp.number_reader import MODES, format_of, mode_named, read_number, read_with_type
 from halfulp.semantics.profile import Profile, as_profile
 
 Number = str | int | float | Fraction | decimal.Decimal
@@ -97,10 +90,10 @@ def explain(
     """Explain how a number, or each number of an array, is rounded to a float type.
 
     ``value``: a Python or NumPy number, a `fractions.Fraction` or `decimal.Decimal`, a `Value`, or text. Text is a
-    decimal number (read as f64, like a literal in MLIR), a fraction such as ``1/3`` or a hexadecimal float such as
-    ``0x1.8p-3`` (both exact), ``nan``, ``inf``, raw bits ``0x7F`` of ``to``, or an element with its own type, such as
-    ``f32=0x7F800001`` or ``0x7F800001 : f32``. A list, an array of NumPy or torch, or a `Value` with axes gives a
-    table: one row for each element, and ``table[i]`` is the explanation of one.
+    decimal number, a fraction such as ``1/3`` or a hexadecimal float such as ``0x1.8p-3`` (all of them exact), ``nan``,
+    ``inf``, raw bits ``0x7F`` of ``to``, or an element with its own type, such as ``f32=0x7F800001`` or ``0.3 : f32``,
+    whose decimals are read as MLIR reads literals, as f64. A list, an array of NumPy or torch, or a `Value` with axes
+    gives a table: one row for each element, and ``table[i]`` is the explanation of one.
     ``to``: a float type. It may be left out if the value has one (``0x7F : f8E4M3FN``).
     ``rounding``: one of the five modes, by its keyword in MLIR or another of its names, such as ``"RNE"``; or
     ``"stochastic"``.
@@ -142,9 +135,11 @@ def _given(value: Any, to: Any, type_: Any) -> tuple[GivenNumber, FloatFormat]:
     if type_ is not None:
         value = f"{as_type(type_)}={value}" if isinstance(value, str) else to_value(value, as_type(type_), "the value")
     if to is None:
-        return given_with_type(value)
-    fmt = format_of(to)
-    return given_bits_of_type(value, fmt) or given_number(value, fmt), fmt
+        read, fmt = read_with_type(value)
+    else:
+        fmt = format_of(to)
+        read = read_number(value, fmt)
+    return given_number(read), fmt
 
 
 def _stochastic(

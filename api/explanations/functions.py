@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from halfulp.explanations.application import Application
 from halfulp.explanations.enclosures import DIGITS, Enclosure, Turn
-from halfulp.explanations.given import GivenNumber
 from halfulp.explanations.op_parts import Explainer, OpContext, OpParts, parts_of_rounding
 from halfulp.explanations.op_types import OpTypes, Signature, same
 from halfulp.explanations.records import GivenOperand
+from halfulp.explanations.roundable import GivenNumber
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import default_nan, instead_of_infinity
 from halfulp.explanations.special_operands import nan_operand_words

@@ -26,7 +26,6 @@ from halfulp.explanations.by_profile import profile_groups, profile_rule
 from halfulp.explanations.exact_explainers import EXACT_OPS
 from halfulp.explanations.float_unit import FLOAT_UNIT
 from halfulp.explanations.functions import function_row
-from halfulp.explanations.given import MODES, Found, found, given_code
 from halfulp.explanations.html import op_html
 from halfulp.explanations.op_operands import one_channel, operand_of
 from halfulp.explanations.op_parts import E8M0, Explainer, OpContext
@@ -42,6 +41,7 @@ from halfulp.explanations.op_types import (
     type_of_operand,
 )
 from halfulp.explanations.records import ExplainedOp, GivenOperand, NamedResult
+from halfulp.explanations.roundable import Found, found, given_code
 from halfulp.explanations.special_operands import rounded_operation
 from halfulp.explanations.step_explainers import dcast, qcast, scaling
 from halfulp.explanations.stochastic import StochasticExplanation, explained_stochastically
@@ -57,6 +57,7 @@ from halfulp.interp.ir.counts import are_given, plural
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.run.stochastic import ARITHMETIC, CONVERSIONS
 from halfulp.interp.values.coerce import as_type
+from halfulp.number_reader import MODES
 from halfulp.semantics.kernel import FaultKind
 from halfulp.semantics.profile import SPEC, Profile
 

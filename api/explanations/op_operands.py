@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import decimal
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from halfulp.explanations.given import given_bits, given_number, real_of_text, typed_text
 from halfulp.explanations.records import GivenOperand
+from halfulp.explanations.roundable import given_number
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.texts import integer_of
 from halfulp.fp_formats.codes import codes_to_ints
@@ -18,6 +17,7 @@ from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.element_layout import numeric
 from halfulp.interp.values.parsing import parse_element, parse_type_head
 from halfulp.interp.values.value import Value, to_value
+from halfulp.number_reader import Code, bits_of, read_number, read_text, real_of, typed_text
 from halfulp.semantics.profile import SPEC
 
 
@@ -49,7 +49,7 @@ def operand_of(name: str, type_: ty.Type, value: Any) -> GivenOperand:
     if isinstance(value, Value):
         type_ = value.type
     if isinstance(type_, ty.FloatType):
-        return _float_operand(name, type_, value, real)
+        return _float_operand(name, type_, value, real, literal=typed is not None)
     if isinstance(type_, ty.ShapedType) or element_width(type_) is None:
         raise InputError(f"{name} must be one number, not of type '{type_}'")
     if isinstance(value, str):
@@ -66,21 +66,13 @@ def _code_of(value: Value) -> int:
     return codes_to_ints(value.bits.reshape((1, *value.bits.shape)), width_of(value.element_type))[0]
 
 
-def _float_operand(name: str, type_: ty.FloatType, value: Any, real: Fraction | None) -> GivenOperand:
+def _float_operand(name: str, type_: ty.FloatType, value: Any, real: Fraction | None, literal: bool) -> GivenOperand:
     fmt = type_.format
-    given = given_bits(repr(value), fmt, _code_of(value)) if isinstance(value, Value) else given_number(value, fmt)
+    if isinstance(value, Value):
+        read = bits_of(repr(value), Code(fmt, _code_of(value)))
+    else:
+        read = read_text(value.strip(), fmt, literal=True) if literal else read_number(value, fmt)
+    given = given_number(read)
     explanation = explained(given, fmt, "to_nearest_even", SPEC, (), others=False)
     real = given.exact if real is None else real
     return GivenOperand(name, type_, explanation.result.code, explanation.result.value, explanation, real)
-
-
-def real_of(value: Any) -> Fraction | None:
-    """Return the real number that an operand says exactly: decimal text, ``1/3``, a Fraction or a Decimal; None for any
-    other, such as a float, which is its binary value.
-    """
-    if isinstance(value, str):
-        typed = typed_text(value)
-        return real_of_text((value if typed is None else typed[0]).strip())
-    if isinstance(value, decimal.Decimal) and value.is_finite():
-        return Fraction(value)
-    return value if isinstance(value, Fraction) else None

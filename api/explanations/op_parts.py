@@ -8,14 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 from halfulp.explanations.application import Application
-from halfulp.explanations.given import MODES, GivenNumber
 from halfulp.explanations.records import ExplanationStep, GivenOperand
+from halfulp.explanations.roundable import GivenNumber
 from halfulp.explanations.rounding import RoundingExplanation, explained
 from halfulp.explanations.special_operands import RNE, Compute, rounded_operation
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of
+from halfulp.number_reader import MODES
 from halfulp.semantics.kernel import Fault
 from halfulp.semantics.profile import SPEC, Profile
 

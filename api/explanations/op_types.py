@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from halfulp.explanations.given import typed_text
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.parsing import parse_type_head
 from halfulp.interp.values.value import Value
+from halfulp.number_reader import typed_text
 
 E8M0 = ty.FloatType(FORMATS["f8E8M0FNU"])
 F64, I64 = ty.FloatType(FORMATS["f64"]), ty.IntegerType(64)

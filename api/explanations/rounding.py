@@ -11,14 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from halfulp.explanations.by_profile import profile_groups, profile_rule
-from halfulp.explanations.given import (
-    MODES,
-    READ_AS_F64,
-    Found,
-    GivenNumber,
-)
 from halfulp.explanations.html import rounding_html
 from halfulp.explanations.records import ExplainedRounding, RoundedNumber
+from halfulp.explanations.roundable import Found, GivenNumber
 from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule, rule_as_read
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
@@ -26,6 +21,7 @@ from halfulp.fp_formats.neighbours import midpoint_of, neighbours
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import hex_text
 from halfulp.fp_formats.steps import ulp_at
+from halfulp.number_reader import MODES, READ_AS_F64
 from halfulp.semantics.profile import SPEC, Profile
 
 

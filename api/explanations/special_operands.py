@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from halfulp.explanations.given import Found, GivenNumber
 from halfulp.explanations.records import GivenOperand
+from halfulp.explanations.roundable import Found, GivenNumber
 from halfulp.explanations.rules import default_nan, instead_of_infinity
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.explanations.given import MODES, Found, GivenNumber, found, given_code, given_fraction, given_integer
 from halfulp.explanations.op_parts import (
     E8M0,
     Explainer,
@@ -20,16 +19,19 @@ from halfulp.explanations.op_parts import (
     whole_number,
 )
 from halfulp.explanations.records import GivenOperand
+from halfulp.explanations.roundable import Found, GivenNumber, found, given_code, given_exact, given_integer
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import infinity_rule, nan_rule
 from halfulp.explanations.special_operands import INFINITY, RNE, Compute, special_rule
 from halfulp.explanations.texts import SHORT_DIGITS, integer_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.numbers import exact_number
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import value_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.element_layout import numeric
+from halfulp.number_reader import MODES
 from halfulp.semantics import casts, emulated
 from halfulp.semantics.profile import SPEC, Profile
 
@@ -106,7 +108,7 @@ def _scaled_exactly(context: OpContext, divides: bool) -> OpParts:
         assert scale.value is not None
         exact = x.value / scale.value if divides else x.value * scale.value
         # In profile spec the op takes several steps: the rule is for this number, not for the result of spec.
-        once = replace(given_fraction(formula, exact), negative=negative)
+        once = replace(given_exact(formula, exact_number(exact)), negative=negative)
         rule = explained(once, context.format, context.mode, SPEC, (), others=False).rule
     given = GivenNumber(formula, "", exact, negative, infinite, context.application)
     return parts_of_rounding(explained(given, context.format, context.mode, context.profile, context.modes, rule))

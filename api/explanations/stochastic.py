@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.explanations.given import Found, GivenNumber
 from halfulp.explanations.records import RoundedNumber
+from halfulp.explanations.roundable import Found, GivenNumber
 from halfulp.explanations.texts import code_text, flags_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import fragment, table, title

@@ -193,14 +193,16 @@ function draw() {
   update();
 }
 
+/** The longest fraction that is written into a control. */
+const MOST_CARRIED = 4300;
+
 /** Text that stands for exactly the value of a code in any format; null where it would be too long. */
 function exactText(format, code) {
   const decimal = valueText(format, code).replace("signalling ", "");
-  // A decimal is read as an f64, which may not hold the value; a fraction is exact.
-  if (!decimal.includes("...") && given(format, decimal).reading === "") return decimal;
+  if (!decimal.includes("...")) return decimal;
   const { n, d } = reduced(valueOf(format, code));
   const fraction = `${n}/${d}`;
-  return fraction.length <= MOST_CHARACTERS ? fraction : null;
+  return fraction.length <= MOST_CARRIED ? fraction : null;
 }
 
 /** Another format takes over the numbers, not their bits: bits that were typed become the value they stand for. */

@@ -16,13 +16,13 @@ from types import MappingProxyType
 from typing import Any
 
 from halfulp.explanations.explaining import explain
-from halfulp.explanations.given import MODES, READ_AS_F64, given_number
-from halfulp.explanations.rules import AS_READ, EXACT, infinity_rule, nan_rule, rounding_rule, stochastic_rule
+from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule, stochastic_rule
 from halfulp.explorer.special_operands import OPERATIONS, nan_words, operation_rows
 from halfulp.explorer.ways import WAYS, Way
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import bit_fields
+from halfulp.number_reader import MODES, read_text
 
 LOWER, UPPER, POISON = "lower", "upper", "poison"
 """Results: the value toward zero, the one away from zero, or none. Every other result is a code in hexadecimal."""
@@ -192,7 +192,7 @@ def format_row(fmt: FloatFormat) -> dict[str, Any]:
         "minNormalMagnitude": hex(fmt.min_normal_magnitude),
         "maxMagnitude": hex(fmt.max_magnitude),
         "infinityMagnitude": _hex(fmt.infinity_magnitude),
-        "readingOfBits": given_number("0x0", fmt).reading,
+        "readingOfBits": read_text("0x0", fmt).reading,
         "special": special,
         "regions": between,
         "operations": operation_rows(fmt, outcomes.row),
@@ -215,9 +215,6 @@ def tables() -> dict[str, Any]:
     return {
         "modes": list(MODES),
         "operations": {op: [operation.name, operation.sign] for op, operation in OPERATIONS.items()},
-        "readingOfDecimals": READ_AS_F64,
-        "asRead": dict(AS_READ),
-        "ruleOfExact": EXACT,
         "ruleOfBits": explain("0x0", f64).rule,
         "rules": list(rules),
         "formats": formats,

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from halfulp.explanations.explaining import explain_op
-from halfulp.explanations.given import MODES
 from halfulp.explorer.decisions import regions
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import elementary
 from halfulp.fp_formats.policy import Rounding
+from halfulp.number_reader import MODES
 
 FUNCTIONS = (
     "exp",

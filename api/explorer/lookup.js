@@ -18,9 +18,9 @@ const FLAG_NAMES = [
   [8, "divide by zero"],
   [16, "invalid"],
 ];
-const MOST_CHARACTERS = 4300;
-/** Of a hexadecimal float: beyond all formats, and still quick to compute with. */
-const LARGEST_EXPONENT = 20000n;
+const MOST_CHARACTERS = 100000;
+/** The largest size of a number, in bits: beyond all formats, and still quick to compute with. */
+const MOST_SIZE = 100000;
 /** Integers of more bits are not spelled. */
 const MOST_BITS = 14000;
 
@@ -268,16 +268,16 @@ function signedText(number) {
 function given(format, typed) {
   const text = typed.trim();
   if (text.length > MOST_CHARACTERS) {
-    throw new Error(`a number of ${text.length} characters is too long; at most ${MOST_CHARACTERS}`);
+    throw new Error(`a number of ${text.length} characters is too long; at most ${MOST_CHARACTERS} are read`);
   }
   const fraction = /^([+-]?\d+)\s*\/\s*(\d+)$/.exec(text);
   if (fraction) {
     const exact = { n: BigInt(fraction[1].replace("+", "")), d: BigInt(fraction[2]) };
     if (exact.d === 0n) throw new Error(`'${text}' divides by zero`);
-    return { text, reading: "", kind: "finite", sign: Number(exact.n < 0n), exact: reduced(exact), code: null };
+    return { text, reading: "", kind: "finite", sign: Number(fraction[1][0] === "-"), exact: reduced(exact), code: null };
   }
-  if (/^0x[0-9a-f]+$/i.test(text)) {
-    const code = BigInt(text);
+  if (/^0x(?=.*[0-9a-f])[0-9a-f_]+$/i.test(text)) {
+    const code = BigInt(text.replaceAll("_", ""));
     if (code >> BigInt(format.bits)) {
       throw new Error(`the bit pattern ${text} does not fit the ${format.bits} bits of ${format.name}`);
     }
@@ -291,23 +291,18 @@ function given(format, typed) {
     const exact = hexadecimalFloat(text, hexadecimal);
     return { text, reading: "", kind: "finite", sign: Number(hexadecimal[1] === "-"), exact, code: null };
   }
-  const special = /^([+-]?)(nan|inf)$/i.exec(text);
+  const special = /^([+-]?)(nan|inf|infinity)$/i.exec(text);
   if (special) {
-    const kind = special[2].toLowerCase();
+    const kind = special[2].slice(0, 3).toLowerCase();
     return { text, reading: "", kind, sign: Number(special[1] === "-"), exact: null, code: null };
   }
   const decimal = /^([+-]?)(\d+\.?\d*|\.\d+)(?:e([+-]?\d+))?$/i.exec(text);
   if (!decimal) {
-    const exactly = "a fraction such as 1/3, a hexadecimal float such as 0x1.8p-3";
-    throw new Error(`'${text}' is not a number: write a decimal, ${exactly}, nan, inf, or raw bits 0x…`);
+    const shown = text.length <= 60 ? `'${text}'` : `'${text.slice(0, 57)}'...`;
+    throw new Error(`${shown} is not a number: write a decimal, a fraction such as "1/3", 0x1.8p-3, inf or nan`);
   }
-  const number = Number(text);
-  const bits = new DataView(new ArrayBuffer(8));
-  bits.setFloat64(0, number);
-  const { kind, sign } = unpack(FORMATS.get("f64"), bits.getBigUint64(0));
-  const exact = valueOf(FORMATS.get("f64"), bits.getBigUint64(0));
-  const reading = exact !== null && isDecimal(exact, decimal) ? "" : TABLES.readingOfDecimals;
-  return { text, reading, kind, sign, exact, code: null };
+  const exact = decimalNumber(text, decimal);
+  return { text, reading: "", kind: "finite", sign: Number(decimal[1] === "-"), exact, code: null };
 }
 
 /** The exact value of a hexadecimal float, taken apart. */
@@ -315,21 +310,29 @@ function hexadecimalFloat(text, [, sign, digits, exponent]) {
   const [whole, part = ""] = digits.split(".");
   const significand = BigInt(`0x${whole}${part}`);
   if (significand === 0n) return { n: 0n, d: 1n };
-  const power = BigInt(exponent.replace("+", ""));
-  if (absolute(power) > LARGEST_EXPONENT) {
-    throw new Error(`the exponent ${exponent} of ${text} is too large; at most ${LARGEST_EXPONENT}`);
-  }
-  return reduced(scaled(sign === "-" ? -significand : significand, Number(power) - 4 * part.length));
+  const power = Number(exponent) - 4 * part.length;
+  if (Math.abs(power) > 2 * MOST_SIZE) throw tooLarge(text);
+  return limited(text, scaled(sign === "-" ? -significand : significand, power));
 }
 
-/** Whether a finite f64 is the decimal number that it was read from. */
-function isDecimal(exact, [, sign, digits, exponent]) {
+/** The exact value of a decimal, taken apart. */
+function decimalNumber(text, [, sign, digits, exponent]) {
   const [whole, part = ""] = digits.split(".");
   const integer = BigInt(whole + part);
-  // Where one of the two is zero, the exponent may be of any size.
-  if (exact.n === 0n || integer === 0n) return exact.n === integer;
-  const written = over({ n: integer, d: 1n }, powerOfTen(part.length - Number(exponent ?? 0)));
-  return compare(sign === "-" ? { n: -written.n, d: written.d } : written, exact) === 0;
+  if (integer === 0n) return { n: 0n, d: 1n };
+  const power = Number(exponent ?? 0) - part.length;
+  if (Math.abs(power) > MOST_SIZE) throw tooLarge(text);
+  const size = over({ n: integer, d: 1n }, powerOfTen(-power));
+  return limited(text, { n: sign === "-" ? -size.n : size.n, d: size.d });
+}
+
+function limited(text, number) {
+  if (Math.abs(bitLength(number.n) - bitLength(number.d)) > MOST_SIZE) throw tooLarge(text);
+  return reduced(number);
+}
+
+function tooLarge(text) {
+  return new Error(`the exponent of ${text} is too large`);
 }
 
 // --- looking a rounding up -------------------------------------------------------------------------------------------
@@ -358,26 +361,17 @@ function situation(format, x) {
 }
 
 /** A row of a format's outcomes for a number of this sign after this magnitude: {code (null: poison), value, ...}. */
-function outcomeOf(format, row, sign, lower, asRead) {
+function outcomeOf(format, row, sign, lower) {
   const [result, flags, rule] = format.outcomes[row];
   let code = null;
   if (result === "lower") code = codeOf(format, sign, lower);
   else if (result === "upper") code = codeOf(format, sign, lower + 1n);
   else if (result !== "poison") code = BigInt(result);
-  return outcome(format, code, flags, asRead(rule));
+  return outcome(format, code, flags, rule);
 }
 
 function outcome(format, code, flags, rule) {
   return { code, value: code === null ? null : valueOf(format, code), flags, rule };
-}
-
-/** The same words about a decimal that is not an f64 as those of halfulp.explain. */
-function ruleAsRead(x, rule) {
-  const { asRead, readingOfDecimals, ruleOfExact } = TABLES;
-  if (x.reading !== readingOfDecimals) return rule;
-  if (x.exact === null) return asRead.infinite + rule;
-  if (x.exact.n === 0n) return rule === ruleOfExact ? asRead["exact zero"] : asRead.zero + rule;
-  return rule === ruleOfExact ? asRead.exact : rule;
 }
 
 /**
@@ -388,8 +382,7 @@ function columns(format, x) {
   if (x.fixed) return { way: null, all: Array(COLUMNS).fill(x.fixed) };
   if (x.results) return { way: null, all: x.results };
   const { lower, way, outcomes } = x.outcomes ? { lower: x.lower, way: null, outcomes: x.outcomes } : situation(format, x);
-  const asRead = (rule) => ruleAsRead(x, rule);
-  return { way, all: outcomes.map((row) => outcomeOf(format, row, x.sign, lower, asRead)) };
+  return { way, all: outcomes.map((row) => outcomeOf(format, row, x.sign, lower)) };
 }
 
 /** What each mode gives: {mode, code (null: poison), value, flags, rule}. */

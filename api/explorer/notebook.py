@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.explanations.given import GivenNumber, format_of, given_number, given_with_type, typed_text
+from halfulp.explanations.roundable import GivenNumber, given_number
 from halfulp.explorer.page import START, page
 from halfulp.explorer.special_operands import OPERATIONS
 from halfulp.files import write_file
@@ -25,6 +25,7 @@ from halfulp.fp_formats.spelling import hex_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.values.value import Value
+from halfulp.number_reader import format_of, read_number, read_with_type, typed_text
 
 _OPERATORS: Mapping[str, str] = {
     "+": "addf",
@@ -88,7 +89,7 @@ def explore(
     A notebook shows it in a frame; ``.save(path)`` writes it to a file, ``.open()`` shows it in a browser. It needs
     neither a server nor a network.
 
-        >>> hu.explore(0.3, "f8E4M3FN", beside="f8E5M2")
+        >>> hu.explore("0.3", "f8E4M3FN", beside="f8E5M2")
         ExplorePage(format='f8E4M3FN', number='0.3', mode='to_nearest_even', beside='f8E5M2')
 
     ``number``: one number, as `explain` takes it: a Python or NumPy number, a `fractions.Fraction` or
@@ -157,12 +158,12 @@ def _text(value: Any, fmt: FloatFormat) -> str:
     shape = value.shape if isinstance(value, Value) else () if isinstance(value, str) else np.shape(value)
     if shape:
         raise InputError(f"explore takes one number, not an array of shape {tuple(shape)}")
-    given = given_number(value, fmt)
+    read = read_number(value, fmt)
     if isinstance(value, Value) and value.element_type == ty.FloatType(fmt):
-        given, _ = given_with_type(value)
-    if isinstance(value, float) or (isinstance(value, str) and typed_text(value.strip()) is None):
-        return value.strip() if isinstance(value, str) else repr(float(value))
-    return _exact_text(given, fmt)
+        read, _ = read_with_type(value)
+    if isinstance(value, str) and typed_text(value.strip()) is None:
+        return value.strip()
+    return _exact_text(given_number(read), fmt)
 
 
 def _exact_text(given: GivenNumber, fmt: FloatFormat) -> str:
@@ -173,7 +174,7 @@ def _exact_text(given: GivenNumber, fmt: FloatFormat) -> str:
         return f"{sign}{'inf' if given.infinite else 'nan'}"
     if not given.exact:
         return f"{sign}0"
-    # A decimal is read as an f64. Where that is another number, a hexadecimal float or a fraction is exact.
+    # A decimal, if it is short, else a hexadecimal float or a fraction: all of them are read exactly.
     number, numerator, denominator = given.exact, given.exact.numerator, given.exact.denominator
     if denominator & (denominator - 1):
         return f"{numerator}/{denominator}"

@@ -52,8 +52,7 @@ function makeFacts(format, found, result, operation) {
   });
   if (x.exact !== null) {
     const exactly = [numberText(x.exact), hexFloatText(x.exact, x.exact.n === 0n ? Boolean(x.sign) : undefined)];
-    const name = x.reading === TABLES.readingOfDecimals ? "read as" : "exactly";
-    rows.push([name, exactly.filter(Boolean).join(" = ")]);
+    rows.push(["exactly", exactly.filter(Boolean).join(" = ")]);
   }
   if (result.value !== null) {
     const value = result.value.n === 0n ? valueText(format, result.code) : numberText(result.value);

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from halfulp.explanations.given import Found
 from halfulp.explanations.records import GivenOperand
+from halfulp.explanations.roundable import Found
 from halfulp.explanations.rules import bare_nan, default_nan, nan_rule, rounding_rule
 from halfulp.explanations.special_operands import FIRST, nan_operand_words, rounded_operation, special_rule
 from halfulp.explorer.ways import WAYS, Way

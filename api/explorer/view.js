@@ -165,8 +165,7 @@ function makeLine(format, found, result) {
     ...marks,
   );
   const past = exactShare > 1 ? " →" : exactShare < 0 ? "← " : "";
-  // A decimal that was read as zero is not what the line shows.
-  const typed = x.code === null && found.operands.length === 0 && (x.exact.n !== 0n || x.reading === "");
+  const typed = x.code === null && found.operands.length === 0;
   const number = shortened(typed ? x.text : decimalText(x.exact));
   const label = element("span", { class: "given" }, past === "← " ? past : "", number, past === " →" ? past : "");
   // The room beside the label is shared as the line is, so that it neither leaves the line nor needs to be measured.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from halfulp.explanations.given import MODES
 from halfulp.fp_formats.policy import Rounding
+from halfulp.number_reader import MODES
 
 _WIDTH = 64
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.explanations.given import format_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import fragment, table, table_lines, title
 from halfulp.fp_formats.formats import FloatFormat
@@ -22,6 +21,7 @@ from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.measuring.errors import ErrorReport, decibels_text, error, without_nan
 from halfulp.measuring.reals import reals_of, refuse_poison
 from halfulp.measuring.spacing import TypeName
+from halfulp.number_reader import format_of
 
 Floats = npt.NDArray[np.float64]
 _SMALLEST, _LARGEST = 2.0**-1022, 2.0**1022

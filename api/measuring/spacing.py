@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.explanations.given import format_of, given_number
 from halfulp.fp_formats import neighbours as around
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
@@ -25,6 +24,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.value import Value
 from halfulp.measuring.reals import reals_of, refuse_poison
+from halfulp.number_reader import format_of, read_number
 
 TypeName = str | FloatFormat | ty.Type
 _MOST_BITS = 16
@@ -185,7 +185,7 @@ def neighbours(x: Any, fmt: TypeName) -> Surroundings:
     Raises InputError for NaN, infinities, poison and for anything that is not one number.
     """
     chosen = format_of(fmt)
-    number = given_number(x, chosen)
+    number = read_number(x, chosen)
     if number.exact is None:
         hint = "use hu.next_up or hu.next_down for the values beside an infinity"
         raise InputError(f"{number.text} has no neighbours: it is not a finite number", hint=hint)

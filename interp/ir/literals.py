@@ -8,11 +8,11 @@ spelling has a point. Otherwise, and for infinities and NaNs, it prints the bit 
 from __future__ import annotations
 
 import re
-import struct
 from fractions import Fraction
 from functools import lru_cache
 
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.numbers import double_bits, exact_number, round_to_format
 from halfulp.fp_formats.scalar import convert, from_fraction, value
 
 # log2(10) and its inverse as LLVM approximates them.
@@ -61,24 +61,13 @@ def spell_rounded(number: float, format: FloatFormat) -> str:
     return spell_float(format, convert(FORMATS["f64"], format, double_bits(number)).code)
 
 
-def double_bits(number: float) -> int:
-    """Return the bit pattern of a Python float."""
-    return int.from_bytes(struct.pack("<d", number), "little")
-
-
-def bits_double(code: int) -> float:
-    """Return the Python float of an f64 bit pattern."""
-    result: float = struct.unpack("<d", code.to_bytes(8, "little"))[0]
-    return result
-
-
 @lru_cache(maxsize=4096)
 def read_decimal(format: FloatFormat, text: str) -> int:
     """Read a decimal literal: round it to the nearest f64, and that to nearest even into ``format``.
 
     The step through f64 is part of the language (MLIR 22 and newer), not an approximation.
     """
-    return convert(FORMATS["f64"], format, double_bits(float(text))).code
+    return round_to_format(format, exact_number(text, literal=True)).code
 
 
 def _digits(exact: Fraction, precision: int) -> tuple[str, int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.fp_formats import numbers
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import attributes as at
@@ -19,13 +20,11 @@ from halfulp.interp.ir.literals import decimal_number
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import is_unsigned, numeric, shape_problem
-from halfulp.interp.values.printing import float_code, range_text
+from halfulp.interp.values.printing import range_text
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin, Origins
 
 # --- elements ---------------------------------------------------------------------------------------------------------
-
-_SPECIAL = {"nan": "nan_code", "inf": "infinity_code", "+inf": "infinity_code"}
 
 
 def parse_element(element: ty.Type, text: str) -> int | None:
@@ -36,14 +35,14 @@ def parse_element(element: ty.Type, text: str) -> int | None:
         raise InputError(f"values of type '{element}' cannot be given as text")
     if text == "poison":
         return None
-    if text.lower().startswith("0x"):
-        return _parse_bits(element, width, text)
+    if (code := numbers.code_of_text(text)) is not None:
+        return _fitting(element, width, text, code)
     if isinstance(stored, ty.FloatType):
         return _parse_float(stored.format, text)
     if stored == ty.I1 and text in ("true", "false"):
         return int(text == "true")
     if not re.fullmatch(r"[+-]?\d+", text):
-        raise InputError(f"'{_short(text)}' is not a value of type '{element}'")
+        raise InputError(_no_value(text, str(element)))
     low, high = 0 if is_unsigned(stored) else -(1 << width >> 1), (1 << width) - 1
     fits = len(text.lstrip("+-0")) <= width // 3 + 1
     if not fits or not low <= (number := decimal_number(text)) <= high:
@@ -51,35 +50,36 @@ def parse_element(element: ty.Type, text: str) -> int | None:
     return number & high
 
 
+def _no_value(text: str, type_: str) -> str:
+    what = "hexadecimal number" if text.lower().startswith("0x") else f"value of type '{type_}'"
+    return f"'{_short(text)}' is not a {what}"
+
+
 def _short(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _parse_bits(element: ty.Type, width: int, text: str) -> int:
-    try:
-        code = int(text, 16)
-    except ValueError:
-        raise InputError(f"'{_short(text)}' is not a hexadecimal number") from None
+def _fitting(element: ty.Type, width: int, text: str, code: int) -> int:
     if code >> width:
         raise InputError(f"the bit pattern {_short(text)} does not fit the {width} bits of '{element}'")
     return code
 
 
 def _parse_float(fmt: FloatFormat, text: str) -> int:
-    name, negative = text.lower(), False
-    if name in ("-nan", "-inf"):
-        name, negative = name[1:], True
-    if name in _SPECIAL:
-        code: int | None = getattr(fmt, _SPECIAL[name])
-        signed = fmt.signed and (name == "inf" or fmt.nan_has_payload)
+    try:
+        number = numbers.exact_number(text, literal=True)
+    except ValueError:
+        raise InputError(_no_value(text, fmt.name)) from None
+    negative = numbers.is_negative(number)
+    if text.lstrip("+-")[0] in "nNiI":  # 1e999 is read as infinity, too, and then rounded
+        code = fmt.nan_code if numbers.is_nan(number) else fmt.infinity_code
+        signed = fmt.signed and (not numbers.is_nan(number) or fmt.nan_has_payload)
         if code is None or (negative and not signed):
             raise InputError(f"{fmt.name} has no {text}")
         return code | (fmt.sign_mask or 0) if negative else code
-    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
-        raise InputError(f"'{_short(text)}' is not a value of type '{fmt.name}'")
-    if text.startswith("-") and not fmt.signed:
+    if negative and not fmt.signed:
         raise InputError(f"{fmt.name} has no negative values: {_short(text)}")
-    return float_code(fmt, float(text))
+    return numbers.round_to_format(fmt, number).code
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

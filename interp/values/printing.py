@@ -21,9 +21,10 @@ import numpy as np
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.numbers import double_bits
 from halfulp.fp_formats.spelling import hex_text
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.literals import decimal_text, double_bits
+from halfulp.interp.ir.literals import decimal_text
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.element_layout import code_layout, is_unsigned, numeric, shape_of_codes, spell_shape
 from halfulp.semantics.poison import PoisonIds

@@ -29,11 +29,11 @@ from tree import ROOT
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.explanations.given import MODES
 from halfulp.explanations.rounding_steps import largest_error, pieces
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.number_reader import MODES
 from halfulp.plot import MOST_ROWS, quantisation_errors
 
 SMALL = [name for name, fmt in FORMATS.items() if fmt.bits <= 8]

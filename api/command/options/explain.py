@@ -8,7 +8,7 @@ from halfulp.command.option import CommandHelp, option
 from halfulp.command.options.calls import profile_option
 
 ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
-"""The modes of `halfulp.explanations.given.MODES`, repeated here so that help imports nothing."""
+"""The modes of `halfulp.number_reader.MODES`, repeated here so that help imports nothing."""
 
 _DESCRIPTION = """\
 Explain the rounding of one number, the meaning of bits, or the result of an op:

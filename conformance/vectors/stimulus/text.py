@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from halfulp.conformance.vectors.stimulus.elements import Fitting, code_of_number, width_in_bits
-from halfulp.fp_formats.numbers import exact_number
+from halfulp.fp_formats.numbers import code_of_text, exact_number
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, LimitExceeded
 from halfulp.interp.ir.locations import FileLineCol
@@ -23,7 +23,6 @@ MOST_TOLD = 60
 """The most characters of a word that an error repeats."""
 
 _WORD = re.compile(r"[^\s,]+")
-_CODE = re.compile(r"0[xX]([0-9a-fA-F_]+)", re.ASCII)
 
 
 def rows_of_text(path: str, names: Sequence[str], types: Sequence[ty.Type], fitting: Fitting) -> list[list[int]]:
@@ -71,9 +70,8 @@ def _code(path: str, line: int, word: re.Match[str], type_: ty.Type, fitting: Fi
     told = text if len(text) <= MOST_TOLD else f"{text[:MOST_TOLD]}..."
     place = FileLineCol(path, line, word.start() + 1)
     try:
-        if found := _CODE.fullmatch(text):
-            code, width = int(found[1].replace("_", ""), 16), width_in_bits(type_)
-            if code >> width:
+        if (code := code_of_text(text)) is not None:
+            if code >> (width := width_in_bits(type_)):
                 raise InputError(f"{told} has more than the {width} bits of {type_}")
             return code
         return code_of_number(exact_number(text), type_, fitting)

@@ -12,9 +12,10 @@ import warnings
 from collections.abc import Callable, Mapping
 
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.numbers import bits_double, double_bits
 from halfulp.fp_formats.scalar import convert
 from halfulp.interp.ir.errors import DocumentWarning, ParseError, VerifyError
-from halfulp.interp.ir.literals import bits_double, double_bits, spell_float
+from halfulp.interp.ir.literals import spell_float
 from halfulp.interp.ir.types import (
     AnyQuantizedType,
     CalibratedQuantizedType,

@@ -10,7 +10,6 @@ import gmpy2
 import pytest
 
 import halfulp as hu
-from halfulp.explanations.given import MODES
 from halfulp.explanations.op import OpExplanation
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
@@ -18,6 +17,7 @@ from halfulp.fp_formats.reals import elementary
 from halfulp.fp_formats.reals.functions import FUNCTIONS
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
 from halfulp.interp.ir.errors import InputError, Unsupported
+from halfulp.number_reader import MODES
 
 OPERANDS = ("0", "-0", "1", "-1", "0.5", "2", "-2.5", "inf", "-inf", "nan", "0x1", "448", "1e-3")
 

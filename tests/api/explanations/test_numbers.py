@@ -16,10 +16,10 @@ from functools import cache, lru_cache
 import pytest
 
 from halfulp.explanations.explaining import explain
-from halfulp.explanations.given import MODES
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
+from halfulp.number_reader import MODES
 from halfulp.semantics import casts
 from halfulp.semantics.kernel import Fault
 from halfulp.semantics.profile import PROFILES

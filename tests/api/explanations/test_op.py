@@ -16,7 +16,6 @@ import halfulp as hu
 from halfulp.explanations.exact_explainers import EXACT_OPS
 from halfulp.explanations.explaining import explain_op
 from halfulp.explanations.float_unit import FLOAT_UNIT
-from halfulp.explanations.given import MODES
 from halfulp.explanations.op import EXPLAINED, INTEGER_OPS, OpExplanation, signature_of
 from halfulp.explanations.op_types import keywords_of
 from halfulp.fp_formats import scalar
@@ -25,6 +24,7 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
+from halfulp.number_reader import MODES
 from halfulp.semantics.profile import PROFILES
 
 SMALL = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN")

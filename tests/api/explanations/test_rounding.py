@@ -15,9 +15,9 @@ import pytest
 import halfulp as hu
 from halfulp.command.options.explain import ROUNDINGS
 from halfulp.explanations.explaining import explain
-from halfulp.explanations.given import MODES
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.spelling import bits_text, decimal_text, fraction_text
+from halfulp.number_reader import MODES
 
 SMALL = [fmt.name for fmt in FORMATS.values() if fmt.bits <= 8]
 
@@ -181,13 +181,12 @@ def test_a_format_with_neither_sign_nor_nan() -> None:
 
 
 def test_the_whole_text() -> None:
-    """0.3 as an f64 is 5404319552844595 / 2**54; in f8E4M3FN the step between 1/4 and 1/2 is 1/32."""
+    """0.3 is 3/10; in f8E4M3FN the step between 1/4 and 1/2 is 1/32."""
     assert str(explain("0.3", "f8E4M3FN")).splitlines() == [
         "0.3 in f8E4M3FN, to_nearest_even, profile spec",
         "",
-        "given     0.3  (read as the nearest f64, as every MLIR literal is; a fraction such as 3/10 is exact)",
-        "exact     0.299999999999999988897769753748434595763683319091796875 = 5404319552844595/18014398509481984"
-        " = 5404319552844595 * 2^-54",
+        "given     0.3",
+        "exact     0.3 = 3/10",
         "result    0x2A  0 0101 010",
         "          sign 0, exponent 0101 (2^-2), significand 010",
         "value     0.3125 = 5/16 = 5 * 2^-4",
@@ -199,15 +198,15 @@ def test_the_whole_text() -> None:
         "above     0x2A  0 0101 010  0.3125",
         "",
         "rule      to nearest: the value above is nearer",
-        "error     +0.4... ulp; an ulp is 0.03125 here",
+        "error     +0.4 ulp; an ulp is 0.03125 here",
         "          +0.0416666... relative",
         "",
         "mode             code  value    error in ulp  flags",
-        "to_nearest_even  0x2A  0.3125   +0.4...       inexact",
-        "downward         0x29  0.28125  -0.599999...  inexact",
-        "upward           0x2A  0.3125   +0.4...       inexact",
-        "toward_zero      0x29  0.28125  -0.599999...  inexact",
-        "to_nearest_away  0x2A  0.3125   +0.4...       inexact",
+        "to_nearest_even  0x2A  0.3125   +0.4          inexact",
+        "downward         0x29  0.28125  -0.6          inexact",
+        "upward           0x2A  0.3125   +0.4          inexact",
+        "toward_zero      0x29  0.28125  -0.6          inexact",
+        "to_nearest_away  0x2A  0.3125   +0.4          inexact",
         "",
         "profiles  all of them give this",
     ]
@@ -249,7 +248,7 @@ def test_modes_agree_with_convert() -> None:
         ("1000", "f8E4M3FN", "ocp-saturate", 0x7E, "gives 0x7E instead of 0x7F: conversion_overflow=saturate"),
         ("nan", "f4E2M1FN", "mlir22-fold", 0x0, "gives 0x0 instead of poison: nan_to_nanless=zero"),
         # f32 would round up to the tie -432, which goes to the even significand.
-        ("-431.99999999999994", "f8E4M3FN", "ml_dtypes", 0xFE, "instead of 0xFD: wide_source=through_f32"),
+        ("f64=-431.99999999999994", "f8E4M3FN", "ml_dtypes", 0xFE, "instead of 0xFD: wide_source=through_f32"),
         ("1e-45", "f32", "spec,denormals=flush_results", 0, "denormals=flush_results"),
         ("1", "f32", "ml_dtypes", 0x3F800000, ""),
     ],
@@ -268,7 +267,7 @@ def test_where_a_profile_departs(value: str, name: str, profile: str, code: int,
         ("1/0", "f32", "to_nearest_even", hu.InputError),
         ("\u0663", "f32", "to_nearest_even", hu.InputError),  # a digit, but none of MLIR's
         ("0x100", "f8E5M2", "to_nearest_even", hu.InputError),
-        ("9" * 5000, "f32", "to_nearest_even", hu.InputError),
+        ("9" * 100_001, "f32", "to_nearest_even", hu.InputError),
         (True, "f32", "to_nearest_even", hu.InputError),
         ({1.0}, "f32", "to_nearest_even", hu.InputError),
         (Decimal("1e999999"), "f32", "to_nearest_even", hu.InputError),

@@ -21,13 +21,13 @@ from command import halfulp
 from explorer_samples import around, code_at, places
 
 from halfulp.explanations.explaining import explain
-from halfulp.explanations.given import MODES
 from halfulp.explanations.rules import rounding_rule
 from halfulp.explorer.decisions import tables
 from halfulp.explorer.page import page
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
+from halfulp.number_reader import MODES
 
 F64 = FORMATS["f64"]
 

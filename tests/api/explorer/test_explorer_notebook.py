@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.explanations.given import given_text
 from halfulp.explorer.page import START, page
 from halfulp.fp_formats.formats import FORMATS
+from halfulp.number_reader import read_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 F128_ABOVE_ONE = hu.Value.from_bits(np.array([1, 0x3FFF << 48], np.uint64), "f128")
 NUMBERS: list[tuple[Any, str, str]] = [
     # a number, a type, and the text that stands for it
-    (0.3, "f8E4M3FN", "0.3"),
+    ("0.3", "f8E4M3FN", "0.3"),
+    (0.3, "f8E4M3FN", "0x1.3333333333333p-2"),
     (" 1/3 ", "bf16", "1/3"),
     ("0x7E", "f8E4M3FN", "0x7E"),
     ("0x1.8p-3", "f16", "0x1.8p-3"),
@@ -36,7 +37,7 @@ NUMBERS: list[tuple[Any, str, str]] = [
     (2**70 + 1, "f128", "0x400000000000000001p0"),
     (np.float32(0.1), "f16", "0x1.99999ap-4"),
     (np.float16(np.nan), "f16", "nan"),
-    (-0.0, "f16", "-0.0"),
+    (-0.0, "f16", "-0"),
     (float("-inf"), "f16", "-inf"),
     (hu.convert(-0.0, "f32"), "f16", "-0"),
     (hu.convert(0.1, "f8E5M2"), "f8E5M2", "0x2E"),
@@ -51,13 +52,13 @@ def test_a_number_is_spelled_so_that_the_page_reads_the_same(number: Any, type_:
     assert start["number"] == text
     fmt = FORMATS[type_]
     assert hu.explain(text, fmt).result == hu.explain(number, fmt).result
-    exact = given_text(text, fmt).exact
+    exact = read_text(text, fmt).exact
     assert exact == hu.explain(number, fmt).exact
 
 
 def test_what_is_asked_stands_in_the_controls() -> None:
     assert dict(hu.explore().start) == {name: START[name] for name in ("format", "number", "mode")}
-    made = hu.explore(0.1, "bfloat16", "SR", op="+", other=Fraction(1, 3), beside="float16", random=np.uint16(7))
+    made = hu.explore("0.1", "bfloat16", "SR", op="+", other=Fraction(1, 3), beside="float16", random=np.uint16(7))
     assert dict(made.start) == {
         "format": "bf16",
         "number": "0.1",
