@@ -26,7 +26,6 @@ from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.drawing.coordinates import Number, as_float, window
 from halfulp.drawing.figures import Style, chosen_style, drawing, figure_of, new_panels, set_title
-from halfulp.explanations.rounding_steps import count, ranks_between
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.fp_formats.exact import comparisons
@@ -44,6 +43,7 @@ from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.loading import Source, load
 from halfulp.number_reader import mode_named, read_number
 from halfulp.recorded_results import RecordedResults
+from halfulp.rounding_steps import count, ranks_between
 from halfulp.running import find_entry, function_path
 from halfulp.semantics.profile import Profile, as_profile
 

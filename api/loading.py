@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from halfulp.files import read_file
-from halfulp.importing.languages import language_of
 from halfulp.interp import loading
 from halfulp.interp.bytecode.encoding import MAGIC
 from halfulp.interp.declare.declarations import Schema
@@ -18,6 +17,12 @@ from halfulp.interp.ir.errors import UnknownOp
 from halfulp.interp.ir.operations import Module
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
+_LANGUAGES: Mapping[str, str] = {
+    "chlo": "StableHLO",
+    "stablehlo": "StableHLO",
+    "torch": "a program of the torch dialect",
+}
+"""The dialects of programs that IREE's compiler has to lower first, and the name of the language of each."""
 _SCHEMAS: Mapping[str, Schema] = {"mlir22": Schema.MLIR22, "llvm24": Schema.LLVM24}
 
 
@@ -49,6 +54,16 @@ def _from_text(text: str, name: str) -> Module:
             error.hint = f"this is {language}: hu.from_stablehlo(…) lowers it to linalg, and so does halfulp run"
             raise
         return loading.parse_without(error, text, name)
+
+
+def language_of(op: str | None) -> str | None:
+    """Return the name of the language that has to be lowered first, if an op of this name belongs to one, else None."""
+    return None if op is None else _LANGUAGES.get(op.partition(".")[0])
+
+
+def language_in(module: Module) -> str | None:
+    """Return the name of the language, to be lowered first, of which a module has ops; None if there is none."""
+    return next((found for op in module.walk() if (found := language_of(op.name))), None)
 
 
 def is_text(source: Source) -> TypeGuard[str]:

@@ -16,11 +16,11 @@ from halfulp.conformance.vectors.formats.text import digits
 from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.explanations.explaining import explain
-from halfulp.explanations.texts import flags_text
 from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.spelling import bits_text, decimal_text, value_text
 from halfulp.number_reader import MODES
+from halfulp.texts import flags_text
 
 SEVERAL_NAMES = 6
 """The largest number of alternatives that are named for one row."""

@@ -10,7 +10,6 @@ from halfulp.command.semantics import properties_of
 from halfulp.command.sources import Sources
 from halfulp.command.values import check_size, naming, read_value
 from halfulp.evaluating import eval as evaluate
-from halfulp.explanations.texts import flags_text
 from halfulp.fp_formats.exact.core import FlagArray
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir.errors import TypeMismatch
@@ -18,6 +17,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.parsing import parse_type_head
 from halfulp.interp.values.printing import spell_value
 from halfulp.interp.values.value import Value
+from halfulp.texts import flags_text
 
 
 def execute(arguments: EvalArguments, sources: Sources) -> int:

@@ -12,7 +12,7 @@ from halfulp.command.options.explain import ROUNDINGS, ExplainArguments
 from halfulp.command.semantics import profile_named, properties_of
 from halfulp.command.sources import Sources
 from halfulp.command.values import naming
-from halfulp.explanations.op import signature_of
+from halfulp.explanations.op import explained_ops, signature_of
 from halfulp.explanations.op_types import keywords_of
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import InputError
@@ -30,7 +30,12 @@ _NAME = re.compile(r"(?!nan$|inf$)[A-Za-z_]\w*", re.IGNORECASE)
 
 def execute(arguments: ExplainArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
+    if arguments.list:
+        write("".join(f"{op}\n" for op in explained_ops()))
+        return SUCCESS
     words = [word.strip() for word in arguments.words]
+    if not words:
+        raise InputError("nothing to explain; usage: halfulp explain VALUE TYPE, or OP TYPE OPERAND...")
     profile = profile_named(arguments.profile)
     if _OP.fullmatch(words[0]) or (_NAME.fullmatch(words[0]) and default_registry().lookup(words[0])):
         explanation: Any = _op(words, arguments, profile, sources)

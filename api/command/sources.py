@@ -10,13 +10,12 @@ import halfulp
 from halfulp.command.console import say
 from halfulp.command.diagnostics import as_json
 from halfulp.files import MAX_FILE_BYTES
-from halfulp.importing.languages import language_in, language_of
 from halfulp.interp.ir.errors import HalfulpError, InputError, UnknownOp
 from halfulp.interp.ir.locations import UnknownLoc, file_position
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module, parse_without, read_bytecode
 from halfulp.interp.text.split_input import InputPart, split_input
-from halfulp.loading import decode_text, is_bytecode, open_file
+from halfulp.loading import decode_text, is_bytecode, language_in, language_of, open_file
 
 
 class Sources(dict[str, str]):

@@ -31,8 +31,6 @@ from halfulp.drawing.figures import (
     set_legend,
     set_title,
 )
-from halfulp.explanations.rounding_steps import Piece, count, largest_error, pieces, ranks_between, rounded, value_at
-from halfulp.explanations.rounding_steps import relative_error as distance
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
@@ -41,6 +39,8 @@ from halfulp.fp_formats.steps import code_at, floor_exponent, lowest_rank
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.number_reader import MODES, format_of
+from halfulp.rounding_steps import Piece, count, largest_error, pieces, ranks_between, rounded, value_at
+from halfulp.rounding_steps import relative_error as distance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,6 @@ from halfulp.explanations.roundable import GivenNumber
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import nan_rule, negative_rule
 from halfulp.explanations.special_operands import nan_operand_words, one_nan, rounded_operation
-from halfulp.explanations.texts import SHORT_DIGITS, integer_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import value_text
@@ -20,6 +19,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.types import width_of
 from halfulp.number_reader import MODES
+from halfulp.texts import SHORT_DIGITS, integer_of
 
 
 def arithmetic(operation: str) -> Explainer:

@@ -15,11 +15,11 @@ from halfulp.explanations.roundable import GivenNumber
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import default_nan, instead_of_infinity
 from halfulp.explanations.special_operands import nan_operand_words
-from halfulp.explanations.texts import bits_of_integer, integer_of, integer_text
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir.types import width_of
 from halfulp.number_reader import MODES
 from halfulp.semantics.integral import DIRECTIONS
+from halfulp.texts import bits_of_integer, integer_of, integer_text
 
 
 def to_integral(fixed: Rounding | None) -> Explainer:

@@ -33,8 +33,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_array, as_type
 from halfulp.interp.values.value import Value, to_elements, to_value
-from halfulp.measuring.reals import reals_of_value
 from halfulp.number_reader import MODES, format_of, mode_named, read_number, read_with_type
+from halfulp.reals import reals_of_value
 from halfulp.semantics.profile import Profile, as_profile
 
 Number = str | int | float | Fraction | decimal.Decimal

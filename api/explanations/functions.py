@@ -19,7 +19,6 @@ from halfulp.explanations.roundable import GivenNumber
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import default_nan, instead_of_infinity
 from halfulp.explanations.special_operands import nan_operand_words
-from halfulp.explanations.texts import integer_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.neighbours import midpoint_of, neighbours
@@ -29,6 +28,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.math.families import row_of
 from halfulp.interp.ir import types as ty
 from halfulp.semantics.profile import Profile
+from halfulp.texts import integer_of
 
 if TYPE_CHECKING:
     from halfulp.fp_formats.reals.accounts import Account

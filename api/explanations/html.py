@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from html import escape
 
 from halfulp.explanations.records import ExplainedOp, ExplainedRounding
-from halfulp.explanations.texts import flags_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import (
     Tick,
@@ -28,6 +27,7 @@ from halfulp.fp_formats.spelling import (
     number_text,
     value_text,
 )
+from halfulp.texts import flags_text
 
 POISON = '<td class="poison" title="poison: the result has no value">poison</td>'
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from halfulp.explanations.op_parts import Explainer, OpContext, OpParts
-from halfulp.explanations.texts import bits_of_integer, integer_text
 from halfulp.interp.ir.types import width_of
 from halfulp.semantics import integer
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Fault, FaultKind
+from halfulp.texts import bits_of_integer, integer_text
 
 Rows = list[tuple[str, str]]
 _NAMES = {True: "signed", False: "unsigned"}

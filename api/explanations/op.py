@@ -45,13 +45,13 @@ from halfulp.explanations.roundable import Found, found, given_code
 from halfulp.explanations.special_operands import rounded_operation
 from halfulp.explanations.step_explainers import dcast, qcast, scaling
 from halfulp.explanations.stochastic import StochasticExplanation, explained_stochastically
-from halfulp.explanations.texts import element_code_text, integer_code_text
 from halfulp.explanations.total_error import total_error
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
+from halfulp.fp_formats.suggestions import nearest
 from halfulp.interp.declare.build import with_rounding
-from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.declare.registry import default_registry, functions
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.counts import are_given, plural
 from halfulp.interp.ir.errors import InputError, Unsupported
@@ -60,6 +60,7 @@ from halfulp.interp.values.coerce import as_type
 from halfulp.number_reader import MODES
 from halfulp.semantics.kernel import FaultKind
 from halfulp.semantics.profile import SPEC, Profile
+from halfulp.texts import element_code_text, integer_code_text
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,8 +113,20 @@ def _row_of(op: str) -> tuple[Signature, Explainer]:
     name = default_registry().require(op).name
     row = _OPS.get(name) or function_row(op)
     if row is None:
-        raise Unsupported(f"explain_op explains {', '.join(EXPLAINED)}, and elementary functions such as exp, not {op}")
+        dialect = name.partition(".")[0]
+        near = nearest(name, EXPLAINED, lambda other: other.partition(".")[0])
+        named = near or [other for other in EXPLAINED if other.startswith(f"{dialect}.")][:3] or EXPLAINED[:3]
+        raise Unsupported(
+            f"{op} has no explanation; {', '.join(named)} and others have one",
+            hint="halfulp explain --list names all of them",
+        )
     return row
+
+
+def explained_ops() -> list[str]:
+    """Return the names of all ops that have an explanation, elementary functions included."""
+    declared = (*default_registry().dialects["math"].ops, *functions())
+    return [*EXPLAINED, *(op for op in declared if op not in _OPS and function_row(op))]
 
 
 def signature_of(op: str) -> Signature:

@@ -9,7 +9,6 @@ from typing import Any
 from halfulp.explanations.records import GivenOperand
 from halfulp.explanations.roundable import given_number
 from halfulp.explanations.rounding import explained
-from halfulp.explanations.texts import integer_of
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
@@ -19,6 +18,7 @@ from halfulp.interp.values.parsing import parse_element, parse_type_head
 from halfulp.interp.values.value import Value, to_value
 from halfulp.number_reader import Code, bits_of, read_number, read_text, real_of, typed_text
 from halfulp.semantics.profile import SPEC
+from halfulp.texts import integer_of
 
 
 def one_channel(type_: ty.Type | None, channel: int | None) -> ty.Type | None:

@@ -10,15 +10,6 @@ from typing import NamedTuple
 
 from halfulp.explanations.enclosures import Enclosure
 from halfulp.explanations.rules import bare_nan
-from halfulp.explanations.texts import (
-    SHORT_DIGITS,
-    code_suffix,
-    code_text,
-    element_code_text,
-    element_text,
-    flags_text,
-    profile_lines,
-)
 from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags
@@ -33,6 +24,15 @@ from halfulp.fp_formats.spelling import (
 )
 from halfulp.interp.ir import types as ty
 from halfulp.semantics.profile import Profile
+from halfulp.texts import (
+    SHORT_DIGITS,
+    code_suffix,
+    code_text,
+    element_code_text,
+    element_text,
+    flags_text,
+    profile_lines,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ from halfulp.explanations.roundable import Found, GivenNumber, found, given_code
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import infinity_rule, nan_rule
 from halfulp.explanations.special_operands import INFINITY, RNE, Compute, special_rule
-from halfulp.explanations.texts import SHORT_DIGITS, integer_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.numbers import exact_number
@@ -34,6 +33,7 @@ from halfulp.interp.values.element_layout import numeric
 from halfulp.number_reader import MODES
 from halfulp.semantics import casts, emulated
 from halfulp.semantics.profile import SPEC, Profile
+from halfulp.texts import SHORT_DIGITS, integer_of
 
 
 def scaling(divides: bool) -> Explainer:

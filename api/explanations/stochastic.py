@@ -19,7 +19,6 @@ import numpy as np
 
 from halfulp.explanations.records import RoundedNumber
 from halfulp.explanations.roundable import Found, GivenNumber
-from halfulp.explanations.texts import code_text, flags_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import fragment, table, title
 from halfulp.fp_formats.formats import FloatFormat
@@ -27,6 +26,7 @@ from halfulp.fp_formats.spelling import decimal_text, fraction_text, hex_text, n
 from halfulp.fp_formats.steps import floor_exponent, ulp_at
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.semantics.profile import Profile
+from halfulp.texts import code_text, flags_text
 
 _MOST_WIDTH = 64
 _INTEGERS: Mapping[str, tuple[str, Callable[[Fraction], int]]] = MappingProxyType(

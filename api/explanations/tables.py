@@ -16,11 +16,11 @@ import numpy as np
 
 from halfulp.explanations.records import ExplainedOp, ExplainedRounding
 from halfulp.explanations.stochastic import StochasticExplanation
-from halfulp.explanations.texts import element_code_text, element_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import fragment, table, table_lines, title
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.spelling import decimal_text, hex_text, value_text
+from halfulp.texts import element_code_text, element_text
 
 Index = tuple[int, ...]
 _MOST_ROWS, _FIRST_ROWS, _WORST_ROWS = 32, 12, 5

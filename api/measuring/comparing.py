@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.drawing.figures import DASHES, Style, chosen_style, drawing, figure_of, new_panels, set_title
-from halfulp.explanations.rounding_steps import count, ranks_between, value_at
 from halfulp.fp_formats.display import fragment, table, table_lines, title
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
@@ -22,6 +21,7 @@ from halfulp.measuring.errors import ErrorReport, Figures, decibels_text, withou
 from halfulp.measuring.scales import CRITERIA, floats_of, scaled_error, suggest_scale
 from halfulp.measuring.spacing import TypeName
 from halfulp.number_reader import format_of
+from halfulp.rounding_steps import count, ranks_between, value_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,8 +26,8 @@ from halfulp.inputs import ExactNumbers, as_value, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.value import Value
-from halfulp.measuring.reals import poisoned_of, reals_of_numbers, reals_of_value, require_numbers
 from halfulp.measuring.spacing import TypeName, float_format_of, float_value
+from halfulp.reals import poisoned_of, reals_of_numbers, reals_of_value, require_numbers
 from halfulp.semantics import casts
 from halfulp.semantics.profile import as_profile
 

@@ -19,9 +19,9 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.steps import floor_exponent
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.measuring.errors import ErrorReport, decibels_text, error, without_nan
-from halfulp.measuring.reals import reals_of, refuse_poison
 from halfulp.measuring.spacing import TypeName
 from halfulp.number_reader import format_of
+from halfulp.reals import reals_of, refuse_poison
 
 Floats = npt.NDArray[np.float64]
 _SMALLEST, _LARGEST = 2.0**-1022, 2.0**1022

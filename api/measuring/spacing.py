@@ -23,8 +23,8 @@ from halfulp.inputs import as_value
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.value import Value
-from halfulp.measuring.reals import reals_of, refuse_poison
 from halfulp.number_reader import format_of, read_number
+from halfulp.reals import reals_of, refuse_poison
 
 TypeName = str | FloatFormat | ty.Type
 _MOST_BITS = 16

@@ -11,7 +11,6 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.explanations.texts import flags_text
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.exact.core import FlagArray
@@ -27,6 +26,7 @@ from halfulp.run_options import RunKeywords, RunOptions, run_options, takes
 from halfulp.running import find_entry, given_arguments, run_with
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.poison import PoisonIds
+from halfulp.texts import flags_text
 from halfulp.traces.site import OpRecord, Site, SiteNames, fields_of, shown_site
 
 Counts = npt.NDArray[np.int64]

@@ -29,12 +29,12 @@ from tree import ROOT
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.explanations.rounding_steps import largest_error, pieces
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.number_reader import MODES
 from halfulp.plot import MOST_ROWS, quantisation_errors
+from halfulp.rounding_steps import largest_error, pieces
 
 SMALL = [name for name, fmt in FORMATS.items() if fmt.bits <= 8]
 WIDE = [name for name, fmt in FORMATS.items() if fmt.bits > 8]

@@ -32,8 +32,9 @@ class ExplainArguments:
     """The options of ``halfulp explain``."""
 
     words: tuple[str, ...] = option(
-        nargs="+", metavar="WORD", help="a value and a float type; or an op, a type and the operands"
+        nargs="*", default=(), metavar="WORD", help="a value and a float type; or an op, a type and the operands"
     )
+    list: bool = option("--list", action="store_true", help="name every op that has an explanation")
     rounding: str | None = option(
         "--rounding",
         metavar="MODE",

@@ -69,7 +69,8 @@ def test_explain_bits_and_ops(arguments: list[str], title: str, words: str, comm
         (["arith.addf", "f32", "1"], 2, "arith.addf takes 2 operands, but 1 is given"),
         (["arith.addf", "f33", "1", "2"], 2, "<type>:1:1: error: "),
         (["arith.truncf", "f16", "1", "--from=f33"], 2, "<from>:1:1: error: "),
-        (["math.sincos", "f32", "1"], 3, "explain_op explains arith.addf"),
+        (["math.sincos", "f32", "1"], 3, "math.sincos has no explanation; "),
+        (["arith.select", "i8", "1", "2", "3"], 3, "halfulp explain --list names all of them"),
         (["exp", "bf16"], 2, "exp takes 1 operand, but 0 are given"),
         (["arith.addi", "i8", "1", "2", "--from=i4"], 2, "is not a cast"),
         (["arith.add", "f32", "1", "2"], 3, "no op named 'arith.add'"),
@@ -86,3 +87,12 @@ def test_explain_refuses(arguments: list[str], code: int, message: str, command:
     got, out, err = command("explain", *arguments)
     assert (got, out) == (code, "")
     assert message in err
+
+
+def test_every_op_with_an_explanation_is_listed(command: Command) -> None:
+    code, out, err = command("explain", "--list")
+    assert (code, err) == (0, "")
+    names = out.split()
+    assert {"arith.addf", "arith.addi", "quant.qcast", "math.exp", "exp10"} <= set(names)
+    assert len(names) == len(set(names)) > 100
+    assert "arith.select" not in names

@@ -16,13 +16,13 @@ from explorer_samples import around, places
 from float_samples import interesting, one_code
 
 import halfulp as hu
-from halfulp.explanations.texts import flags_text
 from halfulp.explorer.special_operands import OPERATIONS
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import hex_text, number_text
 from halfulp.number_reader import MODES
+from halfulp.texts import flags_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -19,12 +19,12 @@ from float_samples import interesting, one_code
 from tree import ROOT
 
 from halfulp.explanations.explaining import explain
-from halfulp.explanations.texts import flags_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import binary_text, decimal_text, hex_text, number_text, signed_text, value_text
 from halfulp.interp.ir.errors import InputError
 from halfulp.number_reader import MODES
+from halfulp.texts import flags_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.explanations.texts import integer_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
@@ -20,6 +19,7 @@ from halfulp.inputs import ExactNumbers, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.value import Value
+from halfulp.texts import integer_of
 
 
 def reals_of(x: Any, what: str = "x") -> Reals:

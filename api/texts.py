@@ -1,4 +1,4 @@
-"""Texts that explanations share: codes, values, flags and tables."""
+"""Texts that reports share: codes, values, flags and tables."""
 
 from __future__ import annotations
 
