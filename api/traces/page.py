@@ -170,7 +170,7 @@ def fragment(trace: TraceRecord) -> str:
     steps = trace.steps
     if len(steps) > 2 * _IN_NOTEBOOK:
         steps = [*steps[:_IN_NOTEBOOK], *steps[-_IN_NOTEBOOK // 2 :]]
-    rows = [row for missing, step in trace.gaps(steps) for row in (_missing(missing), _row(step))]
+    rows = [row for missing, step in trace._gaps(steps) for row in (_missing(missing), _row(step))]
     style = "border-left:4px solid #d3304f;padding-left:6px;font-weight:600" if trace.error is not None else ""
     table = (
         f'<div><b>{escape(_title(trace))}</b><table style="font-family:monospace;border-collapse:collapse">'

@@ -125,12 +125,16 @@ class TraceRecord:
                 first.setdefault((birth.origin.op, birth.origin.location, birth.origin.reason), step.number)
         return first
 
-    def gaps(self, steps: Sequence[Step] | None = None) -> Iterator[tuple[int, Step | None]]:
-        """Yield the kept steps, or some of them, each with the number of steps left out before it; at the end None,
-        where some are left out.
+    def gaps(self) -> Iterator[tuple[int, Step | None]]:
+        """Yield the kept steps, each with the number of steps left out before it; at the end None, where some are left
+        out.
         """
+        return self._gaps(self.steps)
+
+    def _gaps(self, steps: Sequence[Step]) -> Iterator[tuple[int, Step | None]]:
+        """Yield some of the kept steps, as `gaps` yields all."""
         number = 0
-        for step in self.steps if steps is None else steps:
+        for step in steps:
             yield step.number - number - 1, step
             number = step.number
         if self.rows > number:
