@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from halfulp.command.options.check_vectors import CheckVectorsArguments
-from halfulp.command.vector_files import CheckedAgainst, format_of_vectors, opened, vectors_of
 from halfulp.conformance.accuracy.arguments import CHUNK, Chosen
 from halfulp.conformance.accuracy.implementations.by_arrays import codes_of
 from halfulp.conformance.accuracy.questions import Question
@@ -19,6 +17,7 @@ from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats.format import Notes
+from halfulp.conformance.vectors.opening import CheckedAgainst, format_of_vectors, opened, vectors_of
 from halfulp.conformance.vectors.recipe import case_of
 from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.interp.ir.errors import InputError
@@ -112,9 +111,8 @@ class RecordedResults:
     def _rows(self, asked: Question) -> Iterator[tuple[Codes, ...]]:
         self._refuse_other_vectors(asked)
         against, notes = CheckedAgainst(OpComputation(asked.case, asked.profile)), Notes()
-        arguments = CheckVectorsArguments(file=self.name, flags=None)
         with opened(self.name) as (file, head):
-            vectors = vectors_of(file, head, format_of_vectors(arguments, head), against, arguments, notes)
+            vectors = vectors_of(self.name, file, head, format_of_vectors(self.name, head), against, notes)
             roles = [column.role for column in vectors.columns]
             places = [k for k, role in enumerate(roles) if role is Role.OPERAND]
             given = tuple(vectors.columns[k].width for k in places)

@@ -16,11 +16,12 @@ from halfulp.conformance.vectors.columns import (
     Role,
     VectorSet,
 )
-from halfulp.conformance.vectors.formats import NAMES, format_named, read_vectors, write_vectors
+from halfulp.conformance.vectors.formats import format_named, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Options
+from halfulp.conformance.vectors.names import FORMAT_NAMES
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 
-ROWWISE = tuple(name for name in NAMES if name not in ("runs", "mlir"))
+ROWWISE = tuple(name for name in FORMAT_NAMES if name not in ("runs", "mlir"))
 
 
 ADDER = "func.func @eval(%a: f8E4M3FN, %b: f8E4M3FN) -> f8E4M3FN {\n  %0 = arith.addf %a, %b : f8E4M3FN\n  return %0 : f8E4M3FN\n}\n"

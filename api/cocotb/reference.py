@@ -8,11 +8,11 @@ from typing import Any
 
 from halfulp.conformance.vectors.columns import Chunk
 from halfulp.conformance.vectors.computation import Computation
-from halfulp.conformance.vectors.inputs import LevelName
+from halfulp.conformance.vectors.names import LevelName
 from halfulp.conformance.vectors.one_row import OneRowFunction, one_row_function
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.golden.computations import computation_for
-from halfulp.golden.vectors import recipe_for
+from halfulp.golden.options import RecipeKeywords
+from halfulp.golden.recipes import computation_for, keywords, recipe_of
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.operations import Module
 from halfulp.loading import Source
@@ -54,10 +54,11 @@ class Reference:
         mma: Accumulator | str | None = None,
         **properties: Any,
     ) -> None:
-        self.computation: Computation = computation_for(
-            of, type, to=to, rounding=rounding, random_bits=random_bits, random=random, profile=profile,
-            function=function, flags=flags, keep_ub=keep_ub, mma=mma, properties=properties,
+        options = keywords(
+            type, to, rounding=rounding, random_bits=random_bits, random=random, profile=profile,
+            function=function, flags=flags, keep_ub=keep_ub, mma=mma,
         )  # fmt: skip
+        self.computation: Computation = computation_for(of, options, properties)
         self.inputs = tuple(column.name for column in self.computation.inputs)
         self.outputs = tuple(column.name for column in self.computation.outputs)
 
@@ -106,7 +107,8 @@ class Reference:
         ``level``, ``models``, ``operands``, ``n``, ``seed``: as for `halfulp.vectors`. Transactions with
         undefined behaviour are left out.
         """
-        recipe = recipe_for(self.computation, level, models, n, seed, operands)
+        options = RecipeKeywords(level=level, models=models, operands=operands, n=n, seed=seed)
+        recipe = recipe_of(self.computation, options)
         for chunk in recipe.chunks(size=_ROWS):
             inputs = zip(chunk, self.computation.inputs, strict=False)
             for row in zip(*(codes_to_ints(codes, column.width) for codes, column in inputs), strict=True):

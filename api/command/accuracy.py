@@ -7,12 +7,12 @@ import os
 
 from halfulp.accuracies import accuracy, draw_accuracy, program_accuracy
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, fail, say, write
-from halfulp.command.option import first_given
 from halfulp.command.options.accuracy import AccuracyArguments
 from halfulp.command.semantics import profile_named, properties_of
 from halfulp.command.sources import Sources, read
 from halfulp.command.values import read_value
 from halfulp.conformance.accuracy.report import Accuracy
+from halfulp.described import first_given
 from halfulp.drawing.figures import ending_of, save
 from halfulp.fp_formats.policy import as_rounding
 from halfulp.interp.ir.counts import wrong_count

@@ -9,7 +9,6 @@ from typing import Any
 
 from halfulp.command.ci_reports import Checked, deliver
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, write
-from halfulp.command.option import first_given
 from halfulp.command.options.diff import PASS_OPTIONS, DiffArguments
 from halfulp.command.passes import after_passes, pass_pipeline, readable, write_report
 from halfulp.command.programs import given_arguments, known_divergences, oracles_named, programs_of
@@ -36,6 +35,7 @@ from halfulp.conformance.whole_programs.validation import (
     compare,
     left_out,
 )
+from halfulp.described import first_given
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.locations import file_position

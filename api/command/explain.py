@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import halfulp as hu
 from halfulp.command.console import SUCCESS, write
-from halfulp.command.option import first_given
 from halfulp.command.options.explain import ROUNDINGS, ExplainArguments
 from halfulp.command.semantics import profile_named, properties_of
 from halfulp.command.sources import Sources
 from halfulp.command.values import naming
+from halfulp.described import first_given
 from halfulp.explanations.op import explained_ops, signature_of
 from halfulp.explanations.op_types import keywords_of
 from halfulp.interp.declare.registry import default_registry

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from halfulp.command.console import EXIT_CODES
@@ -22,19 +22,6 @@ class CommandHelp:
     epilog: str = EXIT_CODES
     usage: str | None = None
     titles: Mapping[type[Any], str] = field(default_factory=dict)
-
-
-def option(*names: str, exclusive: bool = False, **keywords: Any) -> Any:
-    """Declare a field that is an option, or without ``names`` a positional argument.
-
-    ``keywords``: those of `argparse.ArgumentParser.add_argument`; ``default`` is that of the field. A repeated option
-    has a tuple, empty by default. ``exclusive``: at most one of the exclusive options may be given.
-    """
-    required = keywords.get("required", not names and "nargs" not in keywords)
-    usual = {"store_true": False, "append": ()}.get(keywords.get("action", ""))
-    default = MISSING if required else keywords.pop("default", usual)
-    metadata = {"names": names, "exclusive": exclusive, "keywords": keywords}
-    return field(default=default, metadata=metadata)
 
 
 class _Once(argparse.Action):
@@ -71,23 +58,6 @@ def add_options(parser: argparse.ArgumentParser, command: CommandHelp) -> None:
 def taken(arguments: type[Any], given: Mapping[str, Any]) -> Any:
     """Make the options of a command from what argparse found."""
     return arguments(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
-
-
-def first_given(arguments: Any, names: Iterable[str]) -> str | None:
-    """Return the first of these options that differs from its default, as it is written; None where none does."""
-    by_name = {each.name: each for each in fields(arguments)}
-    for each in (by_name[name] for name in names if name in by_name):
-        if getattr(arguments, each.name) != each.default:
-            return str(each.metadata["names"][0])
-    return None
-
-
-def positive(text: str) -> int:
-    """Read a positive number of an option. Raise argparse.ArgumentTypeError for anything else."""
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return number
 
 
 def duration(text: str) -> float:

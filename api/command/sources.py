@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import halfulp
 from halfulp.command.console import say
@@ -42,14 +41,6 @@ def rendered(error: HalfulpError, sources: Sources) -> str:
     files = {place.file for place in places if place is not None}
     # A location may name a file that was not read.
     return error.render(sources.get(files.pop()) if len(files) == 1 else None)
-
-
-def read_bytes(path: str | Path) -> bytes:
-    """Read a file, however large. Raise InputError where that is not possible."""
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
 
 
 @dataclass(frozen=True)

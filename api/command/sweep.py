@@ -6,30 +6,30 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from halfulp.command.console import SUCCESS, say, write
 from halfulp.command.job_array import part_of_array
-from halfulp.command.option import first_given
-from halfulp.command.options.recipe import FIELDS
 from halfulp.command.options.sweep import SweepArguments
 from halfulp.command.progress import progress_bar
 from halfulp.command.recipe import recipe_of
-from halfulp.command.sources import Sources, read_bytes
+from halfulp.command.sources import Sources
 from halfulp.conformance.ops.workers import process_pool
 from halfulp.conformance.vectors.metadata import METADATA
-from halfulp.conformance.vectors.packing import CONTAINERS, Packing
-from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.packing import packing_named
+from halfulp.conformance.vectors.recipe import Recipe, recipe_of_spec
 from halfulp.conformance.vectors.shards.directory import sized_as_in, tidy
 from halfulp.conformance.vectors.shards.plan import SweepPlan
 from halfulp.conformance.vectors.shards.sizing import rows_by_time
 from halfulp.conformance.vectors.shards.sweep import sweep_shards
-from halfulp.conformance.vectors.spec import recipe_of_spec
+from halfulp.described import first_given
+from halfulp.files import read_file
 from halfulp.fp_formats.paths.cpu import cores
 from halfulp.fp_formats.suggestions import how_to_install
+from halfulp.golden.options import RecipeOptions
 from halfulp.interp.ir.errors import InputError
 
 DASK_SECONDS = 10
@@ -37,19 +37,19 @@ DASK_SECONDS = 10
 
 LISTED = 8
 """The most missing shards that are named."""
-_RECIPE = (
-    "type", "source", "attr", "rounding", "random_bits", "random", "function", "mma", "level", "models",
-    "operands", "n", "flags", *FIELDS, "seed", "profile", "keep_ub",
-)  # fmt: skip
+_RECIPE = [each.name for each in fields(RecipeOptions)]
 
 
 def execute(arguments: SweepArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.pack != "containers" and arguments.format != "bin":
         raise InputError("--pack goes with the format 'bin', whose files do not describe the layout of elements")
-    packings = {"containers": CONTAINERS, "dense": Packing(True), "dense-high": Packing(True, "high")}
     plan = SweepPlan(
-        _recipe(arguments, sources), arguments.format, arguments.poison, packings[arguments.pack], arguments.shard_rows
+        _recipe(arguments, sources),
+        arguments.format,
+        arguments.poison,
+        packing_named(arguments.pack),
+        arguments.shard_rows,
     )
     out, part = Path(arguments.out), _part(arguments)
     try:
@@ -110,7 +110,7 @@ def _recipe(arguments: SweepArguments, sources: Sources) -> Recipe:
     if option is not None:
         raise InputError(f"{option} goes with an op or a program; '{arguments.subject}' describes the vectors itself")
 
-    return recipe_of_spec(read_bytes(arguments.subject), arguments.subject)
+    return recipe_of_spec(read_file(arguments.subject), arguments.subject)
 
 
 class _Workers(NamedTuple):

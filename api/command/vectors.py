@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,33 +12,31 @@ from pathlib import Path
 from typing import Any
 
 from halfulp.command.console import DIFFERENT, SUCCESS, fail, say, write
-from halfulp.command.option import first_given
 from halfulp.command.options.vectors import BLOCK, VectorsArguments
 from halfulp.command.progress import progress_bar
 from halfulp.command.recipe import computation_of, recipe_of
-from halfulp.command.sources import Sources, read_bytes
+from halfulp.command.sources import Sources
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.c_model import c_model, write_model
 from halfulp.conformance.vectors.changes import Change, changes, check_unaltered, digest_now
 from halfulp.conformance.vectors.columns import Role
-from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
+from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import format_of_file, read_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.inputs import filled_models
 from halfulp.conformance.vectors.metadata import to_text
 from halfulp.conformance.vectors.models.running import LOOKED_AT, RunningCoverage
 from halfulp.conformance.vectors.models.table import coverage_table
-from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
+from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, packing_named
 from halfulp.conformance.vectors.produce import Order, ProducedSet, carried_by, document, write_folder, write_stream
-from halfulp.conformance.vectors.recipe import Recipe, rows_of
+from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
-from halfulp.conformance.vectors.tiles import TileComputation
-from halfulp.files import write_file
+from halfulp.described import first_given
+from halfulp.files import read_file, write_file
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir.errors import InputError
 
 BINARY = ("npz", "npy", "bin")
-LONGEST_NAME = 80
 _OF_FILES = ("metadata", "poison", "pack", "mx", "block")
 _MAKING = (
     "type", "source", "attr", "rounding", "random_bits", "random", "function", "mma", "level", "models",
@@ -82,7 +79,7 @@ def _make_model(named: str, arguments: VectorsArguments, sources: Sources) -> in
     if option is not None or arguments.any_nan:
         raise InputError(f"{option or '--any-nan'} is about files of vectors, but --format=dpi writes a model")
     recipe = recipe_of(named, arguments, sources)
-    model = c_model(recipe, default_name(recipe) if arguments.name is None else arguments.name)
+    model = c_model(recipe, recipe.default_name() if arguments.name is None else arguments.name)
     if arguments.coverage:
         _say_coverage(recipe)
     if arguments.out is None:
@@ -123,7 +120,6 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> Order:
         arguments = replace(arguments, flags=False)
     block = (arguments.block or BLOCK) if arguments.mx is not None else None
     recipe = recipe_of(named, arguments, sources, block)
-    packings = {"containers": CONTAINERS, "dense": Packing(True), "dense-high": Packing(True, "high")}
     blocks = None
     if arguments.mx is not None and block is not None:
         if arguments.poison == "drop":
@@ -133,8 +129,8 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> Order:
             blocks.layout({column.name: column.width for column in recipe.columns}, CONTAINERS)
         except ValueError as error:
             raise InputError(f"--mx: {error}") from None
-    packing = packings[arguments.pack or ("containers" if blocks is None else "dense")]
-    name = default_name(recipe) if arguments.name is None else arguments.name
+    packing = packing_named(arguments.pack or ("containers" if blocks is None else "dense"))
+    name = recipe.default_name() if arguments.name is None else arguments.name
     try:
         options: Options = Options(name, packing, blocks=blocks)
     except ValueError as error:
@@ -147,25 +143,6 @@ def _check_place(path: Path) -> None:
     if path.is_dir() or not path.parent.is_dir():
         why = "it is a folder" if path.is_dir() else f"there is no folder '{path.parent}'"
         raise InputError(f"--metadata={path}: {why}")
-
-
-def default_name(recipe: Recipe) -> str:
-    """Name the vectors of a recipe: ``addf_f8E4M3FN``, ``truncf_f32_to_bf16_upward``, ``file_function``."""
-    computation = recipe.computation
-    if isinstance(computation, OpComputation):
-        asked = computation.case
-        operands = list(dict.fromkeys(asked.operands))
-        results = [] if set(asked.results) <= set(asked.operands) else ["to", *dict.fromkeys(asked.results)]
-        properties = [name if value is True else str(value) for name, value in asked.properties]
-        random = [] if computation.random_bits is None else ["stochastic"]
-        words = [asked.op.partition(".")[2] or asked.op, *operands, *results, *properties, *random]
-    elif isinstance(computation, TileComputation):
-        words = [computation.operation.name, computation.model.partition("=")[0]]
-    else:
-        assert isinstance(computation, ProgramComputation)
-        words = [Path(computation.name).stem, computation.function]
-    name = re.sub(r"[\W_]+", "_", "_".join(words), flags=re.ASCII).strip("_")[:LONGEST_NAME]
-    return name if name.isidentifier() else f"vectors_{name}"
 
 
 def _stream(order: Order, metadata: str | None) -> ProducedSet:
@@ -216,7 +193,7 @@ def _coverage_of_rows(recipe: Recipe, computation: OpComputation, models: Sequen
 def _list_models(named: str, arguments: VectorsArguments, sources: Sources) -> int:
     computation = computation_of(named, replace(arguments, models=None), sources)
     if not isinstance(computation, OpComputation):
-        raise InputError("the models are about the rounding of one op, not about programs and tiles")
+        raise InputError(OF_ONE_OP)
     _, filled = filled_models(computation.case, None, arguments.seed)
     write(coverage_table(filled) + "\n")
     return SUCCESS
@@ -229,7 +206,7 @@ def _changed(metadata_file: str, arguments: VectorsArguments) -> int:
     if arguments.format not in (None, "jsonl"):
         raise InputError(f"--format={arguments.format}: with --changed, rows are printed as text, or as jsonl")
     path = Path(metadata_file)
-    data = metadata.from_text(read_bytes(path), str(path))
+    data = metadata.from_text(read_file(path), str(path))
     recipe = recipe_of_document(data, str(path))
     given = arguments.subject
     parts = metadata.parts_of(data) if given is None else [metadata.of_file(data, Path(given).name)]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
-from halfulp.command.option import first_given
 from halfulp.command.options.verify import VerifyArguments
 from halfulp.command.progress import progress_bar
 from halfulp.command.recipe import case_named
@@ -21,6 +20,7 @@ from halfulp.conformance.ops.report import markdown
 from halfulp.conformance.ops.verify import Verification, as_json, text, verify
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError, Unavailable
+from halfulp.described import first_given
 from halfulp.fp_formats.paths.cpu import cores
 from halfulp.interp.ir.errors import InputError
 

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
 
-from halfulp.command.check_vectors import check_file, described
-from halfulp.command.options.check_vectors import CheckVectorsArguments
-from halfulp.command.vector_files import CheckedAgainst
+from halfulp.conformance.vectors import metadata as documents
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
-from halfulp.conformance.vectors.row_check import VectorChecker
-from halfulp.golden.given import codes_of
+from halfulp.conformance.vectors.formats import format_named
+from halfulp.conformance.vectors.formats.format import Notes
+from halfulp.conformance.vectors.metadata import MERGED, METADATA, Document
+from halfulp.conformance.vectors.opening import CheckedAgainst, format_of_vectors, opened, vectors_of
+from halfulp.conformance.vectors.recipe import computation_of, profile_of, recipe_of, rows_of
+from halfulp.conformance.vectors.row_check import Check, VectorChecker
+from halfulp.files import read_file
+from halfulp.golden.options import CheckOptions
+from halfulp.golden.recipes import codes_of
 from halfulp.golden.report import Report
 from halfulp.golden.vectors import Vectors
-from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 
-Path = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 
 
 def check(
-    given: Vectors | Path,
+    given: Vectors | PathLike,
     results: Any = None,
     flags: Any = None,
     *,
     operands: Sequence[Any] | None = None,
-    metadata: Path | None = None,
+    metadata: PathLike | None = None,
     format: str | None = None,
     columns: Sequence[str] = (),
     any_nan: bool | None = None,
@@ -60,7 +66,7 @@ def check(
     if (not isinstance(given, Vectors) and results is not None) or flags is not None or operands is not None:
         raise InputError("results, flags and operands go with vectors: check(vectors, results, flags)")
     path = os.fspath(given if not isinstance(given, Vectors) else results)
-    arguments = CheckVectorsArguments(
+    options = CheckOptions(
         file=path,
         format=format,
         metadata=None if metadata is None else os.fspath(metadata),
@@ -70,9 +76,7 @@ def check(
         partial=partial,
         max=most,
     )
-    asked = CheckedAgainst(given.computation) if isinstance(given, Vectors) else described(arguments)
-    checked = check_file(arguments, asked)
-    return Report(checked.found, asked.computation, path, checked.golden, checked.note, checked.format)
+    return check_file(options, CheckedAgainst(given.computation) if isinstance(given, Vectors) else described(options))
 
 
 def _values_checked(
@@ -104,3 +108,165 @@ def _chunk(columns: Sequence[Column], arrays: Sequence[Any]) -> Chunk:
     if len(arrays) != len(columns):
         raise InputError(f"{len(arrays)} arrays are given for the columns {names}")
     return tuple(codes_of(column, array) for column, array in zip(columns, arrays, strict=True))
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def check_file(
+    options: CheckOptions,
+    asked: CheckedAgainst,
+    progress: Callable[[int, int], object] | None = None,
+    flags: bool | None = None,
+) -> Report:
+    """Compare a file with a computation. Problems of the file are part of the report.
+
+    ``flags``: False for a file without exception flags. Raises HalfulpError.
+    """
+    notes, document = Notes(), asked.document
+    foreseen, lacking = _foreseen(asked)
+    with opened(options.file) as (file, head):
+        format_ = format_of_vectors(options.file, head) if options.format is None else format_named(options.format)
+        vectors = vectors_of(options.file, file, head, format_, asked, notes, columns=options.columns, flags=flags)
+        if lacking and not set(asked.computation.inputs) & set(vectors.columns):
+            raise InputError(f"{options.file}: the file has no operands, and {lacking}")
+        checker = VectorChecker(
+            asked.computation,
+            vectors.columns,
+            any_nan=_any_nan(options, document),
+            ignored=frozenset({Role.FLAGS} if options.ignore_flags else ()),
+            notes=notes,
+            foreseen=foreseen,
+            most=options.max,
+            leaves=() if document is None else documents.leaves_of(document),
+        )
+        if checker.period > 1 and document is not None and document.get("dropped"):
+            raise Unsupported("rows were left out of the set, so the parameters of a row are not known")
+        total = None if document is None else document["count"]
+
+        def told(rows: int) -> None:
+            if progress is not None:
+                progress(rows, _total(file, rows, total))
+
+        found = checker.read(vectors, told)
+    _judge_count(found, checker.period, asked, options)
+    if found.problem is not None and " words for " in found.problem.message:
+        names = ", ".join(column.name for column in vectors.columns)
+        found.problem.hint = f"the columns are {names}; --no-flags or --columns says that some are not there"
+    golden = document is not None and found.digest == document["sha256"] and not found.problem
+    note = _note(found, asked)
+    if lacking and not golden and not note and found.problem is None:
+        note = f"{lacking}, so each result is checked for the operands in the file; these were not compared"
+    return Report(found, asked.computation, options.file, golden, note, format_.name)
+
+
+def _note(found: Check, asked: CheckedAgainst) -> str:
+    if found.strayed is not None and found.reordered:
+        return f"from row {found.strayed} on, the rows are in another order than in {asked.metadata}"
+    if found.problem is not None:
+        return ""
+    if found.strayed is not None:
+        return _strayed(found, asked)
+    if asked.document is not None and found.rows < asked.document["count"]:
+        return f"only the first {found.rows:,} of the {asked.document['count']:,} rows of {asked.metadata}"
+    return ""
+
+
+def described(options: CheckOptions) -> CheckedAgainst:
+    """Return what is computed, by the metadata of the file. Raise InputError where that does not say it."""
+    path = options.metadata or _beside(options.file)
+    if path is None:
+        raise InputError(
+            f"{options.file}: nothing says what is computed",
+            hint="give --metadata FILE.json, or the op: --op arith.addf --type f16",
+        )
+    data = documents.of_file(documents.from_text(read_file(path), path), Path(options.file).name)
+    try:
+        kept = data.get("inputs", {}).get("options", {})
+        computation = computation_of(data["source"], profile_of(data["profile"]), kept)
+    except HalfulpError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputError(f"{path}: the metadata does not say what is computed: {error!r}") from None
+    return CheckedAgainst(computation, data, path)
+
+
+def _beside(path: str) -> str | None:
+    """Find the metadata of a file: its name with .json in place of its ending, or after it; for a shard, that of its
+    sweep.
+    """
+    if path == "-":
+        return None
+    places = [str(Path(path).with_suffix(".json")) if Path(path).name else path, f"{path}.json"]
+    of_sweep = str(Path(path).parent / METADATA)
+    # sweep.json beside sweep.runs describes the sweep, not its results.
+    places.insert(0 if Path(path).name == MERGED else len(places), of_sweep)
+    return next((place for place in places if place != path and os.path.isfile(place)), None)
+
+
+def _any_nan(options: CheckOptions, document: Document | None) -> bool:
+    if options.nan is not None or document is None:
+        return bool(options.nan == "any")
+    nan = document.get("nan")
+    return isinstance(nan, dict) and nan.get("accept") == "any"
+
+
+def _foreseen(asked: CheckedAgainst) -> tuple[Iterable[Chunk] | None, str]:
+    """Return the rows of the set as its metadata makes them; None where it does not say how, or rows were left out.
+    With it: why operands of one's own cannot be made again, if so.
+    """
+    document = asked.document
+    if document is None or document.get("dropped"):
+        return None, ""
+    try:
+        recipe = recipe_of(document, asked.metadata)
+        start, stop = rows_of(document, recipe)
+        # Making the first rows shows whether a handwritten document is valid.
+        recipe.given(start, min(stop, start + recipe.step))
+        return recipe.chunks(start, stop), ""
+    except (HalfulpError, LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
+        inputs = document.get("inputs")
+        own = isinstance(inputs, dict) and inputs.get("level") == "operands"
+        told = error.message if isinstance(error, HalfulpError) else str(error)
+        return None, f"the operands of {asked.metadata} cannot be made again ({told})" if own else ""
+
+
+def _judge_count(found: Check, period: int, asked: CheckedAgainst, options: CheckOptions) -> None:
+    """Note a wrong number of rows as the problem of the file."""
+    count = None if asked.document is None else asked.document["count"]
+    problem, hint = None, None
+    if found.problem is not None:
+        return
+    if not found.compared:
+        problem = "nothing was compared: every row has undefined behaviour" if found.rows else "the file has no rows"
+    elif count is not None and (found.rows > count or (found.rows < count and not options.partial)):
+        problem = f"the file has {found.rows:,} rows, but {asked.metadata} tells of {count:,}"
+        if found.strayed is not None:
+            problem += f"; {_strayed(found, asked)}"
+        hint = "--partial accepts fewer rows" if found.rows < count else None
+    elif found.rows % period and not options.partial:
+        problem = (
+            f"{found.rows:,} rows, but parameters repeat after {period}: the last {found.rows % period} lack others"
+        )
+        hint = "--partial accepts them"
+    elif found.strayed is not None and not found.reordered and not options.partial:
+        problem, hint = _strayed(found, asked), "--partial accepts other operands too"
+    if problem is not None:
+        found.problem = InputError(f"{options.file}: {problem}", hint=hint)
+
+
+def _strayed(found: Check, asked: CheckedAgainst) -> str:
+    told = f"from row {found.strayed} on, the operands are not those of {asked.metadata}"
+    count = abs(found.slipped)
+    rows = "a row" if count == 1 else f"{count} rows"
+    return f"{told}: {rows} {'missing' if found.slipped > 0 else 'too many'} there" if count else told
+
+
+def _total(file: BinaryIO, rows: int, count: int | None) -> int:
+    """Return the rows that the progress bar counts to: from the metadata, else estimated from the file size."""
+    if count is not None:
+        return count
+    if not file.seekable() or file.closed:
+        return rows
+    size = os.fstat(file.fileno()).st_size
+    return max(rows, rows * size // max(file.tell(), 1))

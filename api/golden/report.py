@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from halfulp.command.check_report import report_lines, report_record
-from halfulp.command.options.check_vectors import CheckVectorsArguments
-from halfulp.conformance.vectors.computation import Computation
+from halfulp.conformance.comparing.compare import ulp_distance
+from halfulp.conformance.comparing.exact_reference import Truth, record_of
+from halfulp.conformance.vectors.columns import Column, Role
+from halfulp.conformance.vectors.comparison import format_of, type_of
+from halfulp.conformance.vectors.computation import Computation, OpComputation
+from halfulp.conformance.vectors.formats.text import digits
 from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch
+from halfulp.conformance.vectors.tiles import TileComputation
+from halfulp.explanations.explaining import explain
+from halfulp.fp_formats.display import table_lines
+from halfulp.fp_formats.policy import Flags
+from halfulp.fp_formats.spelling import bits_text, decimal_text, value_text
+from halfulp.number_reader import MODES
+from halfulp.texts import flags_text
 from halfulp.interp.ir.errors import HalfulpError
+
+SEVERAL_NAMES = 6
+"""The largest number of alternatives that are named for one row."""
+MOST_COLUMNS = 32
+"""The most operands of a row that are shown. Where there are more outputs than this, only those that differ are shown.
+"""
+SEVERAL_LINES = 5
+"""The most alternatives and remarks that are shown for all rows together."""
+LONGEST_FRACTION = 100
+"""The most characters of a fraction; of a longer one only the decimals are shown."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +84,247 @@ class Report:
         """The likeliest explanation; None if nothing differs, or nothing explains it."""
         return self.explanations[0].name if self.explanations else None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as JSON data, as ``halfulp check-vectors --json`` prints it."""
-        return report_record(self.found, self.computation, self.format, self.golden, self._arguments)
+    def lines(self) -> list[str]:
+        """Return the report in words, without the note and the problem."""
+        found = self.found
+        lines = []
+        for mismatch in found.mismatches:
+            lines += [*_mismatch_lines(mismatch, self.computation, self.name), ""]
+        if found.differing:
+            lines += _explanation_lines(found)
+        rows = f"{found.rows:,} rows" if found.problem is None else f"{found.rows:,} rows were read"
+        counts = [
+            rows,
+            f"{found.differing:,} differ{'s'[: found.differing == 1]}" if found.differing else "none differs",
+        ]
+        if found.poison:
+            counts.append(f"{found.poison:,} poison, of which results count for nothing")
+        if found.undefined:
+            counts.append(f"{found.undefined:,} not compared: undefined behaviour")
+        if found.unknown:
+            counts.append(f"{found.unknown:,} with an X or Z")
+        if found.rows:
+            lines.append(f"{_what(self.computation)}: {'; '.join([', '.join(counts[:2]), *counts[2:]])}")
+        if self.golden:
+            lines.append("all rows equal those of the golden set, in its order")
+        return lines
 
-    @property
-    def _arguments(self) -> CheckVectorsArguments:
-        return CheckVectorsArguments(file=self.name)
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as one JSON object, as ``halfulp check-vectors --json`` prints it."""
+        found = self.found
+
+        def spelled(columns: Iterable[Column], codes: Iterable[int | str | None]) -> dict[str, str]:
+            return {
+                column.name: _cells(column, code)[0]
+                for column, code in zip(columns, codes, strict=True)
+                if code is not None
+            }
+
+        return {
+            "file": self.name,
+            "format": self.format,
+            "what": _what(self.computation),
+            "rows": found.rows,
+            "compared": found.compared,
+            "differing": found.differing,
+            "unknown": found.unknown,
+            "poison": found.poison,
+            "undefined": found.undefined,
+            "equal": self.equal,
+            "golden": self.golden,
+            "strayed": found.strayed,
+            "slipped": found.slipped,
+            "reordered": found.reordered,
+            "problem": None if found.problem is None else str(found.problem),
+            "mismatches": [
+                {
+                    "row": mismatch.row,
+                    "line": mismatch.line,
+                    "inputs": spelled(self.computation.inputs, mismatch.inputs),
+                    "expected": spelled(self.computation.outputs, mismatch.expected),
+                    "got": spelled(self.computation.outputs, mismatch.got),
+                    "exact": None if mismatch.exact is None else str(mismatch.exact),
+                    "truth": {
+                        column.name: record_of(_truth(mismatch, self.computation, k))
+                        for k, column in enumerate(self.computation.outputs)
+                        if column.name in mismatch.columns and column.role is Role.RESULT
+                    },
+                    "wrong": dict(zip(mismatch.columns, map(list, mismatch.remarks), strict=True)),
+                    "as_if": list(mismatch.as_if),
+                }
+                for mismatch in found.mismatches
+            ],
+            "examined": found.examined,
+            "controls": found.controls,
+            "explanations": [
+                {"name": told.name, "rows": told.rows, "equal": told.equal} for told in found.explanations
+            ],
+            "kinds": found.kinds,
+        }
 
     def __str__(self) -> str:
-        lines = report_lines(self.found, self.computation, self.golden, self._arguments)
         notes = [f"note: {self.name}: {self.note}"] if self.note else []
-        return "\n".join([*lines, *notes, *([] if self.problem is None else [str(self.problem)])])
+        return "\n".join([*self.lines(), *notes, *([] if self.problem is None else [str(self.problem)])])
 
     def __repr__(self) -> str:
         return f"Report({self.rows:,} rows, {self.differing:,} differ)"
+
+
+def _what(computation: Computation) -> str:
+    if isinstance(computation, TileComputation):
+        return f"{computation.operation}, model {computation.model}"
+    asked = str(computation.case) if isinstance(computation, OpComputation) else f"@{computation.source()['function']}"
+    if isinstance(computation, OpComputation) and computation.random_bits is not None:
+        asked += f", {computation.random_bits} random bits"
+    return asked if computation.profile.name == "spec" else f"{asked}, profile {computation.profile.name}"
+
+
+def _mismatch_lines(mismatch: RowMismatch, computation: Computation, file: str) -> list[str]:
+    line = "" if mismatch.line is None else f", line {mismatch.line}"
+    table: list[tuple[str, ...]] = []
+    for column, code in list(zip(computation.inputs, mismatch.inputs, strict=True))[:MOST_COLUMNS]:
+        table.append((column.name, *_cells(column, code)))
+    left_out = len(computation.inputs) - len(table)
+    brief = len(computation.outputs) > MOST_COLUMNS
+    if mismatch.exact is not None:
+        texts = filter(None, dict.fromkeys([decimal_text(mismatch.exact), _fraction_text(mismatch.exact)]))
+        table.append(("exact", " = ".join(texts), "", ""))
+    notes = []
+    for k, column in enumerate(computation.outputs):
+        wrong = column.name in mismatch.columns
+        if not wrong and (brief or column.role in (Role.POISON, Role.OPEN)):
+            continue
+        several = len([other for other in computation.outputs if other.role is column.role]) > 1
+        own = f" {column.name}" if several or column.role is not Role.RESULT else ""
+        table.append((f"expected{own}", *_cells(column, mismatch.expected[k])))
+        got = mismatch.got[k]
+        if got is not None:
+            table.append((f"got{own}", *_cells(column, got)))
+        if wrong:
+            told = list(mismatch.remarks[mismatch.columns.index(column.name)])
+            told += _distance(column, mismatch.expected[k], got)
+            notes.append((f"{column.name}:", ", ".join(told)))
+            truth = _truth(mismatch, computation, k)
+            if truth is not None:
+                notes.append(
+                    ("", truth.distances("expected", "got") if mismatch.exact else truth.text("expected", "got"))
+                )
+            if told[0] == "another NaN":
+                notes.append(("", "--nan=any would accept it"))
+    lines = [f"{file}: row {mismatch.row}{line}: {_what(computation)}"]
+    texts_only = [row for row in table if row[0] == "exact"]
+    cells = table_lines([row for row in table if row[0] != "exact"])
+    width = max(len(row[0]) for row in table)
+    for row in texts_only:
+        cells.insert(len(computation.inputs) - left_out, f"{'exact'.ljust(width)}  {row[1]}")
+    lines += [f"  {cell}" for cell in cells]
+    if left_out:
+        lines.append(f"  and {left_out} operands more")
+    lines += [f"  {' '.join(note).strip()}" for note in notes]
+    rule = _rule(mismatch, computation)
+    if rule:
+        lines.append(f"  rule: {rule}")
+    if mismatch.as_if:
+        more = len(mismatch.as_if) - SEVERAL_NAMES
+        names = [*mismatch.as_if[:SEVERAL_NAMES], *([f"{more} more"] if more > 0 else [])]
+        lines.append(f"  got is what this gives: {', '.join(names)}")
+    return lines
+
+
+def _cells(column: Column, code: int | str) -> tuple[str, str, str]:
+    """Spell a code in hexadecimal, in binary where its bits have fields, and as the value it stands for."""
+    if isinstance(code, str):
+        return code, "", "unknown: X or Z"
+    spelled = f"0x{code:0{digits(column.width)}X}"
+    if column.role is Role.FLAGS:
+        return spelled, "", flags_text(Flags(code))
+    fmt = format_of(column)
+    if fmt is not None:
+        return spelled, bits_text(fmt, code), value_text(fmt, code)
+    if column.role is not Role.OPERAND and column.role is not Role.RESULT:
+        return spelled, "", ""
+    negative = column.width > 1 and code >> (column.width - 1)
+    return spelled, "", f"{code - (1 << column.width)} ({code} unsigned)" if negative else str(code)
+
+
+def _distance(column: Column, expected: int, got: int | str | None) -> list[str]:
+    """Tell how far apart two results are, and which single bit makes the difference."""
+    if not isinstance(got, int) or column.role is not Role.RESULT:
+        return []
+    told = []
+    type_ = type_of(column)
+    steps = None if type_ is None else ulp_distance(type_, expected, got)
+    fmt = format_of(column)
+    if steps and steps > 1:
+        told.append(f"{steps:,} {'ulp' if fmt is not None else 'apart'}")
+    different = expected ^ got
+    if not different & (different - 1):
+        told.append(f"bit {different.bit_length() - 1} alone")
+    return told
+
+
+def _truth(mismatch: RowMismatch, computation: Computation, output: int) -> Truth | None:
+    """Return which value of a column of results is nearer to the exact number, if that is known."""
+    got = mismatch.got[output]
+    if not isinstance(got, int) or format_of(computation.outputs[output]) is None:
+        return None
+    if computation.outputs[output].role is not Role.RESULT:
+        return None
+    return computation.truth(mismatch.inputs, output, mismatch.expected[output], got)
+
+
+def _fraction_text(number: Fraction) -> str:
+    """Spell a fraction as ``38633472/833``, or with odd numbers and a power of two where that is shorter. Return an
+    empty text where both are too long.
+    """
+    numerator, denominator = abs(number.numerator), number.denominator
+    up, down = ((part & -part).bit_length() - 1 if part else 0 for part in (numerator, denominator))
+    odd = Fraction(number.numerator >> up, denominator >> down)
+    texts = str(number), f"{odd} * 2^{up - down}"
+    shortest = min(texts, key=len)
+    return shortest if len(shortest) <= LONGEST_FRACTION else ""
+
+
+def _rule(mismatch: RowMismatch, computation: Computation) -> str:
+    """Return the rule of rounding behind the expected result, where the result differs and no flag does."""
+    if not mismatch.exact or not isinstance(computation, OpComputation) or computation.random_bits is not None:
+        return ""
+    column = computation.outputs[0]
+    fmt = format_of(column)
+    mode = dict(computation.case.properties).get("rounding", "to_nearest_even")
+    if fmt is None or mode not in MODES or column.name not in mismatch.columns:
+        return ""
+    told = explain(Fraction(mismatch.exact), fmt, mode)
+    return told.rule if told.result.code == mismatch.expected[0] else ""
+
+
+def _explanation_lines(found: Check) -> list[str]:
+    """Tell what all the rows that differ have in common."""
+    of = found.examined
+    if not of or found.differing == 1:
+        return []
+    first = "first " if of < found.differing else ""
+
+    def share(count: int) -> str:
+        if count == of:
+            return f"all of the first {of:,} rows that differ" if first else f"all {of:,} rows that differ"
+        return f"{count:,} of the {first}{of:,} rows that differ"
+
+    lines = []
+    best = found.explanations[:1]
+    perfect = bool(best) and (best[0].rows, best[0].equal) == (of, found.controls)
+    for told in found.explanations[:SEVERAL_LINES]:
+        if perfect and (told.rows, told.equal) != (of, found.controls):
+            break
+        verb = "is" if told.rows == 1 else "are"
+        lines.append(f"{share(told.rows)} {verb} what {told.name} gives{_controls(told, found)}")
+    kinds = sorted(found.kinds.items(), key=lambda item: -item[1])[:SEVERAL_LINES]
+    lines += [f"{share(count)}: {kind}" for kind, count in kinds]
+    return [*lines, ""]
+
+
+def _controls(told: LikelyCause, found: Check) -> str:
+    """Tell whether an alternative is right for equal rows too."""
+    if told.equal == found.controls:
+        return f", as in all {found.controls:,} equal rows tried" if found.controls else ""
+    return f", but not in {found.controls - told.equal:,} of {found.controls:,} equal rows tried"

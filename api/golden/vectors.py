@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from halfulp.command.vectors import default_name
 from halfulp.conformance.vectors.c_model import c_model, write_model
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, joined, results_of
 from halfulp.conformance.vectors.comparison import poison_of, type_of
-from halfulp.conformance.vectors.computation import Computation, OpComputation
-from halfulp.conformance.vectors.formats.format import Options, Unmarked
-from halfulp.conformance.vectors.inputs import LevelName, chosen_models
+from halfulp.conformance.vectors.computation import Computation
+from halfulp.conformance.vectors.formats.format import Options
+from halfulp.conformance.vectors.names import LevelName, Unmarked
 from halfulp.conformance.vectors.produce import Order, carried_by, write_folder
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.policy import Flags
-from halfulp.golden.computations import computation_for
-from halfulp.golden.given import mixture_of
+from halfulp.golden.recipes import computation_for, keywords, recipe_of
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import InputError, LimitExceeded
+from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.value import Value
 from halfulp.loading import Source
@@ -135,9 +132,9 @@ class Vectors:
         """
         chosen = (formats,) if isinstance(formats, str) else tuple(formats)
         recipe = self.recipe
-        if isinstance(recipe.computation, OpComputation) and Role.FLAGS not in carried_by(chosen):
-            recipe = replace(recipe, computation=replace(recipe.computation, flags=False))
-        named = default_name(recipe) if name is None else name
+        if Role.FLAGS not in carried_by(chosen):
+            recipe = recipe.without_flags()
+        named = recipe.default_name() if name is None else name
         order = Order(recipe, chosen, Options(named), poison, any_nan)
         write_folder(order, Path(folder))
         return Path(folder) / f"{named}.json"
@@ -149,7 +146,7 @@ class Vectors:
         Raises Unsupported for an op, a format or a profile without a model, InputError for a program, a wrong name, and
         a folder that cannot be written.
         """
-        model = c_model(self.recipe, default_name(self.recipe) if name is None else name)
+        model = c_model(self.recipe, self.recipe.default_name() if name is None else name)
         write_model(model, Path(folder))
         return Path(folder) / f"{model.name}.c"
 
@@ -234,40 +231,8 @@ def vectors(
     Raises InputError for arguments that do not go together, Unsupported for operands that cannot be made, and the
     errors of `eval` and `load`.
     """
-    computation = computation_for(
-        of, type, to=to, rounding=rounding, random_bits=random_bits, random=random, profile=profile,
-        function=function, flags=flags, keep_ub=keep_ub, mma=mma, properties=properties,
+    options = keywords(
+        type, to, level=level, models=models, operands=operands, n=n, seed=seed, rounding=rounding, profile=profile,
+        random_bits=random_bits, random=random, function=function, flags=flags, keep_ub=keep_ub, mma=mma,
     )  # fmt: skip
-    return Vectors(recipe_for(computation, level, models, n, seed, operands))
-
-
-def recipe_for(
-    computation: Computation,
-    level: LevelName | None,
-    models: str | Sequence[str],
-    n: int | None,
-    seed: int,
-    operands: str | Mapping[str, Any] | None = None,
-) -> Recipe:
-    """Return the recipe of a computation with these operands, checked. See `vectors`."""
-    names = models.split(",") if isinstance(models, str) else tuple(models)
-    if operands is not None:
-        if level is not None or names:
-            raise InputError(
-                "operands, and a level or models, both say what the operands are",
-                hint="a mixture has both: operands='normal@80,corners@10,B1@10'",
-            )
-        bare = Recipe(computation, None, (), seed, n)
-        recipe = replace(bare, operands=mixture_of(operands, bare.target))
-        _ = recipe.rows
-        return recipe
-    if names and not isinstance(computation, OpComputation):
-        raise InputError("the models are about the rounding of one op, not about programs and tiles")
-    usual: LevelName = "weighted" if isinstance(computation, TileComputation) else "1"
-    chosen = chosen_models(computation.case, names) if names and isinstance(computation, OpComputation) else ()
-    recipe = Recipe(computation, level or (None if chosen else usual), chosen, seed, n)
-    try:
-        _ = recipe.rows
-    except ValueError as error:
-        raise InputError(str(error), hint="n says how many" if "need a count" in str(error) else None) from None
-    return recipe
+    return Vectors(recipe_of(computation_for(of, options, properties), options))

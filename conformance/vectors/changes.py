@@ -14,9 +14,10 @@ import numpy as np
 
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, VectorSet, joined, settled
-from halfulp.conformance.vectors.formats.format import UNMARKED, Carried, Format, Unmarked, Unsayable
+from halfulp.conformance.vectors.formats.format import Carried, Format, Unsayable
 from halfulp.conformance.vectors.formats.text import spelled
 from halfulp.conformance.vectors.metadata import Document, leaves_of, value_text
+from halfulp.conformance.vectors.names import UNMARKED, Unmarked
 from halfulp.conformance.vectors.recipe import Recipe, rows_of
 from halfulp.conformance.vectors.rows import CHUNK, empty
 from halfulp.fp_formats.codes import Codes, Mask, code_shape, storage_dtype

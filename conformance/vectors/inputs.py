@@ -8,7 +8,6 @@ whose exact results lie next to a value or a midpoint. Models add the rows that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors import quantised, testfloat_levels
@@ -16,6 +15,7 @@ from halfulp.conformance.vectors.intermediate import ModelCase, model_case_of
 from halfulp.conformance.vectors.models.functions import hardest
 from halfulp.conformance.vectors.models.model import EACH, Filled, fill
 from halfulp.conformance.vectors.models.table import models_for
+from halfulp.conformance.vectors.names import LEVELS, LevelName
 from halfulp.conformance.vectors.philox import uniform
 from halfulp.conformance.vectors.rows import Rows, exhaustive, of_tuples, one_after_another
 from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, OperandKind
@@ -23,8 +23,6 @@ from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.types import element_width
-
-LevelName = Literal["1", "2", "exhaustive", "random", "weighted", "hard"]
 
 EXHAUSTIVE_BITS = 40
 """Most bits of all operands together that are enumerated: more would take years."""
@@ -82,7 +80,7 @@ def rows_of_types(
             return testfloat_levels.weighted_rows(kinds, _needed(count), seed)
         case "hard":
             raise ValueError("the level 'hard' is about one elementary function, such as math.exp")
-    raise ValueError(f"unknown level {level!r}; choose one of {', '.join(get_args(LevelName))}")
+    raise ValueError(f"unknown level {level!r}; choose one of {', '.join(LEVELS)}")
 
 
 def rows_of_case(case: OpCase, level: LevelName = "1", seed: int = 0, count: int | None = None) -> Rows:
@@ -102,7 +100,7 @@ def rows_of_case(case: OpCase, level: LevelName = "1", seed: int = 0, count: int
             return first(quantised.every_row(case, type_), count)
         case "random" | "weighted":
             return quantised.uniform_rows(case, type_, _needed(count), seed)
-    raise ValueError(f"unknown level {level!r}; choose one of {', '.join(get_args(LevelName))}")
+    raise ValueError(f"unknown level {level!r}; choose one of {', '.join(LEVELS)}")
 
 
 def _hard_rows(case: OpCase, count: int | None) -> Rows:

@@ -22,8 +22,9 @@ import numpy as np
 from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, columns_from_text, root_of
-from halfulp.conformance.vectors.formats.format import Options, Unmarked, Written
+from halfulp.conformance.vectors.formats.format import Options, Written
 from halfulp.conformance.vectors.formats.text import spelled
+from halfulp.conformance.vectors.names import Unmarked
 from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
@@ -66,35 +67,6 @@ class VectorFile:
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """The choice of operands. ``level``: 1, 2, exhaustive, random, models, operands or given. ``models``: the FPgen
-    models. ``operands``: those of one's own.
-
-    ``counter``: the first Philox counter, and the one after the last. ``options``: everything else that the inputs
-    depend on.
-    """
-
-    level: str
-    models: tuple[str, ...] = ()
-    seed: int | None = None
-    counter: tuple[int, int] | None = None
-    options: Mapping[str, Any] | None = None
-    operands: Document | None = None
-
-    def to_json(self) -> Document:
-        """Return the choice as the document holds it."""
-        told = {
-            "level": self.level,
-            "models": list(self.models) or None,
-            "seed": self.seed,
-            "counter": None if self.counter is None else list(self.counter),
-            "options": None if self.options is None else dict(self.options),
-            "operands": self.operands,
-        }
-        return {key: value for key, value in told.items() if value is not None}
-
-
-@dataclass(frozen=True)
 class Shard:
     """Part ``index`` of ``of``: the rows from ``rows[0]`` up to, but not including, ``rows[1]`` of the whole set."""
 
@@ -121,7 +93,7 @@ def document(
     files: Sequence[VectorFile],
     source: Document,
     profile: Profile,
-    inputs: Inputs,
+    inputs: Document,
     *,
     unmarked: Unmarked = "refuse",
     anchors: Sequence[Document] = (),
@@ -156,7 +128,7 @@ def document(
         },
         "source": source,
         "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in PROFILE_FIELDS}},
-        "inputs": inputs.to_json(),
+        "inputs": inputs,
         "count": written.count,
         "columns": [column.to_json() for column in written.columns],
         "flags": flags if Role.FLAGS in roles else None,

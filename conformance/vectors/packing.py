@@ -13,12 +13,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.conformance.vectors.names import SCALE_PLACES, ScalePlace
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, element_shape, limb_count, storage_dtype
 
 Bytes = npt.NDArray[np.uint8]
-ScalePlace = Literal["separate", "first", "last"]
-
-SCALE_PLACES: tuple[ScalePlace, ...] = ("separate", "first", "last")
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,11 @@ class Packing:
 
 CONTAINERS = Packing()
 """Every element in its own container: the layout of a NumPy array of codes."""
+
+
+def packing_named(name: str) -> Packing:
+    """Return the packing of one of `halfulp.conformance.vectors.names.PACKINGS`."""
+    return {"containers": CONTAINERS, "dense": Packing(True), "dense-high": Packing(True, "high")}[name]
 
 
 def pack(codes: Codes, width: int, packing: Packing) -> Bytes:

@@ -13,8 +13,9 @@ from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Chunk, Role, VectorSet
 from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats import format_named
-from halfulp.conformance.vectors.formats.format import Carried, Options, Unmarked, Written
+from halfulp.conformance.vectors.formats.format import Carried, Options, Written
 from halfulp.conformance.vectors.formats.mlir import function_of_case, function_of_program
+from halfulp.conformance.vectors.names import Unmarked
 from halfulp.conformance.vectors.packing import CONTAINERS
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.tiles import TileComputation

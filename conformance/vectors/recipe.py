@@ -1,30 +1,49 @@
 """The recipe of a whole set of vectors: the computation and its operands. Any part can be made alone at any time.
 
 A recipe can be pickled, and written as the ``source``, ``profile`` and ``inputs`` of the metadata, from which
-`recipe_of` makes it again.
+`recipe_of` makes it again. `recipe_of_spec` also reads a file written by hand, which may leave much out:
+
+``source``
+    of an op ``op`` and ``operands`` (a list, or one type for all), ``results`` where they do not follow from these,
+    ``properties`` and ``random_bits`` where there are any; of a program ``program``, a file of MLIR text beside this
+    one, and ``function``; of a tile operation ``tile``, an object as the metadata has it; of the last two ``mma``
+    (else exact)
+``profile``
+    as on the command line, ``"ocp-saturate,tininess=before"``, or with its ``name`` and ``fields``; else ``spec``
+``inputs``
+    ``level`` (else 1, or none with models; weighted of tiles), ``models``, or ``operands`` of one's own, as a text;
+    ``seed`` (else 0), and ``options``: ``count``, ``keep_ub``, ``flags``, ``block``; else level 1
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.inputs import LevelName, first, rounding_bits, rows_for, rows_of_types
-from halfulp.conformance.vectors.metadata import Document, Inputs
+from halfulp.conformance.vectors.inputs import first, rounding_bits, rows_for, rows_of_types
+from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
+from halfulp.conformance.vectors.names import LEVELS, LevelName
 from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
 from halfulp.conformance.vectors.scaled import DIVIDES, blocks_drawn_together, drawn_together
 from halfulp.conformance.vectors.stimulus.mixture import Mixture, Target
 from halfulp.conformance.vectors.tiles import TileComputation, tile_of
+from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.semantics.profile import PROFILE_FIELDS, Profile
+from halfulp.interp.text.parser import parse_type
+from halfulp.semantics.profile import PROFILE_FIELDS, Profile, as_profile
 
-LEVELS: tuple[LevelName, ...] = get_args(LevelName)
+OF_ONE_OP = "the models are about the rounding of one op, not about programs and tiles"
+
+LONGEST_NAME = 80
 
 LEAF_ELEMENTS = 1 << 20
 """Most elements of all columns of a leaf of the hash tree over a set."""
@@ -72,7 +91,7 @@ class Recipe:
             rows = drawn_together(computation.case, rows) if together else rows
             return first(rows, self.count) if self.level is None else rows
         if self.models:
-            raise InputError("the models are about the rounding of one op, not about programs and tiles")
+            raise InputError(OF_ONE_OP)
         if isinstance(computation, TileComputation):
             if self.count is None:
                 raise ValueError("random operands need a count")
@@ -171,8 +190,32 @@ class Recipe:
         """Return the rows from ``start`` to ``stop`` as a stream. Its length is unknown where rows may be left out."""
         return VectorSet(self.columns, self.chunks(start, stop, size))
 
-    def inputs(self, start: int = 0, stop: int | None = None) -> Inputs:
-        """Return the description of the operands of rows ``start`` to ``stop`` for the metadata."""
+    def without_flags(self) -> Recipe:
+        """Return the recipe without a column of exception flags."""
+        if not isinstance(self.computation, OpComputation):
+            return self
+        return replace(self, computation=replace(self.computation, flags=False))
+
+    def default_name(self) -> str:
+        """Name the vectors: ``addf_f8E4M3FN``, ``truncf_f32_to_bf16_upward``, ``file_function``."""
+        computation = self.computation
+        if isinstance(computation, OpComputation):
+            asked = computation.case
+            operands = list(dict.fromkeys(asked.operands))
+            results = [] if set(asked.results) <= set(asked.operands) else ["to", *dict.fromkeys(asked.results)]
+            properties = [name if value is True else str(value) for name, value in asked.properties]
+            random = [] if computation.random_bits is None else ["stochastic"]
+            words = [asked.op.partition(".")[2] or asked.op, *operands, *results, *properties, *random]
+        elif isinstance(computation, TileComputation):
+            words = [computation.operation.name, computation.model.partition("=")[0]]
+        else:
+            assert isinstance(computation, ProgramComputation)
+            words = [Path(computation.name).stem, computation.function]
+        name = re.sub(r"[\W_]+", "_", "_".join(words), flags=re.ASCII).strip("_")[:LONGEST_NAME]
+        return name if name.isidentifier() else f"vectors_{name}"
+
+    def inputs(self) -> Document:
+        """Return the description of the operands for the metadata."""
         options: dict[str, Any] = {"keep_ub": self.computation.keep_ub}
         if self.count is not None:
             options["count"] = self.count
@@ -180,12 +223,21 @@ class Recipe:
             options["block"] = self.block
         if isinstance(self.computation, OpComputation):
             options["flags"] = self.computation.flags
-        rows = (start, self.rows.count if stop is None else stop)
-        counter = rows if self.level in RANDOM else None
+        told = {"seed": self.seed, "options": options}
         if self.operands is not None:
-            told = self.operands.to_json(self.rows.count, self.block)
-            return Inputs("operands", (), self.seed, None, options, told)
-        return Inputs(self.level or "models", self.models, self.seed, counter, options)
+            return {"level": "operands", "operands": self.operands.to_json(self.rows.count, self.block), **told}
+        models = {"models": list(self.models)} if self.models else {}
+        # The first counter of the Philox streams, and the one after the last.
+        counter = {"counter": [0, self.rows.count]} if self.level in RANDOM else {}
+        return {"level": self.level or "models", **models, **counter, **told}
+
+
+def usual_level(computation: Computation, models: Sequence[str]) -> LevelName | None:
+    """Return the level where none is named: none beside models."""
+    return None if models else "weighted" if isinstance(computation, TileComputation) else "1"
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
 
 
 def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
@@ -274,3 +326,180 @@ def case_of(source: Document) -> OpCase:
     if list(asked.results) != source["results"]:
         raise ValueError(f"{asked.op} has no results {', '.join(source['results'])}")
     return asked
+
+
+# --- files written by hand --------------------------------------------------------------------------------------------
+
+Check = Callable[[Any], bool]
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_text, value))
+
+
+def _whole(low: int, below: int) -> Check:
+    return lambda value: type(value) is int and low <= value < below
+
+
+def _truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+_LEVELS = (*LEVELS, "models", "operands")
+
+_PARTS: Mapping[str, Mapping[str, tuple[Check, str]]] = {
+    "": {
+        "source": (_object, "an object"),
+        "profile": (lambda value: _text(value) or _object(value), "a text or an object"),
+        "inputs": (_object, "an object"),
+    },
+    "source of an op": {
+        "op": (_text, "a text"),
+        "operands": (lambda value: _text(value) or (_texts(value) and value != []), "a type, or a list of types"),
+        "results": (lambda value: _text(value) or (_texts(value) and value != []), "a type, or a list of types"),
+        "properties": (_object, "an object"),
+        "random_bits": (_whole(1, 65), "an integer from 1 to 64"),
+    },
+    "source of a program": {
+        "program": (_text, "a text"),
+        "program_text": (_text, "a text"),
+        "program_sha256": (_text, "a text"),
+        "function": (_text, "a text"),
+        "mma": (_text, "a text"),
+        "random": (_text, "a text"),
+    },
+    "source of a tile operation": {
+        "tile": (_object, "an object"),
+        "mma": (_text, "a text"),
+    },
+    "inputs": {
+        "level": (lambda value: value in _LEVELS, f"one of {', '.join(_LEVELS)}"),
+        "models": (_texts, "a list of names"),
+        "seed": (_whole(0, 1 << 64), "an integer from 0 to 2**64 - 1"),
+        "counter": (lambda value: isinstance(value, list), "a list"),
+        "operands": (lambda value: _text(value) or _object(value), "a text, as --operands takes it, or an object"),
+        "options": (_object, "an object"),
+    },
+    "options": {
+        "count": (_whole(1, 1 << 63), "a positive integer"),
+        "keep_ub": (_truth, "true or false"),
+        "flags": (_truth, "true or false"),
+        "block": (_whole(1, 1 << 31), "a positive integer"),
+    },
+}
+"""The keys of each part of such a file: a check of the value, and its description."""
+
+
+def recipe_of_spec(text: str | bytes, file: str) -> Recipe:
+    """Return the recipe in a file's text. Without ``options.flags`` there is no column of flags.
+
+    Raises InputError naming the file for a malformed file, and the errors of the op or program.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file} is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{file} is not a JSON object with 'source', 'profile' and 'inputs'")
+    if data.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
+        raise InputError(
+            f"{file} has version {data['schema_version']!r} of the metadata, but must have {SCHEMA_VERSION}"
+        )
+    written = "schema_version" in data or "layout_version" in data
+    parts = {key: data[key] for key in _PARTS[""] if key in data} if written else data
+    try:
+        return recipe_of(_completed(parts, Path(file).parent), file)
+    except _Wrong as error:
+        raise InputError(f"{file}: {error}", hint=error.hint) from None
+    except HalfulpError as error:
+        error.message, error.location = f"{file}: {error.message.removeprefix(f'{file}: ')}", None
+        raise
+    except ValueError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+class _Wrong(Exception):
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def _checked(part: str, data: Mapping[str, Any]) -> None:
+    known = _PARTS[part]
+    for key, value in data.items():
+        if key not in known:
+            raise _Wrong(f"unknown '{key}'" + (f" in the {part}" if part else ""), did_you_mean(key, known))
+        check, what = known[key]
+        if not check(value):
+            raise _Wrong(f"'{key}' must be {what}")
+
+
+def _completed(data: Mapping[str, Any], folder: Path) -> Document:
+    """Return the document with defaults for what it leaves out. Raises _Wrong, ValueError and the errors of the op."""
+    _checked("", data)
+    inputs = data.get("inputs", {})
+    _checked("inputs", inputs)
+    options = inputs.get("options", {})
+    _checked("options", options)
+    source = _source(data.get("source"), folder)
+    usual = "weighted" if "tile" in source else "models" if inputs.get("models") else "1"
+    usual = "operands" if "operands" in inputs else usual
+    level = inputs.get("level", usual)
+    profile = data.get("profile", "spec")
+    if isinstance(profile, str):
+        named = as_profile(profile)
+        profile = {"name": named.name, "fields": {name: getattr(named, name) for name in PROFILE_FIELDS}}
+    return {
+        "source": source,
+        "profile": profile,
+        "inputs": {"seed": 0, **inputs, "level": level, "options": {"flags": False, **options}},
+    }
+
+
+def _source(data: Any, folder: Path) -> Document:
+    if not isinstance(data, dict) or not ("op" in data or "program" in data or "tile" in data):
+        raise _Wrong("'source' must name an 'op', a 'program' or a 'tile'")
+    if "tile" in data:
+        _checked("source of a tile operation", data)
+        return {"mma": "exact", **data}
+    if "op" in data:
+        _checked("source of an op", data)
+        if "operands" not in data:
+            raise _Wrong(f"'operands' must give the types of the operands of {data['op']}")
+        operands = data["operands"]
+        for spelling in [operands] if isinstance(operands, str) else operands:
+            _type(spelling)
+        properties = data.get("properties", {})
+        results = data.get("results")
+        first = results[0] if isinstance(results, list) else results
+        asked = op_case(data["op"], operands, first, **properties)
+        found = {"operands": list(asked.operands), "results": list(asked.results), "properties": dict(properties)}
+        return {**data, **found, **({"results": results} if isinstance(results, list) else {})}
+    _checked("source of a program", data)
+    if "function" not in data:
+        raise _Wrong("'function' must name the function of the program")
+    return {**data, "program_text": data["program_text"] if "program_text" in data else _read(folder / data["program"])}
+
+
+def _type(spelling: str) -> None:
+    try:
+        parse_type(spelling)
+    except HalfulpError as error:
+        raise _Wrong(f"'{spelling}' is not a type: {error.message}", error.hint) from None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not MLIR text", hint="halfulp translate turns bytecode into text") from None

@@ -21,8 +21,8 @@ from float_samples import interesting
 from op_implementations import Outcome, check, every_implementation, outcomes_of, value, width_of
 
 import halfulp as hu
-from halfulp.command.options.recipe import FIELDS
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.golden.options import FIELDS
 from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, Profile, as_profile
 
 POISON: Outcome = "poison"

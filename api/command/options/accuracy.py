@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, duration, option, positive
+from halfulp.command.option import CommandHelp, duration
+from halfulp.described import option, positive
 
 _ABOUT = """\
 Measure how wrong an implementation of a function, an op or a program is:

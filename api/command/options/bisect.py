@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, duration, option, positive
+from halfulp.command.option import CommandHelp, duration
 from halfulp.command.options.programs import COMPARISON_CODES, PassOptions, ProgramOptions
+from halfulp.described import option, positive
 
 _BISECT = """\
 Run every stage of a compilation on the same inputs, and name the first pass that changed a result to one that the stage

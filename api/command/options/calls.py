@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from halfulp.command.option import option, positive
+from halfulp.described import option, positive, profile_option
 
 INPUTS = """\
 inputs:
@@ -40,12 +40,6 @@ outputs:
 """The meaning of ``--output``, for the help of commands that have it."""
 
 SOURCE_FILE = "MLIR text or bytecode, or - for the standard input"
-
-
-def profile_option(meaning: str = "the profile: the semantics where documents or tools differ") -> Any:
-    """Declare the option ``--profile``."""
-    help = f"{meaning} (default: spec)"
-    return option("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help=help)
 
 
 @dataclass(frozen=True, kw_only=True)

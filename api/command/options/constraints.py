@@ -6,8 +6,9 @@ import argparse
 from dataclasses import dataclass
 
 from halfulp.command.console import EXIT_CODES
-from halfulp.command.option import CommandHelp, option
+from halfulp.command.option import CommandHelp
 from halfulp.command.options.calls import SOURCE_FILE, DiagnosticsOption
+from halfulp.described import option
 
 _ABOUT = """\
 Evaluate every iree_codegen.smt.constraints of a file, and print a result for each of its asserts:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, duration, option, positive
+from halfulp.command.option import CommandHelp, duration
 from halfulp.command.options.calls import SOURCE_FILE
 from halfulp.command.options.programs import COMPARISON_CODES, PassOptions, ProgramOptions
+from halfulp.described import option, positive
 
 _DIFF = """\
 Compare the results of a program, bit for bit. Only results that the language does not allow count as differences:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from halfulp.command.console import EXIT_CODES
-from halfulp.command.option import CommandHelp, option
+from halfulp.command.option import CommandHelp
 from halfulp.command.options.calls import INPUTS, OUTPUTS, ResultOptions
+from halfulp.described import option
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, option
-from halfulp.command.options.calls import profile_option
+from halfulp.command.option import CommandHelp
+from halfulp.described import option, profile_option
 
 ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
 """The modes of `halfulp.number_reader.MODES`, repeated here so that help imports nothing."""

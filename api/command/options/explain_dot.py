@@ -6,7 +6,8 @@ import argparse
 import re
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, option
+from halfulp.command.option import CommandHelp
+from halfulp.described import option
 
 _DESCRIPTION = """\
 Explain one element of a tile D = A * B + C on a matrix unit: a row of A times a column of B. The output shows every

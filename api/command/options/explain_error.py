@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from halfulp.command.console import EXIT_CODES
-from halfulp.command.option import CommandHelp, option
+from halfulp.command.option import CommandHelp
 from halfulp.command.options.calls import INPUTS, FunctionOptions
+from halfulp.described import option
 
 _STORY = """\
 The program runs beside exact real numbers. From an element of a result the command walks back to where its error came

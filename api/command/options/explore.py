@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, option
+from halfulp.command.option import CommandHelp
+from halfulp.described import option
 
 _ABOUT = """\
 Write one HTML page that shows any rounding to any float type: click bits, type a number, choose the mode. Open the

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, option
+from halfulp.command.option import CommandHelp
+from halfulp.described import option
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, option, positive
+from halfulp.command.option import CommandHelp
 from halfulp.command.options.programs import COMPARISON_CODES, KnownOption, PassOptions
+from halfulp.described import option, positive
 
 _FUZZ = """\
 Compare random programs with other implementations, or test a pass of mlir-opt with them:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from halfulp.command.console import EXIT_CODES
-from halfulp.command.option import option
-from halfulp.command.options.calls import profile_option
+from halfulp.described import option, profile_option
 
 COMPARISON_CODES = (
     EXIT_CODES.replace("0 fine or equal", "0 equal, open or known")

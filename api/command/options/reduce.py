@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, option, positive
+from halfulp.command.option import CommandHelp
 from halfulp.command.options.calls import SOURCE_FILE
 from halfulp.command.options.programs import PassOptions, ProgramOptions
+from halfulp.described import option, positive
 
 _REDUCE = """\
 Make a program smaller, as long as the same op differs, on the same types, for the same known reason (or for none):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from halfulp.command.console import EXIT_CODES
-from halfulp.command.option import CommandHelp, option
+from halfulp.command.option import CommandHelp
 from halfulp.command.options.calls import INPUTS, FunctionOptions
+from halfulp.described import option
 
 _RANKING = """\
 The program runs with one thing changed at a time, and the errors of its results against exact real numbers are compared

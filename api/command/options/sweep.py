@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, option, positive
-from halfulp.command.options.recipe import PACKINGS, UNMARKED, RecipeOptions, Unmarked
+from halfulp.command.option import CommandHelp
+from halfulp.conformance.vectors.names import FORMAT_NAMES, NO_SHARDS, PACKINGS, UNMARKED, Unmarked
+from halfulp.described import option, positive
+from halfulp.golden.options import RecipeOptions
 
-FORMATS = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs")
-"""All formats except those in `halfulp.conformance.vectors.shards.plan.NO_SHARDS`. Help must not import that module."""
+FORMATS = tuple(name for name in FORMAT_NAMES if name not in NO_SHARDS)
 
 _ABOUT = f"""\
 Compute a large set of vectors in shards that take some seconds. Each shard is a file, named by its content:

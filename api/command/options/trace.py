@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from halfulp.command.console import EXIT_CODES
-from halfulp.command.option import CommandHelp, option, positive
+from halfulp.command.option import CommandHelp
 from halfulp.command.options.calls import BATCHES, INPUTS, OUTPUTS, FunctionResultOptions
+from halfulp.described import option, positive
 
 _TRACE = """\
 Without --html and --npz the trace goes to stdout, step by step. The results follow, as run prints them. For a value of

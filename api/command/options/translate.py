@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from halfulp.command.option import CommandHelp, option
+from halfulp.command.option import CommandHelp
 from halfulp.command.options.calls import SOURCE_FILE, DiagnosticsOption
+from halfulp.described import option
 
 
 @dataclass(frozen=True, kw_only=True)

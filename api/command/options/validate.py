@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, option, positive
+from halfulp.command.option import CommandHelp
 from halfulp.command.options.programs import COMPARISON_CODES, KnownOption, PassOptions
+from halfulp.described import option, positive
 
 _VALIDATE = """\
 Test the claim of a pass of mlir-opt: the program after it does only what the program before it allows. Random programs

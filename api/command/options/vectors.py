@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from halfulp.command.console import EXIT_CODES
-from halfulp.command.option import CommandHelp, option, positive
-from halfulp.command.options.recipe import PACKINGS, UNMARKED, RecipeOptions, Unmarked
-
-FORMATS = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs", "mlir")
-"""`halfulp.conformance.vectors.formats.NAMES`, repeated here so that help imports nothing."""
-
-PLACES = ("separate", "first", "last")
+from halfulp.command.option import CommandHelp
+from halfulp.conformance.vectors.names import FORMAT_NAMES, PACKINGS, SCALE_PLACES, UNMARKED, ScalePlace, Unmarked
+from halfulp.described import option, positive
+from halfulp.golden.options import RecipeOptions
 
 BLOCK = 32
 """The elements of a block, as in OCP's MX formats."""
@@ -25,7 +21,7 @@ Write golden vectors: operands, and the exact bits of the results of an op or a 
   halfulp vectors kernel.mlir --function f --level random -n 1000000 --format npz,testfloat --out vectors
   halfulp vectors --changed vectors/addf_f8E4M3FN.json
 
-Formats: {", ".join(FORMATS)}.
+Formats: {", ".join(FORMAT_NAMES)}.
 --format dpi writes no vectors, but a model of the op in plain C99, NAME.c, which has some of them as its self-test,
 and NAME_dpi.sv, which imports it into SystemVerilog. It goes alone.
 Without --out, the vectors go to stdout. With several formats, all files have the same columns, and so the same digest.
@@ -66,8 +62,10 @@ class VectorsArguments(RecipeOptions):
     pack: str | None = option(
         "--pack", choices=PACKINGS, help="the packing in bin of elements of other than 8, 16, 32 or 64 bits"
     )
-    mx: Literal["separate", "first", "last"] | None = option(
-        "--mx", choices=PLACES, help="write the operands of scaling ops in blocks, in bin; the place of the scales"
+    mx: ScalePlace | None = option(
+        "--mx",
+        choices=SCALE_PLACES,
+        help="write the operands of scaling ops in blocks, in bin; the place of the scales",
     )
     block: int | None = option(
         "--block", type=positive, metavar="N", help=f"with --mx: the number of elements in a block (default: {BLOCK})"

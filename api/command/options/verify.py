@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from halfulp.command.console import EXIT_CODES
-from halfulp.command.option import CommandHelp, option, positive
+from halfulp.command.option import CommandHelp
+from halfulp.described import option, positive
 
 _ABOUT = """\
 Check an op against other implementations, bit for bit:

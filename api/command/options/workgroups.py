@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from halfulp.command.console import EXIT_CODES
-from halfulp.command.option import CommandHelp, option
+from halfulp.command.option import CommandHelp
 from halfulp.command.options.calls import SOURCE_FILE, CallOptions, SemanticsOptions
+from halfulp.described import option
 
 _WORKGROUPS = """\
 The iree_codegen.dispatch_config of the function computes the count from the workload. If there is none, the function

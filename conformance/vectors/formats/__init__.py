@@ -6,18 +6,18 @@ from importlib import import_module
 from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
-from halfulp.conformance.vectors.formats.format import Carried, Format, Options, Unmarked, Written, with_file
+from halfulp.conformance.vectors.formats.format import Carried, Format, Options, Written, with_file
+from halfulp.conformance.vectors.names import FORMAT_NAMES, Unmarked
 from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.ir.errors import InputError
-
-NAMES = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs", "mlir")
-"""Names of all formats; the module of each has the same name."""
 
 
 def format_named(name: str) -> Format:
     """Return the format of a name. Raises InputError with the choices."""
-    if name not in NAMES:
-        raise InputError(f"unknown format '{name}'; the formats are {', '.join(NAMES)}", hint=did_you_mean(name, NAMES))
+    if name not in FORMAT_NAMES:
+        raise InputError(
+            f"unknown format '{name}'; the formats are {', '.join(FORMAT_NAMES)}", hint=did_you_mean(name, FORMAT_NAMES)
+        )
     found: Format = import_module(f"{__name__}.{name}").FORMAT
     return found
 
@@ -28,7 +28,7 @@ def format_of_file(path: str) -> Format | None:
     for ending, name in endings.items():
         if path.endswith(ending):
             return format_named(name)
-    return next((found for found in map(format_named, NAMES) if path.endswith(found.suffix)), None)
+    return next((found for found in map(format_named, FORMAT_NAMES) if path.endswith(found.suffix)), None)
 
 
 def write_vectors(

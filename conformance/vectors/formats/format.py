@@ -8,21 +8,17 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import IO, Any, BinaryIO, Literal
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, VectorSet, results_of, settled
+from halfulp.conformance.vectors.names import UNMARKED, Unmarked
 from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, limb_count
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.locations import FileLineCol
-
-Unmarked = Literal["refuse", "drop", "canonical"]
-
-UNMARKED: tuple[Unmarked, ...] = ("refuse", "drop", "canonical")
-"""The treatment of rows with poison or unspecified bits in a format without a place for them."""
 
 EVERY_ROLE = frozenset(Role)
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats import format_named
-from halfulp.conformance.vectors.formats.format import Carried, Unmarked
+from halfulp.conformance.vectors.formats.format import Carried
 from halfulp.conformance.vectors.formats.runs import check_unary
 from halfulp.conformance.vectors.metadata import (
     Document,
 )
+from halfulp.conformance.vectors.names import NO_SHARDS, Unmarked
 from halfulp.conformance.vectors.packing import CONTAINERS, Packing
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.interp.ir.errors import InputError
@@ -25,10 +26,6 @@ MOST_ROWS = 1 << 24
 
 LAYOUT_VERSION = 2
 """Version of the layout of a directory; a sweep cannot continue in a directory of another version."""
-
-
-NO_SHARDS = ("mlir",)
-"""Formats without sweeps: nobody can use a program of millions of calls."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,7 @@ class SweepPlan:
             "generator": dict(zip(("version", "semantics_version"), generator(), strict=True)),
             "source": self.recipe.computation.source(),
             "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in PROFILE_FIELDS}},
-            "inputs": self.recipe.inputs().to_json(),
+            "inputs": self.recipe.inputs(),
             "format": self.format,
             "poison": self.unmarked,
             "packing": self.packing.to_json(),

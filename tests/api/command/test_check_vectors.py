@@ -23,9 +23,10 @@ from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Role, VectorSet
 from halfulp.conformance.vectors.computation import Computation, OpComputation
-from halfulp.conformance.vectors.formats import NAMES, format_named, write_vectors
+from halfulp.conformance.vectors.formats import format_named, write_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.formats.mlir import function_of_case
+from halfulp.conformance.vectors.names import FORMAT_NAMES
 from halfulp.conformance.vectors.packing import Packing
 from halfulp.conformance.vectors.recipe import Recipe
 
@@ -87,7 +88,7 @@ def edited(path: Path, line: int, change: Callable[[str], str]) -> None:
     path.write_text("\n".join(lines))
 
 
-@pytest.mark.parametrize("format", [name for name in NAMES if name not in ("runs", "mlir")])
+@pytest.mark.parametrize("format", [name for name in FORMAT_NAMES if name not in ("runs", "mlir")])
 def test_a_golden_file_of_every_format_is_right(format: str, tmp_path: Path, run: Run) -> None:
     path = golden(tmp_path, format=format)
     assert run(path) == (
@@ -496,7 +497,7 @@ IGNORED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 @pytest.mark.long
 @settings(max_examples=120, suppress_health_check=IGNORED)
-@given(data=st.data(), format=st.sampled_from(NAMES), told=st.booleans())
+@given(data=st.data(), format=st.sampled_from(FORMAT_NAMES), told=st.booleans())
 def test_garbage_never_ends_in_a_traceback(data: st.DataObject, format: str, told: bool, run: Run) -> None:
     valid = _valid(format)
     place = data.draw(st.integers(0, len(valid)))

@@ -23,8 +23,7 @@ from tree import ROOT
 
 from halfulp.command.main import main
 from halfulp.command.progress import _scaled
-from halfulp.conformance.vectors.formats import NAMES
-from halfulp.conformance.vectors.formats.format import Unmarked
+from halfulp.conformance.vectors.names import Unmarked
 from halfulp.conformance.vectors.packing import Packing
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.shards import plan as plan_module
@@ -60,12 +59,6 @@ def test_a_sweep(tmp_path: Path, capsys: Captured) -> None:
     assert capsys.readouterr() == (text, "")
     assert main([*ADD, "--out", str(out)]) == 0
     assert capsys.readouterr() == (text, "1 of 1 shard existed already\n")
-
-
-def test_all_formats_but_one_are_offered() -> None:
-    from halfulp.command.options import sweep as sweep_options
-
-    assert set(sweep_options.FORMATS) == set(NAMES) - set(plan_module.NO_SHARDS)
 
 
 def test_runs(tmp_path: Path, capsys: Captured) -> None:

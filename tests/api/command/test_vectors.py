@@ -23,11 +23,12 @@ from halfulp.command.main import main
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors import metadata, produce
 from halfulp.conformance.vectors.computation import OpComputation
-from halfulp.conformance.vectors.formats import NAMES, format_named, read_vectors
+from halfulp.conformance.vectors.formats import format_named, read_vectors
 from halfulp.conformance.vectors.inputs import filled_models
 from halfulp.conformance.vectors.models.model import coverage
 from halfulp.conformance.vectors.models.table import MODELS
-from halfulp.conformance.vectors.recipe import LEVELS, Recipe, recipe_of
+from halfulp.conformance.vectors.names import FORMAT_NAMES
+from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir.errors import InputError
@@ -76,7 +77,7 @@ def test_a_stream_is_what_testfloat_writes_and_as_the_specification_says() -> No
 
 
 def test_formats_of_one_set_have_one_digest_and_one_document(tmp_path: Path) -> None:
-    everything = [name for name in NAMES if name not in ("runs", "mlir")]
+    everything = [name for name in FORMAT_NAMES if name not in ("runs", "mlir")]
     document = made(tmp_path / "sets", *ADDF, "-n", "300", "--format", ",".join(everything), "--any-nan")
     assert [file["format"] for file in document["files"]] == everything
     assert (document["count"], document["nan"]["accept"]) == (300, "any")
@@ -199,7 +200,7 @@ def test_rows_in_blocks() -> None:
         for start, stop in itertools.pairwise([0, 8, 48, 104]):
             part = recipe.given(start, stop)
             assert all(np.array_equal(a, b[start:stop]) for a, b in zip(part, whole, strict=True))
-        told = {"source": asked.source(), "profile": documented_profile(), "inputs": recipe.inputs().to_json()}
+        told = {"source": asked.source(), "profile": documented_profile(), "inputs": recipe.inputs()}
         assert recipe_of(told) == recipe
 
 
@@ -445,15 +446,7 @@ def test_memory_is_constant() -> None:
     assert sizes[1] < sizes[0] * 1.1
 
 
-# --- declared twice ---------------------------------------------------------------------------------------------------
-
-
-def test_names_known_without_importing() -> None:
-    from halfulp.command.options import recipe as recipe_options
-    from halfulp.command.options import vectors as vectors_options
-
-    assert vectors_options.FORMATS == NAMES
-    assert recipe_options.LEVELS == LEVELS
+# --- documentation -----------------------------------------------------------------------------------------------------
 
 
 def test_the_examples_of_the_user_documentation(tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ import halfulp as hu
 from halfulp.conformance.vectors.c_model import c_model
 from halfulp.conformance.vectors.columns import Chunk, Role
 from halfulp.conformance.vectors.computation import Computation, OpComputation
+from halfulp.conformance.vectors.names import LevelName
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.golden.vectors import recipe_for
+from halfulp.golden.options import RecipeKeywords
+from halfulp.golden.recipes import recipe_of
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
@@ -49,10 +51,11 @@ def rows_of(computation: Computation, count: int) -> Chunk:
     bits = sum(column.width for column in computation.inputs)
     if bits <= 16:
         return Recipe(computation, "exhaustive").given(0, 1 << bits)
-    parts = [recipe_for(computation, level, (), count // 2, 1) for level in ("1", "weighted")]
+    levels: tuple[LevelName, ...] = ("1", "weighted")
+    parts = [recipe_of(computation, RecipeKeywords(level=level, n=count // 2, seed=1)) for level in levels]
     if computation.case.op != "math.fma":
         with contextlib.suppress(hu.InputError):  # no model applies
-            parts.append(recipe_for(computation, None, "all", count // 2, 1))
+            parts.append(recipe_of(computation, RecipeKeywords(models="all", n=count // 2, seed=1)))
     chunks = [part.given(0, part.rows.count) for part in parts]
     return tuple(np.concatenate(columns) for columns in zip(*chunks, strict=True))
 

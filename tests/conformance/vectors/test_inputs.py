@@ -15,7 +15,8 @@ import pytest
 from halfulp.conformance.comparing.coverage import covered
 from halfulp.conformance.comparing.op_case import op_case, reference
 from halfulp.conformance.vectors import quantised, testfloat_levels
-from halfulp.conformance.vectors.inputs import LevelName, rounding_bits, rows_for, rows_of_case, rows_of_types
+from halfulp.conformance.vectors.inputs import rounding_bits, rows_for, rows_of_case, rows_of_types
+from halfulp.conformance.vectors.names import LevelName
 from halfulp.conformance.vectors.philox import Dice, uniform, words
 from halfulp.conformance.vectors.rows import exhaustive, of_tuples, one_after_another
 from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, significands

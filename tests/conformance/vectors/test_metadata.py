@@ -21,7 +21,8 @@ from halfulp.conformance.vectors.columns import (
     VectorSet,
 )
 from halfulp.conformance.vectors.computation import OpComputation
-from halfulp.conformance.vectors.formats import NAMES, format_named, write_vectors
+from halfulp.conformance.vectors.formats import format_named, write_vectors
+from halfulp.conformance.vectors.names import FORMAT_NAMES
 from halfulp.conformance.vectors.packing import (
     CONTAINERS,
     Blocks,
@@ -44,7 +45,7 @@ def documented(name: str = "testfloat", **more: Any) -> metadata.Document:
         [metadata.VectorFile(name, "addf.tv")],
         OpComputation(addf).source(),
         Profile(),
-        metadata.Inputs("1"),
+        {"level": "1"},
         **arguments,
     )
 
@@ -62,13 +63,19 @@ def test_documents_are_valid_and_the_schema_is() -> None:
         unmarked="drop",
     )
     full["files"].append(packed.to_json())
-    full["inputs"] = metadata.Inputs("models", ("B1", "B29"), 7, (0, 512), {"depth": 2}).to_json()
+    full["inputs"] = {
+        "level": "models",
+        "models": ["B1", "B29"],
+        "seed": 7,
+        "counter": [0, 512],
+        "options": {"depth": 2},
+    }
     check(full)
     for name, columns in (("readmemh", FPTOSI), ("npz", WIDE)):
         told = write_vectors(VectorSet(columns, [random_chunk(columns, 3)]), io.BytesIO(), name)
         document = metadata.document(
             told, [metadata.VectorFile(name)], OpComputation(op_case("arith.fptosi", "f16", "i12")).source(),
-            Profile(base="ml_dtypes"), metadata.Inputs("random", seed=1),
+            Profile(base="ml_dtypes"), {"level": "random", "seed": 1},
         )  # fmt: skip
         check(document)
         assert document["poison"]["encoding"] == {"readmemh": "columns and X digits", "npz": "columns"}[name]
@@ -159,7 +166,7 @@ def test_documents_are_read_back_and_others_refused() -> None:
 
 def test_the_user_documentation_names_every_format_and_its_examples_hold() -> None:
     text = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
-    for name in NAMES:
+    for name in FORMAT_NAMES:
         assert f"`{name}`" in text
         assert f"`{format_named(name).suffix}`" in text
     examples = dict(re.findall(r"<!-- (\w+) -->\n\n```\w*\n(.*?)```", text, re.DOTALL))

@@ -635,7 +635,7 @@ def test_a_recipe_is_made_again_from_its_metadata_and_from_a_pickle(name: str) -
     document = {
         "source": recipe.computation.source(),
         "profile": {"name": recipe.computation.profile.name, "fields": fields_of(recipe)},
-        "inputs": recipe.inputs().to_json(),
+        "inputs": recipe.inputs(),
     }
     again = [recipe_of(json.loads(json.dumps(document))), pickle.loads(pickle.dumps(recipe))]
     for other in again:
@@ -660,7 +660,7 @@ def test_metadata_that_makes_no_recipe() -> None:
     good = {
         "source": recipe.computation.source(),
         "profile": {"name": "spec", "fields": fields_of(recipe)},
-        "inputs": recipe.inputs().to_json(),
+        "inputs": recipe.inputs(),
     }
     bad: list[tuple[dict[str, Any], str]] = [
         ({"inputs": {"level": "given"}}, r"old.json: the operands of level 'given' cannot be made again"),

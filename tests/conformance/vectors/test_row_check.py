@@ -20,9 +20,10 @@ from halfulp.conformance.vectors.alternatives import exact_result, remarks
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
 from halfulp.conformance.vectors.comparison import differing, format_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.formats import NAMES, format_named, read_vectors, write_vectors
+from halfulp.conformance.vectors.formats import format_named, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Notes, Options
 from halfulp.conformance.vectors.formats.mlir import function_of_case
+from halfulp.conformance.vectors.names import FORMAT_NAMES
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.row_check import Check, VectorChecker
 from halfulp.conformance.vectors.sampling import CONTROLS
@@ -143,7 +144,7 @@ def test_a_flipped_bit_is_found_unless_it_counts_for_nothing(examples: int) -> N
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("format", NAMES)
+@pytest.mark.parametrize("format", FORMAT_NAMES)
 def test_one_wrong_bit_is_found_in_every_format(format: str) -> None:
     computation: OpComputation = ADD if format != "runs" else OpComputation(op_case("arith.truncf", "f16", "f8E4M3FN"))
     if format == "mlir":

@@ -11,9 +11,8 @@ from sweeps import PINNED, RECIPES, op
 
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
-from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.recipe import Recipe, recipe_of_spec
 from halfulp.conformance.vectors.shards.plan import SweepPlan
-from halfulp.conformance.vectors.spec import recipe_of_spec
 from halfulp.interp.ir.errors import HalfulpError, InputError
 
 

@@ -19,8 +19,9 @@ from halfulp.conformance.vectors.columns import (
     VectorSet,
     settled,
 )
-from halfulp.conformance.vectors.formats import NAMES, format_named, read_vectors
+from halfulp.conformance.vectors.formats import format_named, read_vectors
 from halfulp.conformance.vectors.formats.format import Options
+from halfulp.conformance.vectors.names import FORMAT_NAMES
 from halfulp.conformance.vectors.packing import (
     Packing,
 )
@@ -127,7 +128,7 @@ def broken(data: bytes, draw: Any) -> bytes:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FORMAT_NAMES)
 @pytest.mark.parametrize("examples", amounts(15, 60))
 def test_a_broken_file_is_read_or_refused_and_nothing_else(name: str, examples: int) -> None:
     @settings(max_examples=examples, deadline=None)

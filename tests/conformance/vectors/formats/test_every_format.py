@@ -20,10 +20,11 @@ from halfulp.conformance.vectors.columns import (
     Role,
     VectorSet,
 )
-from halfulp.conformance.vectors.formats import NAMES, arrays, format_named, format_of_file, read_vectors, write_vectors
+from halfulp.conformance.vectors.formats import arrays, format_named, format_of_file, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats import format as format_module
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.formats.text import BLOCK
+from halfulp.conformance.vectors.names import FORMAT_NAMES
 from halfulp.interp.ir.errors import InputError
 
 
@@ -58,7 +59,7 @@ def test_the_borders_of_blocks_lose_nothing(name: str, rows: int) -> None:
     assert read_vectors(io.BytesIO(data), name, ADDF).digest() == VectorSet(ADDF, [chunk]).digest()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FORMAT_NAMES)
 def test_a_pipe_is_read_and_written(name: str) -> None:
     class Pipe(io.BytesIO):
         def seekable(self) -> bool:
@@ -74,7 +75,7 @@ def test_a_pipe_is_read_and_written(name: str) -> None:
     assert read_vectors(Pipe(file.getvalue()), name, columns).digest() == digest
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FORMAT_NAMES)
 def test_a_closed_pipe_is_an_error_of_the_file_alone(name: str) -> None:
     class Closed(io.RawIOBase):
         def writable(self) -> bool:
@@ -88,7 +89,7 @@ def test_a_closed_pipe_is_an_error_of_the_file_alone(name: str) -> None:
         write_vectors(vectors, Closed(), name, options=Options(function=ADDER))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FORMAT_NAMES)
 def test_memory_does_not_grow_with_the_number_of_vectors(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,10 +118,10 @@ def test_memory_does_not_grow_with_the_number_of_vectors(
 
 
 def test_formats_are_known_by_name_and_by_the_end_of_a_file() -> None:
-    for name in NAMES:
+    for name in FORMAT_NAMES:
         assert format_named(name).name == name
         assert format_of_file(f"x{format_named(name).suffix}") == format_named(name)
-    assert len({format_named(name).suffix for name in NAMES}) == len(NAMES)
+    assert len({format_named(name).suffix for name in FORMAT_NAMES}) == len(FORMAT_NAMES)
     assert format_of_file("x.mem") == format_named("readmemh")
     assert format_of_file("x.txt") is None
     with pytest.raises(
@@ -129,7 +130,7 @@ def test_formats_are_known_by_name_and_by_the_end_of_a_file() -> None:
         read_vectors(io.BytesIO(), "readmem")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not format_named(name).describes])
+@pytest.mark.parametrize("name", [name for name in FORMAT_NAMES if not format_named(name).describes])
 def test_files_that_describe_nothing_need_columns(name: str) -> None:
     with pytest.raises(InputError, match=f"'{name}' does not describe its columns"):
         read_vectors(io.BytesIO(written(ADDF, [], name)), name)

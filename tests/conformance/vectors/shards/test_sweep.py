@@ -28,9 +28,10 @@ from halfulp.conformance.vectors.columns import Digest
 from halfulp.conformance.vectors.formats import read_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.metadata import METADATA
+from halfulp.conformance.vectors.names import NO_SHARDS
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.shards.directory import recorded
-from halfulp.conformance.vectors.shards.plan import NO_SHARDS, SweepPlan, generator
+from halfulp.conformance.vectors.shards.plan import SweepPlan, generator
 from halfulp.conformance.vectors.shards.shard import make_shard
 from halfulp.conformance.vectors.shards.sweep import sweep_shards
 from halfulp.interp.ir.errors import InputError

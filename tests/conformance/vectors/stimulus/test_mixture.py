@@ -17,9 +17,8 @@ import halfulp as hu
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.inputs import rows_of_models
-from halfulp.conformance.vectors.recipe import Recipe, recipe_of
+from halfulp.conformance.vectors.recipe import Recipe, recipe_of, recipe_of_spec
 from halfulp.conformance.vectors.rows import Rows, interleaved, of_tuples, repeating, spread, turns_in
-from halfulp.conformance.vectors.spec import recipe_of_spec
 from halfulp.conformance.vectors.stimulus.grammar import parts_of
 from halfulp.conformance.vectors.stimulus.mixture import Mixture
 from halfulp.fp_formats import scalar
@@ -103,7 +102,7 @@ def test_each_part_has_its_rows() -> None:
         kinds["drawn" if drawn else "model" if row in models else "corner"] += 1
     assert abs(kinds["drawn"] - 1200) < 40
     assert abs(kinds["model"] - 500) < 40
-    told = recipe(spelling, n=2000).inputs().to_json()["operands"]["parts"]
+    told = recipe(spelling, n=2000).inputs()["operands"]["parts"]
     assert [(part["operands"], part["percent"], part["rows"]) for part in told] == [
         ("uniform:low=1,high=2", 60, 1200), ("corners", 15, 300), ("B3", 25, 500),
     ]  # fmt: skip
@@ -262,7 +261,7 @@ def test_the_metadata_makes_the_same_rows(tmp_path: Path, monkeypatch: pytest.Mo
     np.save("x.npy", np.arange(50, dtype=np.uint16))
     made = recipe("normal@50,a=x.npy;b=x.npy:sample@30,B3@20", n=500, seed=4)
     again = pickle.loads(pickle.dumps(made))
-    document = {"source": ADD.source(), "profile": {"name": "spec", "fields": {}}, "inputs": made.inputs().to_json()}
+    document = {"source": ADD.source(), "profile": {"name": "spec", "fields": {}}, "inputs": made.inputs()}
     text = json.loads(json.dumps(document))
     wanted = made.vectors().digest()
     assert again.vectors().digest() == wanted

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from halfulp.command.options.check_vectors import CheckVectorsArguments
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Column, Role, VectorSet, check_columns
 from halfulp.conformance.vectors.computation import Computation
-from halfulp.conformance.vectors.formats import NAMES, format_named, format_of_file
+from halfulp.conformance.vectors.formats import format_named, format_of_file
 from halfulp.conformance.vectors.formats.format import Format, Notes, Options, seekable
 from halfulp.conformance.vectors.formats.npz import HEADER
 from halfulp.conformance.vectors.formats.text import MARK, digits
 from halfulp.conformance.vectors.metadata import Document
+from halfulp.conformance.vectors.names import FORMAT_NAMES
 from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.ir.errors import InputError
 
@@ -102,33 +102,43 @@ def see(path: str) -> None:
             pass
 
 
-def format_of_vectors(arguments: CheckVectorsArguments, head: bytes) -> Format:
-    """Choose the format of a file: as named, by its name, or by its content. Raise InputError where none fits."""
-    if arguments.format is not None:
-        return format_named(arguments.format)
-    named = None if arguments.file == "-" else format_of_file(arguments.file)
+def format_of_vectors(path: str, head: bytes) -> Format:
+    """Choose the format of a file by its name, else by its content. Raise InputError where none fits."""
+    named = None if path == "-" else format_of_file(path)
     if named is not None:
         return named
     found = next((name for name, sign in _SIGNS if sign.match(head)), None)
     if found is None:
         what = "is empty" if not head else "is in no format that could be recognised"
-        raise InputError(f"{arguments.file}: the file {what}", hint=f"give --format, one of {', '.join(NAMES)}")
+        raise InputError(f"{path}: the file {what}", hint=f"give --format, one of {', '.join(FORMAT_NAMES)}")
     return format_named(found)
 
 
 def vectors_of(
-    file: BinaryIO, head: bytes, format_: Format, asked: CheckedAgainst, arguments: CheckVectorsArguments, notes: Notes
+    path: str,
+    file: BinaryIO,
+    head: bytes,
+    format_: Format,
+    asked: CheckedAgainst,
+    notes: Notes,
+    *,
+    columns: str | None = None,
+    flags: bool | None = None,
 ) -> VectorSet:
-    """Read the rows of the file, by the columns of the file, of the metadata or of the computation."""
-    name = "<stdin>" if arguments.file == "-" else arguments.file
+    """Read the rows of an opened file, by the columns of the file, of the metadata or of the computation.
+
+    ``columns``: the names of the columns, with commas. ``flags``: False for a file without exception flags.
+    """
+    name = "<stdin>" if path == "-" else path
     options = Options() if asked.document is None else metadata.options_of(asked.document, Path(name).name)
     options = replace(options, file=name, notes=notes)
     try:
         if format_.name == "npz":
             file = cast("BinaryIO", seekable(file))
         names = _names(file, head, format_)
-        described = names is None and arguments.columns is None
-        return format_.read(file, None if described else _columns(head, names, format_, asked, arguments), options)
+        if columns is not None:
+            return format_.read(file, _named_columns(columns, asked.computation), options)
+        return format_.read(file, None if names is None else _columns(head, names, format_, asked, flags), options)
     except OSError as error:
         raise InputError(f"cannot read {name!r}: {error.strerror}") from None
 
@@ -149,35 +159,38 @@ def _names(file: BinaryIO, head: bytes, format_: Format) -> frozenset[str] | Non
     return frozenset(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", head.partition(b"\n")[0].decode("latin-1")))
 
 
+def _named_columns(given: str, computation: Computation) -> tuple[Column, ...]:
+    """Return the columns of these names. Raise InputError."""
+    by_name = {column.name: column for column in (*computation.inputs, *computation.outputs)}
+    names = [name.strip() for name in given.split(",")]
+    unknown = next((name for name in names if name not in by_name), None)
+    if unknown is not None:
+        raise InputError(
+            f"--columns: there is no column '{unknown}'; there are {', '.join(by_name)}",
+            hint=did_you_mean(unknown, by_name),
+        )
+    columns = tuple(by_name[name] for name in names)
+    try:
+        check_columns(columns)
+    except ValueError as error:
+        raise InputError(f"--columns: {error}") from None
+    return columns
+
+
 def _columns(
-    head: bytes, names: frozenset[str] | None, format_: Format, asked: CheckedAgainst, arguments: CheckVectorsArguments
+    head: bytes, names: frozenset[str], format_: Format, asked: CheckedAgainst, flags: bool | None
 ) -> tuple[Column, ...]:
     """Return the columns of a file that does not describe them. ``names``: the names in the file."""
     computation = asked.computation
     known = (
         (*computation.inputs, *computation.outputs) if asked.document is None else metadata.columns_of(asked.document)
     )
-    if arguments.columns is not None:
-        by_name = {column.name: column for column in (*computation.inputs, *computation.outputs)}
-        given = [name.strip() for name in arguments.columns.split(",")]
-        unknown = next((name for name in given if name not in by_name), None)
-        if unknown is not None:
-            raise InputError(
-                f"--columns: there is no column '{unknown}'; there are {', '.join(by_name)}",
-                hint=did_you_mean(unknown, by_name),
-            )
-        columns = tuple(by_name[name] for name in given)
-        try:
-            check_columns(columns)
-        except ValueError as error:
-            raise InputError(f"--columns: {error}") from None
-        return columns
     columns = tuple(column for column in known if column.role in format_.carries)
-    if arguments.flags is False:
+    if flags is False:
         columns = tuple(column for column in columns if column.role is not Role.FLAGS)
     if format_.name in NAMED:
         marks = (Role.FLAGS, Role.POISON, Role.OPEN)
-        return tuple(column for column in columns if column.role not in marks or column.name in (names or ()))
+        return tuple(column for column in columns if column.role not in marks or column.name in names)
     if format_.name in WORDS:
         first = _FIRST_WORD.search(head)
         bare = tuple(column for column in columns if column.role not in (Role.POISON, Role.OPEN))

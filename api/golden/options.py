@@ -1,17 +1,16 @@
-"""Options that ``halfulp vectors``, ``check-vectors`` and ``sweep`` share: the computation and its operands."""
+"""What describes golden vectors and their check, once: the options of ``halfulp vectors``, ``check-vectors`` and
+``sweep``, and the arguments of `halfulp.vectors`, `halfulp.check` and `halfulp.cocotb.Reference`.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal
 
-from halfulp.command.option import option, positive
-from halfulp.command.options.calls import profile_option
-
-LEVELS = ("1", "2", "exhaustive", "random", "weighted", "hard")
-"""`halfulp.conformance.vectors.recipe.LEVELS`, repeated here so that help imports nothing."""
+from halfulp.conformance.vectors.names import LEVELS, LevelName
+from halfulp.described import Keywords, option, positive, profile_option
 
 FIELDS: Mapping[str, str] = {
     "denormals": "flushing of subnormals: ieee, flush_operands, flush_results or flush_both",
@@ -22,13 +21,6 @@ FIELDS: Mapping[str, str] = {
     "modular, indefinite (x87) or indefinite_wrapped (x86)",
 }
 """Fields of the profile that have an option of their own; ``--profile`` takes all fields."""
-
-PACKINGS = ("containers", "dense", "dense-high")
-Unmarked = Literal["refuse", "drop", "canonical"]
-UNMARKED = get_args(Unmarked)
-FLAGS_WHERE_THERE_IS_PLACE = (
-    "a column of exception flags (default: where the op has flags, and every format a place for them)"
-)
 
 
 def seed(text: str) -> int:
@@ -48,12 +40,10 @@ def about_field(field: str) -> str:
 class ComputationOptions:
     """The computation: an op with its types and properties, or a function of a program."""
 
-    type: str | None = option(
+    type: Any = option(
         "--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; for a cast, of its result"
     )
-    source: str | None = option(
-        "--from", metavar="TYPE[,TYPE...]", help="for a cast: the element types of the operands"
-    )
+    source: Any = option("--from", metavar="TYPE[,TYPE...]", help="for a cast: the element types of the operands")
     attr: tuple[str, ...] = option(
         "--attr", action="append", metavar="NAME[=VALUE]", help="a property, as for eval: fastmath=nsz predicate=slt"
     )
@@ -75,12 +65,12 @@ class ComputationOptions:
     function: str | None = option(
         "--function", metavar="NAME", help="for a program: the function (default: the only public one)"
     )
-    mma: str | None = option(
+    mma: Any = option(
         "--mma",
         metavar="MODEL",
         help="for tile operations: the model that adds: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...",
     )
-    profile: str = profile_option()
+    profile: Any = profile_option()
     denormals: str | None = option("--denormals", metavar="VALUE", help=about_field("denormals"))
     nan_result: str | None = option("--nan-result", metavar="VALUE", help=about_field("nan_result"))
     tininess: str | None = option("--tininess", metavar="VALUE", help=about_field("tininess"))
@@ -90,26 +80,30 @@ class ComputationOptions:
         action="store_true",
         help="keep rows with undefined behaviour, as poison (default: leave them out)",
     )
-    flags: bool | None = option("--flags", action=argparse.BooleanOptionalAction, help=FLAGS_WHERE_THERE_IS_PLACE)
+    flags: bool | None = option(
+        "--flags",
+        action=argparse.BooleanOptionalAction,
+        help="a column of exception flags (default: where the op has flags, and every format a place for them)",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeOptions(ComputationOptions):
     """The computation and its operands."""
 
-    level: str | None = option(
+    level: LevelName | None = option(
         "--level",
         choices=LEVELS,
         help="the operands: TestFloat's corner cases 1 (default) or 2, every operand, uniform bits, a mixture, or the"
         " hardest arguments of an elementary function",
     )
-    models: str | None = option(
+    models: Any = option(
         "--models",
         metavar="B1[,B3...]",
         help="FPgen models, F1 to F6 of elementary functions, and M1 of multiply-adds: their vectors come first, or"
         " alone without --level; all: every model that applies",
     )
-    operands: str | None = option(
+    operands: Any = option(
         "--operands",
         metavar="SOURCE",
         help="operands of your own, instead of --level and --models: rows of a .npy, .npz, .safetensors or .txt file, a"
@@ -121,4 +115,42 @@ class RecipeOptions(ComputationOptions):
     )
     seed: int = option(
         "--seed", type=seed, default=0, metavar="N", help="the seed of everything random, 0 to 2**64 - 1 (default: 0)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipeKeywords(Keywords, RecipeOptions):
+    """The same as arguments of a function of Python, with their own types: element types, arrays, a `Profile`."""
+
+    profile: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """A file to check, and what counts as equal."""
+
+    file: str = option(metavar="FILE", help="the file to check, or - for the standard input")
+    format: str | None = option(
+        "--format", metavar="NAME", help="the format of the file (default: by its name, else by its content)"
+    )
+    metadata: str | None = option(
+        "--metadata", metavar="FILE.json", help="the metadata of the file (default: the name of the file with .json)"
+    )
+    op: str | None = option("--op", metavar="OP|FILE.mlir", help="the computation, if there is no metadata")
+    columns: str | None = option(
+        "--columns",
+        metavar="NAME[,NAME...]",
+        help="the columns of the file, if some are missing; with metadata, even all operands can be missing",
+    )
+    nan: Literal["exact", "any"] | None = option(
+        "--nan",
+        choices=("exact", "any"),
+        help="any: accept every NaN if a NaN is expected (default: by the metadata)",
+    )
+    ignore_flags: bool = option("--ignore-flags", action="store_true", help="do not compare the flags in the file")
+    partial: bool = option(
+        "--partial", action="store_true", help="allow fewer rows than in the metadata, and other rows"
+    )
+    max: int = option(
+        "--max", type=positive, default=1, metavar="N", help="the number of different rows to show in full (default: 1)"
     )

@@ -1,0 +1,318 @@
+"""Computations and recipes of vectors from what describes them, be it options or arguments of Python: an op with its
+types, or a program; the operands, also from arrays and texts of the user.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halfulp.codegen.tile_names import SPELLING, model_for, names_tile, operation_named
+from halfulp.conformance.comparing.op_case import OpCase, op_case
+from halfulp.conformance.vectors.columns import Column, Role
+from halfulp.conformance.vectors.comparison import type_of
+from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
+from halfulp.conformance.vectors.formats.format import too_wide
+from halfulp.conformance.vectors.inputs import chosen_models
+from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, usual_level
+from halfulp.conformance.vectors.stimulus.grammar import GIVEN
+from halfulp.conformance.vectors.stimulus.mixture import Mixture, Target
+from halfulp.conformance.vectors.stimulus.tables import Group
+from halfulp.conformance.vectors.tiles import TileComputation
+from halfulp.described import Keywords, first_given, written
+from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes, storage_dtype
+from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.golden.options import ComputationOptions, RecipeKeywords, RecipeOptions
+from halfulp.inputs import as_value
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.text.printer import print_module
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value
+from halfulp.loading import Source, is_text, load
+from halfulp.running import find_entry, function_path
+from halfulp.semantics.profile import as_profile
+
+RANDOM_BITS = 16
+"""The random bits of stochastic rounding, unless a number is given."""
+
+
+class Program(NamedTuple):
+    """A program whose function is computed."""
+
+    module: Module
+    #: Its MLIR text.
+    text: str
+    name: str
+
+
+# --- computations -----------------------------------------------------------------------------------------------------
+
+
+def keywords(type: Any, to: Any, **others: Any) -> RecipeKeywords:
+    """Make the description from arguments of Python. ``to``: of a cast, the type of the result."""
+    cast = type is not None and to is not None
+    return RecipeKeywords(type=to if cast else type, source=type if cast else to, **others)
+
+
+def computation_for(of: Source | Module, options: RecipeKeywords, properties: Mapping[str, Any]) -> Computation:
+    """Return the computation of an op, a tile operation or a program in any form. See `halfulp.vectors`."""
+    if isinstance(of, str) and not is_text(of) and not names_program(of):
+        return computation_of(of, options, properties)
+
+    def loaded() -> Program:
+        module = of if isinstance(of, Module) else load(of)
+        name = Path(of).name if isinstance(of, str | os.PathLike) and not is_text(of) else "<program>"
+        return Program(module, print_module(module), name)
+
+    return computation_of(loaded, options, properties)
+
+
+def names_program(name: str) -> bool:
+    """Tell whether a name is that of a file with a program."""
+    return name.endswith((".mlir", ".mlirbc"))
+
+
+def computation_of(
+    of: str | Callable[[], Program], options: ComputationOptions, properties: Mapping[str, Any] | None = None
+) -> Computation:
+    """Return the computation of an op or a tile operation by its name, or of a function of a program, which is loaded
+    once the options fit one.
+
+    ``properties``: those of the op. Raises HalfulpError, and ValueError for an unknown rounding mode or profile.
+    """
+    wrong = first_given(options, ("source", "attr", "rounding", "random_bits"))
+    wrong = wrong or (written(options, "flags") if options.flags else next(iter(properties or {}), None))
+    if not isinstance(of, str):
+        wrong = first_given(options, ("type",)) or wrong
+        if wrong is not None:
+            raise InputError(f"{wrong} goes with an op, not with a program")
+        return _of_program(of(), options)
+    tile = names_tile(of)
+    if given := first_given(options, ("function", "random")):
+        what = "a tile operation" if tile else "an op"
+        raise InputError(
+            f"{given} goes with a program, but '{of}' is {what}", hint="the path of a program ends in .mlir"
+        )
+    if tile:
+        if wrong is not None:
+            raise InputError(f"{wrong} goes with an op, but '{of}' is a tile operation")
+        operation = operation_named(of, *_types_of_tile(options.type))
+        return TileComputation(operation, model_for(options.mma or "exact", operation), options.keep_ub)
+    if options.mma is not None:
+        raise InputError(
+            f"{written(options, 'mma')} goes with a tile operation or a program, but '{of}' is an op",
+            hint=f"name a tile operation, as in {SPELLING}",
+        )
+    return _of_op(of, options, dict(properties or {}))
+
+
+def _types_of_tile(types: Any) -> tuple[str | None, str | None]:
+    """Return the types of A and B, where they are given: one for both, or two."""
+    spelled = [None if one is None else _word(one) for one in _several(types)]
+    if len(spelled) > 2:
+        raise InputError(f"{len(spelled)} types are given: those of A and B are two, or one for both")
+    return spelled[0], spelled[-1]
+
+
+def _word(type: Any) -> str:
+    """Spell a type of A or B; words of PTX and wrong ones are left to `operation_named`."""
+    try:
+        return str(as_type(type))
+    except HalfulpError:
+        return str(type)
+
+
+def _several(types: Any) -> Sequence[Any]:
+    return types if isinstance(types, Sequence) and not isinstance(types, str) else (types,)
+
+
+def _of_program(program: Program, options: ComputationOptions) -> Computation:
+    path = function_path(find_entry(program.module, options.function)).removeprefix("@")
+    model, profile = model_for(options.mma or "exact"), as_profile(options.profile)
+    return ProgramComputation(
+        program.text, path, program.name, profile, options.keep_ub, model, options.random, program.module
+    )
+
+
+def _of_op(op: str, options: ComputationOptions, properties: dict[str, Any]) -> Computation:
+    mode = None if options.rounding is None else as_rounding(options.rounding)
+    stochastic = mode is Rounding.STOCHASTIC
+    if options.random_bits is not None and not stochastic:
+        with_mode = written(options, "rounding", "stochastic")
+        raise InputError(f"{written(options, 'random_bits')} goes with {with_mode}")
+    if mode is not None and not stochastic:
+        properties["rounding"] = mode.spelling
+    in_python = isinstance(options, Keywords)
+    case = case_of_types(op, options.type, options.source, properties, in_python)
+    bits = (options.random_bits or RANDOM_BITS) if stochastic else None
+    profile = as_profile(options.profile)
+    try:
+        computation = OpComputation(case, profile, options.keep_ub, options.flags is not False, bits)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if options.flags and not any(column.role is Role.FLAGS for column in computation.outputs):
+        raise InputError(f"{'flags=True' if in_python else '--flags'}: {case} has no exception flags")
+    return computation
+
+
+def case_of_types(op: str, type: Any, source: Any, properties: Mapping[str, Any], in_python: bool = False) -> OpCase:
+    """Return the case of an op on element types. ``type``: one for all operands, or one for each; with ``source``,
+    which is then that of the operands, the type of the result. ``in_python``: errors name arguments of Python.
+    """
+    definition = default_registry().require(op)
+    if type is None:
+        give = "that of the operands, and for a cast to=" if in_python else "--type, and for a cast --from"
+        raise InputError(f"which type? give {give}", op=op)
+    operands = [str(as_type(one)) for one in _several(type if source is None else source)]
+    if len(operands) not in (1, len(definition.operands)):
+        raise InputError(f"{op} has {len(definition.operands)} operands, but {len(operands)} types are given")
+    to = None if source is None else str(as_type(type))
+    try:
+        return op_case(op, operands[0] if len(operands) == 1 else operands, to, **properties)
+    except TypeMismatch as error:
+        if to is None and not in_python and "does not follow" in error.message:
+            error.hint = "--from says the type of the operand, --type that of the result"
+        raise
+
+
+# --- recipes ----------------------------------------------------------------------------------------------------------
+
+
+def recipe_of(computation: Computation, options: RecipeOptions, block: int | None = None) -> Recipe:
+    """Return the recipe of a computation with the operands that the options describe, checked.
+
+    ``block``: the number of rows that share a scale. Raises HalfulpError.
+    """
+    names = options.models.split(",") if isinstance(options.models, str) else tuple(options.models or ())
+    if options.operands is None:
+        models = _chosen(computation, names, options) if names else ()
+        level = options.level or usual_level(computation, models)
+        return _checked(Recipe(computation, level, models, options.seed, options.n, block), options)
+    other = "level" if options.level is not None else "models" if names else None
+    if other is not None:
+        raise InputError(
+            f"{written(options, other)} and {written(options, 'operands')} both say what the operands are",
+            hint=f"a mixture has both: {written(options, 'operands', 'normal@80,corners@10,B1@10')}",
+        )
+    bare = Recipe(computation, None, (), options.seed, options.n, block)
+    with _naming(options, "operands"):
+        return _checked(replace(bare, operands=mixture_of(options.operands, bare.target)), options)
+
+
+def _chosen(computation: Computation, names: Sequence[str], options: RecipeOptions) -> tuple[str, ...]:
+    with _naming(options, "models"):
+        if not isinstance(computation, OpComputation):
+            raise InputError(OF_ONE_OP)
+        return chosen_models(computation.case, names)
+
+
+def _checked(recipe: Recipe, options: RecipeOptions) -> Recipe:
+    """Return a recipe whose operands can be made. Raises InputError and Unsupported."""
+    try:
+        _ = recipe.rows
+    except HalfulpError:
+        raise
+    except ValueError as error:
+        hint = f"{written(options, 'n')} says how many" if "need a count" in str(error) else None
+        raise InputError(str(error), hint=hint) from None
+    return recipe
+
+
+@contextmanager
+def _naming(options: RecipeOptions, name: str) -> Iterator[None]:
+    """Make the errors inside name the option of the command line that they are about, if they have no place."""
+    try:
+        yield
+    except HalfulpError as error:
+        if error.location is None and not isinstance(options, Keywords):
+            error.message = f"{written(options, name)}: {error.message}"
+        raise
+
+
+# --- operands of one's own --------------------------------------------------------------------------------------------
+
+
+def codes_of(column: Column, array: Any) -> Codes:
+    """Return the codes of a column: of a `Value` or an array of its type, or of codes as unsigned integers.
+
+    Raises TypeMismatch for other values, and InputError for codes of too many bits.
+    """
+    if isinstance(array, Value):
+        if array.element_type != type_of(column):
+            raise TypeMismatch(f"'{column.name}' has the type {column.type}, but '{array.element_type}' is given")
+        codes = np.asarray(array.bits)
+        return codes.reshape(code_shape((array.size,), column.width))
+    if isinstance(array, list | tuple) and all(isinstance(code, int) for code in array):
+        if any(not 0 <= int(code) >> column.width < 1 for code in array):
+            raise InputError(f"'{column.name}' has {column.width} bits: a code is from 0 to 2**{column.width} - 1")
+        return ints_to_codes([int(code) for code in array], column.width, (len(array),))
+    found = np.asarray(array)
+    if found.dtype.kind != "u":
+        return codes_of(column, as_value(array, type_of(column), what=f"'{column.name}'"))
+    shape = found.shape[1:] if column.width > 64 else ()
+    if found.shape[1:] != shape or found.ndim < 1 or (shape and shape != code_shape((0,), column.width)[1:]):
+        raise TypeMismatch(f"'{column.name}' takes one code for each row, but the array has the shape {found.shape}")
+    dtype = storage_dtype(column.width)
+    codes = found.astype(dtype)
+    wide = too_wide(codes, column.width)
+    if not np.array_equal(codes, found) or (wide is not None and wide.any()):
+        raise InputError(f"'{column.name}' has {column.width} bits: a code is from 0 to 2**{column.width} - 1")
+    return codes
+
+
+def mixture_of(operands: Any, target: Target) -> Mixture:
+    """Return operands of one's own: a text, or for each operand by name a text or an array, as `codes_of` takes it.
+
+    For an argument of several elements, the first axis of an array is the rows. Raises InputError and TypeMismatch.
+    """
+    if isinstance(operands, str):
+        return Mixture.named(operands)
+    if not isinstance(operands, Mapping):
+        raise InputError(
+            "operands takes a text, as in 'normal:scale=2', or a source for each operand",
+            hint="operands={'a': array, 'b': 'normal:scale=2'}",
+        )
+    groups = {group.name: group for group in target.groups}
+    unknown = [name for name in operands if name not in groups]
+    if unknown:
+        raise InputError(f"there is no operand '{unknown[0]}': the operands are {', '.join(groups)}")
+    texts, arrays = [], {}
+    for name, given in operands.items():
+        if isinstance(given, str):
+            texts.append(f"{name}={given}")
+            continue
+        group = groups[name]
+        columns = target.columns[group.first :][: len(group.types)]
+        codes = _columns_of(columns, given, group)
+        digest = hashlib.sha256(b"".join(np.ascontiguousarray(one).tobytes() for one in codes)).hexdigest()
+        texts.append(f"{name}={GIVEN}:sha256={digest}")
+        arrays[digest] = codes
+    return Mixture.named(";".join(texts), arrays)
+
+
+def _columns_of(columns: tuple[Column, ...], given: Any, group: Group) -> tuple[Codes, ...]:
+    if len(columns) == 1:
+        codes = codes_of(columns[0], given)
+        found: tuple[Codes, ...] = (codes,)
+    else:
+        array = given if isinstance(given, Value) else np.asarray(given)
+        shape = tuple(array.shape)
+        if not group.flat(shape):
+            raise TypeMismatch(
+                f"'{group.name}' has {len(columns)} elements in a row, but the array has the shape {shape}",
+                hint=group.wanted,
+            )
+        flat = array.reshape(shape[0], len(columns))
+        found = tuple(codes_of(column, flat[:, k]) for k, column in enumerate(columns))
+    if not len(found[0]):
+        raise InputError(f"'{group.name}': the array has no elements")
+    return found
