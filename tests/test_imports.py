@@ -1,4 +1,5 @@
 """Imports point one way, api -> conformance -> interp -> semantics -> fp_formats, form no circle, and cost little.
+Within api, they point down from room to room.
 
 A circle counts wherever its imports stand: at the top of a file, inside a function, or under TYPE_CHECKING.
 """
@@ -50,6 +51,30 @@ IN_FUNCTIONS = {
     "rich": "slow: 40 ms; only a terminal needs it",
     "torch": "optional",
     "z3": "optional",
+}
+
+
+# The floors of the rooms of api, from the lowest. A file or a folder imports from lower floors alone; the commands stand
+# at the top, so nothing but the entry point imports them.
+FLOORS = (
+    (
+        "arguments", "described", "extending", "files", "guessing", "inputs", "printable", "random_bits",
+        "recorded_results", "release", "requantizing",
+    ),
+    ("bisection_page", "converting", "drawing", "exact_reals", "loading", "run_options"),
+    ("evaluating", "running"),
+    ("bisecting", "codegen", "quantizing"),
+    ("explanations", "fixed_points", "p3109_operations", "summing"),
+    ("accuracies", "explorer", "golden", "importing", "measuring", "traces"),
+    ("cocotb", "sensitivities"),
+    ("plot",),
+    ("command",),
+    ("__main__",),
+)  # fmt: skip
+UPWARD = {
+    ("drawing", "explanations"): "tools that explanations has for everybody, and that belong below",
+    ("explanations", "measuring"): "exact reals, which belong below",
+    ("loading", "importing"): "the table of languages, which belongs to loading",
 }
 
 
@@ -146,6 +171,47 @@ def sources() -> dict[str, str]:
 
 def test_the_tree_obeys() -> None:
     assert violations(sources()) == []
+
+
+def api_room(module: str) -> str | None:
+    """Return the file or folder of api that holds a module; None in another layer, and for api itself."""
+    return module.split(".")[1] if rank(module) == RANKS["halfulp"] and module != "halfulp" else None
+
+
+def upward(sources: dict[str, str]) -> dict[tuple[str, str], str]:
+    """Return the pairs of rooms of api of which the first imports a room that is not on a lower floor, with a place."""
+    floor_of = {room: number for number, floor in enumerate(FLOORS) for room in floor}
+    known, found = set(sources), {}
+    for module, source in sources.items():
+        room = api_room(module)
+        for target, line, *_ in imports_of(source) if room is not None else ():
+            holder = module_of(target, known)
+            other = None if holder is None else api_room(holder)
+            if other not in (None, room) and floor_of[str(other)] >= floor_of[str(room)]:
+                found[str(room), str(other)] = f"{module}:{line}: imports {target}"
+    return found
+
+
+def test_every_room_of_api_has_a_floor() -> None:
+    rooms = [room for floor in FLOORS for room in floor]
+    assert len(rooms) == len(set(rooms))
+    assert set(rooms) == {api_room(module) for module in sources()} - {None}
+
+
+def test_the_rooms_of_api_obey() -> None:
+    found = upward(sources())
+    assert {pair: place for pair, place in found.items() if pair not in UPWARD} == {}
+    assert UPWARD.keys() - found.keys() == set(), "these arrows are gone: remove their rows"
+
+
+def test_the_check_of_floors_sees_an_arrow() -> None:
+    made = {
+        "halfulp": "",
+        "halfulp.files": "def f():\n  import halfulp.command.console",
+        "halfulp.command": "",
+        "halfulp.command.console": "from halfulp import files",
+    }
+    assert upward(made) == {("files", "command"): "halfulp.files:2: imports halfulp.command.console"}
 
 
 def test_every_row_of_the_table_is_used() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from fractions import Fraction
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,10 @@ import pytest
 from vector_sets import run
 
 import halfulp as hu
+from halfulp.cocotb import Reference
 from halfulp.fp_formats.policy import Flags
 from halfulp.golden import vectors as module
+from halfulp.golden.options import FIELDS, ComputationOptions, RecipeKeywords, RecipeOptions
 
 DOUBLE = "func.func @f(%x: f32) -> f32 { %0 = arith.addf %x, %x : f32 return %0 : f32 }"
 
@@ -216,3 +220,16 @@ def test_tiles(tmp_path: Path) -> None:
     vectors.write(tmp_path / "ours")
     ours, theirs = (next((tmp_path / side).glob("*.tv")).read_bytes() for side in ("ours", "theirs"))
     assert (done.code, ours) == (0, theirs)
+
+
+@pytest.mark.parametrize("function", [hu.vectors, Reference])
+def test_arguments_are_the_described_options(function: Any) -> None:
+    described = {each.name for each in fields(ComputationOptions if function is Reference else RecipeOptions)}
+    # Properties of an op are keywords in Python, and a profile has its fields.
+    described = described - {"attr", "source", *FIELDS} | {"of", "to", "properties"}
+    parameters = signature(function).parameters
+    assert set(parameters) == described
+    defaults = RecipeKeywords()
+    for name, parameter in parameters.items():
+        if name in {each.name for each in fields(defaults)} - {"models"}:
+            assert parameter.default == getattr(defaults, name)
