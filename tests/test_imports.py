@@ -58,7 +58,7 @@ IN_FUNCTIONS = {
 # at the top, so nothing but the entry point imports them.
 FLOORS = (
     (
-        "arguments", "described", "extending", "files", "guessing", "inputs", "printable", "random_bits",
+        "arguments", "described", "extending", "files", "guessing", "inputs", "printable",
         "recorded_results", "release", "requantizing",
     ),
     ("bisection_page", "converting", "drawing", "exact_reals", "loading", "run_options"),
