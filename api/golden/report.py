@@ -19,9 +19,9 @@ from halfulp.explanations.explaining import explain
 from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.spelling import bits_text, decimal_text, value_text
+from halfulp.interp.ir.errors import HalfulpError
 from halfulp.number_reader import MODES
 from halfulp.texts import flags_text
-from halfulp.interp.ir.errors import HalfulpError
 
 SEVERAL_NAMES = 6
 """The largest number of alternatives that are named for one row."""
