@@ -76,7 +76,7 @@ STOPS = {
 @pytest.mark.parametrize("name", STOPS)
 def test_what_stops_in_a_loop(name: str) -> None:
     more, body, count, message = STOPS[name]
-    steps = {"max_steps": 30} if "limit" in name else {}
+    steps: dict[str, Any] = {"max_steps": 30} if "limit" in name else {}
     pair = both(_LOOP.format(arguments=more, body=body), **steps)
     memory = pair.types[0]
     assert isinstance(memory, ty.MemRefType)
