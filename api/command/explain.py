@@ -12,8 +12,8 @@ from halfulp.command.semantics import profile_named, properties_of
 from halfulp.command.sources import Sources
 from halfulp.command.values import naming
 from halfulp.described import first_given
+from halfulp.explanations.applications import keywords_of
 from halfulp.explanations.op import explained_ops, signature_of
-from halfulp.explanations.op_types import keywords_of
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type

@@ -6,18 +6,30 @@ kept and dropped bits, and words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 from halfulp.codegen.tile_names import model_for, operation_named
-from halfulp.explanations.dot_html import dot_html, dot_page
-from halfulp.explanations.dot_operands import MOST_ELEMENTS, DotOperands, operand_codes, row_and_column
-from halfulp.explanations.dot_records import DotStep, ExplainedDot, ModelRow, error_of
-from halfulp.explanations.dot_steps import StepReader
+from halfulp.explanations.dot_steps import (
+    MOST_ELEMENTS,
+    AlignedSum,
+    DotOperands,
+    DotStep,
+    ExplainedDot,
+    ModelRow,
+    StepReader,
+    error_of,
+    operand_codes,
+    rounding_rows,
+    row_and_column,
+    sum_rows,
+)
 from halfulp.explanations.records import ExplainedRounding
-from halfulp.explanations.roundable import given_exact
 from halfulp.explanations.rounding import explained
+from halfulp.explanations.rules import given_exact
+from halfulp.fp_formats.display import code, fragment, table, title
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.numbers import exact_number
 from halfulp.interp.ir.errors import InputError, Unsupported
@@ -27,6 +39,61 @@ from halfulp.semantics.matrix_units.aligned_sums import SumTrace
 from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.profile import SPEC
+
+# --- in a notebook ----------------------------------------------------------------------------------------------------
+
+
+_DIGITS = 10
+"""The most digits of a value beside bits."""
+
+
+def dot_html(explanation: ExplainedDot) -> str:
+    """Return an explanation as a fragment of HTML."""
+    e = explanation
+    notes = [("note", escape(note)) for note in e.notes]
+    rows = [(escape(name), escape(text)) for name, text in e.result_rows()]
+    steps = [_group(e.group_title(number), group) for number, group in enumerate(e.groups)]
+    unpublished = [f"<p>{escape(line)}</p>" for line in e.unpublished_lines()]
+    tables = _plain(e.operand_rows()), table([*notes, *rows], named=True)
+    return fragment(title(e.title), *tables, *steps, _plain(e.model_rows(), named=False), *unpublished)
+
+
+def dot_page(explanation: ExplainedDot) -> str:
+    """Return an explanation as a self-contained page."""
+    heading = escape(explanation.title)
+    head = '<meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+    style = "<style>body{font-family:system-ui,sans-serif;margin:24px}</style>"
+    return (
+        f'<!doctype html><html lang="en"><head>{head}<title>{heading}</title>{style}</head>'
+        f"<body>{dot_html(explanation)}</body></html>\n"
+    )
+
+
+def _plain(rows: Sequence[tuple[str, ...]], named: bool = True) -> str:
+    head, *body = rows
+    return table([[escape(cell) for cell in row] for row in body], head, named)
+
+
+def _group(heading: str, group: DotStep) -> str:
+    parts = [title(heading)]
+    parts += [f"<p>{escape(words)}</p>" for words in group.words]
+    for each in group.sums:
+        parts += [f"<p>{escape(each.words)}</p>", table(_terms(each), named=True)]
+    if group.roundings:
+        rows = [[escape(cell) for cell in row] for row in rounding_rows(group.roundings)]
+        parts.append(table(rows, named=True))
+    return "".join(parts)
+
+
+def _terms(aligned: AlignedSum) -> Iterator[list[str]]:
+    """Yield the rows of a sum; dropped bits are struck out."""
+    for label, bits, *rest in sum_rows(aligned, _DIGITS):
+        kept, _, dropped = bits.partition("|")
+        shown = code(kept) + (f"<del>{code(dropped)}</del>" if dropped else "") if kept else ""
+        yield [escape(label), f'<td style="white-space:nowrap">{shown}</td>', *map(escape, rest)]
+
+
+# --- explain_dot ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)

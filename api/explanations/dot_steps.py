@@ -1,18 +1,547 @@
-"""The steps of a model of matrix units, read from its trace."""
+"""The parts of an explained dot product: operands, the steps of a model, read from its trace, and their texts."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
-from halfulp.explanations.dot_operands import DotOperands
-from halfulp.explanations.dot_records import AlignedSum, DotRounding, DotStep, Term, leading_place, plus, ranges
+import numpy as np
+
+from halfulp.explanations.records import ExplainedRounding
+from halfulp.explanations.rounding import explained
+from halfulp.explanations.rules import given_number
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.display import table_lines
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.spelling import decimal_text, hex_text, hexadecimal, number_text, signed_text, value_text
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.values.coerce import natural_dtypes
+from halfulp.interp.values.parsing import parse_element
+from halfulp.interp.values.value import Value, to_value
+from halfulp.number_reader import read_number
+from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.accumulator import Accumulator, shape_of
 from halfulp.semantics.matrix_units.aligned_sums import Alignment, Members, RoundedResult, SumTrace
 from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.profile import SPEC
+
+# --- records and texts ------------------------------------------------------------------------------------------------
+
+
+DIGITS = 24
+"""The most digits of a value in tables."""
+
+
+CUT_WORDS = {
+    "toward_zero": "cut off toward zero",
+    "downward": "cut off downward",
+    "upward": "cut off upward",
+    "to_nearest_even": "rounded to nearest even",
+    "to_nearest_away": "rounded to nearest, ties away from zero",
+    "to_odd": "cut off toward zero, with a sticky last bit",
+}
+"""The roundings of aligned terms, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term of an aligned sum: its exact value, what of it is added, and its bits from the highest place of the sum
+    on: those down to the last place, and those below it, which are dropped. ``moved``: what is added is not the number
+    of the bits down to the last place, but was rounded up, or counts as zero.
+    """
+
+    label: str
+    value: Fraction
+    added: Fraction
+    kept: str
+    dropped: str
+    moved: bool = False
+
+    @property
+    def lost(self) -> Fraction:
+        """Return the part of the value that is not added."""
+        return self.value - self.added
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedSum:
+    """Terms aligned to the largest exponent among them (that of ``leading``), cut off below 2**``unit`` and added.
+
+    ``zeros``: the number of terms that are zero, and not shown. ``cuts``: the roundings of the terms. ``total``: the
+    sum, with its bits.
+    """
+
+    terms: tuple[Term, ...]
+    zeros: int
+    largest: int
+    leading: str
+    unit: int
+    cuts: tuple[str, ...]
+    total: Term
+
+    @property
+    def words(self) -> str:
+        """Say how the terms are added."""
+        how = " or ".join(CUT_WORDS[cut] for cut in self.cuts)
+        return (
+            f"aligned to the largest exponent, {self.largest}, of {self.leading}; below 2^{self.unit} terms are {how}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DotRounding:
+    """A rounding: its operand, the exact value (None: special), the code that it gives, and how."""
+
+    label: str
+    exact: Fraction | None
+    code: int
+    format: FloatFormat
+    how: str
+
+    @property
+    def lost(self) -> Fraction | None:
+        """Return the exact value minus the rounded one; None where one of them is not a number."""
+        value = scalar.value(self.format, self.code)
+        return None if value is None or self.exact is None else self.exact - value
+
+
+@dataclass(frozen=True, slots=True)
+class DotStep:
+    """One step: the elements along K, their aligned sums, and roundings. ``note``: a remark in words. ``flushed``: the
+    names of subnormal operands that count as zero.
+    """
+
+    elements: tuple[int, ...]
+    sums: tuple[AlignedSum, ...] = ()
+    roundings: tuple[DotRounding, ...] = ()
+    note: str = ""
+    flushed: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Name the elements."""
+        return f"k = {ranges(self.elements)}"
+
+    @property
+    def words(self) -> list[str]:
+        """Say what comes before the numbers."""
+        flushed = [f"subnormals count as zero: {', '.join(self.flushed)}"] if self.flushed else []
+        return [*flushed, *([self.note] if self.note else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """Models that agree: their names, the code, its error in ulp (None: not a number), and the reason."""
+
+    models: tuple[str, ...]
+    code: int
+    error: Fraction | None
+    why: str
+
+
+@dataclass(frozen=True, repr=False)
+class ExplainedDot:
+    """One element of a tile, taken apart; ``str`` puts it into words.
+
+    ``operation``, ``model``: how the element is computed. ``a``, ``b``, ``c``, ``scales``: codes, those of A and B
+    along K; scales are A's and B's. ``products``: exact and scaled, None where they are not numbers; ``exact``: their
+    sum with C. ``result``: the code, of D's type; ``rounding``: the exact sum rounded to that type, None for integers
+    and where the sum is not a number. ``groups``: the steps of the model. ``models``: the results of each model, this
+    one first; ``unpublished``: the models without a published result, by what is unknown. ``notes``: operands that were
+    rounded to their type, the elements of one value together.
+    """
+
+    operation: TileOp
+    model: str
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    c: int
+    scales: tuple[tuple[int, ...], tuple[int, ...]] | None
+    products: tuple[Fraction | None, ...]
+    exact: Fraction | None
+    result: int
+    rounding: ExplainedRounding | None
+    groups: tuple[DotStep, ...]
+    models: tuple[ModelRow, ...]
+    unpublished: tuple[tuple[str, tuple[str, ...]], ...]
+    notes: tuple[str, ...]
+
+    @cached_property
+    def title(self) -> str:
+        """Name the operation and the model in one line."""
+        op = self.operation
+        scales = f", scales {op.scale} for {op.block}" if op.scale else ""
+        return f"{op.name}: {op.a} * {op.b} + {op.c} to {op.d}{scales}, model {self.model}"
+
+    @property
+    def error(self) -> Fraction | None:
+        """Return the result minus the exact sum, in ulp; None where one of them is not a number."""
+        return self._error(self.result)
+
+    def _error(self, code: int) -> Fraction | None:
+        return error_of(code, self.rounding)
+
+    def operand_rows(self) -> list[tuple[str, ...]]:
+        """Return the factors that are not +0 with their products, and C, as rows with a head."""
+        op, scaled = self.operation, self.scales is not None
+        rows: list[tuple[str, ...]] = [("", "a", "b", *(("scales",) if scaled else ()), "product")]
+        hidden = 0
+        for k, (x, y, product) in enumerate(zip(self.a, self.b, self.products, strict=True)):
+            if product == 0 and x == y == 0:
+                hidden += 1
+                continue
+            scales: tuple[str, ...] = ()
+            if self.scales is not None:
+                pair = [text_of(op.scale, each[k // op.block]) for each in self.scales]
+                scales = (" * ".join(dict.fromkeys(pair)) if pair[0] != pair[1] else f"{pair[0]} each",)
+            text = "no number" if product is None else decimal_text(product, DIGITS)
+            rows.append((f"k = {k}", text_of(op.a, x), text_of(op.b, y), *scales, text))
+        rows.append(("c", text_of(op.c, self.c), "", *(("",) if scaled else ()), ""))
+        if hidden:
+            rows.append((f"{hidden} more", "0", "0", *(("",) if scaled else ()), "0"))
+        return rows
+
+    def result_rows(self) -> list[tuple[str, str]]:
+        """Return the exact sum, the result and its error: a name and a text each."""
+        d = self.operation.d
+        rows = [] if self.exact is None else [("exact", number_text(self.exact))]
+        rows.append(("result", text_of(d, self.result, 60)))
+        if self.rounding is not None:
+            assert self.rounding.ulp is not None
+            # The number alone does not tell which zero it is: this depends on the signs of all terms.
+            once = next(row.code for row in self.models if "exact" in row.models)
+            rows.append(("rounded once", text_of(d, once, 60)))
+            error = "none: the result is not a number" if self.error is None else f"{signed_text(self.error)} ulp"
+            rows.append(("error", f"{error}; an ulp is 2^{leading_place(self.rounding.ulp)} here"))
+        elif d not in FORMATS:
+            rows.append(("rule", f"integers are added exactly, modulo 2^{d[1:]}"))
+        return rows
+
+    def model_rows(self) -> list[tuple[str, ...]]:
+        """Return the results of the models as rows of a table with a head."""
+        rows: list[tuple[str, ...]] = [("models", "code", "value", "error in ulp", "why")]
+        for row in self.models:
+            value, code = split_text(self.operation.d, row.code)
+            error = "" if row.error is None else signed_text(row.error)
+            rows.append((", ".join(row.models), code, value, error, row.why))
+        return rows
+
+    def unpublished_lines(self) -> list[str]:
+        """List the models that give nothing."""
+        return [f"{what}: {', '.join(names)}" for what, names in self.unpublished]
+
+    def group_title(self, number: int) -> str:
+        """Return the heading of a step."""
+        where = f"step {number + 1} of {len(self.groups)}, " if len(self.groups) > 1 else ""
+        return f"{where}{self.groups[number].title}"
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        lines = [self.title, "", *table_lines(self.operand_rows()), *(f"note  {note}" for note in self.notes), ""]
+        width = max(len(name) for name, _ in self.result_rows()) + 2
+        lines += [f"{name:<{width}}{text}" for name, text in self.result_rows()]
+        for number, group in enumerate(self.groups):
+            lines += ["", self.group_title(number)]
+            lines += [f"  {words}" for words in group.words]
+            for each in group.sums:
+                lines.append(f"  {each.words}")
+                lines += [f"    {line}" for line in table_lines(sum_rows(each))]
+            if group.roundings:
+                lines += [f"  {line}" for line in table_lines(rounding_rows(group.roundings))]
+        return [*lines, "", *table_lines(self.model_rows()), *self.unpublished_lines()]
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def sum_rows(aligned: AlignedSum, digits: int = DIGITS) -> list[tuple[str, ...]]:
+    """Return the terms of a sum as rows: the bits kept|dropped, the value, and the loss; then the total."""
+    rows = [
+        (
+            term.label,
+            f"{term.kept}|{term.dropped}" if term.dropped else term.kept,
+            decimal_text(term.value, digits),
+            _lost_text(term, digits) if term.lost else "",
+        )
+        for term in aligned.terms
+    ]
+    if aligned.zeros:
+        rows.append((f"{aligned.zeros} zero{'s'[: aligned.zeros != 1]}", "", "", ""))
+    total = aligned.total
+    return [*rows, ("sum", total.kept, decimal_text(total.value, digits), "")]
+
+
+def _lost_text(term: Term, digits: int) -> str:
+    lost = f"loses {decimal_text(term.lost, digits)}"
+    return f"{lost}: counts as {decimal_text(term.added, digits)}" if term.moved else lost
+
+
+def rounding_rows(roundings: Sequence[DotRounding]) -> list[tuple[str, ...]]:
+    """Return roundings as rows: operand, mode, result, loss. Zeros that became +0 are left out."""
+    rows, hidden = [], 0
+    for each in roundings:
+        if each.exact == 0 and each.code == 0 and each is not roundings[-1]:
+            hidden += 1
+            continue
+        lost = "" if not each.lost else f"loses {decimal_text(each.lost, DIGITS)}"
+        rows.append((each.label, each.how, text_of(each.format.name, each.code), lost))
+    return [*rows, *([(f"{hidden} more", "of zeros", "0", "")] if hidden else [])]
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Spell numbers as ranges: ``0 to 7``; ``0 to 3, 8 to 11``."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]} to {part[1]}" for part in parts)
+
+
+def scalar_number(type_: str, code: int) -> Fraction | None:
+    """Return the exact value of an element; None for NaN and infinities."""
+    if type_ in FORMATS:
+        return scalar.value(FORMATS[type_], code)
+    width = int(type_[1:])
+    return Fraction(code - (1 << width) if code >> (width - 1) else code)
+
+
+def split_text(type_: str, code: int, digits: int = DIGITS) -> tuple[str, str]:
+    """Return the value and the code of an element, as text."""
+    if type_ not in FORMATS:
+        return str(scalar_number(type_, code)), hexadecimal(code, int(type_[1:]))
+    return value_text(FORMATS[type_], code, digits), hex_text(FORMATS[type_], code)
+
+
+def text_of(type_: str, code: int, digits: int = DIGITS) -> str:
+    """Spell an element, with its code in brackets."""
+    value, bits = split_text(type_, code, digits)
+    return f"{value} ({bits})"
+
+
+def error_of(code: int, rounding: ExplainedRounding | None) -> Fraction | None:
+    """Return the distance of a code from the exact sum, in ulp of the sum; None where one of them is not a number."""
+    if rounding is None or rounding.exact is None or rounding.ulp is None:
+        return None
+    value = scalar.value(rounding.format, code)
+    return None if value is None else (value - rounding.exact) / rounding.ulp
+
+
+def plus(x: Fraction | None, y: Fraction | None) -> Fraction | None:
+    """Add two exact numbers; None where one of them is not a number."""
+    return None if x is None or y is None else x + y
+
+
+def leading_place(value: Fraction) -> int:
+    """Return the place of the leading bit of a dyadic number; for zero, a place far below all others."""
+    return abs(value.numerator).bit_length() - value.denominator.bit_length() if value else -(1 << 20)
+
+
+# --- operands ---------------------------------------------------------------------------------------------------------
+
+
+MOST_ELEMENTS = 1 << 14
+
+
+@dataclass
+class DotOperands:
+    """The operands of one element, as codes, with their exact products and sum."""
+
+    op: TileOp
+    a: list[int]
+    b: list[int]
+    c: int
+    scales: tuple[list[int], list[int]] | None
+    result: int = 0
+
+    @cached_property
+    def products(self) -> tuple[Fraction | None, ...]:
+        """Return the exact scaled products."""
+        return tuple(self._product(k) for k in range(len(self.a)))
+
+    def _product(self, k: int) -> Fraction | None:
+        op = self.op
+        factors = [scalar_number(op.a, self.a[k]), scalar_number(op.b, self.b[k])]
+        factors += [scalar_number(op.scale, each[k // op.block]) for each in self.scales or ()]
+        product = Fraction(1)
+        for factor in factors:
+            if factor is None:
+                return None
+            product *= factor
+        return product
+
+    @cached_property
+    def exact(self) -> Fraction | None:
+        """Return the sum of all products and C; None where it is not a number."""
+        total = scalar_number(self.op.c, self.c)
+        for product in self.products:
+            total = plus(total, product)
+        return total
+
+    def factors(self, k: int, flushes: bool) -> tuple[Fraction | None, Fraction | None]:
+        """Return the factors as rounding models use them: scaled in D's format, subnormals flushed where the rule says
+        so.
+        """
+        op, found = self.op, []
+        for side, (name, codes) in enumerate(((op.a, self.a), (op.b, self.b))):
+            code, fmt = codes[k], FORMATS[name]
+            if flushes and fmt.is_subnormal(code):
+                code = 0
+            number = scalar.value(fmt, code)
+            if self.scales is not None:
+                d = FORMATS[op.d]
+                factor = scalar.convert(FORMATS[op.scale], d, self.scales[side][k // op.block]).code
+                number = scalar.value(d, scalar.multiply(d, scalar.convert(fmt, d, code).code, factor).code)
+            found.append(number)
+        return found[0], found[1]
+
+    @cached_property
+    def rounded_scaled(self) -> list[int]:
+        """List the elements that are inexact after scaling in D's format."""
+        pairs = [self.factors(k, False) for k in range(len(self.a))] if self.scales else []
+        return [k for k, (x, y) in enumerate(pairs) if x is None or y is None or x * y != self.products[k]]
+
+    @cached_property
+    def negatively_scaled(self) -> list[int]:
+        """List the elements whose scales have a negative product."""
+        if self.scales is None:
+            return []
+        fmt = FORMATS[self.op.scale]
+        signs = [fmt.signed and bool((x ^ y) & (fmt.sign_mask or 0)) for x, y in zip(*self.scales, strict=True)]
+        return [k for k in range(len(self.a)) if signs[k // self.op.block] and self.products[k]]
+
+    def run(self, model: str) -> tuple[int, SumTrace]:
+        """Compute the result of a model. Raise `halfulp.semantics.matrix_units.models.Unpublished`."""
+        op = self.op
+
+        def array(name: str, codes: Sequence[int]) -> Any:
+            return np.array(codes, FORMATS[name].storage_dtype if name in FORMATS else np.uint64)
+
+        scales = [] if self.scales is None else [array(op.scale, each) for each in self.scales]
+        with np.errstate(all="ignore"):
+            return tiled.explain(model, op, array(op.a, self.a), array(op.b, self.b), self.c, *scales)
+
+
+def row_and_column(element: Any) -> tuple[int, int]:
+    """Return the row and the column of D that ``element`` names. Raise InputError for anything else."""
+    try:
+        i, j = map(operator.index, element)
+    except (TypeError, ValueError):
+        raise InputError(f"element is {element!r}, but must be the row and the column of D, as (3, 5)") from None
+    return i, j
+
+
+def operand_codes(
+    given: Any, type_: str, name: str, axis: int, index: int, pick: bool, notes: list[str], then: int | None = None
+) -> list[int]:
+    """Return the codes of a row (axis 0) or a column (axis 1), or of the values given for one; ``then``: of one element
+    of it.
+
+    ``pick``: a whole tile is given. Raises InputError, TypeMismatch.
+    """
+    element: ty.Type = ty.FloatType(FORMATS[type_]) if type_ in FORMATS else ty.IntegerType(int(type_[1:]))
+    if isinstance(given, Value):
+        if ty.element_type(given.type) != element:
+            raise InputError(f"{name} is of type '{given.type}', but its elements must be '{element}'")
+        if given.poison is not None:
+            raise InputError(f"{name} is poison: {given.origin(*np.argwhere(given.poisoned)[0])}")
+        return _codes(_picked(given.bits, name, axis, index, pick, then), element)
+    if isinstance(given, np.ndarray):
+        natural = natural_dtypes().get(element)
+        if natural is not None and given.dtype == np.dtype((np.void, natural.itemsize)):
+            given = given.view(natural)  # what np.save makes of an ml_dtypes array
+        picked = np.atleast_1d(_picked(given, name, axis, index, pick, then))
+        whole = ty.TensorType(picked.shape, element)
+        if natural is not None and natural.isbuiltin != 1 and picked.dtype == np.dtype(f"u{natural.itemsize}"):
+            return _codes(Value.from_bits(picked, whole).bits, element)  # codes, as in files
+        return _codes(to_value(np.ascontiguousarray(picked), whole, name).bits, element)
+    rows = _picked_from_lists(given, name, axis, index, then) if pick else given
+    numbers = list(rows) if isinstance(rows, list | tuple) else [rows]
+    found, said = [], dict[str, list[int]]()
+    for k, each in enumerate(numbers):
+        code, note = _number(each, element, f"{name}[{k}]" if len(numbers) > 1 else name)
+        found.append(code)
+        if note:
+            said.setdefault(note, []).append(k)
+    notes += [
+        f"{name}[{ranges(places)}]: {note}" if len(numbers) > 1 else f"{name}: {note}" for note, places in said.items()
+    ]
+    return found
+
+
+def _codes(bits: Any, element: ty.Type) -> list[int]:
+    return codes_to_ints(np.ravel(bits), width_of(element))
+
+
+def _picked(array: Any, name: str, axis: int, index: int, pick: bool, then: int | None) -> Any:
+    if pick:
+        if array.ndim != 2:
+            raise InputError(f"{name} has {array.ndim} dimensions, but with element=(i, j) it is a tile of two")
+        _check_index(name, index, array.shape[axis])
+        array = array[index] if axis == 0 else array[:, index]
+        if then is not None:
+            _check_index(name, then, len(array))
+            array = array[then]
+    elif array.ndim > 1:
+        raise InputError(f"{name} has {array.ndim} dimensions: give one row, or name the element=(i, j) of a tile")
+    return array
+
+
+def _picked_from_lists(given: Any, name: str, axis: int, index: int, then: int | None) -> Any:
+    if then is not None and not isinstance(given, list | tuple):
+        return given  # one number for all of C
+    if not isinstance(given, list | tuple) or not all(isinstance(row, list | tuple | np.ndarray) for row in given):
+        raise InputError(f"{name} must be a tile, a list of rows, since element=(i, j) is given")
+    if axis == 0:
+        _check_index(name, index, len(given))
+        row = list(given[index])
+        if then is not None:
+            _check_index(name, then, len(row))
+            return row[then]
+        return row
+    for row in given:
+        _check_index(name, index, len(row))
+    return [row[index] for row in given]
+
+
+def _check_index(name: str, index: int, size: int) -> None:
+    if not 0 <= index < size:
+        raise InputError(f"element: {name} has no {index}, only 0 to {size - 1}")
+
+
+def _number(given: Any, element: ty.Type, name: str) -> tuple[int, str]:
+    """Return the code of one number, and a note where it had to be rounded."""
+    try:
+        if not isinstance(element, ty.FloatType):
+            whole = parse_element(element, str(given).strip())
+            if whole is None:
+                raise InputError("a poison element has no explanation")
+            return whole, ""
+        fmt = element.format
+        explanation = explained(given_number(read_number(given, fmt)), fmt, "to_nearest_even", SPEC, (), others=False)
+    except HalfulpError as error:
+        raise InputError(f"{name}: {error.message}", hint=error.hint) from None
+    code = explanation.result.code
+    if code is None:
+        raise InputError(f"{name}: {explanation.given} is poison in {fmt.name}: {explanation.rule}")
+    if explanation.result.error:
+        return code, f"{explanation.given} is not a value of {fmt.name}: {text_of(fmt.name, code)}"
+    return code, ""
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
 
 _MOST_DROPPED = 24
 """The most dropped bits of a term that are shown."""

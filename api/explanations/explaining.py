@@ -1,4 +1,86 @@
-"""The public functions: explain numbers, arrays, and applications of ops."""
+"""Explain numbers, arrays, and applications of ops: the public functions, and how an explanation is built.
+
+What an explanation is
+======================
+
+An explanation puts three things beside each other: the bits that halfulp gives, the exact number that they stand for,
+and the rule that leads from the one to the other. ``explain("0.3", "f8E4M3FN")`` says that 0.3 lies between 0.28125
+(0x29) and 0.3125 (0x2A), that the point in the middle is 0.296875, that the value above is nearer, and that the error
+is 0.4 ulp.
+
+An explanation computes no result. The bits come from where `halfulp.convert` and `halfulp.eval` take them: from the
+specification (`halfulp.fp_formats.scalar`), or from the kernel of the op. The exact number is computed apart from them,
+on fractions. The rule is looked up in tables of words. So if the three contradict each other, one of them is wrong, and
+this is what the tests use: they read the text back and compare each number in it with the specification.
+
+One number, in four steps
+=========================
+
+1. **Read.** `halfulp.number_reader` makes a `ReadNumber` of what the user gave: 3/10 of ``"0.3"``, the code 0x3E99999A
+   of the format f32 for ``"f32=0.3"``, the code itself for ``"0x2A"``. Text without a type is exact. Text with a type
+   is a literal of MLIR, whose decimals are rounded to f64 first; if that changes the number, ``reading`` says so.
+
+2. **Make it roundable.** `rules.given_number` makes a `GivenNumber`. Its field ``round`` is a function of a format, a
+   rounding mode and a profile, and returns the code and the exception flags. All later steps call this function and
+   know nothing of where the number came from: a typed decimal, an integer, and the result of an op all look the same to
+   them. Bits of the explained type have a ``round`` that returns them without a change.
+
+3. **Round, and look around.** `rounding.explained` calls ``round`` for the mode that was asked for, for the other
+   modes, and for the other profiles. It finds the two neighbours of the exact number, their midpoint, and the ulp
+   there. Then `rules.rounding_rule` picks the words: the first case that applies, from "the format has no zero" over
+   "nothing is rounded" and overflow to ties. `rounding.profile_groups` puts together the profiles that give the same
+   result, and names the fields that decide: those that, changed alone in spec, give the result of the profile.
+
+4. **Show.** All of this is stored in a record, `records.ExplainedRounding`. Its ``str`` is the text, `_repr_html_` the
+   picture in a notebook, and `halfulp.plot` draws it. A record holds numbers and codes, no text that another part would
+   have to take apart again. Only ``rule`` is a sentence.
+
+With stochastic rounding, step 3 is another one: `rounding.explained_stochastically` shows both outcomes with their
+probabilities, and, if the random bits are given, how these decide.
+
+An op
+=====
+
+``explain_op("arith.addf", "1.4", "2.2", type="f8E4M3FN")`` does the following.
+
+1. `op.types_of` finds the types. A `Signature` says how those of an op follow from ``type`` and ``to``, which have the
+   meaning that they have for `halfulp.eval`.
+
+2. `applications.operand_of` rounds each operand to its type: 1.4 becomes 1.375, and 2.2 becomes 2.25. Each of these
+   roundings is an explanation in itself, as above. The operand remembers 1.4, for the last step.
+
+3. `applications.Application` builds the op and takes its kernel, the one that `halfulp.eval` runs. An application has
+   the same arguments and results as ``GivenNumber.round``, so it can take its place.
+
+4. The *explainer* of the op says how the exact result comes about. It is a function from an `OpContext` to `OpParts`,
+   and `op._OPS` has one for each op. For arith.addf it adds the fractions, 29/8, and makes a `GivenNumber` of it whose
+   ``round`` is the application: the rest is step 3 of a number. Where an operand is NaN, infinite or zero, the table
+   `applications.EXACT` names the special case that decides. An op that rounds several times, such as
+   arith.scaling_truncf or quant.qcast, gives the steps one by one. An op on integers gives a story instead: the number
+   that the integers would give without a limit, and what the width makes of it. The result of an elementary function
+   is no fraction. There the exact number is an enclosure, so narrow that all digits that are shown are certain.
+
+5. `op._completed` adds what all ops have: the result of the kernel with its flags, the results of the other profiles,
+   what the language leaves open, and the total error. The total error compares the result 3.5 with 1.4 + 2.2 = 3.6. It
+   is divided among the op and its operands by replacing one operand after the other by its rounded value.
+
+Poison and undefined behaviour end the way early: an op with a poison operand has no exact result, and a fault of the
+kernel replaces the rule.
+
+Arrays
+======
+
+An array gives a table, `tables.ExplanationTable`. It keeps the array and a function that explains one element, so
+``table[i]`` is made when it is asked for. The counts above the table come from one conversion of the whole array if f64
+holds all numbers, and from one explanation for each element if not.
+
+To explain another op
+=====================
+
+Write an explainer in `float_explainers` or `integer_explainers`, and a row in `op._OPS` with its signature. Do not
+compute the result: call ``context.application``. If the result is one rounding of an exact number, return
+``parts_of_rounding(explained(...))``. A table in tests/api/explanations/test_op.py fails until it tries the op.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +94,15 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from halfulp.converting import convert
+from halfulp.explanations.applications import OpTypes, refuse_type
 from halfulp.explanations.op import OpExplanation, explained_op, types_of
-from halfulp.explanations.op_types import OpTypes, refuse_type
-from halfulp.explanations.roundable import GivenNumber, given_number
-from halfulp.explanations.rounding import RoundingExplanation, explained
-from halfulp.explanations.stochastic import StochasticExplanation, explained_stochastically
+from halfulp.explanations.rounding import (
+    RoundingExplanation,
+    StochasticExplanation,
+    explained,
+    explained_stochastically,
+)
+from halfulp.explanations.rules import GivenNumber, given_number
 from halfulp.explanations.tables import (
     ExplanationTable,
     Index,

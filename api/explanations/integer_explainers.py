@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from halfulp.explanations.op_parts import Explainer, OpContext, OpParts
+from halfulp.explanations.applications import Explainer, OpContext, OpParts
 from halfulp.interp.ir.types import width_of
 from halfulp.semantics import integer
 from halfulp.semantics.integer_kernels import Reading

@@ -11,41 +11,44 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from halfulp.explanations import integer_explainers
-from halfulp.explanations.application import Application
-from halfulp.explanations.arith_explainers import (
-    arithmetic,
-    comparison,
-    conversion,
-    extremum,
-    flush,
-    from_integer_explainer,
-    negation,
-    to_integer_explainer,
-)
-from halfulp.explanations.by_profile import profile_groups, profile_rule
-from halfulp.explanations.exact_explainers import EXACT_OPS
-from halfulp.explanations.float_unit import FLOAT_UNIT
-from halfulp.explanations.functions import function_row
-from halfulp.explanations.html import op_html
-from halfulp.explanations.op_operands import one_channel, operand_of
-from halfulp.explanations.op_parts import E8M0, Explainer, OpContext
-from halfulp.explanations.op_types import (
+from halfulp.explanations.applications import (
     DEQUANTISING,
+    E8M0,
     F64,
     I64,
     QUANTISING,
+    Application,
+    Explainer,
+    OpContext,
     OpTypes,
     Signature,
     cast,
+    one_channel,
+    operand_of,
+    rounded_operation,
     same,
+    total_error,
     type_of_operand,
 )
-from halfulp.explanations.records import ExplainedOp, GivenOperand, NamedResult
-from halfulp.explanations.roundable import Found, found, given_code
-from halfulp.explanations.special_operands import rounded_operation
-from halfulp.explanations.step_explainers import dcast, qcast, scaling
-from halfulp.explanations.stochastic import StochasticExplanation, explained_stochastically
-from halfulp.explanations.total_error import total_error
+from halfulp.explanations.float_explainers import (
+    EXACT_OPS,
+    FLOAT_UNIT,
+    arithmetic,
+    comparison,
+    conversion,
+    dcast,
+    extremum,
+    flush,
+    from_integer_explainer,
+    function_row,
+    negation,
+    qcast,
+    scaling,
+    to_integer_explainer,
+)
+from halfulp.explanations.records import ExplainedOp, GivenOperand, NamedResult, op_html
+from halfulp.explanations.rounding import StochasticExplanation, explained_stochastically, profile_groups, profile_rule
+from halfulp.explanations.rules import Found, found, given_code
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
@@ -114,8 +117,9 @@ def _row_of(op: str) -> tuple[Signature, Explainer]:
     row = _OPS.get(name) or function_row(op)
     if row is None:
         dialect = name.partition(".")[0]
-        near = nearest(name, EXPLAINED, lambda other: other.partition(".")[0])
-        named = near or [other for other in EXPLAINED if other.startswith(f"{dialect}.")][:3] or EXPLAINED[:3]
+        known = explained_ops()
+        near = nearest(name, known, lambda other: other.partition(".")[0])
+        named = near or [other for other in known if other.startswith(f"{dialect}.")][:3] or known[:3]
         raise Unsupported(
             f"{op} has no explanation; {', '.join(named)} and others have one",
             hint="halfulp explain --list names all of them",

@@ -1,14 +1,88 @@
-"""The rule of the profile ``spec`` behind a rounded result, in words."""
+"""What decides a rounding: the number that is rounded, the bounds of an irrational one, and the rule in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
-from halfulp.fp_formats import scalar
+from halfulp.fp_formats import numbers, scalar
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.policy import Rounding
-from halfulp.fp_formats.spelling import decimal_text, value_text
+from halfulp.fp_formats.policy import Flags, Rounding
+from halfulp.fp_formats.spelling import decimal_text, signed_text, value_text
+from halfulp.number_reader import Code, ReadNumber
+from halfulp.semantics import casts, emulated
+from halfulp.semantics.profile import Profile
+
+# --- bounds of irrational numbers -------------------------------------------------------------------------------------
+
+
+DIGITS = 30
+"""Digits of an irrational number."""
+_FAR, _FAR_TEXT, _NEAR_TEXT = Fraction(10) ** 300, "1e300", "1e-300"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of Ziv's loop: the bits of precision, the ball, and whether it settled the rounding in each mode."""
+
+    precision: int
+    ball: str
+    settled: bool
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """An irrational number between two rational ones.
+
+    ``low``, ``high``: the bounds; all digits that an explanation shows are those of both. ``grid``: the exponent of the
+    grid of `turns`: a ball between two of its points settles the rounding. ``turns``: the turns of Ziv's loop, empty
+    where no ball is needed. ``crude``: the number is beyond all formats, or so close to a rational number that its
+    distance has no digits here.
+    """
+
+    low: Fraction
+    high: Fraction
+    grid: int = 0
+    turns: tuple[Turn, ...] = ()
+    crude: bool = False
+
+    @property
+    def text(self) -> str:
+        """The digits that both bounds have; the bounds where these differ."""
+        low, high = (decimal_text(bound, 2 * DIGITS, DIGITS) for bound in (self.low, self.high))
+        if low == high:
+            return low
+        return f"between {_bound_text(self.low)} and {_bound_text(self.high)}"
+
+    def rows(self) -> list[str]:
+        """Return the turns of Ziv's loop in words."""
+        settled = f"between two multiples of 2^{self.grid}, so settled in every mode"
+        return [
+            f"{turn.precision} bits: {turn.ball}, {settled if turn.settled else 'not settled: more bits are needed'}"
+            for turn in self.turns
+        ]
+
+    def difference_text(self, number: Fraction) -> str:
+        """Spell a difference from the number, such as an error in ulp."""
+        size = abs(number)
+        if not self.crude or not number or 1 / _FAR < size < _FAR:
+            return signed_text(number)
+        bound = f"{'-' if number < 0 else '+'}{_FAR_TEXT if size > 1 else _NEAR_TEXT}"
+        return f"{'beyond' if size > 1 else 'within'} {bound}"
+
+
+def _bound_text(number: Fraction) -> str:
+    size = abs(number)
+    if not size or 1 / _FAR < size < _FAR:
+        return decimal_text(number, 2 * DIGITS)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    return f"{'-' if number < 0 else ''}2^{exponent}"
+
+
+# --- rules in words ---------------------------------------------------------------------------------------------------
+
 
 _DIRECTED: Mapping[Rounding, str] = {
     Rounding.DOWNWARD: "downward: toward -infinity",
@@ -170,3 +244,112 @@ def _overflow_rule(fmt: FloatFormat, exact: Fraction, mode: Rounding, rounded: F
         how = f"nearer to it than to {following}" if within else f"it would round to {following} or more"
         how += ", which does not exist"
     return f"{beyond}; {how}: {'the largest finite value' if stays else 'overflow; ' + instead_of_infinity(fmt)}"
+
+
+# --- numbers to be rounded --------------------------------------------------------------------------------------------
+
+
+class Found(NamedTuple):
+    """The result of a computation: a code (None: poison) and its flags (None: not known)."""
+
+    code: int | None
+    flags: Flags | None
+
+
+def found(result: scalar.Result, flagged: bool = True) -> Found:
+    """Take a result of the specification."""
+    return Found(None if result.poison else result.code, Flags(result.flags) if flagged else None)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenNumber:
+    """A number to be rounded: its text, how that was read, and its exact value."""
+
+    text: str
+    reading: str
+    #: None: NaN or infinite
+    exact: Fraction | None
+    negative: bool
+    infinite: bool
+    #: returns its result in a format, a mode and a profile
+    round: Callable[[FloatFormat, Rounding, Profile], Found]
+    #: bits of the explained type itself, which are not rounded
+    code: int | None = None
+    #: why a NaN has neither sign nor payload
+    bare: str = ""
+    #: returns its result by stochastic rounding, from random bits and their width; None where no random bits matter
+    draw: Callable[[FloatFormat, Profile, tuple[int, int]], Found] | None = None
+    #: the bounds of an irrational number, of which `exact` is one within
+    enclosure: Enclosure | None = None
+    #: why the exact value is what it is
+    reason: str = ""
+
+
+def given_number(read: ReadNumber) -> GivenNumber:
+    """Take a number as a user gave it."""
+    match read.number:
+        case Code(source, bits) if read.is_bits:
+            return _given_bits(read, source, bits)
+        case Code(source, bits):
+            return given_code(read.text, read.reading, source, bits)
+        case int():
+            return given_integer(read.text, read.reading, read.number)
+        case number:
+            return given_exact(read.text, number)
+
+
+def _given_bits(read: ReadNumber, source: FloatFormat, code: int) -> GivenNumber:
+    negative = source.sign_mask is not None and bool(code & source.sign_mask)
+
+    def same(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
+        return Found(code, Flags(0))
+
+    return GivenNumber(
+        read.text, read.reading, read.exact, negative, source.is_infinite(code), same, code, bare_nan(source, code)
+    )
+
+
+def given_code(text: str, reading: str, source: FloatFormat, code: int) -> GivenNumber:
+    """Take a code of ``source``, which is converted."""
+
+    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
+        mode = casts.mode(mode, profile)
+        if emulated.emulates(profile, source, fmt):
+            return found(emulated.convert(source, fmt, profile.conversions)[0](code), flagged=False)
+        return found(scalar.convert(source, fmt, code, mode, profile.conversions))
+
+    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> Found:
+        return found(scalar.convert(source, fmt, code, Rounding.STOCHASTIC, profile.conversions, random))
+
+    negative = source.sign_mask is not None and bool(code & source.sign_mask)
+    exact, bare = scalar.value(source, code), bare_nan(source, code)
+    return GivenNumber(text, reading, exact, negative, source.is_infinite(code), convert, bare=bare, draw=draw)
+
+
+def given_integer(text: str, reading: str, number: int) -> GivenNumber:
+    """Take an integer of an integer type, which is converted."""
+
+    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
+        if emulated.emulates(profile, fmt):
+            return found(emulated.from_integer()[0](fmt, number, mode, profile.conversions), flagged=False)
+        return found(scalar.from_integer(fmt, number, mode, profile.conversions))
+
+    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> Found:
+        return found(scalar.from_integer(fmt, number, Rounding.STOCHASTIC, profile.conversions, random))
+
+    return GivenNumber(text, reading, Fraction(number), number < 0, False, convert, draw=draw)
+
+
+def given_exact(text: str, number: numbers.Exact) -> GivenNumber:
+    """Take an exact number, which is rounded. It has no type from which a profile could take a detour."""
+
+    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
+        return found(numbers.round_to_format(fmt, number, mode, profile.conversions))
+
+    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> Found:
+        return found(numbers.round_to_format(fmt, number, Rounding.STOCHASTIC, profile.conversions, random))
+
+    exact, bare, infinite = numbers.fraction_of(number), "", False
+    if isinstance(number, float):
+        bare, infinite = bare_nan(numbers.F64, numbers.double_bits(number)), not numbers.is_nan(number)
+    return GivenNumber(text, "", exact, numbers.is_negative(number), infinite, convert, bare=bare, draw=draw)

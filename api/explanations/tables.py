@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.explanations.records import ExplainedOp, ExplainedRounding
-from halfulp.explanations.stochastic import StochasticExplanation
+from halfulp.explanations.rounding import StochasticExplanation
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import fragment, table, table_lines, title
 from halfulp.fp_formats.formats import FloatFormat

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.explanations.roundable import GivenNumber, given_number
+from halfulp.explanations.rules import GivenNumber, given_number
 from halfulp.explorer.page import START, page
 from halfulp.explorer.special_operands import OPERATIONS
 from halfulp.files import write_file

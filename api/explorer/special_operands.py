@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from halfulp.explanations.applications import FIRST, nan_operand_words, rounded_operation, special_rule
 from halfulp.explanations.records import GivenOperand
-from halfulp.explanations.roundable import Found
-from halfulp.explanations.rules import bare_nan, default_nan, nan_rule, rounding_rule
-from halfulp.explanations.special_operands import FIRST, nan_operand_words, rounded_operation, special_rule
+from halfulp.explanations.rules import Found, bare_nan, default_nan, nan_rule, rounding_rule
 from halfulp.explorer.ways import WAYS, Way
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat

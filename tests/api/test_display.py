@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.explanations.applications import keywords_of
 from halfulp.explanations.explaining import explain, explain_op
 from halfulp.explanations.op import signature_of
-from halfulp.explanations.op_types import keywords_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import CSS, bit_boxes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat

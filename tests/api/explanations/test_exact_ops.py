@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import halfulp as hu
-from halfulp.explanations.exact_explainers import EXACT_OPS
+from halfulp.explanations.float_explainers import EXACT_OPS
 from halfulp.explanations.op import OpExplanation
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS

@@ -10,7 +10,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.explanations.explaining import explain_op
-from halfulp.explanations.float_unit import FLOAT_UNIT
+from halfulp.explanations.float_explainers import FLOAT_UNIT
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import Rounding

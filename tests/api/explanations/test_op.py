@@ -13,11 +13,10 @@ import pytest
 from amounts import amounts
 
 import halfulp as hu
-from halfulp.explanations.exact_explainers import EXACT_OPS
+from halfulp.explanations.applications import keywords_of
 from halfulp.explanations.explaining import explain_op
-from halfulp.explanations.float_unit import FLOAT_UNIT
+from halfulp.explanations.float_explainers import EXACT_OPS, FLOAT_UNIT
 from halfulp.explanations.op import EXPLAINED, INTEGER_OPS, OpExplanation, signature_of
-from halfulp.explanations.op_types import keywords_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import halfulp as hu
-from halfulp.explanations.stochastic import StochasticExplanation, discarded_fraction
+from halfulp.explanations.rounding import StochasticExplanation, discarded_fraction
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 
