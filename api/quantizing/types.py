@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import scalar
+from halfulp.fp_formats import numbers, scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import number_text
 from halfulp.interp.dialects.quant.types import MAX_STORAGE_WIDTH
@@ -157,9 +155,9 @@ def _check_ranks(scales: npt.NDArray[Any], axis: int | None, blocks: tuple[tuple
 
 def _rounded(number: Any, fmt: FloatFormat) -> float:
     """Round a scale once into a format, and return it as the f64 that the type holds."""
-    if isinstance(number, float | np.floating) and not math.isfinite(number):
+    exact = numbers.fraction_of(numbers.exact_number(number))
+    if exact is None:
         raise ValueError(f"a scale is {float(number)}, but must be finite")
-    exact = Fraction(float(number)) if isinstance(number, np.floating | np.generic) else Fraction(number)
     if exact <= 0:
         raise ValueError(f"a scale is {number}, but must be positive")
     # A scale of a format wider than f64 is held by the type as f64.
