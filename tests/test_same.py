@@ -131,6 +131,13 @@ def test_listed_changes_are_accepted() -> None:
     assert found[0].head == "the case did not run"
 
 
+def test_the_usage_before_an_error_does_not_count() -> None:
+    said = "exit code 2\n--- stderr\nusage: halfulp run [-h]\n     [-b] FILE\nhalfulp run: error: no FILE\n"
+    assert same.without_usage(said) == "exit code 2\n--- stderr\nhalfulp run: error: no FILE\n"
+    shown = "exit code 0\n--- stdout\nusage: halfulp run [-h]\n\noptions:\n"
+    assert same.without_usage(shown) == shown
+
+
 def test_outcomes_of_the_base_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = planted(tmp_path / "base")
     first = same.base_outcomes("c0ffee", tree, CHAINS[:1], tmp_path / "kept")
@@ -160,4 +167,4 @@ def test_there_are_cases_of_each_kind() -> None:
     assert counts["wrong: "] + counts["recorded "] >= 600
     assert counts["docs/"] >= 150
     assert counts["examples/"] >= 60
-    assert {"report", "help", "public names", "benchmark rows"} <= set(names)
+    assert {"report", "help", "public names 0", "benchmark rows"} <= set(names)

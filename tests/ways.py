@@ -52,18 +52,18 @@ class Way(NamedTuple):
 
 
 LIMITS: Mapping[str, Mapping[str, int]] = {
-    "hu.convert": {"calls": 220, "files": 28, "changes": 150},
-    "v + v": {"calls": 80, "files": 15, "changes": 40},
+    "hu.convert": {"calls": 220, "files": 29, "changes": 150},
+    "v + v": {"calls": 85, "files": 16, "changes": 45},
     "hu.eval": {"calls": 330, "files": 41, "changes": 190},
-    "hu.run(module)": {"calls": 290, "files": 39, "changes": 160},
-    "hu.run(text)": {"calls": 830, "files": 75, "changes": 390},
+    "hu.run(module)": {"calls": 300, "files": 40, "changes": 170},
+    "hu.run(text)": {"calls": 850, "files": 77, "changes": 400},
     "halfulp formats": {"modules": 87},
-    "halfulp translate": {"modules": 180},
-    "halfulp explain": {"modules": 210},
-    "halfulp run": {"files": 140, "modules": 195},
-    "halfulp eval": {"modules": 200},
-    "halfulp diff": {"modules": 315},
-    "halfulp vectors": {"modules": 305},
+    "halfulp translate": {"modules": 190},
+    "halfulp explain": {"modules": 220},
+    "halfulp run": {"files": 140, "modules": 205},
+    "halfulp eval": {"modules": 210},
+    "halfulp diff": {"modules": 330},
+    "halfulp vectors": {"modules": 320},
 }
 """Upper bounds of the figures. Lower them if a change makes a way shorter."""
 
