@@ -14,7 +14,7 @@ from halfulp.command.passes import after_passes, pass_pipeline, readable, write_
 from halfulp.command.programs import given_arguments, known_divergences, oracles_named, programs_of
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources, rendered
-from halfulp.conformance.comparing.compare import Verdict
+from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.proving.comparison import SECONDS, with_proof
 from halfulp.conformance.proving.proof import Decision

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from halfulp.conformance.comparing.compare import ulp_distance
 from halfulp.conformance.comparing.exact_reference import Truth, record_of
+from halfulp.conformance.comparing.refinement import ulp_distance
 from halfulp.conformance.vectors.columns import Column, Role
 from halfulp.conformance.vectors.comparison import format_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from halfulp.conformance.comparing.compare import (
+from halfulp.conformance.comparing.divergences import Divergence
+from halfulp.conformance.comparing.error_bounds import ErrorBound, Known
+from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
+from halfulp.conformance.comparing.refinement import (
     Mismatch,
     Verdict,
     Verdicts,
@@ -18,9 +21,6 @@ from halfulp.conformance.comparing.compare import (
     verdicts,
     worst,
 )
-from halfulp.conformance.comparing.divergences import Divergence
-from halfulp.conformance.comparing.error_bounds import ErrorBound, Known
-from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.interp.ir.types import width_of

@@ -9,8 +9,8 @@ from math import inf, isfinite
 import numpy as np
 from flint import arb
 
-from halfulp.conformance.comparing.compare import Mismatch
 from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.comparing.refinement import Mismatch
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.reals.enclosing import bits_of_precision

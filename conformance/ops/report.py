@@ -11,13 +11,13 @@ from fractions import Fraction
 import numpy as np
 
 from halfulp.conformance.comparing.check import Tally
-from halfulp.conformance.comparing.compare import Mismatch, ulps_away
 from halfulp.conformance.comparing.coverage import OUTCOMES, Coverage
 from halfulp.conformance.comparing.divergences import Example, divergences
 from halfulp.conformance.comparing.error_bounds import ErrorBound, error_bounds
 from halfulp.conformance.comparing.exact_reference import truth_of_op
 from halfulp.conformance.comparing.exact_results import exact_value
 from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.comparing.refinement import Mismatch, ulps_away
 from halfulp.conformance.ops.families import EVERY_WIDTH, FAMILIES
 from halfulp.conformance.ops.jobs import ConformanceReport
 from halfulp.fp_formats.spelling import hexadecimal

@@ -8,12 +8,12 @@ from math import prod
 from typing import Any
 
 from halfulp.conformance.comparing.check import SHOWN, Tally, ask, compare, explaining_profiles
-from halfulp.conformance.comparing.compare import Mismatch, ulps_away, worst
 from halfulp.conformance.comparing.coverage import Coverage, covered
 from halfulp.conformance.comparing.error_bounds import Known
 from halfulp.conformance.comparing.exact_reference import record_of, truth_of_op
 from halfulp.conformance.comparing.inputs import CHUNK, EXHAUSTIVE_BITS, inputs_for, is_exhaustive
 from halfulp.conformance.comparing.op_case import OpCase, container_shape, reference
+from halfulp.conformance.comparing.refinement import Mismatch, ulps_away, worst
 from halfulp.conformance.ops.report import mismatch_text
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError
 from halfulp.fp_formats.codes import Codes

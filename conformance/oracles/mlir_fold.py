@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.comparing.compare import differing
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
+from halfulp.conformance.comparing.refinement import differing
 from halfulp.conformance.oracles import closed_programs as pr
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, Unanswered, unanswered
 from halfulp.conformance.oracles.tool import Tool, find_tool

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.compare import differing
 from halfulp.conformance.comparing.op_case import OpCase, op_case
+from halfulp.conformance.comparing.refinement import differing
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status, unanswered
 from halfulp.fp_formats.codes import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
 
-from halfulp.conformance.comparing.compare import Verdict
+from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.proving.carried_terms import to_source, to_target
 from halfulp.conformance.proving.float_terms import float_of
 from halfulp.conformance.proving.rows import NotProvable, width

@@ -11,8 +11,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from halfulp.conformance.comparing.compare import ulp_distance
 from halfulp.conformance.comparing.op_case import OpCase, op_case
+from halfulp.conformance.comparing.refinement import ulp_distance
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.device import Cause, Stage, computing, reading

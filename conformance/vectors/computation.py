@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from halfulp.conformance.comparing.compare import Mismatch
 from halfulp.conformance.comparing.exact_reference import Truth, truth_of_op, truth_of_run
 from halfulp.conformance.comparing.op_case import OpCase, reference
+from halfulp.conformance.comparing.refinement import Mismatch
 from halfulp.conformance.oracles.oracle import Status
 from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role

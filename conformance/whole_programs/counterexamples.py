@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from halfulp.conformance.comparing.compare import Mismatch, ulps_away
 from halfulp.conformance.comparing.exact_reference import Truth, record_of
+from halfulp.conformance.comparing.refinement import Mismatch, ulps_away
 from halfulp.conformance.whole_programs.difference_text import code_text, element_text, given_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.compare import Mismatch, Verdict
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence
 from halfulp.conformance.comparing.exact_reference import Truth, truth_of_op, truth_of_run
+from halfulp.conformance.comparing.refinement import Mismatch, Verdict
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,

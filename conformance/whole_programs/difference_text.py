@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from halfulp.conformance.comparing.compare import Mismatch, ulps_away
 from halfulp.conformance.comparing.exact_reference import record_of
+from halfulp.conformance.comparing.refinement import Mismatch, ulps_away
 from halfulp.conformance.whole_programs.diff import Difference
 from halfulp.conformance.whole_programs.op_search import Finding
 from halfulp.fp_formats.spelling import hexadecimal

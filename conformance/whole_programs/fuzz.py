@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.check import Tally, compare
-from halfulp.conformance.comparing.compare import Mismatch
 from halfulp.conformance.comparing.divergences import Cancellation, CastCase, Divergence, cancelled
 from halfulp.conformance.comparing.op_case import OpCase, reference
+from halfulp.conformance.comparing.refinement import Mismatch
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halfulp.conformance.comparing.compare import Mismatch
+from halfulp.conformance.comparing.refinement import Mismatch
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, ProgramOracle, Reply, Status
 from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.conformance.whole_programs.diff import Difference, Wrong, differences

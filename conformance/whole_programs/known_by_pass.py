@@ -10,9 +10,9 @@ from itertools import zip_longest
 
 import numpy as np
 
-from halfulp.conformance.comparing.compare import Verdict, verdicts
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, of_passes
 from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.comparing.refinement import Verdict, verdicts
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs.arguments import Arguments, Part

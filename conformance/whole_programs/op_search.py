@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.check import compare
-from halfulp.conformance.comparing.compare import Mismatch, Verdict
 from halfulp.conformance.comparing.divergences import Cancellation, CastCase, Divergence, cancelled
 from halfulp.conformance.comparing.op_case import OpCase, reference
+from halfulp.conformance.comparing.refinement import Mismatch, Verdict
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,

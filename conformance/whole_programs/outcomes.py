@@ -7,8 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from halfulp.conformance.comparing.check import code_at
-from halfulp.conformance.comparing.compare import Mismatch, Verdict, Verdicts, require_answers, ulp_distance, verdicts
 from halfulp.conformance.comparing.op_case import Reference
+from halfulp.conformance.comparing.refinement import (
+    Mismatch,
+    Verdict,
+    Verdicts,
+    require_answers,
+    ulp_distance,
+    verdicts,
+)
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,

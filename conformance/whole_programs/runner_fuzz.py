@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from halfulp.conformance.comparing.compare import Verdict
+from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply, Runner, Unanswered
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction

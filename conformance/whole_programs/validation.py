@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.compare import Mismatch, Verdict, verdicts
 from halfulp.conformance.comparing.exact_reference import Truth, truth_of_run
+from halfulp.conformance.comparing.refinement import Mismatch, Verdict, verdicts
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, Part, generated
 from halfulp.conformance.whole_programs.assumed_sizes import CHOICES, scaled_sizes, sizes_within
 from halfulp.conformance.whole_programs.counterexamples import Counterexample

@@ -29,8 +29,8 @@ from corpora.mlir_test_dialect import TestCalls
 from corpora.pass_results import RECORDED, summarised, write_record
 from corpora.run_lines import Stage, run_lines
 
-from halfulp.conformance.comparing.compare import Verdict
 from halfulp.conformance.comparing.divergences import cancellations, divergences
+from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.oracles.tool import Tool, find_tool

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.compare import ulps_away
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence
 from halfulp.conformance.comparing.exact_reference import Truth, record_of, truth_of_run, ulps_text
+from halfulp.conformance.comparing.refinement import ulps_away
 from halfulp.conformance.oracles.oracle import Runner
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs.bisection.explaining import MOST_WORK, Explainer, Ground, TooLong

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import permutations, product
 from typing import NamedTuple
 
-from halfulp.conformance.comparing.compare import ulp_distance
+from halfulp.conformance.comparing.refinement import ulp_distance
 from halfulp.conformance.whole_programs.bisection.histories import (
     ADD,
     ARCP,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.comparing.compare import Mismatch, Verdict, verdicts
+from halfulp.conformance.comparing.refinement import Mismatch, Verdict, verdicts
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner, Unanswered
 from halfulp.conformance.whole_programs.arguments import Arguments, Part, joined
 from halfulp.conformance.whole_programs.bisection.histories import number_at

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pytest
 from proofs import proof_and_run
 
-from halfulp.conformance.comparing.compare import Verdict
+from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.proving.proof import OPEN_RESULT, Decision, Proof
 from halfulp.conformance.whole_programs.validation import ValidationReport
 

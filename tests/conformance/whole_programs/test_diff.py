@@ -12,8 +12,8 @@ from fake_oracle import FakeOracle
 
 import halfulp as hu
 from halfulp.command.values import read_value
-from halfulp.conformance.comparing.compare import Verdict
 from halfulp.conformance.comparing.divergences import Divergence, Example
+from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply
 from halfulp.conformance.whole_programs.diff import DiffReport, against
 from halfulp.conformance.whole_programs.difference_text import difference_lines, difference_record

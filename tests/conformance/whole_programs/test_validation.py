@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import halfulp as hu
-from halfulp.conformance.comparing.compare import Verdict
+from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines
 from halfulp.conformance.whole_programs.validation import (
     Basis,
