@@ -26,7 +26,7 @@ from halfulp.conformance.whole_programs.interesting import (
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.outcomes import NoMeaning, run_here
-from halfulp.conformance.whole_programs.pass_differences import MAX_STEPS, Found, PassCrash, SamePassDifference
+from halfulp.conformance.whole_programs.pass_differences import MAX_STEPS, PassCrash, PassFault, SamePassDifference
 from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
@@ -150,7 +150,7 @@ def _reduce_by_passes(passes: str, arguments: ReduceArguments, sources: Sources)
 
 def _found_by_passes(
     same: SamePassDifference, module: Module, pipeline: PassPipeline, arguments: ReduceArguments, sources: Sources
-) -> Found | None:
+) -> PassFault | None:
     """Return the first difference that the passes make. Raise HalfulpError."""
     functions = [one for one, _ in common_functions(module, module, arguments.function)]
     inputs = Inputs(

@@ -11,7 +11,7 @@ from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs import diff
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines
 from halfulp.conformance.whole_programs.difference_text import header
-from halfulp.conformance.whole_programs.pass_differences import Found, PassCrash
+from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassFault
 from halfulp.conformance.whole_programs.program_text import inputs_of, text_of_program
 
 
@@ -27,7 +27,7 @@ def reduced_text(
     )
 
 
-def reduced_by_passes(found: Found, pipeline: PassPipeline, output: str | None) -> str:
+def reduced_by_passes(found: PassFault, pipeline: PassPipeline, output: str | None) -> str:
     """Return the program of a difference, with the effect of the passes and the command that shows it in comments."""
     program = found.program
     lines = [f"// {pipeline.command}"]

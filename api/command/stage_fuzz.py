@@ -56,7 +56,7 @@ def _fuzz_stage(name: str, arguments: FuzzArguments) -> int:
 
 def _lines(found: RunnerReport, stage: str) -> list[str]:
     """Return the counts of a run as lines for people."""
-    elements = ", ".join(f"{count:,} {word}" for word, count in found.elements.items() if count)
+    elements = ", ".join(f"{count:,} {verdict.name.lower()}" for verdict, count in found.elements.items() if count)
     lines = [
         f"{found.tool} from {stage}, seed {found.seed}: {plural(found.programs, 'program')}, "
         f"{plural(found.steps, 'op')}, {plural(found.runs, 'run')} compared, {found.undefined:,} undefined",
@@ -69,10 +69,11 @@ def _lines(found: RunnerReport, stage: str) -> list[str]:
 
 def _record(found: RunnerReport, stage: str) -> dict[str, object]:
     counts = ("tool", "seed", "programs", "steps", "runs", "undefined")
-    counters = ("elements", "unanswered", "failed", "skipped")
+    counters = ("unanswered", "failed", "skipped")
     return {
         "stage": stage,
         **{name: getattr(found, name) for name in counts},
+        "elements": {verdict.name.lower(): count for verdict, count in found.elements.items()},
         **{name: dict(getattr(found, name)) for name in counters},
         "findings": [
             {"program": finding.program.index, "text": text_of(finding.program.module)} for finding in found.findings

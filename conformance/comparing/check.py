@@ -9,21 +9,22 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from halfulp.conformance.comparing.divergences import Divergence
-from halfulp.conformance.comparing.error_bounds import ErrorBound, Known
+from halfulp.conformance.comparing.error_bounds import ErrorBound, KnownRow
 from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
 from halfulp.conformance.comparing.refinement import (
     Mismatch,
     Verdict,
     Verdicts,
+    code_at,
     foreseen,
+    mismatch_at,
+    places_of,
     require_answers,
-    ulp_distance,
     verdicts,
     worst,
 )
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
-from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
-from halfulp.interp.ir.types import width_of
+from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 SHOWN = 5
@@ -77,7 +78,7 @@ def check(
     oracle: Oracle,
     case: OpCase,
     inputs: Sequence[Codes],
-    divergences: Sequence[Known] = (),
+    divergences: Sequence[KnownRow] = (),
     profile: Profile = SPEC,
 ) -> Tally:
     """Ask an oracle and compare its answers. ``inputs``: one array of codes per operand. A failure of the oracle is in
@@ -121,7 +122,7 @@ def compare(
     inputs: Sequence[Codes],
     expected: Reference,
     answers: Sequence[Answer],
-    rows: Sequence[Known] = (),
+    rows: Sequence[KnownRow] = (),
 ) -> Tally:
     """Count how given answers compare. ``rows``: the divergences and error bounds that apply to this tool and case.
 
@@ -175,35 +176,11 @@ def _shown(
     case: OpCase, inputs: Sequence[Codes], expected: Reference, index: int, answer: Answer, wrong: Mask
 ) -> list[Mismatch]:
     """Return the first mismatches, and the worst of the first thousand."""
-    found = [_mismatch(case, inputs, expected, index, answer, where) for where in np.argwhere(wrong)[:1000]]
+    type_ = case.result_types[index]
+    found = []
+    for place in places_of(wrong)[:1000]:
+        operands = tuple(code_at(codes, width, place) for codes, width in zip(inputs, case.operand_widths, strict=True))
+        found.append(mismatch_at(type_, expected.bits[index], answer, index, place, operands))
     extreme = worst(found)
     first = found[:SHOWN]
     return first if extreme is None or extreme in first else [*first[:-1], extreme]
-
-
-def _mismatch(
-    case: OpCase, inputs: Sequence[Codes], expected: Reference, index: int, answer: Answer, where: Sequence[int]
-) -> Mismatch:
-    element = tuple(int(k) for k in where)
-    type_ = case.result_types[index]
-    width = width_of(type_)
-    status = Status.VALUE if answer.status is None else Status(int(answer.status[element]))
-    right = code_at(expected.bits[index], width, element)
-    given = code_at(answer.bits, width, element)
-    return Mismatch(
-        element,
-        index,
-        tuple(
-            code_at(codes, operand_width, element)
-            for codes, operand_width in zip(inputs, case.operand_widths, strict=True)
-        ),
-        right,
-        given if status is Status.VALUE else None,
-        status,
-        ulp_distance(type_, right, given) if status is Status.VALUE else None,
-    )
-
-
-def code_at(codes: Codes, width: int, element: tuple[int, ...]) -> int:
-    """Return the code of one element as a Python integer."""
-    return codes_to_ints(np.asarray(codes[element]), width)[0]

@@ -95,10 +95,10 @@ def _rows(table: Mapping[str, Any]) -> list[ErrorBound]:
     ]
 
 
-Known = Divergence | ErrorBound
+KnownRow = Divergence | ErrorBound
 """A row that knows differences of a tool."""
 
 
-def known_differences() -> tuple[Known, ...]:
+def known_differences() -> tuple[KnownRow, ...]:
     """Return the rows of both kinds. Raises as `divergences` and `error_bounds`."""
     return (*divergences(), *error_bounds())

@@ -1,11 +1,37 @@
-"""Compare by refinement: another tool may choose what the reference leaves unspecified; all other bits
-must be equal.
+"""Refinement: what another implementation, or a later version of a program, may do with what the language says.
+
+Everything that compares asks this module: single ops, whole programs against a tool, two versions of a program, the
+stages of a compilation, random programs, the reducer, and the solver, whose terms say the same for all inputs at once.
+The *reference* is the first version, or halfulp itself. Each element of each result is judged by itself:
+
+=============  =====================================================  ==============================================
+verdict        the element of the reference                           that of the other
+=============  =====================================================  ==============================================
+identical      a value                                                the same bits
+refined        undefined                                              anything, a trap too
+refined        poison                                                 any bits or poison, but no trap
+refined        a NaN whose bits are open (`Open.NAN`)                 any NaN
+refined        a zero or infinity whose sign is open (`Open.SIGN`)    the same with either sign
+permitted      a number that a flag of the op leaves open             any value: neither equal nor wrong
+               (`Open.VALUE`: reassoc, contract, arcp, afn)
+approximation  a value                                                wrong, but within an `ErrorBound` of the tool
+known          a value                                                wrong, and exactly what a `Divergence` predicts
+different      a value                                                other bits, poison, or a trap
+no answer      anything                                               nothing: it counts for nothing
+=============  =====================================================  ==============================================
+
+`verdicts` decides the rows but for two: `check.compare` sorts what is wrong into approximations, known divergences and
+the rest. A program that is undefined for an input allows anything for it, so its elements are not judged at all. The
+relation has a direction. If the *other* leaves bits unspecified that the reference does not, a third tool may choose
+wrong ones though ours agree: `loosened` counts these, and nothing is proven then. Memory after a run and what a program
+prints are results like others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -14,11 +40,21 @@ import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import Reference
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, code_shape, element_shape, limb_count, storage_dtype
+from halfulp.fp_formats.codes import (
+    LIMB_BITS,
+    Codes,
+    Mask,
+    code_shape,
+    codes_to_ints,
+    element_shape,
+    limb_count,
+    storage_dtype,
+)
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.ulps import steps_apart
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.values.value import Value
 from halfulp.semantics import floats
 from halfulp.semantics.kernel import Open
 
@@ -160,3 +196,119 @@ def ulp_distance(type_: ty.Type, one: int, other: int) -> int | None:
 def worst(found: Sequence[Mismatch]) -> Mismatch | None:
     """Return the mismatch with the largest error. One without a distance counts as larger than any with a distance."""
     return max(found, key=lambda mismatch: (mismatch.ulps is None, mismatch.ulps or 0), default=None)
+
+
+def code_at(codes: Codes, width: int, element: tuple[int, ...]) -> int:
+    """Return the code of one element as a Python integer."""
+    return codes_to_ints(np.asarray(codes[element]), width)[0]
+
+
+def mismatch_at(
+    type_: ty.Type,
+    expected: Codes,
+    answer: Answer,
+    result: int,
+    element: tuple[int, ...],
+    operands: tuple[int, ...] = (),
+) -> Mismatch:
+    """Return one differing element of result number ``result``, whose codes should be ``expected``."""
+    width = width_of(type_)
+    status = Status.VALUE if answer.status is None else Status(int(answer.status[element]))
+    right, given = code_at(expected, width, element), code_at(answer.bits, width, element)
+    if status is not Status.VALUE:
+        return Mismatch(element, result, operands, right, None, status, None)
+    return Mismatch(element, result, operands, right, given, status, ulp_distance(type_, right, given))
+
+
+def places_of(mask: Mask) -> list[tuple[int, ...]]:
+    """Return the places of the elements that a mask names, in order."""
+    return [tuple(map(int, place)) for place in np.argwhere(mask)]
+
+
+# --- results as values ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One result that was compared."""
+
+    #: The number of the result.
+    index: int
+    #: What the reference has.
+    value: Value
+    #: What the other has.
+    answer: Answer
+    #: A `Verdict` for each element.
+    verdicts: Verdicts
+
+    @property
+    def wrong(self) -> Mask:
+        """The elements that are different."""
+        return np.asarray(self.verdicts == Verdict.MISMATCH)
+
+    @property
+    def doubtful(self) -> Mask:
+        """The elements that are different, or that only a flag permits."""
+        return np.asarray(self.wrong | (self.verdicts == Verdict.APART))
+
+    @property
+    def first(self) -> Mismatch | None:
+        """The first element that is different."""
+        return next((self.mismatch(place) for place in places_of(self.wrong)[:1]), None)
+
+    def count(self, counts: Counter[Verdict]) -> None:
+        """Add the verdicts to counts."""
+        for verdict in Verdict:
+            counts[verdict] += int(np.count_nonzero(self.verdicts == verdict))
+
+    def mismatch(self, place: tuple[int, ...]) -> Mismatch:
+        """Return what differs in an element."""
+        return mismatch_at(self.value.element_type, self.value.bits, self.answer, self.index, place)
+
+    def mismatch_in_lane(self, place: tuple[int, ...]) -> Mismatch:
+        """Return what differs in an element over lanes; the lane is left out of its place."""
+        return replace(self.mismatch(place), element=place[1:])
+
+
+def judged(value: Value, other: Value | Answer, index: int = 0) -> Judged:
+    """Judge one result. ``other``: what another implementation or another version has."""
+    answer = answer_of(other) if isinstance(other, Value) else other
+    expected = Reference((value.bits,), None if value.poison is None else value.poisoned, None, value.open)
+    return Judged(index, value, answer, np.asarray(verdicts(value.element_type, expected, 0, answer)))
+
+
+def judge(expected: Sequence[Value], answers: Sequence[Answer]) -> list[Judged]:
+    """Judge all results. Raise OracleError for answers that `require_answers` refuses."""
+    require_answers([value.element_type for value in expected], [value.shape for value in expected], answers)
+    return [judged(value, answer, index) for index, (value, answer) in enumerate(zip(expected, answers, strict=True))]
+
+
+def first_mismatches(results: Iterable[Judged]) -> list[tuple[Mismatch, ty.Type]]:
+    """Return the first differing element of each result that differs, with its type."""
+    return [(found, one.value.element_type) for one in results if (found := one.first) is not None]
+
+
+def answer_of(value: Value) -> Answer:
+    """Return a value as an answer."""
+    status = None if value.poison is None else value.poisoned.astype(np.uint8) * np.uint8(Status.POISON)
+    return Answer(value.bits, status)
+
+
+def identical(one: Value, two: Value) -> bool:
+    """Tell whether two values have poison in the same places, and the same bits in all others."""
+    if one.shape != two.shape or not np.array_equal(one.poisoned, two.poisoned):
+        return False
+    kept = ~one.poisoned
+    return bool(np.array_equal(one.bits[kept], two.bits[kept]))
+
+
+def loosened(one: Value, two: Value) -> int:
+    """Count the elements that the language leaves unspecified in the second version, in a way that the first does not
+    allow: another tool may choose other bits than ours.
+    """
+    if two.open is None:
+        return 0
+    opened: Any = two.open
+    allowed: Any = np.zeros_like(opened) if one.open is None else one.open
+    more = (opened & ~allowed != 0) & (allowed & Open.VALUE.value == 0)
+    return int(np.count_nonzero(more if one.poison is None else more & ~one.poisoned))

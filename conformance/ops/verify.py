@@ -9,7 +9,7 @@ from typing import Any
 
 from halfulp.conformance.comparing.check import SHOWN, Tally, ask, compare, explaining_profiles
 from halfulp.conformance.comparing.coverage import Coverage, covered
-from halfulp.conformance.comparing.error_bounds import Known
+from halfulp.conformance.comparing.error_bounds import KnownRow
 from halfulp.conformance.comparing.exact_reference import record_of, truth_of_op
 from halfulp.conformance.comparing.inputs import CHUNK, EXHAUSTIVE_BITS, inputs_for, is_exhaustive
 from halfulp.conformance.comparing.op_case import OpCase, container_shape, reference
@@ -53,7 +53,7 @@ def verify(
     oracle: Oracle,
     count: int,
     seed: int = 0,
-    rows: Sequence[Known] = (),
+    rows: Sequence[KnownRow] = (),
     profile: Profile = SPEC,
     bits: int = EXHAUSTIVE_BITS,
 ) -> Verification:

@@ -1,8 +1,9 @@
 """Decide by a solver whether a second version of a function does what the first allows, on every input.
 
 Both versions are terms over the same variables, one for each element of the arguments. The solver looks for an input
-for which the first version is defined and the second one does something else. Arguments are values: as in a run, none
-is poison. The caller runs the input that the solver finds; only what a run confirms is a difference.
+for which the first version is defined and the second one is no refinement: the rules of
+`halfulp.conformance.comparing.refinement` stand here as terms. Arguments are values: as in a run, none is poison. The
+caller runs the input that the solver finds; only what a run confirms is a difference.
 """
 
 from __future__ import annotations

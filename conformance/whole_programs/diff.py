@@ -12,7 +12,7 @@ import numpy as np
 
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence
 from halfulp.conformance.comparing.exact_reference import Truth, truth_of_op, truth_of_run
-from halfulp.conformance.comparing.refinement import Mismatch, Verdict
+from halfulp.conformance.comparing.refinement import Mismatch, Verdict, first_mismatches, judge
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
@@ -22,15 +22,7 @@ from halfulp.conformance.oracles.oracle import (
     Unanswered,
 )
 from halfulp.conformance.whole_programs.op_search import Finding, Search, Study
-from halfulp.conformance.whole_programs.outcomes import (
-    NoMeaning,
-    ask,
-    is_unanswered,
-    judge,
-    mismatches_of,
-    recorded,
-    run_here,
-)
+from halfulp.conformance.whole_programs.outcomes import NoMeaning, ask, is_unanswered, recorded, run_here
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.values.value import Value
@@ -179,7 +171,7 @@ def _compared(report: DiffReport, here: tuple[Value, ...], reply: Reply) -> list
     elements = sum(int(np.prod(value.shape, dtype=np.int64)) for value in here)
     if isinstance(reply, tuple):
         try:
-            judged = judge(here, reply)
+            results = judge(here, reply)
         except OracleError as error:
             reply = error
     if not isinstance(reply, tuple):
@@ -189,13 +181,12 @@ def _compared(report: DiffReport, here: tuple[Value, ...], reply: Reply) -> list
         else:
             _failed(report, reply)
         return []
-    for answer, verdict in zip(reply, judged, strict=True):
-        for kind in Verdict:
-            report.verdicts[kind] += int(np.count_nonzero(verdict == kind))
-        missing = int(np.count_nonzero(verdict == Verdict.UNANSWERED))
+    for one in results:
+        one.count(report.verdicts)
+        missing = int(np.count_nonzero(one.verdicts == Verdict.UNANSWERED))
         if missing:
-            report.unanswered[answer.why or "no result"] += missing
-    return mismatches_of(here, reply)
+            report.unanswered[one.answer.why or "no result"] += missing
+    return first_mismatches(results)
 
 
 def explaining(own: str, programs: Sequence[ClosedProgram], replies: Sequence[Reply]) -> list[str]:
@@ -218,7 +209,7 @@ def _predicted(profile: Profile) -> Any:
             here = run_here(program, profile)
             if isinstance(reply, OracleError) or isinstance(here, NoMeaning):
                 return not isinstance(reply, OracleError)
-            return not any((verdict == Verdict.MISMATCH).any() for verdict in judge(here, reply))
+            return not any(one.wrong.any() for one in judge(here, reply))
         except (HalfulpError, OracleError):
             return False
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halfulp.conformance.comparing.refinement import Mismatch
+from halfulp.conformance.comparing.refinement import Mismatch, first_mismatches, judge
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, ProgramOracle, Reply, Status
 from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.conformance.whole_programs.diff import Difference, Wrong, differences
 from halfulp.conformance.whole_programs.op_search import Finding, Search
-from halfulp.conformance.whole_programs.outcomes import NoMeaning, ask, mismatches_of, run_here
+from halfulp.conformance.whole_programs.outcomes import NoMeaning, ask, run_here
 from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, UndefinedBehavior
@@ -86,7 +86,7 @@ class SameDifference:
 
 def _mismatches(here: tuple[Value, ...], reply: Reply) -> list[tuple[Mismatch, ty.Type]]:
     try:
-        return mismatches_of(here, reply) if isinstance(reply, tuple) else []
+        return first_mismatches(judge(here, reply)) if isinstance(reply, tuple) else []
     except OracleError:
         return []
 

@@ -12,19 +12,12 @@ import numpy as np
 
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, of_passes
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.comparing.refinement import Verdict, verdicts
+from halfulp.conformance.comparing.refinement import answer_of, judge, judged
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs.arguments import Arguments, Part
 from halfulp.conformance.whole_programs.op_search import Finding, Search
-from halfulp.conformance.whole_programs.outcomes import (
-    NoMeaning,
-    answer_of,
-    as_reference,
-    mismatches_of,
-    results_of,
-    run_here,
-)
+from halfulp.conformance.whole_programs.outcomes import NoMeaning, results_of, run_here
 from halfulp.conformance.whole_programs.printed import elements, prints, silent
 from halfulp.conformance.whole_programs.replaced_ops import Operands, ReplacedOps, replaced_ops
 from halfulp.conformance.whole_programs.rewrite import case_of
@@ -141,7 +134,7 @@ class KnownByPass:
         (reply,) = work.after.run([program])
         if isinstance(here, NoMeaning) or not isinstance(reply, tuple):
             return ()
-        differing = {mismatch.result for mismatch, _ in mismatches_of(here, reply)}
+        differing = {one.index for one in judge(here, reply) if one.wrong.any()}
         (study,) = work.search.studies([program], [reply])
         return study.findings if differing and study.failure is None and study.explains(differing) else ()
 
@@ -233,7 +226,7 @@ def _same_change(whole: Piece | None, alone: Piece | None) -> bool:
         shapes = {None if each is None else (each.element_type, each.shape) for each in (one, two, three)}
         if len(shapes) > 1:
             return False
-        mask = verdicts(one.element_type, as_reference(one), 0, answer_of(two)) == Verdict.MISMATCH
+        mask = judged(one, two).wrong
         bits = (two.bits == three.bits).all(tuple(range(mask.ndim, two.bits.ndim)))
         same = np.where(two.poisoned, three.poisoned, bits & ~three.poisoned)
         if (mask & ~same).any():

@@ -17,7 +17,7 @@ import numpy as np
 from halfulp.conformance.comparing.check import compare
 from halfulp.conformance.comparing.divergences import Cancellation, CastCase, Divergence, cancelled
 from halfulp.conformance.comparing.op_case import OpCase, reference
-from halfulp.conformance.comparing.refinement import Mismatch, Verdict
+from halfulp.conformance.comparing.refinement import Mismatch, first_mismatches, judge
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
@@ -27,15 +27,7 @@ from halfulp.conformance.oracles.oracle import (
     Status,
     Unanswered,
 )
-from halfulp.conformance.whole_programs.outcomes import (
-    NoMeaning,
-    ask,
-    element_mismatch,
-    is_unanswered,
-    judge,
-    run_here,
-    stopped,
-)
+from halfulp.conformance.whole_programs.outcomes import NoMeaning, ask, is_unanswered, run_here, stopped
 from halfulp.conformance.whole_programs.printed import silent
 from halfulp.conformance.whole_programs.rewrite import (
     captured,
@@ -315,14 +307,9 @@ class Search:
         here = run_here(self._alone_on(module, op, operands), self.profile)
         if isinstance(here, NoMeaning):
             return None, frozenset()
-        verdict = judge(here, answers)
-        wrong = frozenset(index for index, one in enumerate(verdict) if (one == Verdict.MISMATCH).any())
-        if not wrong:
-            return None, wrong
-        first = min(wrong)
-        place = tuple(int(k) for k in np.argwhere(verdict[first] == Verdict.MISMATCH)[0])
-        mismatch = element_mismatch(here[first], answers[first], first, place)
-        return Finding(op, case, operands, mismatch, here[first].element_type), wrong
+        wrong = first_mismatches(judge(here, answers))
+        finding = Finding(op, case, operands, *wrong[0]) if wrong else None
+        return finding, frozenset(mismatch.result for mismatch, _ in wrong)
 
     def judged_case(
         self, case: OpCase, op: Operation, operands: tuple[Value, ...], answers: list[Answer]

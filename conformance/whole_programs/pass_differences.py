@@ -60,7 +60,7 @@ class PassCrash:
     failure: PassFailure
 
 
-Found = PassDifference | PassCrash
+PassFault = PassDifference | PassCrash
 
 
 class SamePassDifference:
@@ -75,9 +75,9 @@ class SamePassDifference:
         self._pipeline = pipeline
         self._profile = profile
         self.signature: tuple[Any, ...] | None = None
-        self.last: Found | None = None
+        self.last: PassFault | None = None
 
-    def watch(self, found: Found) -> None:
+    def watch(self, found: PassFault) -> None:
         """Set the difference that must stay the same."""
         self.signature = _signature(found)
         self.last = found
@@ -93,7 +93,7 @@ class SamePassDifference:
                     return index
         return None
 
-    def differences(self, programs: Sequence[ClosedProgram]) -> Iterator[Found | None]:
+    def differences(self, programs: Sequence[ClosedProgram]) -> Iterator[PassFault | None]:
         """Yield how the pass changes each program on its own arguments. A program that cannot be compared does not
         count as different.
         """
@@ -131,7 +131,7 @@ def arguments_of(program: ClosedProgram) -> Arguments:
     return taken_from(program.arguments, argument_types(function))
 
 
-def _signature(found: Found) -> tuple[Any, ...]:
+def _signature(found: PassFault) -> tuple[Any, ...]:
     if isinstance(found, PassCrash):
         return found.failure.kind, found.failure.where
     mismatch = found.example.mismatch
@@ -156,7 +156,7 @@ SECONDS = 60.0
 """The time after which no smaller program is looked for. A crash in a batch of programs makes all others run again."""
 
 
-def reduced(pipeline: PassPipeline, text: str, function: str, arguments: tuple[Value, ...]) -> Found | None:
+def reduced(pipeline: PassPipeline, text: str, function: str, arguments: tuple[Value, ...]) -> PassFault | None:
     """Return the difference of the smallest program that still has it; None if a program does not differ alone."""
     same = SamePassDifference(pipeline)
     found = next(iter(same.differences([ClosedProgram(parse_module(text), function, arguments)])))
@@ -174,7 +174,7 @@ def crash_kind(failure: PassFailure) -> str:
     return f"{failure.kind} {failure.where}"
 
 
-def kind_of(found: Found) -> str:
+def kind_of(found: PassFault) -> str:
     """Return a word for the kind of a reduced difference: the op whose result is returned, or the place of a crash."""
     if isinstance(found, PassCrash):
         return crash_kind(found.failure)

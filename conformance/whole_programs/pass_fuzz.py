@@ -18,8 +18,8 @@ from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunc
 from halfulp.conformance.whole_programs.generator.programs import MIXED, ProgramKind
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.pass_differences import (
-    Found,
     PassDifference,
+    PassFault,
     arguments_of,
     crash_kind,
     explaining,
@@ -49,7 +49,7 @@ class PassFinding:
     before: str
     after: str
     example: Counterexample
-    reduced: Found | None = None
+    reduced: PassFault | None = None
 
     @property
     def arguments(self) -> tuple[Value, ...]:
@@ -65,7 +65,7 @@ class BrokenPass:
     before: str
     failure: PassFailure
     arguments: tuple[Value, ...]
-    reduced: Found | None = None
+    reduced: PassFault | None = None
 
 
 @dataclass
@@ -132,7 +132,7 @@ class PassFuzzReport:
 
 
 Finding = PassFinding | BrokenPass
-Reduce = Callable[[Finding], Found | None]
+Reduce = Callable[[Finding], PassFault | None]
 Emit = Callable[[RandomFunction, str, str | None], object]
 
 
@@ -276,13 +276,13 @@ class _Run:
         (part,) = arguments_of(small.program).parts
         return set(self._known.explained(small.program.module, NAME, part)[0] or ())
 
-    def _reduced(self, finding: Finding) -> Found | None:
+    def _reduced(self, finding: Finding) -> PassFault | None:
         if self._reduce is None:
             return None
         with self._timed("reducing"):
             return self._reduce(finding)
 
-    def _is_new(self, small: Found | None) -> bool:
+    def _is_new(self, small: PassFault | None) -> bool:
         """Tell whether no finding of this kind was there before, and count it if there was one."""
         kind = None if small is None else kind_of(small)
         if kind in self._kinds:

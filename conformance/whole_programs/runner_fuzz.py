@@ -9,12 +9,12 @@ from itertools import islice
 
 import numpy as np
 
-from halfulp.conformance.comparing.refinement import Verdict
+from halfulp.conformance.comparing.refinement import Verdict, judge
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply, Runner, Unanswered
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
 from halfulp.conformance.whole_programs.generator.programs import ProgramKind
-from halfulp.conformance.whole_programs.outcomes import ask, element_mismatch, judge, run_here
+from halfulp.conformance.whole_programs.outcomes import ask, run_here
 from halfulp.conformance.whole_programs.pass_fuzz import inputs_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
@@ -48,7 +48,7 @@ class RunnerReport:
     steps: int = 0
     runs: int = 0
     undefined: int = 0
-    elements: Counter[str] = field(default_factory=Counter)
+    elements: Counter[Verdict] = field(default_factory=Counter)
     unanswered: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -102,14 +102,12 @@ def _count(report: RunnerReport, program: RandomFunction, closed: ClosedProgram,
         report.undefined += 1
         return
     report.runs += 1
-    for index, (value, answer, verdict) in enumerate(zip(expected, reply, judge(expected, reply), strict=True)):
-        for each in Verdict:
-            report.elements[each.name.lower()] += int(np.count_nonzero(verdict == each))
-        places = np.argwhere(verdict == Verdict.MISMATCH)
-        if len(places):
-            mismatch = element_mismatch(value, answer, index, tuple(int(k) for k in places[0]))
+    for one in judge(expected, reply):
+        one.count(report.elements)
+        if (mismatch := one.first) is not None:
             names = tuple(f"result {k}" for k in range(len(expected)))
-            found = Counterexample(closed.arguments, mismatch, value.element_type, outputs=names, expected=expected)
+            type_ = one.value.element_type
+            found = Counterexample(closed.arguments, mismatch, type_, outputs=names, expected=expected)
             report.findings.append(RunnerFinding(program, found))
             return
 

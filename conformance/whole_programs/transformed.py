@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from halfulp.conformance.comparing.refinement import answer_of
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply, Unanswered
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
-from halfulp.conformance.whole_programs.outcomes import answer_of, results_of
+from halfulp.conformance.whole_programs.outcomes import results_of
 from halfulp.conformance.whole_programs.printed import silent
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Module

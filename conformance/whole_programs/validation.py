@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from halfulp.conformance.comparing.exact_reference import Truth, truth_of_run
-from halfulp.conformance.comparing.refinement import Mismatch, Verdict, verdicts
+from halfulp.conformance.comparing.refinement import Mismatch, Verdict, judged, loosened, places_of
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, Part, generated
 from halfulp.conformance.whole_programs.assumed_sizes import CHOICES, scaled_sizes, sizes_within
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
@@ -26,7 +25,6 @@ from halfulp.conformance.whole_programs.domains import (
     ordinary,
     trip_counts,
 )
-from halfulp.conformance.whole_programs.outcomes import answer_of, as_reference, element_mismatch
 from halfulp.conformance.whole_programs.printed import Printed, elements
 from halfulp.conformance.whole_programs.signatures import signature
 from halfulp.conformance.whole_programs.trip_bounds import bounding_arguments
@@ -42,7 +40,6 @@ from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import taken
 from halfulp.interp.values.printing import printed as text_of
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Open
 from halfulp.semantics.profile import SPEC, Profile
 
 SHOWN = 3
@@ -343,30 +340,14 @@ def differences(
 
 def _mismatches(report: ValidationReport, one: Value, two: Value, index: int) -> Iterator[tuple[int, Mismatch]]:
     """Count the verdicts on one output over lanes. Yield the lanes with a mismatch, each with all its elements."""
-    report.loosened += _loosened(one, two)
+    report.loosened += loosened(one, two)
     if one.poison is None and two.poison is None and np.array_equal(one.bits, two.bits):
         report.verdicts[Verdict.EQUAL] += prod(one.shape)
         return
-    answer = answer_of(two)
-    verdict = verdicts(one.element_type, as_reference(one), 0, answer)
-    for kind in Verdict:
-        report.verdicts[kind] += int(np.count_nonzero(verdict == kind))
-    for place in np.argwhere(verdict == Verdict.MISMATCH):
-        lane, *element = (int(k) for k in place)
-        mismatch = element_mismatch(one, answer, index, (lane, *element))
-        yield lane, replace(mismatch, element=tuple(element))
-
-
-def _loosened(one: Value, two: Value) -> int:
-    """Count the elements that the language leaves unspecified in the second version, in a way that the first does not
-    allow: another tool may choose other bits than ours.
-    """
-    if two.open is None:
-        return 0
-    opened: Any = two.open
-    allowed: Any = np.zeros_like(opened) if one.open is None else one.open
-    more = (opened & ~allowed != 0) & (allowed & Open.VALUE.value == 0)
-    return int(np.count_nonzero(more if one.poison is None else more & ~one.poisoned))
+    found = judged(one, two, index)
+    found.count(report.verdicts)
+    for place in places_of(found.wrong):
+        yield place[0], found.mismatch_in_lane(place)
 
 
 def _printed(
@@ -388,16 +369,16 @@ def _printed(
         report.verdicts[Verdict.EQUAL] += 1
     found = None
     for index, (one, two) in enumerate(zip(ones, twos, strict=True)):
-        report.loosened += _loosened(one, two)
-        if one.type == two.type:
-            verdict = Verdict(int(verdicts(one.type, as_reference(one), 0, answer_of(two))))
+        report.loosened += loosened(one, two)
+        pair = judged(one, two, index) if one.type == two.type else None
+        if pair is not None:
+            verdict = Verdict(int(pair.verdicts))
         else:  # a pass may print a wider integer: users see the same
             same = one.poison is not None or text_of(one) == text_of(two)
             verdict = Verdict.EQUAL if same else Verdict.MISMATCH
         report.verdicts[verdict] += 1
         if verdict is Verdict.MISMATCH and found is None:
-            shown = element_mismatch(one, answer_of(two), index, ()) if one.type == two.type else None
-            found = replace(differs, mismatch=shown, type=one.type)
+            found = replace(differs, mismatch=None if pair is None else pair.mismatch(()), type=one.type)
     return found
 
 

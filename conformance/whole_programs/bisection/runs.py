@@ -11,14 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.comparing.refinement import Mismatch, Verdict, verdicts
+from halfulp.conformance.comparing.refinement import Mismatch, identical, judged, places_of
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner, Unanswered
 from halfulp.conformance.whole_programs.arguments import Arguments, Part, joined
 from halfulp.conformance.whole_programs.bisection.histories import number_at
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.difference_text import code_text
 from halfulp.conformance.whole_programs.input_transfer import carrier
-from halfulp.conformance.whole_programs.outcomes import answer_of, as_reference, element_mismatch
 from halfulp.conformance.whole_programs.printed import Output, elements, prints, silent
 from halfulp.conformance.whole_programs.two_runs import Outcome, Ran, Version, one_lane
 from halfulp.conformance.whole_programs.validation import Inputs, ValidationReport, differences, outputs_of
@@ -246,13 +245,10 @@ class StageRunner:
         masks, first = [], None
         expected = tuple(taken(value, 0) for value in before.values)
         for index, (one, two) in enumerate(zip(before.values, after.values, strict=True)):
-            answer = answer_of(two)
-            verdict = verdicts(one.element_type, as_reference(one), 0, answer)
-            mask = (verdict == Verdict.MISMATCH) | (verdict == Verdict.APART)
-            masks.append(mask)
-            if first is None and mask.any():
-                lane, *element = (int(k) for k in np.argwhere(mask)[0])
-                mismatch = replace(element_mismatch(one, answer, index, (lane, *element)), element=tuple(element))
+            pair = judged(one, two, index)
+            masks.append(pair.doubtful)
+            if first is None and masks[-1].any():
+                mismatch = pair.mismatch_in_lane(places_of(masks[-1])[0])
                 first = Counterexample(
                     self.arguments.row(number), mismatch, one.element_type, outputs=names, expected=expected
                 )
@@ -284,15 +280,8 @@ def _same(one: Outcome, two: Outcome) -> bool:
     """Tell whether two runs gave the same bits, poison at the same places, and the same texts, or no value."""
     if isinstance(one, Ran) and isinstance(two, Ran):
         texts = ["".join(item.text for item in ran.printed) for ran in (one, two)]
-        return texts[0] == texts[1] and all(_same_bits(*pair) for pair in zip(one.values, two.values, strict=True))
+        return texts[0] == texts[1] and all(identical(*pair) for pair in zip(one.values, two.values, strict=True))
     return isinstance(one, HalfulpError) and isinstance(two, HalfulpError)
-
-
-def _same_bits(one: Value, two: Value) -> bool:
-    if one.shape != two.shape or not np.array_equal(one.poisoned, two.poisoned):
-        return False
-    kept = ~one.poisoned
-    return bool(np.array_equal(one.bits[kept], two.bits[kept]))
 
 
 # --- inputs -----------------------------------------------------------------------------------------------------------

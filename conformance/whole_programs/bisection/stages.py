@@ -157,7 +157,7 @@ def of_pipeline(first: Stage, pipeline: PassPipeline) -> Compilation:
 def of_dumps(dumps: Dumps, read: Read, first: Stage | None = None, end: str = "") -> Compilation:
     """Return the stages that dumps show. ``first``: the program as it was; None if only the dumps are known."""
     stages = [] if first is None else [first]
-    known = _Known(None if first is None or not isinstance(first.module, Module) else first.module)
+    known = _LastModule(None if first is None or not isinstance(first.module, Module) else first.module)
     for number, dump in enumerate(dumps.passes):
         if dump.failed:
             end = end or f"{_named(dump)} failed"
@@ -170,7 +170,7 @@ def _named(dump: Dump) -> str:
     return f"{dump.name} ({dump.argument})" if dump.argument else dump.name
 
 
-def _stage(dump: Dump, name: str, read: Read, known: _Known) -> Stage:
+def _stage(dump: Dump, name: str, read: Read, known: _LastModule) -> Stage:
     text, module = dump.text, _read(read, dump.text, name)
     if isinstance(module, Module) and not module.body:
         module = InputError("the dump is empty")
@@ -186,7 +186,7 @@ def _read(read: Read, text: str, name: str) -> Module | HalfulpError:
         return error
 
 
-class _Known:
+class _LastModule:
     """The last whole module of the dumps: a pass on functions prints these alone."""
 
     def __init__(self, module: Module | None) -> None:
