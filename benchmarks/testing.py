@@ -28,11 +28,10 @@ from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.shards.plan import SweepPlan
 from halfulp.conformance.vectors.shards.sweep import sweep_shards
+from halfulp.conformance.whole_programs.fuzz_functions import fuzz_pass, fuzz_runner
 from halfulp.conformance.whole_programs.generator.grower import NAME
-from halfulp.conformance.whole_programs.generator.programs import KINDS
+from halfulp.conformance.whole_programs.generator.programs import KINDS, inputs_of
 from halfulp.conformance.whole_programs.outcomes import run_here
-from halfulp.conformance.whole_programs.pass_fuzz import fuzz_pass, inputs_of
-from halfulp.conformance.whole_programs.runner_fuzz import fuzz_runner
 from halfulp.conformance.whole_programs.stages import pipeline
 from halfulp.fp_formats.formats import FORMATS
 

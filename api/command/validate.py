@@ -10,18 +10,18 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
+from halfulp.command.fuzz import PASS_SECONDS, shown
 from halfulp.command.options.validate import ValidateArguments
-from halfulp.command.pass_fuzz import PASS_SECONDS, shown
 from halfulp.command.passes import pass_pipeline
 from halfulp.command.programs import known_divergences
 from halfulp.command.progress import progress_bar
 from halfulp.command.sources import Sources
+from halfulp.conformance.whole_programs.fuzz_functions import MAX_FINDINGS, FunctionFinding, PassFuzzReport, fuzz_pass
 from halfulp.conformance.whole_programs.generator.grower import NAME
 from halfulp.conformance.whole_programs.generator.programs import STARTS, programs_from
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.pass_claims import Claim, claim_named, claims_of
 from halfulp.conformance.whole_programs.pass_differences import reduced
-from halfulp.conformance.whole_programs.pass_fuzz import MAX_FINDINGS, Finding, PassFuzzReport, fuzz_pass
 from halfulp.files import write_file
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.run.settings import Settings
@@ -69,7 +69,7 @@ def execute(arguments: ValidateArguments, sources: Sources) -> int:
             found = row.found
             rows.append(row)
             write((json.dumps(_record(row)) if arguments.json else _text(row)) + "\n")
-            findings: list[Finding] = [*found.findings, *found.broken]
+            findings: list[FunctionFinding] = [*found.findings, *found.broken]
             pipeline = pass_pipeline(claim.pipeline, arguments)
             for finding in findings:
                 (say if arguments.json else write)(shown(finding, pipeline, as_found=arguments.no_reduce))

@@ -1,19 +1,26 @@
-"""Compare random programs with oracles. Every result of every op counts; differences are explained or given to the
-reducer.
+"""Look for random programs that go wrong: one loop, which makes programs, judges them, and reduces what is found.
 
-Each op is compared by itself: its expected results are computed from the operands that it had in the oracle. So an op
-after a known divergence is still compared, and an op with unanswered operands is compared if it has an answer. Only if
-a tool keeps more of a wrong value than its bits, differences after a known divergence are counted separately. An op
+`search` is the loop. What it needs is data: an iterator of programs, a `Judge`, and a function that reduces a finding.
+A judge gets some programs at a time, counts in its report what came of them, and yields what is wrong. There are three:
+`ToolJudge` below, for programs of single ops; `PassJudge` and `RunnerJudge` in `fuzz_functions`, for functions of
+arguments.
+
+A tool is judged op by op: the expected results of each op are computed from the operands that it had in the tool. So an
+op after a known divergence is still compared, and an op with unanswered operands is compared if it has an answer. Only
+if a tool keeps more of a wrong value than its bits, differences after a known divergence are counted separately. An op
 that the oracle refuses is left out of its program; other ops that need its result get it as an argument.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -43,11 +50,18 @@ from halfulp.conformance.whole_programs.random_programs import (
     random_programs,
 )
 from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.interp.gc_pause import SeldomCollector
 from halfulp.interp.ir import types as ty
 from halfulp.semantics.kernel import FaultKind
 
 BATCH = 500
 """Number of programs that an oracle gets at a time."""
+
+INTERRUPTED = "interrupted"
+"""Why a search ended that the user stopped."""
+
+ENOUGH_FOUND = "enough was found"
+"""Why a search ended that has as many findings as were wanted."""
 
 MAX_FAILURES = 5
 """Number of failures after which the run of an oracle ends."""
@@ -65,7 +79,104 @@ failures.
 """
 
 
-@dataclass(frozen=True)
+Program = TypeVar("Program")
+
+
+class Finding(Protocol):
+    """Something that is wrong with a program. The loop sets ``reduced``: the smallest program that still has it."""
+
+    reduced: Any
+
+
+Found = TypeVar("Found", bound=Finding)
+
+
+@dataclass(kw_only=True)
+class SearchReport:
+    """What every search counts."""
+
+    seed: int
+    programs: int = 0
+    #: The ops of all programs.
+    steps: int = 0
+    #: The time by the kind of work.
+    seconds: Counter[str] = field(default_factory=Counter)
+    #: Why the search ended early; "" if it did not.
+    stopped: str = ""
+
+    @property
+    def interrupted(self) -> bool:
+        """Tell whether the user stopped the search; the last programs may not be counted everywhere."""
+        return self.stopped == INTERRUPTED
+
+    @contextmanager
+    def timed(self, work: str) -> Iterator[None]:
+        """Add the time of the inner block to a kind of work."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[work] += time.perf_counter() - start  # type: ignore[assignment]
+
+
+class Judge(Protocol[Program, Found]):
+    """A judge of programs."""
+
+    #: The number of programs that it gets at a time.
+    batch: int
+
+    @property
+    def report(self) -> SearchReport:
+        """Return what it counts in. It sets ``stopped`` when enough was found."""
+
+    def take(self, programs: Sequence[Program]) -> Iterator[Found | None]:
+        """Judge programs and count them. Yield what is wrong, and None wherever the search may end."""
+
+    def keep(self, found: Found) -> None:
+        """Count a finding, after it was reduced."""
+
+
+def search(
+    programs: Iterator[Program],
+    judge: Judge[Program, Found],
+    reduce: Callable[[Found], Any] | None = None,
+    *,
+    seconds: float | None = None,
+    progress: Callable[[int], object] = lambda done: None,
+) -> None:
+    """Give all programs to a judge, until its report says why to stop, or some seconds are over.
+
+    ``progress`` is called with the number of finished programs. If the user interrupts the search, the report has what
+    was found until then.
+    """
+    report = judge.report
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    try:
+        with SeldomCollector():
+            while not report.stopped:
+                with report.timed("making programs"):
+                    batch = list(islice(programs, judge.batch))
+                if not batch:
+                    break
+                for found in judge.take(batch):
+                    if found is not None:
+                        if reduce is not None:
+                            with report.timed("reducing"):
+                                found.reduced = reduce(found)
+                        judge.keep(found)
+                    if not report.stopped and time.monotonic() >= deadline:
+                        report.stopped = "the time is over"
+                    if report.stopped:
+                        break
+                progress(report.programs)
+    except KeyboardInterrupt:
+        report.stopped = INTERRUPTED
+
+
+# --- tools, op by op --------------------------------------------------------------------------------------------------
+
+
+@dataclass
 class Failure:
     """An op of a random program with unexplained results; ``index`` and ``seed`` make the program again."""
 
@@ -75,6 +186,7 @@ class Failure:
     case: OpCase
     mismatch: Mismatch
     program: ClosedProgram
+    reduced: Any = None
 
     def lines(self) -> list[str]:
         """Return the failure as lines for people."""
@@ -116,18 +228,11 @@ class Counts:
         return sorted(found, key=lambda pair: (pair[1], str(pair[0])))
 
 
-@dataclass
-class FuzzReport:
-    """The result of a run: ``programs`` compared, ``steps`` ops in them, and the counts of each oracle.
+@dataclass(kw_only=True)
+class FuzzReport(SearchReport):
+    """The result of a run, with the counts of each oracle."""
 
-    ``interrupted``: the user stopped the run; the last programs may not be counted for every oracle.
-    """
-
-    seed: int
-    programs: int
-    steps: int
     counts: list[Counts]
-    interrupted: bool = False
 
     @property
     def failures(self) -> list[Failure]:
@@ -144,28 +249,41 @@ def fuzz(
     pairs: Sequence[Cancellation] = (),
     allowed: Collection[FaultKind] = (),
     most_failures: int = MAX_FAILURES,
+    reduce: Callable[[Failure], Any] | None = None,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> FuzzReport:
     """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: the known divergences of the oracles.
 
-    ``most_failures``: the number of unexplained ops after which an oracle is no longer asked. ``progress`` is called
-    with the number of finished programs. If the user interrupts the run, the report has what was found until then.
+    ``most_failures``: the number of unexplained ops after which an oracle is no longer asked.
     """
-    asked = [_AskedOracle(oracle, rows, pairs, most_failures) for oracle in oracles]
-    report = FuzzReport(seed, 0, 0, [one.counts for one in asked])
+    judge = ToolJudge([_AskedOracle(oracle, rows, pairs, most_failures) for oracle in oracles], seed)
     programs = random_programs(seed, count, first, allowed)
-    try:
-        while batch := list(islice(programs, BATCH)):
-            for one in asked:
-                one.take(batch)
-            report.programs += len(batch)
-            report.steps += sum(len(program.steps) for program in batch)
-            progress(report.programs, count)
-            if all(one.done for one in asked):
-                break
-    except KeyboardInterrupt:
-        report.interrupted = True
-    return report
+    search(programs, judge, reduce, progress=lambda done: progress(done, count))
+    return judge.report
+
+
+class ToolJudge:
+    """A judge of oracles: every result of every op counts."""
+
+    def __init__(self, asked: Sequence[_AskedOracle], seed: int) -> None:
+        self.batch = BATCH
+        self.report = FuzzReport(seed=seed, counts=[one.counts for one in asked])
+        self._asked = asked
+
+    def take(self, programs: Sequence[RandomProgram]) -> Iterator[Failure]:
+        """Ask every oracle for all programs."""
+        before = [len(one.counts.failures) for one in self._asked]
+        for one in self._asked:
+            one.take(programs)
+        self.report.programs += len(programs)
+        self.report.steps += sum(len(program.steps) for program in programs)
+        for one, known in zip(self._asked, before, strict=True):
+            yield from one.counts.failures[known:]
+        if all(one.done for one in self._asked):
+            self.report.stopped = ENOUGH_FOUND
+
+    def keep(self, found: Failure) -> None:
+        """Do nothing: an oracle's failures are counted when they are found."""
 
 
 class _AskedOracle:

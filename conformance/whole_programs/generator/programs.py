@@ -16,7 +16,9 @@ from halfulp.conformance.whole_programs.generator.functions import random_functi
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction
 from halfulp.conformance.whole_programs.generator.structured import structured_functions
 from halfulp.conformance.whole_programs.stages import STAGES, pipeline
+from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.operations import Module
 
 
 @dataclass(frozen=True)
@@ -98,3 +100,17 @@ def lowering_tool(tool: Tool) -> Tool:
         return find_mlir_opt()
     except Unavailable:
         return tool
+
+
+# --- inputs -----------------------------------------------------------------------------------------------------------
+
+
+def inputs_of(module: Module, seed: int, kind: ProgramKind) -> Inputs:
+    """Return the inputs with which a program runs: all if there are few, else corners and random values."""
+    memory = any(name.startswith("memref.") for name in ops_of(module))
+    return Inputs(kind.memory_inputs if memory else kind.inputs, seed, max_steps=kind.max_steps, samples=kind.samples)
+
+
+def ops_of(module: Module) -> Counter[str]:
+    """Count the ops of a module by name."""
+    return Counter(op.name for op in module.walk() if op.name != "builtin.module")

@@ -8,9 +8,9 @@ import pytest
 
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.conformance.whole_programs.fuzz_functions import compare
 from halfulp.conformance.whole_programs.generator.functions import all_rows, random_function, random_functions
 from halfulp.conformance.whole_programs.generator.grower import elementwise_ops
-from halfulp.conformance.whole_programs.pass_fuzz import compare
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.signature import argument_types

@@ -12,10 +12,9 @@ from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
+from halfulp.conformance.whole_programs.fuzz_functions import compare, fuzz_pass, fuzz_runner, with_kept_nans
 from halfulp.conformance.whole_programs.generator.programs import KINDS, programs_from
 from halfulp.conformance.whole_programs.generator.structured import WAYS, structured_functions, structured_text
-from halfulp.conformance.whole_programs.pass_fuzz import compare, fuzz_pass
-from halfulp.conformance.whole_programs.runner_fuzz import fuzz_runner, with_kept_nans
 from halfulp.conformance.whole_programs.stages import STAGES, pipeline
 
 STRUCTURED = KINDS["structured"]

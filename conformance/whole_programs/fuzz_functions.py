@@ -1,0 +1,439 @@
+"""Judges of functions of arguments: what a pass makes of each must do what it allows, or a tool that runs it.
+
+`PassJudge` runs halfulp on a function as it is and as the pass leaves it. `RunnerJudge` compares every element of every
+result with a tool that runs functions whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from halfulp.conformance.comparing.refinement import Verdict, judge
+from halfulp.conformance.oracles.closed_programs import text_of
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply, Runner, Unanswered
+from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
+from halfulp.conformance.whole_programs import validation
+from halfulp.conformance.whole_programs.counterexamples import Counterexample
+from halfulp.conformance.whole_programs.fuzz import ENOUGH_FOUND, SearchReport, search
+from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
+from halfulp.conformance.whole_programs.generator.programs import MIXED, ProgramKind, inputs_of, ops_of
+from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
+from halfulp.conformance.whole_programs.outcomes import ask, run_here
+from halfulp.conformance.whole_programs.pass_differences import (
+    PassDifference,
+    PassFault,
+    arguments_of,
+    crash_kind,
+    explaining,
+    kind_of,
+)
+from halfulp.conformance.whole_programs.validation import ValidationReport
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.values.value import Value
+
+BATCH = 64
+"""Number of programs that mlir-opt gets at a time."""
+
+MAX_FINDINGS = 20
+"""Number of findings, each of another kind, after which the run ends."""
+
+
+@dataclass
+class PassFinding:
+    """A program that a pass changes to one that does something else: the texts of both, and an input.
+
+    ``reduced``: the smallest program with this difference, if one was looked for.
+    """
+
+    program: RandomFunction
+    before: str
+    after: str
+    example: Counterexample
+    reduced: PassFault | None = None
+
+    @property
+    def arguments(self) -> tuple[Value, ...]:
+        """Return the arguments that show it."""
+        return self.example.arguments
+
+
+@dataclass
+class BrokenPass:
+    """A program on which mlir-opt crashes or does not end, and arguments for it."""
+
+    program: RandomFunction
+    before: str
+    failure: PassFailure
+    arguments: tuple[Value, ...]
+    reduced: PassFault | None = None
+
+
+@dataclass
+class OpCounts:
+    """The programs that have an op: all of them, those that the pass changed, those in which it changed the number of
+    these ops, and those whose comparison ended so.
+    """
+
+    programs: int = 0
+    changed: int = 0
+    ops_changed: int = 0
+    equal: int = 0
+    undefined: int = 0
+    known: int = 0
+    differing: int = 0
+
+
+@dataclass(kw_only=True)
+class PassFuzzReport(SearchReport):
+    """The result of a run.
+
+    ``unchanged``: programs that the pass leaves as they are; ``equal``: those with results that are all allowed;
+    ``undefined``: those that were undefined on every input; ``refused``: messages of mlir-opt; ``skipped``: reasons why
+    a program was not compared; ``known``: programs by the known divergences that explain all of their differences,
+    ``known_programs`` in all. ``differing``: programs with other differences; of each kind, one is in ``findings``,
+    and ``again`` counts the others. ``inputs``, ``undefined_inputs``: of all compared programs.
+    """
+
+    pipeline: str
+    version: str
+    first: int
+    unchanged: int = 0
+    equal: int = 0
+    undefined: int = 0
+    exhaustive: int = 0
+    inputs: int = 0
+    undefined_inputs: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
+    known_programs: int = 0
+    differing: int = 0
+    crashed: int = 0
+    ops: dict[str, OpCounts] = field(default_factory=dict)
+    again: Counter[str | None] = field(default_factory=Counter)
+    findings: list[PassFinding] = field(default_factory=list)
+    broken: list[BrokenPass] = field(default_factory=list)
+
+    @property
+    def changed(self) -> int:
+        """Return the number of programs that the pass changed."""
+        return self.programs - self.unchanged - self.refused.total() - self.crashed
+
+    @property
+    def compared(self) -> int:
+        """Return the number of programs whose two versions ran on an input that is defined."""
+        return self.equal + self.differing + self.known_programs
+
+
+FunctionFinding = PassFinding | BrokenPass
+Reduce = Callable[[FunctionFinding], PassFault | None]
+Emit = Callable[[RandomFunction, str, str | None], object]
+
+
+def fuzz_pass(
+    pipeline: PassPipeline,
+    count: int,
+    seed: int = 1,
+    first: int = 0,
+    *,
+    kind: ProgramKind = MIXED,
+    seconds: float | None = None,
+    most_failures: int = MAX_FINDINGS,
+    emit: Emit = lambda program, before, after: None,
+    known: KnownByPass | None = None,
+    reduce: Reduce | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> PassFuzzReport:
+    """Run a pass on ``count`` programs of a seed, and compare each program that it changes.
+
+    ``kind``: the kind of programs. ``seconds``: the time after which no more programs are made. ``most_failures``: the
+    number of findings, and of programs that break the pass, after which the run ends. ``emit``: is given each program,
+    its text, and the text after the pass if there is one. ``known``: explains differences: all of them, or the first
+    ones each alone, or that of the reduced program. Then there is no finding. ``reduce``: reduces findings; of several
+    whose reduced programs return the result of the same op, the first one counts. If the user interrupts the run, the
+    report has everything up to then.
+    """
+    report = PassFuzzReport(seed=seed, pipeline=pipeline.pipeline, version=pipeline.version, first=first)
+    judge = PassJudge(report, pipeline, kind, emit, known, most_failures)
+    programs = kind.functions(seed, count, first)
+    search(programs, judge, reduce, seconds=seconds, progress=lambda done: progress(done, count))
+    return report
+
+
+class PassJudge:
+    """A judge of a pass: each program that it changes must do what the program allows."""
+
+    def __init__(
+        self,
+        report: PassFuzzReport,
+        pipeline: PassPipeline,
+        kind: ProgramKind,
+        emit: Emit,
+        known: KnownByPass | None,
+        most_failures: int,
+    ) -> None:
+        self.batch = BATCH
+        self.report = report
+        self._pipeline = pipeline
+        self._kind = kind
+        self._emit = emit
+        self._known = known
+        self._most_failures = most_failures
+        self._kinds: set[str | None] = set()
+
+    def take(self, programs: Sequence[RandomFunction]) -> Iterator[FunctionFinding | None]:
+        """Run the pass on the programs, and compare them one after the other."""
+        with self.report.timed("making programs"):
+            texts = [text_of(program.module) for program in programs]
+        with self.report.timed("mlir-opt"):
+            results = self._pipeline.apply_all(texts)
+        for program, before, after in zip(programs, texts, results, strict=True):
+            yield self._one(program, before, after)
+
+    def keep(self, found: FunctionFinding) -> None:
+        """Count a finding: as known, as one of a kind that was there before, or as a new one."""
+        report, small = self.report, found.reduced
+        if isinstance(found, BrokenPass):
+            if self._is_new(small):
+                report.broken.append(found)
+        elif explained := self._explained(small) if isinstance(small, PassDifference) else set():
+            self._count_known(explained, found.program)
+        else:
+            if self._is_new(small):
+                report.findings.append(found)
+            report.differing += 1
+            self._count_ops("differing", found.program)
+        if len(report.findings) + len(report.broken) >= self._most_failures:
+            report.stopped = ENOUGH_FOUND
+
+    def _one(self, program: RandomFunction, before: str, after: str | PassFailure) -> FunctionFinding | None:
+        """Count a program, and return what is wrong with it."""
+        report = self.report
+        report.programs += 1
+        names = ops_of(program.module)
+        report.steps += names.total()
+        for name in names:
+            report.ops.setdefault(name, OpCounts()).programs += 1
+        self._emit(program, before, None if isinstance(after, PassFailure) else after)
+        if isinstance(after, PassFailure):
+            if after.kind == "refusal":
+                report.refused[_without_numbers(after.message.removeprefix(f"{report.version}: "))] += 1
+                return None
+            report.crashed += 1
+            if after.where and (again := crash_kind(after)) in self._kinds:  # another one broke it in the same place
+                report.again[again] += 1
+                return None
+            return BrokenPass(program, before, after, self._first_input(program))
+        if after == before:
+            report.unchanged += 1
+            return None
+        try:
+            with report.timed("reading"):
+                changed = self._pipeline.read(after, f"<after program {program.index}>")
+        except HalfulpError as error:
+            report.skipped[_without_numbers(error.message)] += 1
+            return None
+        left = ops_of(changed)
+        for name in names:
+            counts = report.ops[name]
+            counts.changed += 1
+            counts.ops_changed += left[name] != names[name]
+        with report.timed("comparing"):
+            found = compare(program.module, changed, report.seed, self._known, self._kind)
+        if found.problem is not None:
+            report.skipped[_without_numbers(found.problem.message)] += 1
+            return None
+        report.inputs += found.inputs
+        report.undefined_inputs += found.undefined
+        report.exhaustive += found.exhaustive and not found.skipped
+        if found.differing:
+            return PassFinding(program, before, after, found.counterexamples[0])
+        if found.known:
+            self._count_known({name for each in found.known for name in each}, program)
+        elif found.compared:
+            report.equal += 1
+            self._count_ops("equal", program)
+        elif found.skipped:
+            ((why, _),) = found.skipped.most_common(1)
+            report.skipped[_without_numbers(why)] += 1
+        else:
+            report.undefined += 1
+            self._count_ops("undefined", program)
+        return None
+
+    def _count_known(self, names: set[str], program: RandomFunction) -> None:
+        self.report.known.update(names)
+        self.report.known_programs += 1
+        self._count_ops("known", program)
+
+    def _count_ops(self, column: str, program: RandomFunction) -> None:
+        for name in ops_of(program.module):
+            counts = self.report.ops[name]
+            setattr(counts, column, getattr(counts, column) + 1)
+
+    def _first_input(self, program: RandomFunction) -> tuple[Value, ...]:
+        return inputs_of(program.module, self.report.seed, self._kind).of(program.main).row(0)
+
+    def _explained(self, small: PassDifference) -> set[str]:
+        """Return the names of the known divergences that explain a reduced program; none if they do not."""
+        if self._known is None:
+            return set()
+        (part,) = arguments_of(small.program).parts
+        return set(self._known.explained(small.program.module, NAME, part)[0] or ())
+
+    def _is_new(self, small: PassFault | None) -> bool:
+        """Tell whether no finding of this kind was there before, and count it if there was one."""
+        kind = None if small is None else kind_of(small)
+        if kind in self._kinds:
+            self.report.again[kind] += 1
+            return False
+        if kind is not None:
+            self._kinds.add(kind)
+        return True
+
+
+def compare(
+    before: Module, after: Module, seed: int, known: KnownByPass | None = None, kind: ProgramKind = MIXED
+) -> ValidationReport:
+    """Compare ``@f`` of two versions. A pair that cannot be compared has its `ValidationReport.problem`."""
+    one, two = before.lookup(NAME), after.lookup(NAME)
+    assert one is not None
+    explain = explaining(known, before, NAME)
+    return validation.compare(before, after, (one, two), inputs_of(before, seed, kind), explain=explain)
+
+
+def _without_numbers(message: str) -> str:
+    """Return a message without the sizes and places that are different in each program."""
+    return re.sub(r"\d+", "N", message)
+
+
+# --- tools that run functions whole -----------------------------------------------------------------------------------
+
+
+RUNNER_BATCH = 256
+"""Number of programs that a tool gets at a time."""
+
+RUNS = 2
+"""Number of inputs of each program."""
+
+
+@dataclass
+class RunnerFinding:
+    """A program of which the tool gives another result, and the arguments that show it."""
+
+    program: RandomFunction
+    example: Counterexample
+    reduced: None = None
+
+
+@dataclass(kw_only=True)
+class RunnerReport(SearchReport):
+    """The result of a run. ``runs``: those that were compared, program and input; ``elements``: by their verdict.
+    ``undefined``: runs of undefined programs. ``unanswered``, ``failed``, ``skipped``: the reasons of the tool, its
+    failures, and our own reasons.
+    """
+
+    tool: str
+    runs: int = 0
+    undefined: int = 0
+    elements: Counter[Verdict] = field(default_factory=Counter)
+    unanswered: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    findings: list[RunnerFinding] = field(default_factory=list)
+
+
+def fuzz_runner(
+    runner: Runner,
+    kind: ProgramKind,
+    count: int,
+    seed: int = 1,
+    first: int = 0,
+    most_failures: int = 20,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> RunnerReport:
+    """Compare ``count`` programs of a kind with a tool, each on `RUNS` inputs, until there are ``most_failures``."""
+    judge = RunnerJudge(runner, kind, seed, most_failures)
+    search(kind.functions(seed, count, first), judge, progress=lambda done: progress(done, count))
+    return judge.report
+
+
+class RunnerJudge:
+    """A judge of a tool that runs functions whole."""
+
+    def __init__(self, runner: Runner, kind: ProgramKind, seed: int, most_failures: int) -> None:
+        self.batch = RUNNER_BATCH
+        self.report = RunnerReport(seed=seed, tool=f"{runner.name} {runner.version}")
+        self._runner = runner
+        self._kind = kind
+        self._most_failures = most_failures
+
+    def take(self, programs: Sequence[RandomFunction]) -> Iterator[RunnerFinding]:
+        """Run the programs, each on `RUNS` inputs."""
+        report, asked = self.report, list[tuple[RandomFunction, ClosedProgram]]()
+        for program in programs:
+            arguments = inputs_of(program.module, report.seed, self._kind).of(program.main)
+            rows = [arguments.row(k) for k in _chosen(arguments.count, program.index)]
+            asked += [(program, ClosedProgram(program.module, NAME, tuple(map(with_kept_nans, row)))) for row in rows]
+            report.steps += ops_of(program.module).total()
+        report.programs += len(programs)
+        for (program, closed), reply in zip(asked, ask(self._runner, [closed for _, closed in asked]), strict=True):
+            if (example := _compared(report, closed, reply)) is not None:
+                yield RunnerFinding(program, example)
+        if len(report.findings) >= self._most_failures:
+            report.stopped = ENOUGH_FOUND
+
+    def keep(self, found: RunnerFinding) -> None:
+        """Note a finding."""
+        self.report.findings.append(found)
+
+
+def _chosen(count: int, index: int) -> Sequence[int]:
+    """Choose inputs: other ones for each program."""
+    return sorted({(index + k * max(1, count // RUNS)) % count for k in range(RUNS)}) if count else ()
+
+
+def _compared(report: RunnerReport, closed: ClosedProgram, reply: Reply) -> Counterexample | None:
+    """Count the elements of a run, and return the first that differs."""
+    if isinstance(reply, Unanswered):
+        report.unanswered[reply.why[:100]] += 1
+        return None
+    if isinstance(reply, OracleError):
+        report.failed[str(reply)[:100]] += 1
+        return None
+    try:
+        expected = run_here(closed)
+    except HalfulpError as error:
+        report.skipped[error.message[:100]] += 1
+        return None
+    if not isinstance(expected, tuple):
+        report.undefined += 1
+        return None
+    report.runs += 1
+    for one in judge(expected, reply):
+        one.count(report.elements)
+        if (mismatch := one.first) is not None:
+            names = tuple(f"result {k}" for k in range(len(expected)))
+            type_ = one.value.element_type
+            return Counterexample(closed.arguments, mismatch, type_, outputs=names, expected=expected)
+    return None
+
+
+def with_kept_nans(value: Value) -> Value:
+    """Return an argument with NaNs of bf16 that keep their bits where LLVM 22 moves vectors of them.
+
+    On x86 without AVX512-BF16 it converts the elements to f32 and back, and of a NaN only the sign is left. So the NaNs
+    of arguments have no other bits.
+    """
+    element = value.element_type
+    if not (isinstance(element, ty.FloatType) and element.format.name == "bf16"):
+        return value
+    nan = (value.bits & 0x7FFF) > 0x7F80
+    return Value(value.type, np.where(nan, value.bits & 0x8000 | 0x7FC0, value.bits).astype(np.uint16))
