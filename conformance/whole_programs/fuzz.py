@@ -38,8 +38,7 @@ from halfulp.conformance.oracles.oracle import (
     Unanswered,
 )
 from halfulp.conformance.whole_programs.difference_text import code_text, given_text
-from halfulp.conformance.whole_programs.outcomes import ask, is_unanswered
-from halfulp.conformance.whole_programs.random_programs import (
+from halfulp.conformance.whole_programs.generator.evaluated import (
     Built,
     Cell,
     RandomOp,
@@ -49,6 +48,7 @@ from halfulp.conformance.whole_programs.random_programs import (
     element,
     random_programs,
 )
+from halfulp.conformance.whole_programs.outcomes import ask, is_unanswered
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.interp.gc_pause import SeldomCollector
 from halfulp.interp.ir import types as ty

@@ -33,12 +33,12 @@ from halfulp.conformance.whole_programs.rewrite import (
     captured,
     case_of,
     copied,
-    definition_of,
     dependents,
     function,
     function_around,
     isolated,
     module_with,
+    returnable,
     returns,
 )
 from halfulp.interp.ir import types as ty
@@ -130,15 +130,9 @@ def observed(module: Module, name: str) -> Observed | None:
 
 def _returnable(value: SSAValue, block: Block) -> SSAValue | None:
     """Return the value, or a value with its bits: a quantised value is returned as its storage integers."""
-    element = ty.element_type(value.type)
-    if element_width(element) is None or isinstance(value.type, ty.MemRefType):
+    if element_width(ty.element_type(value.type)) is None or isinstance(value.type, ty.MemRefType):
         return None
-    if not isinstance(element, ty.UniformQuantizedType | ty.AnyQuantizedType):
-        return value
-    stored = ty.with_element(value.type, ty.IntegerType(element.storage_width))
-    cast = Operation("quant.scast", definition_of("quant.scast"), [value], [stored])
-    block.append(cast)
-    return cast.results[0]
+    return returnable(value, block)
 
 
 @dataclass(frozen=True)

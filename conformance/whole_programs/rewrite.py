@@ -84,6 +84,17 @@ def function(name: str, block: Block, results: Sequence[SSAValue], like: Operati
     return made
 
 
+def returnable(value: SSAValue, block: Block) -> SSAValue:
+    """Return a value as functions can return it: a quantised value as its storage integers, by a cast in the block."""
+    stored = ty.element_type(value.type)
+    if not isinstance(stored, ty.UniformQuantizedType | ty.AnyQuantizedType):
+        return value
+    target = ty.with_element(value.type, ty.IntegerType(stored.storage_width))
+    cast = Operation("quant.scast", definition_of("quant.scast"), [value], [target])
+    block.append(cast)
+    return cast.results[0]
+
+
 def module_with(functions: Iterable[Operation], like: Module) -> Module:
     """Return a module of copies of these top-level ops, with the resources and the text of another module."""
     top = Block()

@@ -22,7 +22,7 @@ from halfulp.conformance.whole_programs.generator.grower import (
     random_palette,
     random_properties,
 )
-from halfulp.conformance.whole_programs.rewrite import definition_of, function
+from halfulp.conformance.whole_programs.rewrite import definition_of, function, returnable
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.dialects.arith.ops import OVERFLOW
@@ -683,15 +683,7 @@ def _results(grower: Grower) -> list[SSAValue]:
     unused = sum(value not in used for value in values)
     extra = grower.rng.randint(0, 3)
     chosen = values[:unused][-MOST_RESULTS:] + grower.rng.sample(values[unused:], min(extra, len(values) - unused))
-    return [_returnable(grower, value) for value in chosen]
-
-
-def _returnable(grower: Grower, value: SSAValue) -> SSAValue:
-    """Return the value; a quantised value as its storage integers."""
-    stored = ty.element_type(value.type)
-    if not isinstance(stored, ty.UniformQuantizedType):
-        return value
-    return grower.result("quant.scast", [value], ty.with_element(value.type, ty.IntegerType(stored.storage_width)))
+    return [returnable(value, grower.block) for value in chosen]
 
 
 def _module(functions: Sequence[Operation]) -> Module:

@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any
 
 from halfulp.conformance.whole_programs.domains import any_code
-from halfulp.conformance.whole_programs.random_programs import QUANTIZED
 from halfulp.conformance.whole_programs.rewrite import definition_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import ints_to_codes
@@ -34,6 +33,16 @@ INTEGERS = ("i8", "i16", "i32", "i64")
 OTHER_INTEGERS = ("i2", "i3", "i4", "i5", "i7", "i12", "i24", "i33", "i48", "i80", "i128")
 FLOATS = ("f16", "bf16", "f32", "f64")
 OTHER_FLOATS = tuple(name for name in FORMATS if name not in FLOATS)
+QUANTIZED = (
+    ("f32", "!quant.uniform<i8:f32, 0.5:3>"),
+    ("f32", "!quant.uniform<u8:f32, 0.1:128>"),
+    ("f32", "!quant.uniform<i4:f32, 2.0:-1>"),
+    ("f32", "!quant.uniform<i8<-127:127>:f32, 0.02>"),
+    ("f16", "!quant.uniform<i8:f16, 0.25:7>"),
+    ("f64", "!quant.uniform<i16:f64, 3.0e-04:-5>"),
+)
+"""Pairs of an expressed and a quantised type."""
+
 VECTORS = ((2,), (3,), (4,), (2, 2))
 MEMREFS = ((2,), (4,), (2, 2))
 TENSORS = ((1,), (2,), (3,), (2, 2))

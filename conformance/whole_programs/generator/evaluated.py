@@ -19,7 +19,8 @@ from typing import Any
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs.domains import any_code
-from halfulp.conformance.whole_programs.rewrite import definition_of, function
+from halfulp.conformance.whole_programs.generator.grower import QUANTIZED
+from halfulp.conformance.whole_programs.rewrite import definition_of, function, returnable
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -37,14 +38,6 @@ from halfulp.semantics.kernel import Fault, FaultKind
 
 FLOATS = tuple(FORMATS)
 INTEGERS = ("i1", "i2", "i4", "i6", "i8", "i16", "i19", "i32", "i33", "i64", "i80", "i128", "index")
-QUANTIZED = (
-    ("f32", "!quant.uniform<i8:f32, 0.5:3>"),
-    ("f32", "!quant.uniform<u8:f32, 0.1:128>"),
-    ("f32", "!quant.uniform<i4:f32, 2.0:-1>"),
-    ("f32", "!quant.uniform<i8<-127:127>:f32, 0.02>"),
-    ("f16", "!quant.uniform<i8:f16, 0.25:7>"),
-    ("f64", "!quant.uniform<i16:f64, 3.0e-04:-5>"),
-)
 SHAPES = ((1,), (2,), (3,), (4,), (2, 2), (8,), (2, 3))
 MODES = tuple(mode.spelling for mode in MLIR_ROUNDINGS)
 
@@ -258,7 +251,7 @@ def _near_integer(fmt: FloatFormat, width: int, signed: bool, rng: random.Random
 
 
 @dataclass(slots=True)
-class Known:
+class EvaluatedValue:
     """A value: its element type, the codes of its elements, and whether ops may use it."""
 
     type: str
@@ -289,7 +282,7 @@ class RandomProgram:
     index: int
     container: str
     shape: tuple[int, ...]
-    values: list[Known] = field(default_factory=list)
+    values: list[EvaluatedValue] = field(default_factory=list)
     steps: list[RandomOp] = field(default_factory=list)
     outlined: range = range(0)
 
@@ -428,7 +421,7 @@ class _Growing:
 
     def _new(self, spelling: str, codes: Sequence[int], usable: bool = True) -> int:
         number = len(self.program.values)
-        self.program.values.append(Known(spelling, tuple(codes), usable))
+        self.program.values.append(EvaluatedValue(spelling, tuple(codes), usable))
         if usable:
             self.usable.setdefault(spelling, []).append(number)
         return number
@@ -500,7 +493,7 @@ class _Building:
             for _ in self.inside[1:]:
                 next(waiting)
         returned = [number for step in self.kept for number in step.results]
-        results = [self._returnable(main, scope[number]) for number in returned]
+        results = [returnable(scope[number], main) for number in returned]
         entry = function("main", main, results)
         top = Block(operations=[*functions, entry])
         for op in top.operations:
