@@ -18,10 +18,9 @@ from halfulp.command.sources import Sources
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
-from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle, Unavailable
+from halfulp.conformance.oracles.oracle import ProgramOracle, Unavailable
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines, counterexample_record
-from halfulp.conformance.whole_programs.diff import Difference
 from halfulp.conformance.whole_programs.fuzz import MAX_FAILURES, Failure, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.fuzz_functions import (
     MAX_FINDINGS,
@@ -285,16 +284,13 @@ def _fuzz_oracles(spellings: str, arguments: FuzzArguments) -> int:
             pairs,
             allowed,
             arguments.max_failures or MAX_FAILURES,
-            None if arguments.no_reduce else lambda failure: _reduced(failure, by_name[failure.oracle][0]),
             progress,
         )
     _summary(arguments, lambda: as_json(found), lambda: lines(found))
     for failure in found.failures:
         text = "\n".join(failure.lines()) + "\n"
-        if failure.reduced is not None:
-            text += _reduced_text(failure, *by_name[failure.oracle])
-        elif not (arguments.no_reduce or found.interrupted):
-            text += "it does not differ when the program is asked again\n"
+        if not (arguments.no_reduce or found.interrupted):
+            text += _reduced_failure(failure, *by_name[failure.oracle])
         (say if arguments.json else write)(text)
     if found.interrupted:
         raise KeyboardInterrupt
@@ -311,17 +307,11 @@ def _summary(
     write(json.dumps(record()) + "\n" if arguments.json else "\n".join(lines()) + "\n")
 
 
-def _reduced_text(failure: Failure, oracle: ProgramOracle, spelling: str) -> str:
-    program, difference = failure.reduced
-    return reduced_text(program, difference, oracle, None, spelling)
-
-
-def _reduced(failure: Failure, oracle: ProgramOracle) -> tuple[ClosedProgram, Difference] | None:
-    """Return the smallest program that has the failure, and how it differs; None if it does not differ again."""
+def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str) -> str:
     same = SameDifference(Search(oracle, divergences(), pairs=cancellations()))
     difference = same.differences([failure.program], lambda finding: finding.case == failure.case)[0]
     if difference is None or difference.finding is None or difference.finding.case != failure.case:
-        return None
+        return "it does not differ when the program is asked again\n"
     same.watch(difference)
     program = Reducer(same).reduce(difference.program, difference)
-    return program, same.differences([program])[0] or difference
+    return reduced_text(program, same.differences([program])[0] or difference, oracle, None, spelling)

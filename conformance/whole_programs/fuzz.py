@@ -80,10 +80,13 @@ failures.
 
 
 Program = TypeVar("Program")
+JudgedProgram = TypeVar("JudgedProgram", contravariant=True)
 
 
 class Finding(Protocol):
-    """Something that is wrong with a program. The loop sets ``reduced``: the smallest program that still has it."""
+    """Something that is wrong with a program. The loop sets ``reduced``, the smallest program that still has it, if it
+    reduces: only judges need that which tell findings of one kind from others by it.
+    """
 
     reduced: Any
 
@@ -119,7 +122,7 @@ class SearchReport:
             self.seconds[work] += time.perf_counter() - start  # type: ignore[assignment]
 
 
-class Judge(Protocol[Program, Found]):
+class Judge(Protocol[JudgedProgram, Found]):
     """A judge of programs."""
 
     #: The number of programs that it gets at a time.
@@ -129,7 +132,7 @@ class Judge(Protocol[Program, Found]):
     def report(self) -> SearchReport:
         """Return what it counts in. It sets ``stopped`` when enough was found."""
 
-    def take(self, programs: Sequence[Program]) -> Iterator[Found | None]:
+    def take(self, programs: Sequence[JudgedProgram]) -> Iterator[Found | None]:
         """Judge programs and count them. Yield what is wrong, and None wherever the search may end."""
 
     def keep(self, found: Found) -> None:
@@ -249,7 +252,6 @@ def fuzz(
     pairs: Sequence[Cancellation] = (),
     allowed: Collection[FaultKind] = (),
     most_failures: int = MAX_FAILURES,
-    reduce: Callable[[Failure], Any] | None = None,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> FuzzReport:
     """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: the known divergences of the oracles.
@@ -258,7 +260,7 @@ def fuzz(
     """
     judge = ToolJudge([_AskedOracle(oracle, rows, pairs, most_failures) for oracle in oracles], seed)
     programs = random_programs(seed, count, first, allowed)
-    search(programs, judge, reduce, progress=lambda done: progress(done, count))
+    search(programs, judge, progress=lambda done: progress(done, count))
     return judge.report
 
 

@@ -19,7 +19,7 @@ from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs import validation
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
-from halfulp.conformance.whole_programs.fuzz import ENOUGH_FOUND, SearchReport, search
+from halfulp.conformance.whole_programs.fuzz import ENOUGH_FOUND, Judge, SearchReport, search
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
 from halfulp.conformance.whole_programs.generator.programs import MIXED, ProgramKind, inputs_of, ops_of
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
@@ -161,7 +161,7 @@ def fuzz_pass(
     report has everything up to then.
     """
     report = PassFuzzReport(seed=seed, pipeline=pipeline.pipeline, version=pipeline.version, first=first)
-    judge = PassJudge(report, pipeline, kind, emit, known, most_failures)
+    judge: Judge[RandomFunction, FunctionFinding] = PassJudge(report, pipeline, kind, emit, known, most_failures)
     programs = kind.functions(seed, count, first)
     search(programs, judge, reduce, seconds=seconds, progress=lambda done: progress(done, count))
     return report

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import ClosedProgram
@@ -77,7 +78,7 @@ def test_mlir_runner_has_the_same_bits() -> None:
     assert not report.failed
     assert not report.skipped
     assert report.runs >= 40
-    assert report.elements["equal"] > 500
+    assert report.elements[Verdict.EQUAL] > 500
 
 
 @pytest.mark.mlir
