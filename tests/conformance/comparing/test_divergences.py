@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from halfulp.conformance.comparing.check import code_at, compare
+from halfulp.conformance.comparing.check import compare
 from halfulp.conformance.comparing.divergences import Divergence, Example, divergences
 from halfulp.conformance.comparing.inputs import sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
-from halfulp.conformance.comparing.refinement import Verdict, verdicts
+from halfulp.conformance.comparing.refinement import Verdict, code_at, verdicts
 from halfulp.conformance.comparing.tool_quirks import QUIRKS
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable, unanswered
