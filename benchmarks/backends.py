@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from halfulp.fp_formats.paths import compiled, llvm
+from halfulp.fp_formats.paths import compiled
 
 BACKEND = "llvm"
 
@@ -14,7 +14,7 @@ BACKEND = "llvm"
 def machine_code() -> Iterator[None]:
     """Compute by machine code, where llvmlite is installed."""
     before = compiled.backend()
-    if llvm.installed():
+    if compiled.installed():
         compiled.use(BACKEND)
     try:
         yield

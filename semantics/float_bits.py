@@ -16,7 +16,7 @@ from halfulp.fp_formats.codes import Codes, Mask, ints_to_codes
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
-from halfulp.fp_formats.paths.fast_conversions import NATIVE
+from halfulp.fp_formats.paths.domains import NATIVE
 from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.fp_formats.scalar import Result
 from halfulp.semantics.casts import sign_bit

@@ -67,7 +67,7 @@ def _sign(fmt: FloatFormat, codes: Codes) -> Any:
     return codes >> np.uint64(63) if fmt.limbs == 1 else codes[..., -1:] >> np.uint64(63)
 
 
-_BY_NUMPY: Mapping[str, Function] = {
+BY_NUMPY: Mapping[str, Function] = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
@@ -86,8 +86,8 @@ _BY_NUMPY: Mapping[str, Function] = {
 @lru_cache(maxsize=64)
 def _function(rule: str, wider: FloatFormat) -> Function | None:
     """Return what a rule computes on numbers in the wider format: f64 arrays, or codes; None for an unknown rule."""
-    if wider is F64 and rule in _BY_NUMPY:
-        return _BY_NUMPY[rule]
+    if wider is F64 and rule in BY_NUMPY:
+        return BY_NUMPY[rule]
     function = _IN_FORMAT.get(rule)
     if function is None or wider is not F64:
         return None if function is None else partial(function, wider)

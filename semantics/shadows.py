@@ -308,7 +308,7 @@ def _largest(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
     """The larger exact number, where that is known. Else the largest exact number is no farther from the largest middle
     than the wider radius.
     """
-    own = _convert(result, exact(np.maximum(x.value, y.value))).own
+    own = _convert(result, Shadowed(np.maximum(x.value, y.value), NOTHING, NOTHING)).own
     first, second = (_convert(result, each).total for each in (x, y))
     side, known = order(x, y)
     error, radius = (np.where(side >= 0, one, other) for one, other in zip(first, second, strict=True))
@@ -439,7 +439,8 @@ def _unless(known: npt.NDArray[np.bool_], shadow: Shadow) -> Shadow:
 
 def is_exact(x: Shadowed) -> npt.NDArray[np.bool_]:
     """Return the mask of numbers that are what exact arithmetic gives."""
-    return np.asarray((x.error == 0) & (x.radius == 0))
+    mask: npt.NDArray[np.bool_] = (x.error == 0) & (x.radius == 0)
+    return mask
 
 
 def order(x: Shadowed, y: Shadowed) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
@@ -457,5 +458,5 @@ def order(x: Shadowed, y: Shadowed) -> tuple[npt.NDArray[np.int8], npt.NDArray[n
     beyond = np.zeros_like(known)
     for one, other in ((x, y), (y, x)):
         beyond = beyond | (np.isinf(one.value) & is_exact(one) & np.isfinite(other.radius) & ~np.isnan(other.value))
-    values = (x.value > y.value).astype(np.int8) - (x.value < y.value)
+    values = (x.value > y.value).astype(np.int8) - (x.value < y.value).astype(np.int8)
     return np.where(beyond, values, side), (known & (apart | same)) | beyond

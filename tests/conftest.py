@@ -26,12 +26,9 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
 
-# Whether numba takes over must not depend on how much the tests before have computed; test_compiled.py asks for it.
+# Whether machine code takes over must not depend on how much the tests before have computed; test_array_loop.py asks
+# for it.
 os.environ.setdefault("HALFULP_BACKEND", "numpy")
-# Where two processes compile one function for different types at once, numba may keep the one's code as the other's.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    kept = Path(__file__).parent.parent / "build" / "numba" / os.environ["PYTEST_XDIST_WORKER"]
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(kept))
 
 # Tables are kept on disk: not in the user's folder. The processes of one run share one, and remove it at its end.
 if "HALFULP_CACHE" not in os.environ:

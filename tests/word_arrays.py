@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -140,10 +140,8 @@ class ArrayMachine:
         assert condition.width == 1
         self.refused |= condition.codes.astype(np.bool_)
 
-    def refuse_nan(self, x: Numbers, implying: Sequence[Numbers]) -> None:
-        refused = np.isnan(x)
-        assert all(not np.any(np.isnan(each) & ~refused) for each in implying)
-        self.refused |= refused
+    def leading_zeros(self, a: Held) -> Held:
+        return Held([a.width - int(code).bit_length() for code in a.codes.tolist()], a.width)
 
 
 def described(

@@ -20,10 +20,13 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import Codes, Mask, storage_dtype
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.paths import compiled
-from halfulp.fp_formats.paths.fast import NATIVE_CHUNK, path_of
-from halfulp.fp_formats.paths.fast_conversions import NATIVE, ROUNDERS, rounds_natively
+from halfulp.fp_formats.paths import word_floats
+from halfulp.fp_formats.paths.array_loop import loop_for
+from halfulp.fp_formats.paths.domains import NATIVE, path_of
+from halfulp.fp_formats.paths.fast import NATIVE_CHUNK
+from halfulp.fp_formats.paths.fast_conversions import ROUNDERS, rounds_natively
 from halfulp.fp_formats.paths.tables import AT_ONCE
+from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RNE
 
@@ -171,16 +174,16 @@ def to_numbers(cast: Affine, codes: Codes, policy: FloatPolicy) -> Codes | None:
         return None
     layout, real, integers, unused = _layout(cast, codes.shape), NATIVE[cast.fmt], cast.integers, cast.unused
     given, made, repeats = codes.reshape(layout), np.empty(layout, real), _repeats(layout)
-    function = compiled.dequantizer(real.char, repeats)
-    loop = compiled.loop(function, (integers,), np.int64, (real,), (real,), (real,)).get(codes.size)
+    widths, splats = (cast.width, cast.fmt.bits, cast.fmt.bits), (False, repeats, repeats)
+    loop = loop_for(_dequantizing(cast.fmt, cast.signed), widths, splats, codes.size)
     with np.errstate(all="ignore"):
         np.setbufsize(LONG)  # NumPy copies shorter rows
         for part, shape, scales, points in _blocks(cast, layout, loop is not None):
             out, some = made[part].reshape(shape), given[part].reshape(shape)
-            numbers = (some << unused).view(integers) >> unused if unused else some.view(integers)
             if loop is not None:
-                loop(np.ascontiguousarray(numbers).reshape(-1), len(out), scales, points, out.reshape(-1))
+                loop.run_rows([_aligned(some), scales, points], out, shape, (True, repeats, repeats))
                 continue
+            numbers = (some << unused).view(integers) >> unused if unused else some.view(integers)
             np.copyto(out, numbers, casting="unsafe")
             np.subtract(out, points[:, None] if repeats else points, out=out)
             np.multiply(out, scales[:, None] if repeats else scales, out=out)
@@ -203,17 +206,13 @@ def to_integers(
     saturates, round_ = conversions.float_to_int == "saturate", ROUNDERS[rounding]
     low, high = (-np.inf, np.inf) if saturates else cast.bounds
     mask = (1 << cast.width) - 1 if cast.unused else -1
-    function = compiled.quantizer(real.char, round_, repeats)
-    kinds = (real,), np.int64, (real,), (real,), real, real, real, real, np.dtype(f"i{real.itemsize}"), (integers,)
-    loop = compiled.loop(function, *kinds).get(codes.size)
+    described = _quantizing(cast.fmt, rounding, policy, low, high, cast.least, cast.largest, cast.width)
+    loop = described and loop_for(described, (cast.fmt.bits,) * 3, (False, repeats, repeats), codes.size)
     space = np.empty(min(codes.size, NATIVE_CHUNK // real.itemsize) if loop is None else 0, real)
     poison: Mask | None = None
 
     def special(x: Floats, scales: Floats, points: Floats, out: npt.NDArray[Any]) -> bool:
         """Fill ``out``, and tell whether a number has no integer."""
-        if loop is not None:
-            constants = low, high, cast.least, cast.largest, mask
-            return bool(loop(np.ascontiguousarray(x).reshape(-1), len(x), scales, points, *constants, out.reshape(-1)))
         numbers = space[: x.size].reshape(x.shape)
         np.divide(x, scales[:, None] if repeats else scales, out=numbers)
         np.add(numbers, points[:, None] if repeats else points, out=numbers)
@@ -231,11 +230,53 @@ def to_integers(
         np.setbufsize(LONG)
         for part, shape, scales, points in _blocks(cast, layout, loop is not None):
             x, out = given[part].reshape(shape), made[part].reshape(shape)
-            if special(x.view(real), scales, points, out.view(integers)):
-                parameters = ((each[:, None] if repeats else each).view(codes.dtype) for each in (scales, points))
-                found = exactly(x, *parameters)
-                out[...] = found.codes
+            parameters = [(each[:, None] if repeats else each[None, :]).view(codes.dtype) for each in (scales, points)]
+            if loop is not None:
+                found_left = loop.run_rows([_aligned(x), scales, points], out, shape, (True, repeats, repeats))
+                left = [(slice(row, row + 1), some) for row, some in found_left]
+            else:
+                whole = special(x.view(real), scales, points, out.view(integers))
+                left = [(slice(None), slice(None))] if whole else []
+            for here in left:
+                of_here = [each[(here[0], slice(None)) if repeats else (slice(None), here[1])] for each in parameters]
+                found = exactly(x[here], *of_here)
+                out[here] = found.codes
                 if found.poison is not None:
                     poison = np.zeros(layout, np.bool_) if poison is None else poison
-                    poison[part] = found.poison.reshape(made[part].shape)
+                    poison[part].reshape(shape)[here] = found.poison
     return ArrayResult(made.reshape(codes.shape), None if poison is None else poison.reshape(codes.shape))
+
+
+def _aligned(codes: Codes) -> Codes:
+    return np.require(codes, requirements=["C", "A"])
+
+
+# --- on words ---------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def _dequantizing(fmt: FloatFormat, signed: bool) -> Implementation:
+    """Return the description of the cast to numbers; its operands are an integer, its scale and its point."""
+    return lambda a, scale, point: ((a.number(signed, fmt) - point.real(fmt)) * scale.real(fmt)).code()
+
+
+@lru_cache(maxsize=64)
+def _quantizing(
+    fmt: FloatFormat, rounding: int, policy: FloatPolicy, low: float, high: float, least: int, largest: int, width: int
+) -> Implementation | None:
+    """Return the description of the cast to integers. It refuses what is a NaN, or not from ``low`` to ``high``."""
+    to_integral = word_floats.to_integral(fmt, rounding, policy)
+    if to_integral is None:
+        return None
+
+    def described(a: Word, scale: Word, point: Word) -> Word:
+        number = a.real(fmt).computed("divide", scale.real(fmt)) + point.real(fmt)
+        whole = to_integral(number.code()).real(fmt)
+        if math.isfinite(high):
+            (~(whole.of(low).at_most(whole) & whole.at_most(high))).refuse()
+        whole = whole.less(largest).choose(whole, whole.of(largest))
+        whole = whole.less(least).choose(whole.of(least), whole)
+        code: Word = whole.integer(fmt.bits, signed=True).resized(width)
+        return code
+
+    return described

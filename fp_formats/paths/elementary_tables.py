@@ -42,10 +42,10 @@ def of_codes(
     table = _table(key, src.bits, dst, worth, a.size, lambda: make(_every(src.bits)))
     if table is None:
         return None
-    found = look_up(key, table, a)
+    found = look_up(table, a)
     if not want_flags or table.flags is None:
         return found
-    return found._replace(flags=look_up((key, "flags"), LookupTable(table.flags), a).codes)
+    return found._replace(flags=look_up(LookupTable(table.flags), a).codes)
 
 
 def of_pairs(

@@ -136,13 +136,13 @@ class Emitter:
         index = self.builder.zext(index, self.word_type) if width < 64 else index
         return self.load(base, index, 8 * table.dtype.itemsize)
 
+    def leading_zeros(self, a: Held) -> Held:
+        """See `Machine`."""
+        return self.builder.ctlz(a, self.constant(0, 1))
+
     def refuse(self, condition: Held) -> None:
         """See `Machine`: what is refused is collected until `elementwise` ends."""
         self._refused = condition if self._refused is None else self.builder.or_(self._refused, condition)
-
-    def refuse_nan(self, x: Held, implying: Sequence[Held]) -> None:
-        """See `Machine`."""
-        self.refuse(self.builder.fcmp_unordered("uno", x, x))
 
     def take_refused(self) -> Held | None:
         """Return whether something was refused since the last call, as a word of one bit; None if nothing can be."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.paths.fast_conversions import F32, F64, NATIVE
+from halfulp.fp_formats.paths.domains import F32, F64, NATIVE
 from halfulp.fp_formats.scalar import RD, RNA, RU, RZ
 
 Floats = npt.NDArray[Any]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,24 +17,15 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions, steps
 from halfulp.fp_formats.exact.core import ArrayResult, Random
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
-from halfulp.fp_formats.paths import cpu, error_free, quad
+from halfulp.fp_formats.formats import FloatFormat, NanEncoding
+from halfulp.fp_formats.paths import error_free, quad, word_floats
+from halfulp.fp_formats.paths.array_loop import applied
+from halfulp.fp_formats.paths.domains import F32, F64, NATIVE, SUMS, conversion_path, dtype_of, path_of
 from halfulp.fp_formats.paths.error_free import Index, Kernel
-from halfulp.fp_formats.paths.fast_conversions import (
-    F32,
-    F64,
-    NATIVE,
-    SUMS,
-    conversion_path,
-    convert,
-    dtype_of,
-    from_integer,
-    narrow,
-    to_integer,
-)
+from halfulp.fp_formats.paths.fast_conversions import convert, from_integer, narrow, to_integer
 from halfulp.fp_formats.paths.tables import CHUNK, by_pairs, by_table, common_shape, in_chunks, table_of
-from halfulp.fp_formats.policy import MLIR_ROUNDINGS, SPEC, FloatPolicy
-from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
+from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ
 
 __all__ = [
     "add",
@@ -61,8 +51,8 @@ __all__ = [
     "to_integral",
 ]
 
-THROUGH_F32 = (FORMATS["bf16"], FORMATS["f16"])
 NATIVE_CHUNK = 1 << 21  # bytes: results are still in a cache when they are searched, and few calls are needed
+
 
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -85,49 +75,6 @@ _ZEROS: dict[tuple[np.ufunc, int], tuple[np.dtype[Any], np.dtype[Any], int]] = {
 }
 
 
-@cpu.forgotten
-@lru_cache(maxsize=4096)
-def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> str | None:
-    """Return the quicker path of an operation of `exact` on a format, or None. For conversions see `conversion_path`.
-
-    native: NumPy's arithmetic in the format, to nearest even, and its rounding to integers, in every mode. NaN results,
-        and the sign of zero in minimum and maximum, are computed apart.
-    error_free: the same in the other modes, moved to the neighbour where the sign of the error says so (`error_free`).
-    through_f32: to nearest even, compute in f32 and round again, which for bf16 and f16 equals rounding once. In the
-        other modes, compute in f32 to odd and round in the mode, which is right for formats at least two bits shorter.
-    through_f64: fma of f32 and narrower formats, whose products are exact in f64: add in f64 to odd, then round.
-    table: a table of all operands, or all pairs, in any mode and policy.
-    bits: integer operations on codes; bf16 and f16 are compared in f32.
-
-    No path gives flags or rounds stochastically.
-    """
-    if operation == "negate" and fmt.signed and fmt.has_negative_zero and fmt.limbs == 1:
-        return "bits"
-    if operation in ("negate", "flush"):
-        return "table" if fmt.bits <= 16 else None
-    if operation == "to_integral":
-        flushing = policy.flushing(fmt).any or not cpu.keeps_subnormals()
-        native = fmt in NATIVE and rounding in MLIR_ROUNDINGS and not flushing
-        return "table" if fmt.bits <= 16 else "native" if native else None
-    if operation == "fma":
-        quick = fmt in (*THROUGH_F32, F32) and rounding in MLIR_ROUNDINGS
-        quick = quick and not policy.arithmetic_saturation(fmt).numbers
-        return "through_f64" if quick and not policy.flushing(fmt).any and cpu.keeps_subnormals() else None
-    if fmt.bits <= 8 and rounding != STOCHASTIC:
-        return "table"
-    if policy.flushing(fmt).any or not cpu.keeps_subnormals():
-        return None
-    if operation in _ARITHMETIC and rounding in MLIR_ROUNDINGS and not policy.arithmetic_saturation(fmt).numbers:
-        if fmt in NATIVE:
-            return "native" if rounding == RNE else "error_free"
-        return "through_f32" if fmt in THROUGH_F32 else None
-    if operation in EXTREMA and policy.extrema != "value":
-        return None
-    if operation in EXTREMA or operation == "compare":
-        return "native" if fmt in NATIVE else "bits" if fmt in THROUGH_F32 else None
-    return None
-
-
 def _arithmetic(
     operation: str,
     fmt: FloatFormat,
@@ -143,17 +90,35 @@ def _arithmetic(
         return result
 
     path = None if want_flags else path_of(operation, fmt, int(rounding), policy)
+    if want_flags or path is None:
+        described = None if want_flags else quad.binary(operation, fmt, int(rounding), policy)
+        return applied(described, (fmt.bits,) * 2, (a, b), exactly) or exactly(a, b)
+
+    def in_arrays(x: Codes, y: Codes) -> ArrayResult:
+        return _in_arrays(operation, path, fmt, x, y, int(rounding), policy, exactly)
+
+    described = None if path == "native" else word_floats.binary(operation, fmt, int(rounding), policy)
+    return applied(described, (fmt.bits,) * 2, (a, b), in_arrays) or in_arrays(a, b)
+
+
+def _in_arrays(
+    operation: str,
+    path: str,
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int,
+    policy: FloatPolicy,
+    exactly: Callable[[Codes, Codes], ArrayResult],
+) -> ArrayResult:
+    """Compute by NumPy, on a path of `path_of`."""
     if path == "table":
-        key = (operation, fmt, int(rounding), policy)
+        key = (operation, fmt, rounding, policy)
         return by_pairs(key, fmt.bits, exactly, a, b) or exactly(a, b)
-    if path is None:
-        if not want_flags and quad.computes(operation, fmt, int(rounding), policy):
-            return _by_quad_loops(operation, exactly, a, b, int(rounding))
-        return exactly(a, b)
     shape = common_shape(a, b)
     if path == "native" and a.shape != b.shape:
         return _repeating(_ARITHMETIC[operation], NATIVE[fmt], exactly, shape, a, b)
-    kernel, longest = _KERNELS[path](operation, fmt, int(rounding), math.prod(shape))
+    kernel, longest = _KERNELS[path](operation, fmt, rounding, math.prod(shape))
 
     def work(out: Codes, x: Codes, y: Codes) -> Mask | None:
         index = kernel(out, x, y)
@@ -163,19 +128,6 @@ def _arithmetic(
 
     with np.errstate(all="ignore"):
         return in_chunks(shape, fmt.storage_dtype, work, a, b, longest=longest)
-
-
-def _by_quad_loops(
-    operation: str, exactly: Callable[[Codes, Codes], ArrayResult], a: Codes, b: Codes, rounding: int
-) -> ArrayResult:
-    found = quad.arithmetic(operation, a, b, rounding)
-    if found is None:
-        return exactly(a, b)
-    codes, left = found
-    if left is not None:
-        x, y = (np.broadcast_to(operand, codes.shape)[left] for operand in (a, b))
-        codes[left] = exactly(x, y).codes
-    return ArrayResult(codes)
 
 
 def _repeating(
@@ -438,6 +390,23 @@ def _extremum(
     path = None if want_flags else path_of(operation, fmt, RNE, policy)
     if path is None:
         return exactly(a, b)
+
+    def in_arrays(x: Codes, y: Codes) -> ArrayResult:
+        return _extremum_in_arrays(operation, path, fmt, x, y, policy, exactly)
+
+    described = None if path == "native" else word_floats.binary(operation, fmt, RNE, policy)
+    return applied(described, (fmt.bits,) * 2, (a, b), in_arrays) or in_arrays(a, b)
+
+
+def _extremum_in_arrays(
+    operation: str,
+    path: str,
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    policy: FloatPolicy,
+    exactly: Callable[[Codes, Codes], ArrayResult],
+) -> ArrayResult:
     if path == "table":
         return by_pairs((operation, fmt, policy), fmt.bits, exactly, a, b) or exactly(a, b)
     choose, _ = EXTREMA[operation]
@@ -539,10 +508,29 @@ def compare(
         return comparisons.compare(fmt, predicate, x, y, policy, want_flags)
 
     path = None if want_flags else path_of("compare", fmt, RNE, policy)
+    if path is None:
+        return exactly(a, b)
+
+    def in_arrays(x: Codes, y: Codes) -> ArrayResult:
+        return _compare_in_arrays(fmt, predicate, path, x, y, policy, exactly)
+
+    described = None if path == "native" else word_floats.compare(predicate, fmt, policy)
+    return applied(described, (fmt.bits,) * 2, (a, b), in_arrays) or in_arrays(a, b)
+
+
+def _compare_in_arrays(
+    fmt: FloatFormat,
+    predicate: int,
+    path: str,
+    a: Codes,
+    b: Codes,
+    policy: FloatPolicy,
+    exactly: Callable[[Codes, Codes], ArrayResult],
+) -> ArrayResult:
     if path == "table":
         return by_pairs(("compare", predicate, fmt, policy), fmt.bits, exactly, a, b) or exactly(a, b)
     relations = _ORDERED.get(_OPPOSITES.get(predicate, predicate))
-    if path is None or relations is None:
+    if relations is None:
         return exactly(a, b)
     dtype, narrow = dtype_of(fmt), fmt not in NATIVE
 

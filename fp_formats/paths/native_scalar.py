@@ -20,7 +20,7 @@ from typing import Any
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import fast
-from halfulp.fp_formats.paths.fast_conversions import F32, F64, NATIVE, conversion_path
+from halfulp.fp_formats.paths.domains import F32, F64, NATIVE, conversion_path
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RNE, RZ
 

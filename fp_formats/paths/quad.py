@@ -1,41 +1,47 @@
-"""Arithmetic in f128 by compiled loops, where numba is installed.
+"""Arithmetic in f128 on words of 128 bits: sums, products and quotients of finite numbers, in all modes but the
+stochastic one. Operands that are not finite are refused; so are, in products and quotients, subnormal operands and
+results, and divisors that are 0.
 
-The loops do finite numbers, in all modes but the stochastic one; `exact` does the rest.
+Before it is rounded, once, by `_packed`, a number is (-1)**sign * significand * 2**(exponent - bias - 126): the
+significand is below 2**127, and its last bit stands for all that was lost below it.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
-
-from halfulp.fp_formats.codes import Codes, Mask, code_shape, element_shape
-from halfulp.fp_formats.exact.core import flattened
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.paths import compiled, quad_loops
+from halfulp.fp_formats.paths.words import F64, Implementation, Real, Word
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ
 
 F128 = FORMATS["f128"]
-WEIGHT = 32
-"""The time that one element saves, in that of an element of the other compiled loops."""
-_FINITE = np.uint64((F128.infinity_code or 0) >> 63)  # numbers are less, without their sign, shifted up by a bit
-_DROPPED = 126 - F128.mantissa_bits  # the bits that rounding drops
+_FRACTION, _FIELD, _BIAS = F128.mantissa_bits, (1 << F128.exponent_bits) - 1, F128.bias
+_DROPPED = 126 - _FRACTION
+"""The bits that rounding drops: the leading one moves from bit 126."""
 _HALF, _ALL = 1 << _DROPPED - 1, (1 << _DROPPED) - 1
+_DIGIT = 39
+"""The bits of a digit of a quotient: three digits are four bits more than a significand has."""
+_TO_INTEGER = float(3 << 51)
+"""A number of f64 below 2**51 plus this is an integer, in the lower bits of the code."""
+_INTEGERS = 0x433 << 52 | 1 << 51
+"""The code of that number."""
 
 
 class Mode(NamedTuple):
-    """A mode. ``ties``: 1 if the last bit that stays is added, so that ties go to the even neighbour. ``plus``,
-    ``minus``: what is added to numbers of this sign before bits are dropped. ``largest_plus``, ``largest_minus``: 1 if
-    the largest number stands for numbers that are larger, not infinity. ``zero``: the sign of x - x.
-    """
+    """A rounding mode."""
 
+    #: 1 if the last bit that stays is added, so that ties go to the even neighbour.
     ties: int
+    #: What is added to numbers of this sign before bits are dropped.
     plus: int
     minus: int
+    #: 1 if the largest number of this sign stands for all that are larger, not infinity.
     largest_plus: int
     largest_minus: int
+    #: The sign of x - x.
     zero: int = 0
 
 
@@ -46,41 +52,146 @@ MODES: dict[int, Mode] = {
     RU: Mode(0, _ALL, 0, 0, 1),
     RD: Mode(0, 0, _ALL, 1, 0, 1),
 }
-_LOOPS = {
-    "add": quad_loops.add,
-    "subtract": quad_loops.add,
-    "multiply": quad_loops.multiply,
-    "divide": quad_loops.divide,
-}
-_WORDS = (np.uint64,)
 
 
-def computes(operation: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
-    """Tell whether there is a loop."""
+@lru_cache(maxsize=256)
+def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
+    """Return the description of an operation with two operands in f128; None where there is none."""
     plain = not policy.flushing(fmt).any and not policy.arithmetic_saturation(fmt).numbers
-    return fmt == F128 and operation in _LOOPS and rounding in MODES and plain
-
-
-def arithmetic(operation: str, a: Codes, b: Codes, rounding: int) -> tuple[Codes, Mask | None] | None:
-    """Return the results of an operation that `computes`, and the mask of the elements that are left to `exact`; None
-    if numba does not save time.
-    """
-    shape = np.broadcast_shapes(element_shape(a, F128.bits), element_shape(b, F128.bits))
-    loop = compiled.loop(_LOOPS[operation], _WORDS, _WORDS, *[np.uint64] * 7, _WORDS)
-    run = loop.get(WEIGHT * math.prod(shape))
-    if run is None:
+    if fmt != F128 or name not in _OPERATIONS or rounding not in MODES or not plain:
         return None
-    x, y = (np.ascontiguousarray(flattened(codes, F128.bits, shape)) for codes in (a, b))
-    made = np.empty_like(x)
-    left = None
-    if not run(x.reshape(-1), y.reshape(-1), *MODES[rounding], operation == "subtract", made.reshape(-1)):
-        left = ~(_finite(x) & _finite(y))
-        if operation == "divide":
-            left |= ((y[:, 1] << np.uint64(1)) | y[:, 0]) == 0
-        left = left.reshape(shape)
-    return made.reshape(code_shape(shape, F128.bits)), left
+    compute, mode = _OPERATIONS[name], MODES[rounding]
+
+    def described(x: Word, y: Word) -> Word:
+        for each in (x, y):
+            _field(each).equals(_FIELD).refuse()
+        return compute(x, y, mode)
+
+    return described
 
 
-def _finite(codes: Codes) -> Mask:
-    finite: Mask = codes[:, 1] << np.uint64(1) < _FINITE
-    return finite
+def _field(a: Word) -> Word:
+    return (a << 1).shift_right(_FRACTION + 1).resized(64)
+
+
+def _unpacked(a: Word) -> tuple[Word, Word]:
+    """Return the significand, and the exponent field, which is 1 for subnormals, too."""
+    field = _field(a)
+    normal = field.differs(0)
+    significand = (a & (1 << _FRACTION) - 1) | (normal.resized(128) << _FRACTION)
+    return significand, field | (~normal).resized(64)
+
+
+def _normal(a: Word) -> tuple[Word, Word]:
+    """Unpack a number that is 0 or normal; others are refused. The exponent of 0 means nothing."""
+    field, fraction = _field(a), a & (1 << _FRACTION) - 1
+    zero = field.equals(0)
+    (zero & fraction.differs(0)).refuse()
+    return zero.choose(fraction, fraction | 1 << _FRACTION), field
+
+
+def _jammed(a: Word, count: Word) -> Word:
+    """Shift down by any count of 64 bits. The lowest bit is set if any bit was shifted out. The highest one is 0."""
+    by = count.less(127, signed=False).choose(count, count.of(127)).resized(128)
+    kept = a.shift_right(by)
+    return kept | (kept << by).differs(a).resized(128)
+
+
+def _packed(sign: Word, significand: Word, exponent: Word, mode: Mode) -> Word:
+    """Round a number once; return its code. Its leading one is bit 126, or lower if the exponent is 1, that of
+    subnormals. ``sign``: a word of one bit.
+    """
+    signs = sign.resized(128) << 127
+    above = exponent - 1
+    above = above.less(_FIELD, signed=True).choose(above, above.of(_FIELD)).resized(128)
+    plus, minus = significand.of(mode.plus), significand.of(mode.minus)
+    raised = significand + (plus if mode.plus == mode.minus else sign.choose(minus, plus))
+    if mode.ties:
+        raised = raised + (significand.shift_right(_DROPPED) & 1)
+    # A carry out of the fraction moves into the exponent field by itself, and so does a normal number's leading one.
+    code = raised.shift_right(_DROPPED) + (above << _FRACTION)
+    infinity = _FIELD << _FRACTION
+    largest = sign.choose(code.of(infinity - mode.largest_minus), code.of(infinity - mode.largest_plus))
+    code = code.less(infinity, signed=False).choose(code, largest)
+    return significand.equals(0).choose(signs, code | signs)
+
+
+def _packed_normal(sign: Word, significand: Word, exponent: Word, mode: Mode) -> Word:
+    """Round a number once whose leading one is bit 126 or 125, or that is 0; refuse subnormal results."""
+    leads = significand.shift_right(126).resized(1)
+    exponent = exponent - (~leads).resized(64)
+    (exponent.less(1, signed=True) & significand.differs(0)).refuse()
+    return _packed(sign, leads.choose(significand, significand << 1), exponent, mode)
+
+
+def _sign(a: Word) -> Word:
+    return a.shift_right(127).resized(1)
+
+
+def _add(x: Word, y: Word, mode: Mode) -> Word:
+    swap = (x << 1).less(y << 1, signed=False)
+    large, small = swap.choose(y, x), swap.choose(x, y)
+    differ = _sign(x ^ y)
+    first, exponent = _unpacked(large)
+    second, other = _unpacked(small)
+    second = _jammed(second << 12, exponent - other)
+    total = (first << 12) + (second ^ (differ.resized(128, signed=True))) + differ.resized(128)
+    sign = (differ & total.equals(0)).choose(differ.of(mode.zero), _sign(large))
+    # The leading one moves to bit 126, but the exponent does not go below 1.
+    count, most = (total.leading_zeros() - 1).resized(64), exponent + 1
+    count = count.less(most, signed=False).choose(count, most)
+    return _packed(sign, total << count.resized(128), exponent + 2 - count, mode)
+
+
+def _subtract(x: Word, y: Word, mode: Mode) -> Word:
+    return _add(x, y ^ 1 << 127, mode)
+
+
+def _multiply(x: Word, y: Word, mode: Mode) -> Word:
+    p, p_exponent = _normal(x)
+    q, q_exponent = _normal(y)
+    p0, p1 = _halves(p << 15)
+    q0, q1 = _halves(q << 14)
+    lowest, low, other, high = p0 * q0, p0 * q1, p1 * q0, p1 * q1
+    word = (1 << 64) - 1
+    middle = lowest.shift_right(64) + (low & word) + (other & word)
+    upper = high + low.shift_right(64) + other.shift_right(64) + middle.shift_right(64)
+    lost = ((middle | lowest) & word).differs(0).resized(128)
+    return _packed_normal(_sign(x ^ y), upper | lost, p_exponent + q_exponent - (_BIAS - 1), mode)
+
+
+def _halves(a: Word) -> tuple[Word, Word]:
+    """Return the lower and the upper 64 bits, in words of 128 bits: their products are exact."""
+    return a.resized(64).resized(128), a.shift_right(64)
+
+
+def _divide(x: Word, y: Word, mode: Mode) -> Word:
+    (y << 1).equals(0).refuse()
+    rest, p_exponent = _normal(x)
+    divisor, q_exponent = _normal(y)
+    # Each digit is the nearest integer to rest * 2**39 / divisor, from 53 bits of both: less than 0.51 away. So the
+    # next rest, which may be negative, is at most 0.51 times the divisor, and all is exact modulo 2**128.
+    first = _leading(divisor)
+    scale = first.of(float(1 << _DIGIT)).computed("divide", first)
+    quotient = rest.of(0)
+    for _ in range(3):
+        digit = (_leading(rest) * scale + _TO_INTEGER).code() - _INTEGERS
+        factor = digit.resized(128, signed=True)
+        rest = (rest << _DIGIT) - divisor * factor
+        quotient = (quotient << _DIGIT) + factor
+    # If the rest is negative, the quotient is too large, and so not exact.
+    quotient = quotient - rest.shift_right(127)
+    inexact = rest.differs(0).resized(128)
+    return _packed_normal(_sign(x ^ y), (quotient << 9) | inexact, p_exponent - q_exponent + _BIAS, mode)
+
+
+def _leading(a: Word) -> Real:
+    return a.shift_right(60).resized(64).number(signed=True, fmt=F64)
+
+
+_OPERATIONS: dict[str, Callable[[Word, Word, Mode], Word]] = {
+    "add": _add,
+    "subtract": _subtract,
+    "multiply": _multiply,
+    "divide": _divide,
+}

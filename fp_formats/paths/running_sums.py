@@ -9,8 +9,8 @@ import numpy as np
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact import arithmetic
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.paths.domains import dtype_of
 from halfulp.fp_formats.paths.fast import path_of
-from halfulp.fp_formats.paths.fast_conversions import dtype_of
 from halfulp.fp_formats.policy import FloatPolicy
 
 FEW = 96  # lanes: up to so many, one call for all rows is faster than one for each row

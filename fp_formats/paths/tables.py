@@ -12,22 +12,17 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, Mask, storage_dtype
 from halfulp.fp_formats.exact.core import ArrayResult, FlagArray
-from halfulp.fp_formats.paths import compiled
 
 Work = Callable[..., Mask | None]
-Ahead = Callable[[Codes, Codes], int]
 
 CHUNK = 1 << 16  # elements: a chunk and its indices stay in the second-level cache
 LONG_CHUNK = 1 << 17  # the same without indices
-AT_ONCE = 1 << 20  # the same where one compiled loop does all: with so many, the time of the call does not matter
+AT_ONCE = 1 << 20  # the same where one loop of machine code does all: its call takes no time beside them
 LIMIT = 1 << 25  # bytes of all tables that are kept
 CALL = 1 << 11  # elements: the fixed time of a call of `exact` is the time that so many elements take
-PAYS_TWICE = 1 << 18  # elements from which on looking up two codes at once saves more than the larger table costs
-_TWICE: dict[int, npt.DTypeLike] = {1: "u2", 2: "u4", 4: "u8", 8: "c16"}  # types of twice the size, as mere bytes
 
 
 # Chunks.
@@ -73,20 +68,6 @@ def _pieces(
     )
     for piece in pieces:
         yield piece if isinstance(piece, tuple) else (piece,)
-
-
-def in_turns(ahead: Ahead, otherwise: Callable[[Codes, Codes], Any], codes: Codes, out: Codes, longest: int) -> bool:
-    """Fill ``out`` by two functions in turns, and tell whether the second one was needed. ``ahead(codes, out)`` stops
-    before the first element that it cannot do and returns the count done; ``otherwise(codes, out)`` does the next
-    ``longest`` elements.
-    """
-    start = ahead(codes, out)
-    stopped = start < codes.size
-    while start < codes.size:
-        stop = start + longest
-        otherwise(codes[start:stop], out[start:stop])
-        start = stop + ahead(codes[stop:], out[stop:])
-    return stopped
 
 
 def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
@@ -205,54 +186,30 @@ def table_of(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult]
 
 
 def by_table(
-    key: Hashable,
-    bits: int,
-    operation: Callable[[Codes], ArrayResult],
-    codes: Codes,
-    shift: int = 0,
-    ahead: Ahead | None = None,
+    key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult], codes: Codes, shift: int = 0
 ) -> ArrayResult | None:
     """Do an operation on one operand of ``bits`` bits by its table; None if that saves no time.
 
     With a ``shift`` the table is for the upper bits of longer codes, rounded to odd: the last bit is set if any lower
-    bit is. ``ahead`` does what it can without the table: see `in_turns`.
+    bit is.
     """
     table = table_of(key, bits, operation, codes.size)
-    return None if table is None else look_up(key, table, codes, shift, ahead)
+    return None if table is None else look_up(table, codes, shift)
 
 
-def look_up(key: Hashable, table: LookupTable, codes: Codes, shift: int = 0, ahead: Ahead | None = None) -> ArrayResult:
-    """Return the entries of a table, without flags; the arguments are those of `by_table`."""
-    look = _compiled_look_up(table, codes.dtype, codes.size, shift)
-    if look is not None:
-
-        def at_once(out: Codes, chunk: Codes) -> Mask | None:
-            if not ahead:
-                look(chunk, out)
-            elif not in_turns(ahead, look, chunk, out, LONG_CHUNK):
-                return None
-            return _poison(table, out)
-
-        return in_chunks(codes.shape, table.codes.dtype, at_once, codes, longest=AT_ONCE)
-    two = None
-    if codes.dtype == np.uint8:
-        two = CACHE.get((key, "two"), PAYS_TWICE, codes.size - CALL, lambda: _of_two(table))
+def look_up(table: LookupTable, codes: Codes, shift: int = 0) -> ArrayResult:
+    """Return the entries of a table, without flags. ``shift``: see `by_table`."""
     index = np.empty(min(codes.size, CHUNK), np.intp)
     in_place = codes.itemsize == index.itemsize
     odd = index.view(codes.dtype) if in_place else np.empty(index.size if shift else 0, codes.dtype)
 
     def work(out: Codes, chunk: Codes) -> Mask | None:
-        if two is None:
-            where = index[: chunk.size]
-            if shift:
-                chunk = round_to_odd(chunk, shift, odd[: chunk.size])
-            if not (shift and in_place):
-                where[...] = chunk
-            np.take(table.codes, where, out=out, mode="wrap")
-        else:
-            _take_two(two.codes, chunk, out, index)
-            if chunk.size % 2:
-                out[-1] = table.codes[chunk[-1]]
+        where = index[: chunk.size]
+        if shift:
+            chunk = round_to_odd(chunk, shift, odd[: chunk.size])
+        if not (shift and in_place):
+            where[...] = chunk
+        np.take(table.codes, where, out=out, mode="wrap")
         return _poison(table, out)
 
     return in_chunks(codes.shape, table.codes.dtype, work, codes)
@@ -275,16 +232,6 @@ def by_pairs(
 def look_up_pairs(table: LookupTable, bits: int, a: Codes, b: Codes) -> ArrayResult:
     """Return the entries of a table of pairs, without flags."""
     shape = common_shape(a, b)
-    storage, results = np.dtype(np.uint8), table.codes.dtype
-    loop = compiled.loop(compiled.look_up_index, (storage,), (storage,), storage, (results,), (results,))
-    look = loop.get(math.prod(shape))
-    if look is not None:
-
-        def at_once(out: Codes, x: Codes, y: Codes) -> Mask | None:
-            look(x, y, bits, table.codes, out)
-            return _poison(table, out)
-
-        return in_chunks(shape, results, at_once, a, b, longest=AT_ONCE)
     index = np.empty(min(math.prod(shape), CHUNK), np.intp)
 
     def work(out: Codes, x: Codes, y: Codes) -> Mask | None:
@@ -299,20 +246,6 @@ def look_up_pairs(table: LookupTable, bits: int, a: Codes, b: Codes) -> ArrayRes
     return in_chunks(shape, table.codes.dtype, work, a, b)
 
 
-def _compiled_look_up(
-    table: LookupTable, code: np.dtype[Any], elements: int, shift: int
-) -> Callable[[Codes, Codes], None] | None:
-    """Return a function that fills an array with the entries at codes, or at their upper bits; None if NumPy is to do
-    it.
-    """
-    entry = table.codes.dtype
-    if shift:
-        odd = compiled.loop(compiled.look_up_index, (code,), (code,), code, (entry,), (entry,)).get(elements)
-        return odd and (lambda codes, out: odd(codes, codes[:0], shift, table.codes, out))
-    plain = compiled.loop(compiled.look_up, (code,), (entry,), (entry,)).get(elements)
-    return plain and (lambda codes, out: plain(codes, table.codes, out))
-
-
 def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:
     """Drop the lower bits of codes; set the last bit that is left if any of them was set."""
     below = codes.dtype.type((1 << shift) - 1)
@@ -321,20 +254,6 @@ def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:
     np.bitwise_or(out, codes, out=out)
     np.right_shift(out, codes.dtype.type(shift), out=out)
     return out
-
-
-def _of_two(table: LookupTable) -> LookupTable:
-    """Make a table of two results for two bytes, in the order of memory."""
-    pairs = np.arange(1 << 16, dtype=np.uint16).view(np.uint8).reshape(-1, 2)
-    results: Codes = np.take(table.codes, pairs, mode="wrap")  # bytes that are not codes get any result
-    return LookupTable(results.view(_TWICE[table.codes.itemsize]).reshape(-1))
-
-
-def _take_two(two: Codes, codes: Codes, out: Codes, index: npt.NDArray[np.intp]) -> None:
-    even = codes.size & ~1
-    where = index[: even // 2]
-    where[:] = codes[:even].view(np.uint16)
-    np.take(two, where, out=out[:even].view(two.dtype), mode="wrap")
 
 
 def _poison(table: LookupTable, out: Codes) -> Mask | None:

@@ -18,16 +18,26 @@ from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.paths import cpu, fast
-from halfulp.fp_formats.paths.fast_conversions import NATIVE, Sums, conversion_path, sums_of
+from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths.domains import (
+    ARITHMETIC,
+    MAXIMA,
+    MINIMA,
+    NATIVE,
+    Nans,
+    Sums,
+    conversion_path,
+    flushes,
+    nans_of,
+    only_moves,
+    path_of,
+    sums_of,
+)
 from halfulp.fp_formats.paths.words import F32, F64, Implementation, Real, Word
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
 
-_ARITHMETIC = ("add", "subtract", "multiply", "divide")
-_MAXIMA, _MINIMA = ("maximum", "maximum_number"), ("minimum", "minimum_number")
 _BF16, _F16 = FORMATS["bf16"], FORMATS["f16"]
-_LONGEST = 21  # bits of an index into a table of conversions
 
 Table = npt.NDArray[Any]
 
@@ -36,13 +46,13 @@ Table = npt.NDArray[Any]
 @lru_cache(maxsize=4096)
 def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of an operation with two operands and a result of one format, named as in `scalar`."""
-    path = fast.path_of(name, fmt, rounding, policy)
+    path = path_of(name, fmt, rounding, policy)
     if path == "table" and fmt.bits <= 8:
         return _by_pairs(name, fmt, rounding, policy)
-    if name in _ARITHMETIC and rounding == RNE and path in ("native", "through_f32"):
+    if name in ARITHMETIC and rounding == RNE and path in ("native", "through_f32"):
         return _arithmetic(name, fmt)
-    if name in _MAXIMA + _MINIMA and path in ("native", "bits"):
-        return _extremum(name in _MAXIMA, fmt)
+    if name in MAXIMA + MINIMA and path in ("native", "bits"):
+        return _extremum(name in MAXIMA, fmt)
     return None
 
 
@@ -54,8 +64,8 @@ def _arithmetic(name: str, fmt: FloatFormat) -> Implementation:
         result = x.computed(name, y)
         if fmt == _BF16:
             # Their NaNs end with 16 zeros, and so does the NaN of an operation on numbers: rounding keeps it.
-            return _coded(_rounded_to_bf16(result).settled(x, y), fmt)
-        return _narrowed(result, fmt) if fmt == _F16 else result.settled(x, y).code()
+            return _coded(_rounded_to_bf16(result).settled(), fmt)
+        return _narrowed(result) if fmt == _F16 else result.settled().code()
 
     return implementation
 
@@ -68,7 +78,7 @@ def _extremum(largest: bool, fmt: FloatFormat) -> Implementation:
 def negate(fmt: FloatFormat, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a negation."""
     mask = fmt.sign_mask or 0
-    return (lambda a: a ^ mask) if fast.path_of("negate", fmt, RNE, policy) == "bits" else None
+    return (lambda a: a ^ mask) if path_of("negate", fmt, RNE, policy) == "bits" else None
 
 
 _RELATIONS: dict[int, Callable[[Real, Real], Word]] = {
@@ -88,7 +98,7 @@ _OPPOSITES = {8: 6, 9: 5, 10: 4, 11: 3, 12: 2, 13: 1, 14: 7}
 @lru_cache(maxsize=4096)
 def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a comparison with MLIR's predicate number."""
-    path = fast.path_of("compare", fmt, RNE, policy)
+    path = path_of("compare", fmt, RNE, policy)
     if path == "table":
         operation = lambda a, b: comparisons.compare(fmt, predicate, a, b, policy)  # noqa: E731
         return _pairs(fmt, operation, ("compare", predicate, fmt, policy), 1)
@@ -129,23 +139,45 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
     path = conversion_path(src, dst, rounding, policy)
     if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1 or path.kind == "through_f32":
         return None
+    if only_moves(src, dst, rounding, policy):
+        return lambda a: _moved_up(a, src, dst)
+    nans = nans_of(src, dst, policy)
+    if (src, dst) == (_BF16, F32) and nans is not None and nans.sign in (0, dst.sign_mask) and _plain(src, dst, policy):
+        return lambda a: _appended(a, nans)
+    cuts = src in NATIVE and (src.exponent_bits, src.bias) == (dst.exponent_bits, dst.bias) and rounding == RNE
+    if cuts and nans is not None and nans.shift > 0 and _plain(src, dst, policy):
+        return lambda a: _shortened(a, nans)
     if src in (_BF16, _F16) and dst in NATIVE and _plain(src, dst, policy):
         return lambda a: _converted(widened(src, a), dst)
-    if src == F32 and dst in (_BF16, _F16) and rounding == RNE and _plain(src, dst, policy):
-        return lambda a: _narrowed(a.real(src), dst)
+    if src in (_BF16, _F16) and src != dst and not flushes(src, dst, policy) and _same_nans(src, dst, policy):
+        of_f32 = sums_of(F32, dst, rounding, policy)
+        if of_f32 is not None:
+            return lambda a: _by_sums(widened(src, a).code(), F32, of_f32)
     if path.kind == "native" and {src, dst} == {F32, F64} and not policy.conversion_saturation(dst).numbers:
         return lambda a: _converted(a.real(src), dst)
     sums = sums_of(src, dst, rounding, policy)
     if sums is not None:
-        return lambda a: _by_sums(a, src, dst, sums)
-    if path.kind == "table" and path.head is not None and path.head.bits <= _LONGEST:
+        return lambda a: _by_sums(a, src, sums)
+    if path.kind == "table" and path.head is not None:
         return _by_table(path.head, path.shift, dst, rounding, policy)
     return None
 
 
+def _same_nans(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
+    """Tell whether NaNs and infinities of f16 or bf16 become what the same ones of f32 do."""
+    infinity, up = src.infinity_code or 0, F32.mantissa_bits - src.mantissa_bits
+    codes = np.arange(infinity, infinity + (1 << src.mantissa_bits), dtype=np.uint16)
+    codes = np.concatenate([codes, codes | np.uint16(src.sign_mask or 0)])
+    bits = codes.astype(np.uint32)
+    wide = (bits & 0x8000) << 16 | np.uint32(F32.infinity_code or 0) | (bits & src.fraction_mask) << up
+    found = [conversions.convert(fmt, dst, each, RNE, policy) for fmt, each in ((src, codes), (F32, wide))]
+    poison = [np.zeros(codes.size, np.bool_) if each.poison is None else each.poison for each in found]
+    return np.array_equal(found[0].codes, found[1].codes) and np.array_equal(poison[0], poison[1])
+
+
 def _converted(number: Real, dst: FloatFormat) -> Word:
     """Convert to f32 or f64; refuse a NaN."""
-    return number.converted(dst).settled(number).code()
+    return number.converted(dst).settled().code()
 
 
 def _plain(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
@@ -160,18 +192,16 @@ def _rounded_to_bf16(number: Real) -> Real:
     return ((bits + 0x7FFF + (bits.shift_right(16) & 1)) & 0xFFFF0000).real(F32)
 
 
-def _narrowed(number: Real, fmt: FloatFormat) -> Word:
-    """Round a number of f32 to bf16 or f16, to nearest even; refuse a NaN."""
+def _narrowed(number: Real) -> Word:
+    """Round a number of f32 to f16, to nearest even; refuse a NaN."""
     bits = number.settled().code()
-    if fmt == _BF16:
-        return _coded(_rounded_to_bf16(number), fmt)
     # The last fraction bit of a sum with this power is the last bit of the result.
     magnitude = _least(bits & F32.magnitude_mask, _ABOVE_F16)
     power = _largest(magnitude & 0x7F800000, _NORMAL_F16) + (13 << 23)
     total = magnitude.real(F32).computed("add", power.real(F32)).computed("subtract", power.real(F32))
     # What is above the largest value overflows to infinity; anything else stays.
     total = total * 2.0**112 * 2.0**-112
-    return _coded((total.code() | (bits & 1 << 31)).real(F32), fmt)
+    return _coded((total.code() | (bits & 1 << 31)).real(F32), _F16)
 
 
 _ABOVE_F16, _NORMAL_F16 = 0x47800000, 0x38800000  # 2**16 and 2**-14 in f32
@@ -198,27 +228,75 @@ def _coded(number: Real, fmt: FloatFormat) -> Word:
     return replace(code.resized(16), known=(fmt, number))
 
 
-def _by_sums(a: Word, src: FloatFormat, dst: FloatFormat, sums: Sums) -> Word:
-    """Round a code of f32 or f64, as `fast_conversions.narrow` does."""
-    magnitude = a & src.magnitude_mask
-    (~magnitude.at_most(sums.limit, signed=False) | a.equals(sums.apart)).refuse()
-    return _rounded(a.real(src).converted(sums.fmt), sums)
+def _by_sums(a: Word, src: FloatFormat, sums: Sums) -> Word:
+    """Round a code of f32 or f64 to nearest even. What sums do not give is chosen: overflow, infinities and NaNs."""
+    magnitude, width = a & src.magnitude_mask, sums.result.bits
+    negative = a.shift_right(src.bits - 1).equals(1)
+    result = _rounded(a.real(src).converted(sums.fmt), sums)
+    if sums.minus_zero is not None:
+        result = a.equals(src.sign_mask or 0).choose(result.of(sums.minus_zero), result)
+    for above, codes in sums.ends:
+        beyond = ~magnitude.at_most(above, signed=False)
+        if codes is None:
+            beyond.refuse()
+            continue
+        plus, minus = (result.of(code) for code in codes)
+        result = beyond.choose(plus if codes[0] == codes[1] else negative.choose(minus, plus), result)
+    if sums.nans is not None:
+        nan = ~magnitude.at_most(src.infinity_code or 0, signed=False)
+        result = nan.choose(_nan(a, sums.nans).resized(result.width), result)
+    return result.resized(width)
+
+
+def _nan(a: Word, nans: Nans) -> Word:
+    """Return the code of a NaN in a shorter format, in a word as long as that of the longer one."""
+    sign = a.shift_right(a.width - nans.dst.bits) & nans.sign
+    return (a.shift_right(nans.shift) & nans.payload) | sign | nans.nan
+
+
+def _shortened(a: Word, nans: Nans) -> Word:
+    """Round a code to nearest even to a format with as many bits of the exponent: a carry moves into the exponent."""
+    below = (1 << nans.shift >> 1) - 1
+    rounded = (a + below + (a.shift_right(nans.shift) & 1)).shift_right(nans.shift)
+    nan = ~(a & nans.src.magnitude_mask).at_most(nans.src.infinity_code or 0, signed=False)
+    return nan.choose(_nan(a, nans), rounded).resized(nans.dst.bits)
+
+
+def _moved_up(a: Word, src: FloatFormat, dst: FloatFormat) -> Word:
+    """Make a code that is nothing but an exponent the exponent of another code: see `only_moves`."""
+    wide, half = a.resized(dst.bits), 1 << dst.mantissa_bits - 1
+    ends = (a + 1).at_most(1, signed=False)
+    return (wide << dst.mantissa_bits) | ends.choose(wide.of(half), wide.of(0))
+
+
+def _appended(a: Word, nans: Nans) -> Word:
+    """Append zeros to the fraction of a code of bf16; a NaN gets the bits that one of f32 has."""
+    wide = a.resized(nans.dst.bits) << -nans.shift
+    nan = ~(wide & nans.dst.magnitude_mask).at_most(nans.dst.infinity_code or 0, signed=False)
+    return nan.choose((wide & (nans.payload | nans.sign)) | nans.nan, wide)
 
 
 def _rounded(number: Real, sums: Sums) -> Word:
-    """Add a power of two, so large that the last fraction bit of the sum is the last bit of the result."""
+    """Add a power of two, so large that the last fraction bit of the sum is the last bit of the result: the addition
+    rounds as the result must round. The bits by which the sum exceeds that power are the result's significand; the
+    integer bit moves into the exponent.
+    """
     code = number.code()
-    sign = code.shift_right(code.width - 1)
     value = (code & sums.fmt.magnitude_mask).real(sums.fmt)
     value = value.less(sums.largest).choose(value, value.of(sums.largest))
-    value = value.less(sums.smallest).choose(value.of(sums.smallest), value)
+    if sums.smallest:
+        value = value.less(sums.smallest).choose(value.of(sums.smallest), value)
     exponent = value.code() & sums.exponents
     power = exponent.less(sums.least, signed=False).choose(exponent.of(sums.least), exponent) + sums.up
     total = (value + power.real(sums.fmt)).code() - power
     total = total + (power - sums.lowest).shift_right(sums.surplus)
-    width = sums.result.bits
-    result = (total | sign.equals(1).choose(total.of(sums.negative), total.of(0))).resized(width)
-    if sums.hole < 1 << width:
+    sign = sums.result.sign_mask
+    if sign == sums.negative:
+        negative = code.shift_right(code.width - sums.result.bits) & sign
+    else:
+        negative = code.shift_right(code.width - 1).equals(1).choose(total.of(sums.negative), total.of(0))
+    result = total | negative
+    if sums.hole < 1 << sums.result.bits:
         result = result.equals(sums.hole).choose(result.of(0), result)
     return result
 
@@ -242,7 +320,7 @@ def from_integer(
 @lru_cache(maxsize=1024)
 def to_integral(fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a rounding to an integer, in f32 or f64."""
-    if fast.path_of("to_integral", fmt, rounding, policy) != "native" or rounding not in _UNITS:
+    if path_of("to_integral", fmt, rounding, policy) != "native" or rounding not in _UNITS:
         return None
     magic = 2.0 ** (fmt.precision - 1)  # the numbers from here on are integers
 
@@ -336,7 +414,7 @@ def _read(key: Any, bits: int, operation: Callable[[Table], ArrayResult], index:
 
 
 def _by_pairs(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation:
-    arguments: tuple[Any, ...] = (rounding, policy) if name in (*_ARITHMETIC, "remainder") else (policy,)
+    arguments: tuple[Any, ...] = (rounding, policy) if name in (*ARITHMETIC, "remainder") else (policy,)
     operation = getattr(arithmetic, name)
     return _pairs(fmt, lambda a, b: operation(fmt, a, b, *arguments), (name, fmt, rounding, policy), fmt.bits)
 

@@ -1,13 +1,85 @@
-"""Machine words: a description of an operation on codes that a compiler can turn into instructions.
+"""Machine words: one description of an operation, from which scalar, array and machine code of it are made or tested.
 
-A description is a Python function of `Word`s. It is called once, when code is made: each operator that it uses asks a
-`Machine` for an instruction. So it must not look at values, and it has no branches but `Word.choose`. What it does not
-cover, such as NaN, it refuses (`Machine.refuse`); the machine then takes the general way for these elements.
+**The problem.** halfulp runs an operation such as "f32 to f8E4M3FN, to nearest even" in very different places: on one
+number that a user typed, on an array of a hundred million elements, as the third op of a chain on tensors, and inside
+of a loop of a program that runs a billion times. Each place wants other code. Four implementations would be four
+places for one wrong bit. So there is one *specification* and one *description*.
+
+**The specification** is `halfulp.fp_formats.scalar`: Python integers, one number at a time, with flags and poison. It
+is slow and it is right. `halfulp.fp_formats.exact` says the same for arrays. Nothing else decides what a result is.
+
+**The description** is a Python function of `Word`s, called an *implementation*. It returns the word of the result. For
+the sum of two numbers of bf16, it is in essence:
+
+    def add(a: Word, b: Word) -> Word:
+        x = (a.resized(32) << 16).real(F32)
+        y = (b.resized(32) << 16).real(F32)
+        return rounded_to_bf16(x + y)
+
+An implementation is not run on data. It is run once, when code is made. A `Word` holds no number: it stands for a
+register. Each operator asks a `Machine` for an instruction, and gets the register of its result. So when the function
+returns, the machine has seen all instructions in their order. From this follow the rules of implementations:
+
+1. An implementation must not look at values: `if a == 0` has no meaning when code is made. It chooses by instructions
+   instead: `a.equals(0).choose(yes, no)` computes both sides. This is also what vector units of processors want.
+2. An implementation may look at everything that is known when code is made: formats, rounding mode, policy. So one
+   Python function describes hundreds of operations, and each becomes code with the constants filled in.
+3. An implementation need not do everything. What is rare and long, such as the payload of a NaN in a sum, it
+   *refuses*: `condition.refuse()`. Whoever runs the code then computes the refused elements in the general way, by the
+   specification. So each implementation is right wherever it does not refuse, and that is what the tests enumerate.
+   What an implementation refuses costs time, and never a bit.
+
+**Where implementations come from.** `halfulp.fp_formats.paths.word_floats` makes those of floats,
+`halfulp.fp_formats.paths.quad` those of f128, `halfulp.semantics.integer_words` those of integers, and so on. A
+function there first asks `halfulp.fp_formats.paths.domains` whether the operation is inside a declared domain; if not,
+it returns None, and there is no implementation. An example: rounding to short formats adds a power of two, which is so
+large that the last bit of the sum is the last bit of the result. The addition of the processor then rounds exactly as
+the result must round. That holds to nearest even, while no subnormal of f32 or f64 is flushed, and for destinations
+that are short enough; `sums_of` says for which, and gives the constants. Numbers above the largest one, infinities and
+NaNs are chosen at the end.
+
+**From an implementation to machine code.** There is one machine, `halfulp.fp_formats.paths.emitter.Emitter`: it writes
+instructions of LLVM. What differs is what stands around them:
+
+- *One op on arrays, and chains of ops* (`halfulp.fp_formats.paths.array_loop`). The loop loads a code of each input,
+  calls the implementations one after the other, and stores the results. What lies between two ops of a chain stays in
+  registers; an op alone is a chain of one. The loop works in blocks of some thousand elements. Refusals are gathered
+  by "or" in one bit for each block, since a branch for each element would forbid vector instructions. If a block has
+  refused elements, a second loop, which also writes the refusals, finds them, and the general way computes these
+  alone.
+- *Functions of programs* (`halfulp.interp.run.compiled`). Here scalars live in registers, and a refusal is a branch,
+  to a call of the executor.
+- *Figures of a block.* A loop can also give the sum or the largest one of some words of each block. By this, runs
+  beside exact reals find their largest errors in the pass that computes these.
+
+LLVM turns the assembly into an object file. It is kept on disk, under the digest of the assembly and the name of the
+processor; so the next process only loads it (`halfulp.fp_formats.paths.llvm`). The same assembly gives the same bits
+on every processor: it has no fused multiply-adds but those written, and no reordered sums.
+
+**From an implementation to scalar code.** A single number is quicker by Python's own integers and floats than by a
+call of machine code. `halfulp.fp_formats.paths.native_scalar` has such code for the few operations that loops of the
+executor need most; everything else is the specification. Both are compared with the specification, over the same
+samples as implementations.
+
+**From an implementation to array code.** Short arrays, and interpreters without llvmlite, use NumPy
+(`halfulp.fp_formats.paths.fast` and its neighbours). That code is written by hand, since a call of NumPy costs as much
+as a thousand elements: the best code there has few calls, such as one look-up in a table of 256 results, and not few
+instructions. But it asks the same `domains`, uses the same constants, and leaves the same NaNs to `exact`. An array
+becomes machine code once all calls of its kind have had so many elements that compiling would have paid; until then
+NumPy computes.
+
+**When results could differ.** A thread may have a mode in which subnormals are flushed; some libraries turn it on.
+Then additions no longer round as described. `halfulp.fp_formats.paths.cpu` looks for that mode at each run, forgets
+the implementations once it is found, and no domain that depends on subnormals is declared any longer.
+
+**To add an operation**: write its specification, then let the kernel's `words` return an implementation where the
+operation is inside your domain. Refuse everything that you are not sure of. The kernel's tests run the implementation
+on all codes, or on those at the edges, and compare; then widen the domain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -26,7 +98,7 @@ class Machine(Protocol):
     """A maker of instructions. Operands and results are what the machine calls its values (`Held`)."""
 
     def constant(self, code: int, width: int) -> Held:
-        """Return a word of ``width`` bits, 1 to 64."""
+        """Return a word of ``width`` bits, 1 to 128."""
 
     def integer(self, name: str, a: Held, b: Held) -> Held:
         """Return an operation on words of one width, modulo 2**width: add, sub, mul, and, or, xor; shl, lshr, ashr by
@@ -69,18 +141,16 @@ class Machine(Protocol):
     def look_up(self, table: npt.NDArray[Any], index: Held) -> Held:
         """Return the entry of a table of unsigned integers at an index that is inside."""
 
+    def leading_zeros(self, a: Held) -> Held:
+        """Return the number of zeros above the leading one, in a word of the same width; the width for 0."""
+
     def refuse(self, condition: Held) -> None:
         """Leave the elements where the condition holds to the general way; their results may be anything."""
-
-    def refuse_nan(self, x: Held, implying: Sequence[Held]) -> None:
-        """Leave the elements where a number is a NaN to the general way, if anything depends on it. ``implying``: other
-        numbers that are NaNs only if this one is.
-        """
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A code of ``width`` bits, 1 to 64, inside of a machine. Other operands may be Python integers.
+    """A code of ``width`` bits, 1 to 128, inside of a machine. Other operands may be Python integers.
 
     ``known``: the number in f32 of a code of a shorter format, and that format, if the code was made of it.
     """
@@ -180,6 +250,10 @@ class Word:
         """Return the entry of a table of unsigned integers at this index, which is inside."""
         return Word(self.machine, self.machine.look_up(table, self.held), 8 * table.dtype.itemsize)
 
+    def leading_zeros(self) -> Word:
+        """Return the number of zeros above the leading one; the width if there is none."""
+        return self.like(self.machine.leading_zeros(self.held))
+
     def refuse(self) -> None:
         """Leave the elements where this word, of one bit, is 1 to the general way."""
         self.machine.refuse(self.held)
@@ -239,9 +313,9 @@ class Real:
         """Return the larger or the smaller number, where -0 < +0; refuse NaNs."""
         return self.like(self.machine.extremum(largest, self.held, other.held))
 
-    def settled(self, *implying: Real) -> Real:
-        """Return this number; refuse a NaN. ``implying``: other numbers that are NaNs only if this one is."""
-        self.machine.refuse_nan(self.held, [each.held for each in implying])
+    def settled(self) -> Real:
+        """Return this number; refuse a NaN."""
+        (~self.equals(self)).refuse()
         return self
 
     def code(self) -> Word:

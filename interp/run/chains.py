@@ -12,7 +12,6 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.fp_formats.paths import llvm
@@ -35,8 +34,6 @@ TABLE_PAYS = 1 << 18
 """The elements from which a table of a whole chain pays."""
 _MOST = 16
 """The loops that a chain keeps: those of tables depend on the codes of splats."""
-_AT_ONCE = 1 << 16
-"""The refused elements that the kernels compute at once."""
 _LARGE = 1 << 12
 """The elements from which a chain is worth a loop of its own."""
 SHORTEST = 2
@@ -113,9 +110,7 @@ class Chain:
         splats = tuple([size > 1 and not any(codes.strides) for codes in inputs])
         flat = [codes.reshape(-1)[: 1 if splat else size] for codes, splat in zip(inputs, splats, strict=True)]
         made = [np.empty(size, code_layout(ty.element_type(output.type))[0]) for output in self._outputs]
-        refused = self._loop(splats, flat).run(flat, made, size)
-        for start in range(0, refused.size, _AT_ONCE):
-            some = refused[start : start + _AT_ONCE]
+        for some in self._loop(splats, flat).run(flat, made, size):
             values = [codes if splat else codes[some] for codes, splat in zip(flat, splats, strict=True)]
             if not self._by_kernels(values, made, some):
                 return False
@@ -195,7 +190,7 @@ class Chain:
             codes.append(value.bits if not any(value.bits.strides) else np.ascontiguousarray(value.bits))
         return codes
 
-    def _by_kernels(self, values: list[Codes], made: Sequence[Codes], where: npt.NDArray[np.intp]) -> bool:
+    def _by_kernels(self, values: list[Codes], made: Sequence[Codes], where: Any) -> bool:
         """Compute some elements; False if an op has a fault."""
         if computed(self._links, values):
             return False

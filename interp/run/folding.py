@@ -20,8 +20,8 @@ import numpy as np
 
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, element_shape, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.paths.domains import dtype_of
 from halfulp.fp_formats.paths.fast import is_nan, path_of, reduced_extremum
-from halfulp.fp_formats.paths.fast_conversions import dtype_of
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

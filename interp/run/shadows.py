@@ -489,19 +489,18 @@ class _Judging:
         """Judge all elements, and return the marks of the result; None for integers."""
         count = prod(self._shape)
         made = np.empty(count, self._form.dtype) if is_float(type_) else None
-        by_loop = None if made is None else self._loop(type_)
-        first = 0
-        while first < count:
-            if by_loop is not None and made is not None:
-                first = by_loop.take(first, self._found, self._shape, made)
-            here = slice(first, min(first + BLOCK, count))
-            if first < count:
-                self._found.join(self._block(here, type_, made))
-            first = here.stop
+        by_loop = None if made is None else self._by_loop(type_, made)
+        left = [slice(0, count)]
+        if by_loop is not None:
+            left, figures = by_loop
+            self._found.join(figures)
+        for some in left:
+            for start in range(some.start, some.stop, BLOCK):
+                self._found.join(self._block(slice(start, min(start + BLOCK, some.stop)), type_, made))
         return None if made is None else made.reshape(self._shape)
 
-    def _loop(self, type_: ty.Type) -> shadow_loops.Judging | None:
-        """Return what judges by a compiled loop, as far as it can."""
+    def _by_loop(self, type_: ty.Type, made: Marks) -> tuple[list[slice], ShadowFigures] | None:
+        """Judge by machine code: return the parts that it leaves, and the figures of the others."""
         meaning, wider = self._meaning, self._form.wider
         if not isinstance(meaning, Computes) or self._clean is not None or wider not in ("", "f64"):
             return None
@@ -511,7 +510,7 @@ class _Judging:
         tags = [int(tag_of(each)) for each in (*self._types, type_)]
         arrays = zip(formats, (*self._codes, self._result), (*self._marks, None), tags, strict=True)
         *operands, results = [shadow_loops.Marked(*each) for each in arrays]
-        return shadow_loops.judging(meaning, operands, results, plain=wider != "", low=TAG_MASK)
+        return shadow_loops.judged(meaning, operands, results, wider != "", TAG_MASK, made)
 
     def _block(self, here: slice, type_: ty.Type, made: Marks | None) -> ShadowFigures:
         """Judge a block of elements, write their marks, and return their figures."""

@@ -138,18 +138,19 @@ def test_casts(width: int, signed: bool) -> None:
 
 
 def test_compiled_casts() -> None:
-    pytest.importorskip("numba", reason="the extra `fast` is not installed")
-    compiled.use("numba")
-    check("f32", 8, True, RNE, 2)
+    pytest.importorskip("llvmlite")
+    compiled.use("llvm")
+    for seed, (width, signed) in enumerate(INTEGERS):
+        check("f32", width, signed, MODES[seed % 4], seed)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
 @pytest.mark.parametrize("rounding", MODES)
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 def test_all_casts(type_: str, rounding: Rounding, backend: str) -> None:
-    if backend == "numba":
-        pytest.importorskip("numba", reason="the extra `fast` is not installed")
+    if backend == "llvm":
+        pytest.importorskip("llvmlite")
     compiled.use(backend)
     for seed, (width, signed) in enumerate(
         (*INTEGERS, *([(32, True), (32, False), (48, True)] if type_ == "f64" else []))

@@ -18,7 +18,7 @@ from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import fast, tables
-from halfulp.fp_formats.paths.fast_conversions import CASTS, SUMS
+from halfulp.fp_formats.paths.domains import CASTS, SUMS
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.semantics.profile import PROFILES
 
@@ -51,14 +51,9 @@ OTHERS = (
 
 @pytest.fixture(autouse=True)
 def _tables_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are made for the smallest of arrays, those of two codes included."""
+    """Tables are made for the smallest of arrays."""
     monkeypatch.setattr(tables, "CALL", 1 << 32)
     monkeypatch.setattr(tables, "CACHE", tables.Cache(tables.LIMIT))
-
-
-@pytest.fixture
-def two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "PAYS_TWICE", 0)
 
 
 def some(ways: tuple[Any, ...], number: int, count: int = 2) -> list[Any]:
@@ -173,7 +168,6 @@ def near_f32_ties(dst: FloatFormat) -> Codes:
 
 
 @pytest.mark.parametrize("src", [*UP_TO_16_BITS, *OTHERS], ids=str)
-@pytest.mark.usefixtures("two_at_once")
 def test_narrow_sources(src: FloatFormat) -> None:
     for number, dst in enumerate((*FORMATS.values(), *OTHERS)):
         step = 1 if src.bits <= 8 else 17
@@ -182,7 +176,6 @@ def test_narrow_sources(src: FloatFormat) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("src", [*UP_TO_16_BITS, FORMATS["tf32"], *OTHERS], ids=str)
-@pytest.mark.usefixtures("two_at_once")
 def test_narrow_sources_everywhere(src: FloatFormat) -> None:
     for dst in (*ONE_LIMB, *OTHERS):
         check(EVERY_WAY[:: 1 if src.bits <= 8 else 3], "convert", src, dst, every(src.bits))
@@ -318,7 +311,6 @@ def test_sixteen_bits_with_many(name: str) -> None:
 
 
 @pytest.mark.parametrize("fmt", [*UP_TO_16_BITS, *OTHERS], ids=str)
-@pytest.mark.usefixtures("two_at_once")
 def test_one_operand(fmt: FloatFormat) -> None:
     for policy in POLICIES:
         assert_same(fast.negate(fmt, every(fmt.bits), policy), arithmetic.negate(fmt, every(fmt.bits), policy))
@@ -350,7 +342,6 @@ CONVERSIONS = (
 
 
 @pytest.mark.parametrize("pair", CONVERSIONS, ids="-".join)
-@pytest.mark.usefixtures("two_at_once")
 def test_layouts_of_conversions(pair: tuple[str, str]) -> None:
     src, dst = (FORMATS[name] for name in pair)
     flat = np.random.default_rng(1).integers(0, 1 << src.bits, 4 * tables.CHUNK, np.uint64, endpoint=False)

@@ -17,10 +17,10 @@ from command import halfulp
 
 import halfulp as hu
 from halfulp.conformance.ops.workers import process_pool
-from halfulp.fp_formats.paths import array_loop, compiled, cpu, llvm, threads
+from halfulp.fp_formats.paths import array_loop, compiled, cpu, threads
 from halfulp.interp.run.compiled import lane_code
 
-COMPILES = pytest.mark.skipif(not llvm.installed(), reason="llvmlite is not installed")
+COMPILES = pytest.mark.skipif(not compiled.installed(), reason="llvmlite is not installed")
 
 
 @pytest.fixture(autouse=True)

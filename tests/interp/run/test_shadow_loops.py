@@ -1,7 +1,4 @@
-"""The loops that judge an op in one pass: marks and figures as NumPy finds them, and what they leave to it.
-
-By default the loops run as the Python functions that numba would compile; with HALFULP_BACKEND=numba, compiled.
-"""
+"""The loops that judge an op in one pass: marks and figures as NumPy finds them, and what they leave to it."""
 
 from __future__ import annotations
 
@@ -14,50 +11,46 @@ import pytest
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import compiled
-from halfulp.interp.run import shadow_loops, shadows
+from halfulp.interp.run import shadow_loops
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.shadow_figures import ShadowFigures
-from halfulp.interp.run.shadow_loops import Marked, judging
+from halfulp.interp.run.shadow_loops import BLOCK, Marked
 from halfulp.interp.run.shadows import FORMS, Shadows
 from halfulp.running import find_entry
 from halfulp.semantics.meanings import Computes
 
+pytest.importorskip("llvmlite")
+
 OPS = ("addf", "subf", "mulf", "divf", "maximumf", "minimumf", "maxnumf", "minnumf")
 F32, F64 = FORMATS["f32"], FORMATS["f64"]
 LOW = 63
-COMPILED = compiled.backend() == "numba"
-BLOCK = shadow_loops.BLOCK if COMPILED else 16
 
 
 class Taken(NamedTuple):
-    """How many results the loops were asked for, and how many they judged."""
+    """How many results the loops were asked for, and how many they judged, without the parts left to NumPy."""
 
     asked: list[int]
     judged: list[int]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Taken]:
     """Let the loops judge, and count."""
-    found = Taken([], [])
+    found, judged, before = Taken([], []), shadow_loops.judged, compiled.backend()
 
-    def get(loop: compiled.Loop, elements: int) -> Any:
-        if loop.function.__name__ != "judge_all":
-            return others(loop, elements)
-        run = others(loop, elements) if COMPILED else loop.function
-        return None if run is None else lambda *given: count(run(*given), len(given[8]))
-
-    def count(result: Any, asked: int) -> Any:
-        found.asked.append(asked)
-        found.judged.append(result[0])
+    def counted(*given: Any) -> Any:
+        result = judged(*given)
+        if result is not None:
+            found.asked.append(given[-1].size)
+            found.judged.append(given[-1].size - sum(part.stop - part.start for part in result[0]))
         return result
 
-    others = compiled.Loop.get
-    monkeypatch.setattr(compiled.Loop, "get", get)
-    monkeypatch.setattr(shadow_loops, "BLOCK", BLOCK)
+    monkeypatch.setattr(shadow_loops, "judged", counted)
+    compiled.use("llvm")
     with np.errstate(all="ignore"):
         yield found
+    compiled.use(before)
 
 
 def run(form: str, module: hu.Module, *arguments: Any) -> tuple[list[Any], list[ShadowFigures]]:
@@ -69,7 +62,7 @@ def run(form: str, module: hu.Module, *arguments: Any) -> tuple[list[Any], list[
 
 def by_numpy(form: str, module: hu.Module, *arguments: Any) -> tuple[list[Any], list[ShadowFigures]]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shadow_loops, "judging", lambda *given, **named: None)
+        patch.setattr(shadow_loops, "judged", lambda *given: None)
         return run(form, module, *arguments)
 
 
@@ -122,42 +115,37 @@ def unusual(type_: str, count: int, seed: int) -> list[Any]:
 @pytest.mark.parametrize("form", ["", "f64"])
 @pytest.mark.parametrize("type_", ["f32", "bf16", "f64"])
 def test_marks_and_figures(type_: str, form: str, taken: Taken) -> None:
-    count = 40
+    """Most blocks are judged by loops: all but those with the largest errors."""
+    count = 6 * BLOCK + 40
     same(form, program(type_, count), *(hu.convert(each, type_) for each in usual(count, 1)))
     if form and type_ == "f64":
         assert not taken.asked  # nothing is known of its results
     else:
-        assert taken.judged == taken.asked == [count] * (2 + 5 * len(OPS))
+        assert taken.asked == [count] * (2 + 5 * len(OPS))
+        assert min(taken.judged) >= 3 * BLOCK
 
 
 @pytest.mark.parametrize("form", ["", "f64"])
-@pytest.mark.parametrize("type_", ["f32", "f64", "f8E4M3FN", "f4E2M1FN"])
-def test_marks_and_figures_of_unusual_numbers(
-    type_: str, form: str, taken: Taken, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each number for itself: one does not leave the others to NumPy."""
-    monkeypatch.setattr(shadows, "BLOCK", 1)
-    monkeypatch.setattr(shadow_loops, "BLOCK", 1)  # that of compiled loops stays
-    count = 12
-    same(form, program(type_, count), *unusual(type_, count, 1))
-    if not COMPILED and not (form and type_ == "f64"):
-        assert sum(taken.judged) > count * 5 * len(OPS) / 3
+@pytest.mark.parametrize("type_", ["f32", "f16", "f64", "f8E4M3FN", "f4E2M1FN"])
+def test_marks_and_figures_of_unusual_numbers(type_: str, form: str) -> None:
+    """A block of each number alone, behind the block with the largest errors."""
+    module = program(type_, 8 * BLOCK)
+    for seed in range(3):
+        ends = [hu.Value.from_bits(np.repeat(each.bits, BLOCK), f"tensor<{8 * BLOCK}x{type_}>") for each in
+                unusual(type_, 8, seed)]  # fmt: skip
+        same(form, module, *ends)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("form", ["", "f64"])
 @pytest.mark.parametrize("type_", ["f32", "bf16", "f16", "f64"])
-def test_marks_and_figures_by_numba(type_: str, form: str) -> None:
-    pytest.importorskip("numba", reason="the extra `fast` is not installed")
-    before, count = compiled.backend(), 100_000
-    compiled.use("numba")
-    try:
-        same(form, program(type_, count), *(hu.convert(each, type_) for each in usual(count, 1)))
-        module = program(type_, 2)
-        for each in zip(*(value.bits for value in unusual(type_, 200, 1)), strict=True):
-            same(form, module, *(hu.Value.from_bits(np.repeat(code, 2), f"tensor<2x{type_}>") for code in each))
-    finally:
-        compiled.use(before)
+def test_marks_and_figures_of_many_numbers(type_: str, form: str) -> None:
+    count = 100_000
+    same(form, program(type_, count), *(hu.convert(each, type_) for each in usual(count, 1)))
+    module = program(type_, 2 * BLOCK)
+    for each in zip(*(value.bits for value in unusual(type_, 200, 1)), strict=True):
+        same(form, module, *(hu.Value.from_bits(np.repeat(code, 2 * BLOCK), f"tensor<{2 * BLOCK}x{type_}>")
+                             for code in each))  # fmt: skip
 
 
 # --- what is left to NumPy --------------------------------------------------------------------------------------------
@@ -178,84 +166,82 @@ def marks_of(count: int, width: int, tag: int = 3) -> Any:
     return made.reshape(-1) if width == 1 else made.view(np.complex128).reshape(-1)
 
 
-def judged(x: Marked, y: Marked, results: Marked, meaning: Computes, plain: bool) -> tuple[int, ShadowFigures]:
-    """Return how many results a loop judges, and their figures."""
-    by_loop = judging(meaning, (x, y), results, plain, LOW)
-    assert by_loop is not None
-    found, count = ShadowFigures(), len(results.codes)
-    out = np.empty(count, np.float64 if plain else np.complex128)
-    return by_loop.take(0, found, (count,), out), found
+def judged(x: Marked, y: Marked, results: Marked, meaning: Computes, plain: bool) -> tuple[list[int], ShadowFigures]:
+    """Return the blocks that a loop leaves, and the figures of the others."""
+    out = np.empty(len(results.codes), np.float64 if plain else np.complex128)
+    found = shadow_loops.judged(meaning, (x, y), results, plain, LOW, out)
+    assert found is not None
+    return [part.start // BLOCK for part in found[0]], found[1]
 
 
-COUNT, AT = BLOCK + 9, BLOCK + 3
+COUNT, AT = 2 * BLOCK + 9, BLOCK + 3
 PLAIN = pytest.mark.parametrize("plain", [True, False])
 
 
 def case(plain: bool) -> tuple[Any, Any, Any, Any]:
-    """Return numbers, their results by a sum, and marks."""
+    """Return numbers, their results by a sum, and marks. The first block has all large errors, and is always left."""
     x, y, _ = usual(COUNT, 5)
+    x[BLOCK:], y[BLOCK:] = 4.0, 2.0
     x, y = np.float32(x), np.float32(y)
     return x, y, x + y, marks_of(COUNT, 1 if plain else 2)
 
 
 @PLAIN
-def test_a_loop_judges_all_of_some_blocks(plain: bool, taken: Taken) -> None:
+def test_a_loop_judges_all_blocks_but_that_with_the_largest_errors(plain: bool) -> None:
     x, y, results, marks = case(plain)
-    count, found = judged(marked(x, marks), marked(y), marked(results), ADD, plain)
-    exact = np.float64(x) + np.float64(y) - results
-    with np.errstate(all="ignore"):
-        own = np.abs(exact) / np.spacing(np.abs(results))
-    assert count == COUNT
-    assert found.own.place == (int(np.argmax(own)),)
-    assert found.own.size == pytest.approx(own.max())
-    assert found.absorbed == np.count_nonzero((results == x) | (results == y))
+    x[BLOCK:] = 2.0**-30
+    results[BLOCK:] = 2.0
+    left, found = judged(marked(x, marks), marked(y), marked(results), ADD, plain)
+    assert left == [0]
+    assert found.own.place is None  # of which NumPy finds the place
+    assert found.absorbed == COUNT - BLOCK
 
 
 @PLAIN
 @pytest.mark.parametrize("which", ["x", "y"])
 @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
-def test_numbers_that_are_not_finite(number: float, which: str, plain: bool, taken: Taken) -> None:
+def test_numbers_that_are_not_finite(number: float, which: str, plain: bool) -> None:
     x, y, _, marks = case(plain)
     (x if which == "x" else y)[AT] = number
-    assert judged(marked(x, marks), marked(y), marked(x + y), ADD, plain)[0] == BLOCK
+    assert judged(marked(x, marks), marked(y), marked(x + y), ADD, plain)[0] == [0, 1]
 
 
 @PLAIN
-def test_an_infinite_result(plain: bool, taken: Taken) -> None:
+def test_an_infinite_result(plain: bool) -> None:
     x, y, results, marks = case(plain)
     results[AT] = np.inf
-    assert judged(marked(x, marks), marked(y), marked(results), ADD, plain)[0] == BLOCK
+    assert judged(marked(x, marks), marked(y), marked(results), ADD, plain)[0] == [0, 1]
 
 
 @PLAIN
-def test_a_quotient_by_zero(plain: bool, taken: Taken) -> None:
+def test_a_quotient_by_zero(plain: bool) -> None:
     x, y, _, marks = case(plain)
     y[AT] = 0
-    assert judged(marked(x, marks), marked(y), marked(x / y), DIVIDE, plain)[0] == BLOCK
+    assert judged(marked(x, marks), marked(y), marked(x / y), DIVIDE, plain)[0] == [0, 1]
 
 
 def test_a_divisor_that_may_be_zero(taken: Taken) -> None:
     x, y, _, marks = case(False)
     marks[AT] = complex(0, marks_of(1, 2)[0].imag * 2.0**60)
-    assert judged(marked(x), marked(y, marks), marked(x / y), DIVIDE, False)[0] == BLOCK
+    assert judged(marked(x), marked(y, marks), marked(x / y), DIVIDE, False)[0] == [0, 1]
 
 
 @PLAIN
 @pytest.mark.parametrize("which", ["x", "y"])
 @pytest.mark.parametrize("tag", [0, 1, 2, 7, LOW])
-def test_marks_of_another_format(tag: int, which: str, plain: bool, taken: Taken) -> None:
+def test_marks_of_another_format(tag: int, which: str, plain: bool) -> None:
     x, y, results, marks = case(plain)
     marks[AT] = marks_of(1, 1 if plain else 2, tag)[0]
     one, other = (marks, None) if which == "x" else (None, marks)
-    assert judged(marked(x, one), marked(y, other), marked(results), ADD, plain)[0] == BLOCK
+    assert judged(marked(x, one), marked(y, other), marked(results), ADD, plain)[0] == [0, 1]
 
 
 @PLAIN
-def test_marks_of_unknown_numbers(plain: bool, taken: Taken) -> None:
+def test_marks_of_unknown_numbers(plain: bool) -> None:
     x, y, results, marks = case(plain)
     marks[AT] = np.nan if plain else complex(0, np.inf)
     for meaning in (ADD, Computes("maximum", (F32, F32), F32)):
-        assert judged(marked(x, marks), marked(y), marked(results), meaning, plain)[0] == BLOCK
+        assert judged(marked(x, marks), marked(y), marked(results), meaning, plain)[0] == [0, 1]
 
 
 def test_a_radius_that_is_too_large(taken: Taken) -> None:
@@ -263,48 +249,54 @@ def test_a_radius_that_is_too_large(taken: Taken) -> None:
     large = np.array([1e300])
     large.view(np.uint64)[:] = large.view(np.uint64) & ~np.uint64(LOW) | np.uint64(3)
     marks[AT] = complex(0, large[0])
-    assert judged(marked(x, marks), marked(y), marked(results), ADD, False)[0] == BLOCK
+    assert judged(marked(x, marks), marked(y), marked(results), ADD, False)[0] == [0, 1]
 
 
 @PLAIN
-def test_marks_of_exact_numbers_need_no_tag(plain: bool, taken: Taken) -> None:
+def test_marks_of_exact_numbers_need_no_tag(plain: bool) -> None:
     x, y, results, marks = case(plain)
     marks[:] = 0
-    assert judged(marked(x, marks), marked(y), marked(results), ADD, plain)[0] == COUNT
+    assert judged(marked(x, marks), marked(y), marked(results), ADD, plain)[0] == [0]
 
 
 @PLAIN
-def test_results_that_are_flushed_and_sums_that_cancel(plain: bool, taken: Taken) -> None:
+def test_results_that_are_flushed_and_sums_that_cancel(plain: bool) -> None:
+    """The first such block has an infinite relative error, and is left; others are counted."""
     x, y, results, marks = case(plain)
-    y[AT], results[AT] = -x[AT], 0
-    _, found = judged(marked(x, marks), marked(y), marked(results), ADD, plain)
+    places = [AT, AT + BLOCK]
+    y[places], results[places] = -x[places], 0
+    left, found = judged(marked(x, marks), marked(y), marked(results), ADD, plain)
+    assert left == [0, 1]
     assert (found.flushed, found.cancelled) == (0, F32.precision)
-    x[AT] = y[AT] = 2.0**-100
-    _, found = judged(marked(x), marked(y), marked(x * y), MULTIPLY, plain)
+    x[places] = y[places] = 2.0**-100
+    left, found = judged(marked(x), marked(y), marked(x * y), MULTIPLY, plain)
+    assert left == [0, 1]
     assert (found.flushed, found.cancelled) == (1, 0)
 
 
-def test_f64_whose_ulp_has_no_inverse(taken: Taken) -> None:
+def test_f64_whose_ulp_has_no_inverse() -> None:
     """But for zeros without an error."""
-    x, y = np.full((2, COUNT), 1.5)
+    x, y, _ = usual(COUNT, 5)
+    x[BLOCK:] = y[BLOCK:] = 1.5
     meaning = Computes("multiply", (F64, F64), F64)
     x[AT] = 0.0
 
-    def count() -> int:
+    def left() -> list[int]:
         one, other, product = (marked(each, None, 3, "f64") for each in (x, y, x * y))
         return judged(one, other, product, meaning, False)[0]
 
-    assert count() == COUNT
+    assert left() == [0]
     x[AT] = 2.0**-1000
-    assert count() == BLOCK
+    assert left() == [0, 1]
 
 
 def test_what_has_no_loop() -> None:
     numbers, wide = marked([1.0]), Marked(FORMATS["f128"], hu.convert(np.ones(1), "f128").bits, None, 3)
-    exact = marked([1.0], type_="f64")
-    assert judging(Computes("exp", (F32,), F32), (numbers,), numbers, False, LOW) is None
-    assert judging(Computes("add", (wide.format,) * 2, F32), (wide, wide), numbers, False, LOW) is None
-    assert judging(Computes("add", (F64, F64), F64), (exact, exact), exact, True, LOW) is None
+    exact, out = marked([1.0], type_="f64"), np.empty(1, np.complex128)
+    assert shadow_loops.judged(Computes("exp", (F32,), F32), (numbers,), numbers, False, LOW, out) is None
+    add = Computes("add", (wide.format,) * 2, F32)
+    assert shadow_loops.judged(add, (wide, wide), numbers, False, LOW, out) is None
+    assert shadow_loops.judged(Computes("add", (F64, F64), F64), (exact, exact), exact, True, LOW, out) is None
 
 
 POISON = """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -319,13 +311,13 @@ def test_poison_is_left_to_numpy(form: str, taken: Taken) -> None:
     same(form, module, hu.convert(np.array([1.1, np.nan, 1e-30, 3.3]), "f32"))
     assert not taken.asked
     same(form, module, hu.convert(np.array([1.1, 2.2, 1.3, 3.3]), "f32"))
-    assert taken.judged == [4, 4]
+    assert taken.asked == [4, 4]
 
 
-def test_numpy_judges_where_it_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_backend", "numpy")
-    x, y, results, marks = case(True)
-    assert judged(marked(x, marks), marked(y), marked(results), ADD, True) == (0, ShadowFigures())
+def test_numpy_judges_where_it_is_chosen(taken: Taken) -> None:
+    compiled.use("numpy")
+    run("", program("f32", 5000), *(hu.convert(each, "f32") for each in usual(5000, 1)))
+    assert not taken.asked
 
 
 @pytest.mark.parametrize("form", ["", "f64"])
@@ -337,7 +329,7 @@ def test_conversions_of_formats(form: str, taken: Taken) -> None:
       %2 = arith.extf %1 : tensor<9xbf16> to tensor<9xf32>
       return %1, %2 : tensor<9xbf16>, tensor<9xf32> }""")
     same(form, module, hu.convert(usual(9, 1)[0], "f32"))
-    assert taken.judged == taken.asked == [9] * 3
+    assert taken.asked == [9] * 3
 
 
 @pytest.mark.parametrize("form", ["", "f64"])
