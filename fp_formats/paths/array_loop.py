@@ -15,7 +15,7 @@ from halfulp.fp_formats.codes import Codes, Mask, storage_dtype
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.paths import llvm, threads
 from halfulp.fp_formats.paths.emitter import Emitter, Tables, natural
-from halfulp.fp_formats.paths.tables import AT_ONCE, in_chunks
+from halfulp.fp_formats.paths.tables import AT_ONCE, few, in_chunks
 from halfulp.fp_formats.paths.words import Implementation, Word
 
 BLOCK = 1 << 12
@@ -322,7 +322,7 @@ class Waiting:
         splats = self._plan.splats
         some = [each if splat else each[part] for each, splat in zip(inputs, splats, strict=True)]
         self._telling.run(some, [made, refused], count)
-        places: npt.NDArray[np.intp] = np.flatnonzero(refused.view(np.bool_)) + part.start
+        places: npt.NDArray[np.intp] = few(refused.view(np.bool_)) + part.start
         return places
 
     def settle(
