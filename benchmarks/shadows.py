@@ -13,7 +13,7 @@ from benchmarks.programs import CHAIN, chain, numpy_chain
 from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, best, nanoseconds
 from benchmarks.samples import positive
 from halfulp.run_options import RunOptions
-from halfulp.traces.error_report import ErrorReport, beside_reals
+from halfulp.traces.error_report import RunErrors, beside_reals
 
 GROUP = "exact reals beside a run"
 FORMS: Mapping[str, str] = {"": "enclosed", "f64": "beside f64", "f128": "beside f128"}
@@ -29,7 +29,7 @@ def rows() -> Iterator[Row]:
     yield Row(GROUP, "math.exp of f32, enclosed", exponentials)
 
 
-def _run(module: hu.Module, form: str, *arguments: Any) -> ErrorReport:
+def _run(module: hu.Module, form: str, *arguments: Any) -> RunErrors:
     _, errors = beside_reals(module, arguments, RunOptions(), form)
     return errors
 
