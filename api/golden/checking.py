@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from halfulp.conformance.vectors import metadata as documents
@@ -22,16 +22,16 @@ from halfulp.golden.report import Report
 from halfulp.golden.vectors import Vectors
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 
-PathLike = str | os.PathLike[str]
+Path = str | os.PathLike[str]
 
 
 def check(
-    given: Vectors | PathLike,
+    given: Vectors | Path,
     results: Any = None,
     flags: Any = None,
     *,
     operands: Sequence[Any] | None = None,
-    metadata: PathLike | None = None,
+    metadata: Path | None = None,
     format: str | None = None,
     columns: Sequence[str] = (),
     any_nan: bool | None = None,
@@ -180,7 +180,7 @@ def described(options: CheckOptions) -> CheckedAgainst:
             f"{options.file}: nothing says what is computed",
             hint="give --metadata FILE.json, or the op: --op arith.addf --type f16",
         )
-    data = documents.of_file(documents.from_text(read_file(path), path), Path(options.file).name)
+    data = documents.of_file(documents.from_text(read_file(path), path), pathlib.Path(options.file).name)
     try:
         kept = data.get("inputs", {}).get("options", {})
         computation = computation_of(data["source"], profile_of(data["profile"]), kept)
@@ -197,10 +197,10 @@ def _beside(path: str) -> str | None:
     """
     if path == "-":
         return None
-    places = [str(Path(path).with_suffix(".json")) if Path(path).name else path, f"{path}.json"]
-    of_sweep = str(Path(path).parent / METADATA)
+    places = [str(pathlib.Path(path).with_suffix(".json")) if pathlib.Path(path).name else path, f"{path}.json"]
+    of_sweep = str(pathlib.Path(path).parent / METADATA)
     # sweep.json beside sweep.runs describes the sweep, not its results.
-    places.insert(0 if Path(path).name == MERGED else len(places), of_sweep)
+    places.insert(0 if pathlib.Path(path).name == MERGED else len(places), of_sweep)
     return next((place for place in places if place != path and os.path.isfile(place)), None)
 
 

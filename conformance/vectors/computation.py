@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -311,6 +312,18 @@ def _mismatch(result: int, place: tuple[int, ...], operands: tuple[int, ...], ex
 # --- programs ---------------------------------------------------------------------------------------------------------
 
 
+class _Rows(NamedTuple):
+    """One result of all rows: its codes, which elements are poison, and the `Open` bits of each."""
+
+    bits: Codes
+    poison: Any
+    open: Any
+
+
+def _static_shape(type_: ty.Type) -> tuple[int, ...]:
+    return tuple(extent or 0 for extent in ty.shape_of(type_) or ())
+
+
 @dataclass(frozen=True)
 class ProgramComputation:
     """A function of a program: one column per scalar, or per element of an argument or result of static shape.
@@ -518,34 +531,50 @@ class ProgramComputation:
                 if self.scalars:
                     raise
                 return self._one_by_one(inputs)
-        undefined = None if active.all() else ~active
-        if not active.any():
-            return self._spread([None] * rows, undefined)
+        found = self._blank(rows)
+        if active.any():
+            found = [
+                _Rows(value.bits, value.poisoned, np.uint8(0) if value.open is None else value.open)
+                for value in results
+            ]
+        return self._columns(found, active)
+
+    def _blank(self, rows: int) -> list[_Rows]:
+        """Return results of some rows, all zeros."""
+        made = []
+        for type_ in self._result_types:
+            shape, width = (rows, *_static_shape(type_)), width_of(ty.element_type(type_))
+            bits = np.zeros(code_shape(shape, width), storage_dtype(width))
+            made.append(_Rows(bits, np.zeros(shape, np.bool_), np.zeros(shape, np.uint8)))
+        return made
+
+    def _columns(self, found: Sequence[_Rows], active: Mask) -> Computed:
+        """Return results as columns. ``active``: the rows without undefined behaviour."""
+        rows = len(active)
         columns: list[Codes] = []
         poison: list[Codes] = []
         opened: list[Codes] = []
-        for value, type_ in zip(results, self._result_types, strict=True):
+        for result, type_ in zip(found, self._result_types, strict=True):
             size, width = self._size(type_, "result"), width_of(ty.element_type(type_))
 
             def of_elements(array: Any, inner: tuple[int, ...] = (), of: ty.Type = type_, size: int = size) -> Any:
-                shape = tuple(extent or 0 for extent in ty.shape_of(of) or ())
-                whole = np.broadcast_to(array, (rows, *shape, *inner)).reshape(rows, size, *inner)
+                whole = np.broadcast_to(array, (rows, *_static_shape(of), *inner)).reshape(rows, size, *inner)
                 return [whole[:, place] for place in range(size)]
 
-            for bits in of_elements(value.bits, code_shape((), width)):
+            for bits in of_elements(result.bits, code_shape((), width)):
                 columns.append(np.where(_rowwise(active, bits), bits, np.zeros_like(bits)))
-            for mask in of_elements(value.poisoned):
+            for mask in of_elements(result.poison):
                 poison.append((mask & active | (~active if self.keep_ub else False)).view(np.uint8))
             if self._may_be_open:
-                for marks in of_elements(np.uint8(0) if value.open is None else value.open):
+                for marks in of_elements(result.open):
                     opened.append(open_bits(ty.element_type(type_), np.where(active, marks, np.uint8(0))))
-        return Computed((*columns, *poison, *opened), undefined)
+        return Computed((*columns, *poison, *opened), None if active.all() else ~active)
 
     def _given(self, inputs: Chunk) -> list[Value]:
         """Return the arguments, with a leading axis over the rows."""
         values, position = [], 0
         for type_ in argument_types(self._function):
-            size, shape = self._size(type_, "argument"), tuple(extent or 0 for extent in ty.shape_of(type_) or ())
+            size, shape = self._size(type_, "argument"), _static_shape(type_)
             width = width_of(ty.element_type(type_))
             bits = np.empty(code_shape((len(inputs[0]), size), width), storage_dtype(width))
             for place in range(size):
@@ -556,53 +585,20 @@ class ProgramComputation:
 
     def _one_by_one(self, inputs: Chunk) -> Computed:
         rows, runs = len(inputs[0]), self._runs(inputs)
-        found: list[tuple[Value, ...] | None] = []
+        found, active = self._blank(rows), np.zeros(rows, np.bool_)
         for row in range(rows):
-            try:
-                number = 0 if runs is None else int(runs[row])
-                found.append(self._program.run(self._function, self._arguments(inputs, row), number=number))
-            except (UndefinedBehavior, AssertionFailed):
-                found.append(None)
-        undefined = np.array([values is None for values in found], np.bool_)
-        return self._spread(found, undefined if undefined.any() else None)
+            number = 0 if runs is None else int(runs[row])
+            with suppress(UndefinedBehavior, AssertionFailed):
+                values = self._program.run(self._function, self._arguments(inputs, row), number=number)
+                active[row] = True
+                for result, value in zip(found, values, strict=True):
+                    result.bits[row], result.poison[row] = value.bits, value.poisoned
+                    result.open[row] = 0 if value.open is None else value.open
+        return self._columns(found, active)
 
     def _arguments(self, inputs: Chunk, row: int) -> list[Value]:
-        values, position = [], 0
-        for type_ in argument_types(self._function):
-            element = ty.element_type(type_)
-            shape = tuple(size or 0 for size in type_.shape or ()) if isinstance(type_, ty.ShapedType) else ()
-            size = prod(shape)
-            whole = code_shape(shape, width_of(element))
-            codes = [inputs[position + k][row] for k in range(size)]
-            dtype = storage_dtype(width_of(element))
-            values.append(Value(type_, np.array(codes, dtype).reshape(whole)))
-            position += size
-        return values
-
-    def _spread(self, found: Sequence[tuple[Value, ...] | None], undefined: Mask | None) -> Computed:
-        """Return rows of results as columns."""
-        results = [column for column in self.outputs if column.role is Role.RESULT]
-        made = [np.zeros(code_shape((len(found),), c.width), storage_dtype(c.width)) for c in self.outputs]
-        for row, values in enumerate(found):
-            if values is None:
-                for k in range(len(results), 2 * len(results)):
-                    made[k][row] = self.keep_ub
-                continue
-            position = 0
-            for value in values:
-                width = width_of(value.element_type)
-                size = prod(value.shape)
-                limbs = value.bits.shape[len(value.shape) :]
-                codes, poison = value.bits.reshape((size, *limbs)), value.poisoned.reshape(size)
-                opened = np.zeros(size, np.uint8) if value.open is None else np.reshape(value.open, size)
-                masks = open_bits(value.element_type, opened) if self._may_be_open and width else None
-                for k in range(size):
-                    made[position][row] = codes[k]
-                    made[position + len(results)][row] = poison[k]
-                    if masks is not None:
-                        made[position + 2 * len(results)][row] = masks[k]
-                    position += 1
-        return Computed(tuple(made), undefined)
+        alone = self._given(tuple(codes[row : row + 1] for codes in inputs))
+        return [Value(value.type, value.bits[0]) for value in alone]
 
     def truth(self, inputs: Sequence[int], output: int, expected: int, got: int) -> Truth | None:
         """See `Computation.truth`."""

@@ -1,7 +1,7 @@
 """The JSON document beside a file of vectors: everything needed to read it, check it and make it again.
 
 ``metadata.schema.json`` is its JSON schema (draft 2020-12). The text is deterministic: keys are sorted, and there is no
-time stamp unless one is given.
+time stamp.
 """
 
 from __future__ import annotations
@@ -66,19 +66,6 @@ class VectorFile:
         return {"format": self.format, **named, **packed}
 
 
-@dataclass(frozen=True)
-class Shard:
-    """Part ``index`` of ``of``: the rows from ``rows[0]`` up to, but not including, ``rows[1]`` of the whole set."""
-
-    index: int
-    of: int
-    rows: tuple[int, int]
-
-    def to_json(self) -> Document:
-        """Return the shard as the document holds it."""
-        return {"index": self.index, "of": self.of, "rows": list(self.rows)}
-
-
 def divergences_of_case(case: OpCase) -> list[Document]:
     """Return the names of known divergences of real tools that can show in results of a case."""
     return [
@@ -98,11 +85,9 @@ def document(
     unmarked: Unmarked = "refuse",
     anchors: Sequence[Document] = (),
     any_nan: bool = False,
-    shard: Shard | None = None,
     blocks: Blocks | None = None,
     undefined: int = 0,
     diverging: Sequence[Document] = (),
-    created: str | None = None,
 ) -> Document:
     """Return the document of a written set. ``any_nan``: a checker accepts any NaN where a result is one.
     ``undefined``: the number of rows that were left out for undefined behaviour.
@@ -110,8 +95,6 @@ def document(
     roles = {column.role for column in written.columns}
     flags = {"tininess": profile.tininess, **{str(flag.name).lower(): int(flag) for flag in Flags}}
     optional = {
-        "created": created,
-        "shard": None if shard is None else shard.to_json(),
         "dropped": written.dropped or None,
         "undefined": undefined or None,
         "blocks": None if blocks is None else blocks.to_json(),

@@ -57,11 +57,10 @@ def test_documents_are_valid_and_the_schema_is() -> None:
     packed = metadata.VectorFile("bin", None, Packing(True))
     full = documented(
         any_nan=True,
-        shard=metadata.Shard(3, 256, (3 << 24, 4 << 24)),
         blocks=Blocks("a", "b"),
-        created="2025-01-01",
         unmarked="drop",
     )
+    full |= {"created": "2025-01-01", "shard": {"index": 3, "of": 256, "rows": [3 << 24, 4 << 24]}}
     full["files"].append(packed.to_json())
     full["inputs"] = {
         "level": "models",
