@@ -232,7 +232,7 @@ def _declare(
     )
 
 
-def declare() -> None:
+def declare_moving_ops() -> None:
     """Declare these ops."""
     one, init = Slot("input", c.SHAPED), Slot("init", c.SHAPED)
     several = Slot("inputs", c.SHAPED, Arity.VARIADIC)

@@ -161,7 +161,7 @@ def _or_default(maps: Maps) -> Maps:
 # --- declarations -----------------------------------------------------------------------------------------------------
 
 
-def declare() -> None:
+def declare_named_ops() -> None:
     """Declare all named ops."""
     for row in CONTRACTIONS:
         count, reader = len(row.windows), _reader(row)

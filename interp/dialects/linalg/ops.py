@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Property, Slot, Trait
-from halfulp.interp.dialects.linalg import moving_ops, named_ops, relayout, rules, softmax, winograd
+from halfulp.interp.dialects.linalg import rules
 from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE, ITERATOR_TYPES_ATTR, linalg, structured
 from halfulp.interp.dialects.linalg.evaluate import INDEX, YIELD
 from halfulp.interp.dialects.linalg.forms import generic_form, named_form, yielding
+from halfulp.interp.dialects.linalg.moving_ops import declare_moving_ops
+from halfulp.interp.dialects.linalg.named_ops import declare_named_ops
+from halfulp.interp.dialects.linalg.relayout import declare_relayouts
+from halfulp.interp.dialects.linalg.softmax import declare_softmax
 from halfulp.interp.dialects.linalg.structure import PARALLEL, written_iterators, written_maps
+from halfulp.interp.dialects.linalg.winograd import declare_winograd
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
@@ -64,5 +69,8 @@ linalg.op(
     verify=rules.verify_index,
     evaluate=INDEX,
 )
-for each in (named_ops, moving_ops, relayout, softmax, winograd):
-    each.declare()
+declare_named_ops()
+declare_moving_ops()
+declare_relayouts()
+declare_softmax()
+declare_winograd()

@@ -251,7 +251,7 @@ _PROPERTIES = (
 _RESULT = derived_type("result", "dest", lambda type_: type_, "failed to verify that result type matches type of dest")
 
 
-def declare() -> None:
+def declare_relayouts() -> None:
     """Declare these ops."""
     source, dest = Slot("source", c.RANKED_TENSOR), Slot("dest", c.RANKED_TENSOR)
     tiles = Slot("inner_tiles", c.INDEX, Arity.VARIADIC)

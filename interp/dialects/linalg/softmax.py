@@ -168,7 +168,7 @@ def _softmax(op: Operation, compiler: Compiler) -> Step:
 _SHAPED = TypeConstraint(c.SHAPED.description, c.SHAPED.accepts, TypeKind("", c.SHAPED.accepts))
 
 
-def declare() -> None:
+def declare_softmax() -> None:
     """Declare the op."""
     linalg.op(
         "softmax",

@@ -100,7 +100,7 @@ def _declare(mnemonic: str, source: str, ranks: tuple[int, int], verify: Callabl
     )
 
 
-def declare() -> None:
+def declare_winograd() -> None:
     """Declare these ops."""
     _declare("filter", "filter", (4, 4), _verify_filter)
     _declare("input", "input", (4, 6), _verify_input)
