@@ -23,9 +23,9 @@ _EXPORTS: Mapping[str, str] = {
     "Module": "halfulp.interp.ir.operations",
     # Programs in other languages
     "compare": "halfulp.importing.comparison",
-    "from_jax": "halfulp.importing.jax_functions",
-    "from_onnx": "halfulp.importing.onnx_models",
-    "from_stablehlo": "halfulp.importing.stablehlo",
+    "from_jax": "halfulp.importing.lowering",
+    "from_onnx": "halfulp.importing.lowering",
+    "from_stablehlo": "halfulp.importing.lowering",
     # Compilations
     "bisect": "halfulp.bisecting",
     # Running
@@ -34,7 +34,7 @@ _EXPORTS: Mapping[str, str] = {
     "convert": "halfulp.converting",
     "Value": "halfulp.interp.values.value",
     "Buffer": "halfulp.interp.values.buffers",
-    "Listener": "halfulp.interp.run.events",
+    "Listener": "halfulp.interp.run.settings",
     # Sums
     "dot": "halfulp.summing",
     "matmul": "halfulp.summing",
@@ -42,12 +42,12 @@ _EXPORTS: Mapping[str, str] = {
     "Accumulator": "halfulp.semantics.matrix_units.accumulator",
     # Functions of exact reals
     "Real": "halfulp.fp_formats.reals.expressions",
-    "round": "halfulp.exact_reals.elementwise",
+    "round": "halfulp.exact_reals.calling",
     "round_rows": "halfulp.exact_reals.rows",
     # Quantising
     "quantized": "halfulp.quantizing.types",
-    "quantize": "halfulp.quantizing.casts",
-    "dequantize": "halfulp.quantizing.casts",
+    "quantize": "halfulp.quantizing.types",
+    "dequantize": "halfulp.quantizing.types",
     "quantize_blocks": "halfulp.quantizing.blocks",
     # Float formats and profiles
     "float_format": "halfulp.fp_formats.aliases",
@@ -72,7 +72,7 @@ _EXPORTS: Mapping[str, str] = {
     "explore": "halfulp.explorer.notebook",
     "trace": "halfulp.traces.trace",
     "Trace": "halfulp.traces.trace",
-    "exception_flags": "halfulp.traces.flag_report",
+    "exception_flags": "halfulp.traces.error_report",
     "plot": "halfulp.plot:",
     # Questions in one line
     "accuracy": "halfulp.accuracies",
@@ -98,7 +98,7 @@ _EXPORTS: Mapping[str, str] = {
     "register_dialect": "halfulp.extending",
     "register_external": "halfulp.extending",
     "register_op": "halfulp.extending",
-    "register_format": "halfulp.fp_formats.named_formats",
+    "register_format": "halfulp.fp_formats.formats",
     "Dialect": "halfulp.interp.declare.declarations",
     "Trait": "halfulp.interp.declare.declarations",
     # Errors

@@ -11,7 +11,7 @@ from halfulp.codegen.workgroups import Workgroups as Workgroups
 from halfulp.codegen.workgroups import workgroups as workgroups
 from halfulp.converting import convert as convert
 from halfulp.evaluating import eval as eval
-from halfulp.exact_reals.elementwise import round as round
+from halfulp.exact_reals.calling import round as round
 from halfulp.exact_reals.rows import round_rows as round_rows
 from halfulp.explanations.dot import explain_dot as explain_dot
 from halfulp.explanations.explaining import explain as explain
@@ -27,14 +27,14 @@ from halfulp.fp_formats.aliases import float_format as float_format
 from halfulp.fp_formats.formats import ALL_FORMATS as float_formats
 from halfulp.fp_formats.formats import FloatFormat as FloatFormat
 from halfulp.fp_formats.formats import NanEncoding as NanEncoding
-from halfulp.fp_formats.named_formats import register_format as register_format
+from halfulp.fp_formats.formats import register_format as register_format
 from halfulp.fp_formats.reals.expressions import Real as Real
 from halfulp.golden.checking import check as check
 from halfulp.golden.vectors import vectors as vectors
 from halfulp.importing.comparison import compare as compare
-from halfulp.importing.jax_functions import from_jax as from_jax
-from halfulp.importing.onnx_models import from_onnx as from_onnx
-from halfulp.importing.stablehlo import from_stablehlo as from_stablehlo
+from halfulp.importing.lowering import from_jax as from_jax
+from halfulp.importing.lowering import from_onnx as from_onnx
+from halfulp.importing.lowering import from_stablehlo as from_stablehlo
 from halfulp.interp.declare.declarations import Dialect as Dialect
 from halfulp.interp.declare.declarations import Trait as Trait
 from halfulp.interp.ir.errors import AssertionFailed as AssertionFailed
@@ -50,7 +50,7 @@ from halfulp.interp.ir.errors import Unsupported as Unsupported
 from halfulp.interp.ir.errors import VerifyError as VerifyError
 from halfulp.interp.ir.operations import Module as Module
 from halfulp.interp.loading import parse_module as parse
-from halfulp.interp.run.events import Listener as Listener
+from halfulp.interp.run.settings import Listener as Listener
 from halfulp.interp.text.printer import print_module as print_module
 from halfulp.interp.values.buffers import Buffer as Buffer
 from halfulp.interp.values.value import Value as Value
@@ -68,8 +68,8 @@ from halfulp.measuring.spacing import ulp as ulp
 from halfulp.p3109_operations import kappa as kappa
 from halfulp.p3109_operations import p3109 as p3109
 from halfulp.quantizing.blocks import quantize_blocks as quantize_blocks
-from halfulp.quantizing.casts import dequantize as dequantize
-from halfulp.quantizing.casts import quantize as quantize
+from halfulp.quantizing.types import dequantize as dequantize
+from halfulp.quantizing.types import quantize as quantize
 from halfulp.quantizing.types import quantized as quantized
 from halfulp.requantizing import quantize_multiplier as quantize_multiplier
 from halfulp.requantizing import requantize as requantize
@@ -84,7 +84,7 @@ from halfulp.sensitivities.sensitivity import sensitivity as sensitivity
 from halfulp.summing import dot as dot
 from halfulp.summing import matmul as matmul
 from halfulp.summing import sum as sum
-from halfulp.traces.flag_report import exception_flags as exception_flags
+from halfulp.traces.error_report import exception_flags as exception_flags
 from halfulp.traces.trace import Trace as Trace
 from halfulp.traces.trace import trace as trace
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.accuracy.arguments import chosen_arguments
-from halfulp.conformance.accuracy.implementations.interface import HoldingImplementation, Implementation
-from halfulp.conformance.accuracy.implementations.table import implementation
+from halfulp.conformance.accuracy.implementations.by_libraries import (
+    HoldingImplementation,
+    Implementation,
+    implementation,
+)
 from halfulp.conformance.accuracy.programs import ProgramAccuracy, measured_programs
-from halfulp.conformance.accuracy.questions import Question, question
+from halfulp.conformance.accuracy.questions import Question, chosen_arguments, question
 from halfulp.conformance.accuracy.report import Accuracy, binade_ends, measured
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.jit_tensors import NAME as TENSOR_RUNNER
@@ -24,16 +26,14 @@ from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Progr
 from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.validation import Inputs
-from halfulp.drawing.coordinates import Number, as_float, window
 from halfulp.drawing.figures import Style, chosen_style, drawing, figure_of, new_panels, set_title
+from halfulp.drawing.formats import Number, as_float, window
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.fp_formats.exact import comparisons
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, ints_to_codes
+from halfulp.fp_formats.neighbours import code_at, errors_of_codes
 from halfulp.fp_formats.paths.fast_conversions import convert
 from halfulp.fp_formats.policy import Rounding, as_rounding
-from halfulp.fp_formats.steps import code_at
-from halfulp.fp_formats.ulps import errors_of_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.counts import wrong_count
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported

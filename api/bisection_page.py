@@ -15,7 +15,7 @@ from halfulp.conformance.whole_programs.bisection.bisect import (
 )
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.interp.ir.counts import plural
-from halfulp.interp.values.printing import spell_value
+from halfulp.interp.values.element_layout import spell_value
 from halfulp.printable import UNPRINTABLE
 
 AROUND = 3

@@ -7,20 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.arguments import names_arguments
-from halfulp.fp_formats.bit_patterns import is_bits
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, is_bits
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import Rounding, as_rounding
-from halfulp.inputs import Masked, as_value, drawn_bits, rounded_numbers, taken_as
+from halfulp.inputs import Masked, as_value, drawn_bits, names_arguments, rounded_numbers, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.conversions import check_overflow, conversion_kernel, kernel_between_integers
 from halfulp.interp.values.element_layout import shape_conflict
+from halfulp.interp.values.elements import check_overflow, conversion_kernel, kernel_between_integers
 from halfulp.interp.values.elementwise import applied
 from halfulp.interp.values.value import Value
-from halfulp.semantics.integer_casts import Overflow
+from halfulp.semantics.integer import Overflow
 from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, Profile, as_profile
 
 _WIDE = FORMATS["f128"]

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from halfulp.interp.declare.constraints import ANY
-from halfulp.interp.declare.declarations import Dialect, OpDefinition, TypeConstraint
+from halfulp.interp.declare.declarations import ANY, Dialect, OpDefinition, TypeConstraint
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.host import host_values
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.settings import Settings, host_values
 from halfulp.interp.values.coerce import as_type
 
 _casts: dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]] = {}

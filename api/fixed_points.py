@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.value import Value
-from halfulp.quantizing.inputs import float_value
-from halfulp.semantics import fixed_point as rules
+from halfulp.quantizing.blocks import float_value
+from halfulp.semantics import fixed_point
 from halfulp.semantics.fixed_point import FixedFormat
 
 _INT64 = 62  # bits of the widest numbers that int64 computes with
@@ -47,7 +47,7 @@ class FixedArray:
         shift = self.format.fraction_bits - fmt.fraction_bits
         widest = max(self.format.width + max(0, -shift), fmt.width) + 1
         units = self.integers if widest <= _INT64 and abs(shift) < _INT64 else self.integers.astype(object)
-        return _fixed(fmt, rules.quantize(units, self.format.fraction_bits, fmt))
+        return _fixed(fmt, fixed_point.quantize(units, self.format.fraction_bits, fmt))
 
     def _exact(self) -> npt.NDArray[Any]:
         return np.asarray(self.integers.astype(object) * self.format.unit, object)
@@ -66,7 +66,7 @@ class FixedArray:
         return found
 
     def __neg__(self) -> FixedArray:
-        return _fixed(rules.negated_format(self.format), -_roomy(self.integers, self.format.width + 1))
+        return _fixed(fixed_point.negated_format(self.format), -_roomy(self.integers, self.format.width + 1))
 
     def __add__(self, other: FixedArray) -> FixedArray:
         return self._sum(other, 1)
@@ -77,7 +77,7 @@ class FixedArray:
     def _sum(self, other: FixedArray, sign: int) -> FixedArray:
         if not isinstance(other, FixedArray):
             return NotImplemented
-        fmt = rules.sum_format(self.format, other.format, sign < 0)
+        fmt = fixed_point.sum_format(self.format, other.format, sign < 0)
         x, y = (
             _roomy(each.integers, fmt.width) << fmt.fraction_bits - each.format.fraction_bits for each in (self, other)
         )
@@ -86,7 +86,7 @@ class FixedArray:
     def __mul__(self, other: FixedArray) -> FixedArray:
         if not isinstance(other, FixedArray):
             return NotImplemented
-        fmt = rules.product_format(self.format, other.format)
+        fmt = fixed_point.product_format(self.format, other.format)
         return _fixed(fmt, _roomy(self.integers, fmt.width) * _roomy(other.integers, fmt.width))
 
     def __repr__(self) -> str:
@@ -121,19 +121,21 @@ def fixed(x: Any, fmt: FixedFormat, type: Any = None) -> FixedArray:
         return x.to(fmt)
     if _are_fractions(x):
         exact = np.array(x, object)
-        return _fixed(fmt, _each(exact, lambda number: rules.of_fraction(Fraction(number), fmt)))
+        return _fixed(fmt, _each(exact, lambda number: fixed_point.of_fraction(Fraction(number), fmt)))
     if isinstance(x, Value) and x.poison is not None:
         raise ValueError("fixed point has no poison")
     if isinstance(x, Value) and isinstance(x.element_type, ty.IntegerType):
         x = np.array(x.tolist(), object)
     array = None if isinstance(x, Value) or type is not None else np.asarray(x)
     if array is not None and array.dtype.kind in "iubO":
-        return _fixed(fmt, _each(array.astype(object), lambda number: rules.of_fraction(Fraction(int(number)), fmt)))
+        return _fixed(
+            fmt, _each(array.astype(object), lambda number: fixed_point.of_fraction(Fraction(int(number)), fmt))
+        )
     value = float_value(x, type)
     source = value.element_type
     assert isinstance(source, ty.FloatType)
     flat = value.bits.reshape((-1, *value.bits.shape[len(value.shape) :]))
-    found = np.array(rules.of_floats(source.format, flat, fmt), object)
+    found = np.array(fixed_point.of_floats(source.format, flat, fmt), object)
     return _fixed(fmt, found.reshape(value.shape))
 
 

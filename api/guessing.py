@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from halfulp.fp_formats.aliases import known_as
-from halfulp.fp_formats.suggestions import did_you_mean, with_hint
+from halfulp.fp_formats.aliases import did_you_mean, known_as, with_hint
 
 _ADVICE = {
     "array asarray tensor as_tensor cast astype from_torch Array Tensor float_quantize": (

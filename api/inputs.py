@@ -2,37 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import wraps
 from math import prod
-from typing import Any, Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.vectors.philox import uniform
+from halfulp.conformance.vectors.intermediate import uniform
 from halfulp.fp_formats import numbers, scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_array, as_type, container_of
 from halfulp.interp.values.coerce import masked as mask_of
-from halfulp.interp.values.conversions import (
-    conversion_kernel,
-    not_stochastic,
-    out_of_range,
-    random_bits,
-    reads_signed,
-)
-from halfulp.interp.values.element_layout import numeric, shape_conflict
-from halfulp.interp.values.printing import range_text
+from halfulp.interp.values.element_layout import numeric, range_text, shape_conflict
+from halfulp.interp.values.elements import conversion_kernel, not_stochastic, out_of_range, random_bits, reads_signed
 from halfulp.interp.values.value import Value, to_elements, to_value
-from halfulp.semantics import integer_casts
-from halfulp.semantics.integer_casts import Overflow, limits
-from halfulp.semantics.poison import Origin, Origins
+from halfulp.semantics import integer
+from halfulp.semantics.integer import Overflow, limits
+from halfulp.semantics.kernel import Origin, Origins
 from halfulp.semantics.profile import SPEC, Profile
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+#
+# Names of arguments that users of other libraries try first: the error for one names ours.
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+
+def names_arguments(
+    ours: Mapping[str, str],
+) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
+    """Return a decorator that makes a function raise TypeError for the keys of ``ours``, and name our arguments."""
+
+    def decorated(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+        @wraps(function)
+        def checked(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+            if not kwargs.keys().isdisjoint(ours):
+                name = next(name for name in kwargs if name in ours)
+                raise TypeError(f"{function.__name__}() has no argument {name!r}; write {ours[name]}=…")
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorated
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+#
+# Read files within limits, and write them whole or not at all.
+
+MAX_FILE_BYTES = 1 << 30
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """Read a file or a pipe. Raise InputError when it cannot be read, or is larger than a gigabyte."""
+    name = os.fspath(path)
+    try:
+        with Path(path).open("rb") as file:
+            kind = os.fstat(file.fileno())
+            # A device such as /dev/zero never ends.
+            if not (stat.S_ISREG(kind.st_mode) or stat.S_ISFIFO(kind.st_mode)):
+                raise InputError(f"cannot read {name!r}: it is not a regular file")
+            if kind.st_size > MAX_FILE_BYTES:
+                raise InputError(f"cannot read {name!r}: it is larger than {MAX_FILE_BYTES} bytes")
+            data = file.read(MAX_FILE_BYTES + 1 if stat.S_ISFIFO(kind.st_mode) else -1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot read {name!r}: {reason}") from None
+    if len(data) > MAX_FILE_BYTES:
+        raise InputError(f"cannot read {name!r}: it is larger than {MAX_FILE_BYTES} bytes")
+    return data
+
+
+def write_file(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
+    """Write a file whole or not at all: under a temporary name first, then renamed. Raise InputError."""
+    name = os.fspath(path)
+    target = Path(path)
+    try:
+        if target.exists() and not target.is_file():  # a pipe or a device is written to, never replaced
+            target.write_bytes(data)
+            return
+        target = Path(os.path.realpath(target))
+        partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            partial.write_bytes(data)
+            partial.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                partial.unlink()
+            raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot write {name!r}: {reason}") from None
+
+
+def make_directory(path: str | os.PathLike[str]) -> None:
+    """Make a directory and those above it, unless it exists. Raise InputError."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the directory {os.fspath(path)!r}: {error.strerror}") from None
+
+
+# --- inputs -----------------------------------------------------------------------------------------------------------
 
 Masked = Literal["poison"] | None
 
@@ -182,7 +264,7 @@ def _list_as_literals(given: Value, type_: ty.Type, what: str) -> Value:
     elif isinstance(source, ty.IntegerType):
         if array.size:
             _check_range((int(array.min()), int(array.max())), element, what)
-        kernel = integer_casts.convert(64, reads_signed(source), ty.width_of(element), False, "wrap")
+        kernel = integer.convert(64, reads_signed(source), ty.width_of(element), False, "wrap")
     else:
         raise TypeMismatch(f"{what}: '{element}' takes integers", hint="round first: hu.convert(x, to)")
     container = _container(given.shape, type_, what)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from halfulp.files import read_file
+from halfulp.inputs import read_file
 from halfulp.interp import loading
 from halfulp.interp.bytecode.encoding import MAGIC
 from halfulp.interp.declare.declarations import Schema

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.fp_formats import numbers, scalar
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints
 from halfulp.fp_formats.policy import MLIR_ROUNDINGS, Rounding, as_rounding
 from halfulp.fp_formats.spelling import fraction_text
 from halfulp.interp.ir import types as ty

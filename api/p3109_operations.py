@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.aliases import did_you_mean, with_hint
+from halfulp.fp_formats.formats import Codes, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Rounding, StochasticRule, as_rounding
 from halfulp.fp_formats.reals.extended import Number
 from halfulp.fp_formats.scalar import Random, drawn
-from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.conversions import random_bits
+from halfulp.interp.values.elements import random_bits
 from halfulp.interp.values.value import Value, to_value
-from halfulp.quantizing.inputs import float_value
+from halfulp.quantizing.blocks import float_value
 from halfulp.semantics import p3109 as rules
 from halfulp.semantics.p3109 import COMPARISONS, OPERATIONS, PREDICATES, REDUCTIONS, ROUNDINGS, SATURATIONS, STOCHASTIC
 

@@ -11,9 +11,8 @@ Needs matplotlib: ``pip install '.[plot]'`` in the folder with the sources of ha
 from halfulp.accuracies import MOST_ARGUMENTS
 from halfulp.accuracies import draw_accuracy as accuracy
 from halfulp.accuracies import draw_function as function
-from halfulp.drawing.coordinates import short_text
 from halfulp.drawing.figures import ending_of, save
-from halfulp.drawing.formats import MOST_MARKS, MOST_STEPS
+from halfulp.drawing.formats import MOST_MARKS, MOST_STEPS, short_text
 from halfulp.drawing.formats import draw_number_line as number_line
 from halfulp.drawing.formats import draw_relative_error as relative_error
 from halfulp.drawing.formats import draw_staircase as staircase

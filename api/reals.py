@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
+from halfulp.fp_formats.neighbours import F64, Reals, within_f64
 from halfulp.fp_formats.numbers import Exact, Ratio
 from halfulp.fp_formats.paths import fast
-from halfulp.fp_formats.ulps import F64, Reals, within_f64
 from halfulp.inputs import ExactNumbers, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch

@@ -8,18 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from halfulp.conformance.accuracy.arguments import CHUNK, Chosen
 from halfulp.conformance.accuracy.implementations.by_arrays import codes_of
-from halfulp.conformance.accuracy.questions import Question
+from halfulp.conformance.accuracy.questions import CHUNK, Chosen, Question
 from halfulp.conformance.comparing.inputs import every_input
 from halfulp.conformance.oracles.oracle import Answer
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats.format import Notes
-from halfulp.conformance.vectors.opening import CheckedAgainst, format_of_vectors, opened, vectors_of
+from halfulp.conformance.vectors.metadata import CheckedAgainst, format_of_vectors, opened, vectors_of
 from halfulp.conformance.vectors.recipe import case_of
-from halfulp.fp_formats.codes import Codes, ints_to_codes
+from halfulp.fp_formats.formats import Codes, ints_to_codes
 from halfulp.interp.ir.errors import InputError
 
 _WORDS = (".hex", ".txt", ".mem")

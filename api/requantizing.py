@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.suggestions import did_you_mean, with_hint
+from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.neighbours import code_at, floor_exponent, lowest_rank
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import value_text
-from halfulp.fp_formats.steps import code_at, floor_exponent, lowest_rank
 
 
 def value_at(fmt: FloatFormat, rank: int) -> Fraction:

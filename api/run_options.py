@@ -9,8 +9,7 @@ from inspect import Parameter, signature
 from typing import Any, TypedDict, TypeVar
 
 from halfulp.extending import user_functions
-from halfulp.interp.run.events import Listener
-from halfulp.interp.run.settings import External, IndexWidth, OnUb, Settings, Swizzle, about
+from halfulp.interp.run.settings import External, IndexWidth, Listener, OnUb, Settings, Swizzle, about
 from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from halfulp.arguments import names_arguments
 from halfulp.codegen.tile_names import model_for, operation_named
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.inputs import as_value
+from halfulp.inputs import as_value, names_arguments
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
@@ -17,8 +16,7 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
 from halfulp.semantics.matrix_units.chips import MODELS
 from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, holds, operation_of
-from halfulp.semantics.matrix_units.models import supports
-from halfulp.semantics.matrix_units.products import MatrixUnit
+from halfulp.semantics.matrix_units.models import MatrixUnit, supports
 from halfulp.semantics.profile import Profile, as_profile
 
 TypeName = str | FloatFormat | ty.Type

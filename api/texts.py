@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags
-from halfulp.fp_formats.spelling import bits_text, hex_text, hexadecimal, value_text
+from halfulp.fp_formats.spelling import bits_text, hex_text, hexadecimal, table_lines, value_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.element_layout import numeric

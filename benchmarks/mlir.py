@@ -17,7 +17,7 @@ from halfulp.conformance.oracles.mlir_native import MlirNative
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.whole_programs.stages import pipeline
-from halfulp.fp_formats.codes import limb_count, storage_dtype
+from halfulp.fp_formats.formats import limb_count, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.coerce import as_type

@@ -20,18 +20,18 @@ from benchmarks.models import FOLDER
 from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes, Target, agree, best, nanoseconds
 from benchmarks.samples import dtype_of
 from halfulp.conformance.comparing.op_case import op_case
-from halfulp.conformance.ops.workers import process_pool
+from halfulp.conformance.ops.jobs import process_pool
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.shards.plan import SweepPlan
-from halfulp.conformance.vectors.shards.sweep import sweep_shards
+from halfulp.conformance.vectors.shards.directory import SweepPlan
+from halfulp.conformance.vectors.shards.shard import sweep_shards
 from halfulp.conformance.whole_programs.fuzz_functions import fuzz_pass, fuzz_runner
 from halfulp.conformance.whole_programs.generator.grower import NAME
-from halfulp.conformance.whole_programs.generator.programs import KINDS, inputs_of
-from halfulp.conformance.whole_programs.outcomes import run_here
+from halfulp.conformance.whole_programs.generator.structured import KINDS, inputs_of
+from halfulp.conformance.whole_programs.op_search import run_here
 from halfulp.conformance.whole_programs.stages import pipeline
 from halfulp.fp_formats.formats import FORMATS
 

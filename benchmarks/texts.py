@@ -13,7 +13,7 @@ import halfulp as hu
 from benchmarks import mlir, xdsl_peer
 from benchmarks.programs import straight_line
 from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, best, nanoseconds
-from halfulp.interp.bytecode.container import Container
+from halfulp.interp.bytecode.index import Container
 
 SPEED = Target(most=8333)  # 120,000 ops a second
 MEMORY = Target(most=3000)

@@ -34,7 +34,7 @@ from tasks import SPELLED, TASKS, Task
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.conformance.vectors.stimulus.distributions import LAWS
+from halfulp.conformance.vectors.stimulus.grammar import LAWS
 from halfulp.fp_formats.aliases import AMBIGUOUS, TYPE_ALIASES
 from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, ROUNDING_ALIASES
 from halfulp.interp.declare.declarations import Trait

@@ -12,7 +12,7 @@ from typing import Any
 
 from mkdocs.structure.files import File
 
-from halfulp.explorer.page import page as explore_page
+from halfulp.explorer.notebook import page as explore_page
 
 ROOT = Path(__file__).parent.parent
 PAGES = {"ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md"}

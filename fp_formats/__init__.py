@@ -1,3 +1,3 @@
 """The float formats, and the one code that rounds."""
 
-from halfulp.fp_formats import display  # noqa: F401  notebooks show formats by it
+from halfulp.fp_formats import spelling  # noqa: F401  notebooks show formats by it

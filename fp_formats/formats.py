@@ -6,18 +6,167 @@ in x87's format, without its explicit integer bit. Magnitudes of finite values a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 
-from halfulp.fp_formats.bit_patterns import CodeFields, bits_of
-from halfulp.fp_formats.codes import limb_count, storage_dtype
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from bitstring import Bits
+
+# --- bit patterns -----------------------------------------------------------------------------------------------------
+#
+# Single bit patterns as `bitstring.Bits`, and back to codes. The package is loaded when it is first used.
+
+_DIGITS = {"0b": re.compile("[01]+"), "0x": re.compile("[0-9a-f]+")}
+_BASES = {"0b": 2, "0x": 16}
+
+
+class CodeFields(NamedTuple):
+    """The fields of a code, from the top; ``sign + exponent + significand`` is the whole code."""
+
+    sign: Bits
+    exponent: Bits
+    significand: Bits
+
+
+def bits_of(code: int, width: int) -> Bits:
+    """Return a code of ``width`` bits as `bitstring.Bits`. Raises ValueError for a number that does not fit."""
+    from bitstring import Bits  # takes a while
+
+    if not 0 <= code < 1 << width:
+        raise ValueError(f"{code} is not a code of {width} bits: those are 0 to {(1 << width) - 1:#x}")
+    return Bits(uint=code, length=width) if width else Bits()
+
+
+def is_bits(x: Any) -> TypeGuard[Bits]:
+    """Tell whether an object is a `bitstring.Bits`."""
+    bitstring = sys.modules.get("bitstring")  # such an object exists only if the package is loaded
+    return bitstring is not None and isinstance(x, bitstring.Bits)
+
+
+def is_bit_pattern(x: Any) -> TypeGuard[Bits | str]:
+    """Tell whether an object is a bit pattern for `code_of`: a string or a `bitstring.Bits`."""
+    return isinstance(x, str) or is_bits(x)
+
+
+def code_of(pattern: Bits | str, width: int) -> int:
+    """Return the code of a bit pattern of exactly ``width`` bits.
+
+    ``pattern``: a `bitstring.Bits`, or a string of binary digits after ``0b`` or of hexadecimal ones after ``0x``, all
+    of them, in which spaces and underscores may separate groups. Where the width is not a multiple of four, the first
+    hexadecimal digit stands for fewer bits. Raises ValueError.
+    """
+    if not isinstance(pattern, str):
+        if len(pattern) != width:
+            raise ValueError(f"{pattern!r} has {len(pattern)} bits, but {width} are needed")
+        return int(pattern.bin or "0", 2)
+    digits = re.sub("[ _]", "", pattern).lower()
+    prefix, digits = digits[:2], digits[2:]
+    if prefix not in _DIGITS or not _DIGITS[prefix].fullmatch(digits):
+        raise ValueError(f"{pattern!r} is not a bit pattern: write all bits as 0b… or as 0x…")
+    expected = width if prefix == "0b" else -(-width // 4)
+    code = int(digits, _BASES[prefix])
+    if len(digits) != expected or code >> width:
+        kind = "binary" if prefix == "0b" else "hexadecimal"
+        raise ValueError(f"{pattern!r} is not a pattern of {width} bits, which has {expected} {kind} digits")
+    return code
+
+
+def integers_of(bits: Any, width: int) -> Any:
+    """Replace the bit patterns in nested lists and tuples by their codes; everything else stays. Raises ValueError."""
+    if isinstance(bits, list | tuple):
+        return [integers_of(each, width) for each in bits]
+    return code_of(bits, width) if is_bit_pattern(bits) else bits
+
+
+# --- codes ------------------------------------------------------------------------------------------------------------
+#
+# Store element codes in arrays: the dtype and the limbs that a width needs, and the way to and from Python integers.
+#
+# A code is the raw bit pattern of an element, unsigned. Up to 64 bits it lives in the smallest of uint8/16/32/64 that
+# holds it (width 0 in uint8, always zero); wider codes have one more trailing axis of uint64 limbs, least significant
+# first. Bits above the width are zero.
+
+Codes = npt.NDArray[Any]
+"""Raw bit patterns of elements: unsigned integers of `storage_dtype`, with a trailing axis of limbs above 64 bits."""
+Mask = npt.NDArray[np.bool_]
+"""One truth value for each element."""
+
+LIMB_BITS = 64
+
+_STORAGE = tuple((bits, np.dtype(f"uint{bits}")) for bits in (8, 16, 32))
+_LIMB = np.dtype(np.uint64)
+
+
+def storage_dtype(width: int) -> np.dtype[Any]:
+    """Return the dtype of codes of ``width`` bits; above 64 bits it is the dtype of one limb."""
+    for bits, dtype in _STORAGE:
+        if width <= bits:
+            return dtype
+    return _LIMB
+
+
+def limb_count(width: int) -> int:
+    """Return the count of `storage_dtype` numbers in one code: 1 up to 64 bits, then one for each 64 bits or part of
+    them.
+    """
+    return max(1, -(-width // LIMB_BITS))
+
+
+def code_shape(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
+    """Return the array shape of codes whose element shape is ``shape``: above 64 bits a limb axis is appended."""
+    return (*shape, limb_count(width)) if width > LIMB_BITS else shape
+
+
+def element_shape(codes: Codes, width: int) -> tuple[int, ...]:
+    """Return the element shape of an array of codes: its shape without the limb axis."""
+    return codes.shape[:-1] if width > LIMB_BITS else codes.shape
+
+
+def signed_integers(codes: Codes, width: int) -> npt.NDArray[np.int64]:
+    """Return codes of signed integers of 0 to 64 bits as numbers."""
+    if not width:
+        return np.zeros(codes.shape, np.int64)
+    spare = np.int64(LIMB_BITS - width)
+    return np.asarray((codes.astype(np.uint64).view(np.int64) << spare) >> spare)
+
+
+def limbs_to_ints(limbs: Codes) -> list[int]:
+    """Convert an array with a trailing limb axis to Python integers, flat, in row-major order."""
+    size = limbs.shape[-1] * 8
+    data = np.ascontiguousarray(limbs, dtype="<u8").tobytes()
+    return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]
+
+
+def codes_to_ints(codes: Codes, width: int) -> list[int]:
+    """Convert an array of codes of any width to Python integers, flat, in row-major order."""
+    ints: list[int] = limbs_to_ints(codes) if width > LIMB_BITS else codes.ravel().tolist()
+    return ints
+
+
+def ints_to_codes(ints: Sequence[int], width: int, shape: tuple[int, ...]) -> Codes:
+    """Make an array of codes with element shape ``shape`` from integers in row-major order, each in 0 .. 2**width -
+    1.
+    """
+    if width <= LIMB_BITS:
+        return np.array(ints, dtype=storage_dtype(width)).reshape(shape)
+    size = limb_count(width) * 8
+    data = b"".join([code.to_bytes(size, "little") for code in ints])
+    return np.frombuffer(data, dtype="<u8").astype(_LIMB).reshape(code_shape(shape, width))
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
 
 
 class NanEncoding(Enum):
@@ -371,3 +520,129 @@ ALL_FORMATS: Mapping[str, FloatFormat] = MappingProxyType(
     {row.name: row for row in sorted((*BUILTIN_FORMATS.values(), *OTHER_FORMATS.values()), key=lambda row: row.bits)}
 )
 """The formats that halfulp has a row for, by width."""
+
+
+# --- named formats ----------------------------------------------------------------------------------------------------
+#
+# The formats that have names beside MLIR's: those of P3109, those that users register, and those of plugins.
+#
+# Sources: IEEE P3109 working group, interim report on binary floating-point formats for machine learning, clauses 3.1
+# (parameters), 3.2 (names) and 4.7.6 (codes).
+
+ENTRY_POINTS = "halfulp.formats"
+"""The group of entry points of plugins. Each one is a `FloatFormat`, a function that returns one, or a mapping or an
+iterable of them.
+"""
+
+_P3109 = re.compile(r"binary(\d{1,2})p(\d{1,2})([su]?)([ef]?)", re.IGNORECASE | re.ASCII)
+_WIDTHS = range(3, 17)
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,59}", re.ASCII)
+
+_registered: dict[str, FloatFormat] = {}
+
+
+@lru_cache(maxsize=1024)
+def p3109_format(name: str) -> FloatFormat | None:
+    """Return the format of P3109 that a name names, None for a name of another form.
+
+    ``name``: ``binary8p3se``: 8 bits, 3 of them precision, s for signed or u for unsigned, e for extended (with
+    infinities) or f for finite; without letters signed and extended. Upper and lower case make no difference.
+
+    Raises ValueError for parameters that P3109 excludes, and for what halfulp does not have: more than 16 bits, and an
+    exponent of 16 bits.
+    """
+    match = _P3109.fullmatch(name)
+    if match is None:
+        return None
+    width, precision = int(match[1]), int(match[2])
+    signed, extended = match[3].lower() != "u", match[4].lower() != "f"
+    most = width - signed
+    if width not in _WIDTHS:
+        raise ValueError(f"{name!r}: a format of P3109 has {_WIDTHS[0]} to {_WIDTHS[-1]} bits here, not {width}")
+    if not 1 <= precision <= most:
+        kind = "a signed" if signed else "an unsigned"
+        raise ValueError(f"{name!r}: {kind} format of {width} bits has a precision of 1 to {most}, not {precision}")
+    return FloatFormat(
+        f"binary{width}p{precision}{'s' if signed else 'u'}{'e' if extended else 'f'}",
+        width - precision + (not signed),
+        precision - 1,
+        1 << width - precision - signed,
+        signed,
+        extended,
+        NanEncoding.NEGATIVE_ZERO if signed else NanEncoding.ALL_ONES,
+        even_code=precision == 1,
+    )
+
+
+def p3109_formats(width: int) -> Iterator[FloatFormat]:
+    """Yield the formats of P3109 of a width that halfulp has, by precision, signedness and domain."""
+    for precision in range(1, width + 1):
+        for kind in ("se", "sf", "ue", "uf"):
+            try:
+                found = p3109_format(f"binary{width}p{precision}{kind}")
+            except ValueError:
+                continue
+            assert found is not None
+            yield found
+
+
+def register_format(fmt: FloatFormat) -> FloatFormat:
+    """Make a format known by its name, in Python, on the command line and in MLIR text, and return it.
+
+        hu.register_format(hu.FloatFormat("e3m2x", 3, 2, 3))
+        hu.convert(0.3, "e3m2x")
+
+    MLIR text names it ``!halfulp.float<"e3m2x">``. Registering an equal format again changes nothing.
+
+    Raises ValueError for a name that is not a word of up to 60 letters, digits, ``_``, ``-`` and ``.``, and for one
+    that has another meaning.
+    """
+    if not _NAME.fullmatch(fmt.name):
+        raise ValueError(f"{fmt.name!r} cannot be registered: a name is a word of letters, digits, '_', '-' and '.'")
+    known = format_named(fmt.name)
+    if known is not None and known != fmt:
+        raise ValueError(f"{fmt.name!r} already names another format; choose another name")
+    if known is None:
+        _registered[fmt.name] = fmt
+    return fmt
+
+
+def format_named(name: str) -> FloatFormat | None:
+    """Return the format of exactly this name: of MLIR, of hardware, of P3109, registered, or of a plugin; else None.
+
+    Raises ValueError for a name of P3109 with wrong parameters, and for a plugin that is broken.
+    """
+    known = ALL_FORMATS.get(name) or _registered.get(name) or p3109_format(name)
+    return known or (plugin_formats().get(name) if _NAME.fullmatch(name) else None)
+
+
+@lru_cache(maxsize=1)
+def plugin_formats() -> Mapping[str, FloatFormat]:
+    """Return the formats of the installed plugins, by name.
+
+    Raises ValueError for a plugin that gives no formats, and for a name that has another meaning.
+    """
+    from importlib.metadata import entry_points
+
+    found: dict[str, FloatFormat] = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        for fmt in _formats_of(point):
+            known = ALL_FORMATS.get(fmt.name) or p3109_format(fmt.name) or found.get(fmt.name)
+            if known is not None and known != fmt:
+                raise ValueError(f"plugin {point.value}: {fmt.name!r} already names another format")
+            found[fmt.name] = fmt
+    return found
+
+
+def _formats_of(point: EntryPoint) -> Iterator[FloatFormat]:
+    try:
+        given = point.load()
+        if callable(given):
+            given = given()
+    except Exception as error:
+        raise ValueError(f"plugin {point.value} of {ENTRY_POINTS} cannot be loaded: {error}") from error
+    several = given.values() if isinstance(given, Mapping) else given if isinstance(given, Iterable) else [given]
+    for fmt in several:
+        if not isinstance(fmt, FloatFormat):
+            raise ValueError(f"plugin {point.value} of {ENTRY_POINTS} gives {fmt!r}, which is not a FloatFormat")
+        yield fmt

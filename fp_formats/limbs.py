@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Mask
+from halfulp.fp_formats.formats import Mask
 
 U64 = npt.NDArray[Any]  # of uint64; by NumPy's stubs, arithmetic with a Python integer would be signed
 Count = Any  # int or int64 array

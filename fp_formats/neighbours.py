@@ -2,12 +2,105 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.steps import code_at, floor_exponent
+from halfulp.fp_formats.exact import comparisons
+from halfulp.fp_formats.exact.encoding import ulp_exponents
+from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, Mask, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.paths.fast_conversions import convert
+from halfulp.fp_formats.policy import SPEC
+from halfulp.fp_formats.scalar import Result
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+#
+# The finite values of a format in their order: ranks, the next value up or down, and the ulp.
+#
+# The *rank* of a value counts from zero, or from the smallest value if the format has no zero: -3, 0, 17. Neighbouring
+# values have neighbouring ranks, and both zeros have rank 0. `next_code` is the specification of `exact.steps`.
+
+
+def rank_of(fmt: FloatFormat, code: int) -> int | None:
+    """Return the rank of a code, an infinity being one step beyond the largest value; None for NaN."""
+    return None if scalar.unpack(fmt, code).kind >= scalar.QUIET_NAN else position_of(fmt, code)
+
+
+def position_of(fmt: FloatFormat, code: int) -> int:
+    """Return the rank of a code; of a NaN, the rank that its bits would have as a number."""
+    magnitude = code & (fmt.code_mask >> fmt.signed)
+    if fmt.explicit_integer_bit:
+        field, significand = divmod(magnitude, 1 << fmt.precision)
+        magnitude = (field << fmt.mantissa_bits) + (significand & ~(bool(field) << fmt.mantissa_bits))
+    return -magnitude if fmt.sign_mask and code & fmt.sign_mask else magnitude
+
+
+def code_at(fmt: FloatFormat, rank: int) -> int:
+    """Return the code of the value with this rank."""
+    return scalar.with_sign(fmt, int(rank < 0), fmt.from_magnitude(abs(rank)))
+
+
+def lowest_rank(fmt: FloatFormat) -> int:
+    """Return the rank of the smallest finite value; that of the largest is ``fmt.max_magnitude``."""
+    return -fmt.max_magnitude if fmt.signed else 0
+
+
+def next_code(fmt: FloatFormat, a: int, down: bool = False) -> Result:
+    """Return the code of the next value above, or below if ``down``: nextUp and nextDown of IEEE 754-2019, 5.3.1.
+
+    The step below the smallest positive value gives +0, and the step above the smallest negative value -0, or +0 if the
+    format has no -0. An infinity stays when the step leads outward. Beyond the last value stands infinity; without
+    infinities NaN with the sign of the step, and with neither the last value itself, as in LLVM's APFloat. Below the
+    smallest value of an unsigned format stands NaN, or without NaN that value itself. A NaN gives itself, quieted.
+    """
+    rank = rank_of(fmt, a)
+    if rank is None:
+        return scalar.first_nan(fmt, scalar.unpack(fmt, a), scalar.unpack(fmt, a), SPEC)
+    if fmt.is_infinite(a) and (rank < 0) == down:
+        return Result(a)
+    moved = rank - 1 if down else rank + 1
+    if moved < 0 and not fmt.signed:
+        return Result(fmt.nan_code if fmt.nan_code is not None else a)
+    if abs(moved) > fmt.max_magnitude:
+        return scalar.encode_infinity(fmt, int(down), 0, "max")
+    if moved == 0 and fmt.zero:
+        return scalar.encode_zero(fmt, int(not down), SPEC)
+    return Result(code_at(fmt, moved))
+
+
+def floor_exponent(number: Fraction) -> int:
+    """Return the exponent of the largest power of two that is not above the magnitude of a number other than 0."""
+    numerator, denominator = abs(number.numerator), number.denominator
+    exponent = numerator.bit_length() - denominator.bit_length()
+    return exponent - (numerator << max(-exponent, 0) < denominator << max(exponent, 0))
+
+
+def ulp_exponent(fmt: FloatFormat, number: Fraction) -> int:
+    """Return the power of two that an ulp of a format is at a number.
+
+    An ulp is the distance of the two values around the number. At a value it is the distance to the next value away
+    from zero, so at a power of two it is the larger of the two distances. Among the subnormal values and at zero it is
+    the smallest subnormal value; at and beyond an end of the format it is the last distance. For a number below zero in
+    an unsigned format, it is the smallest distance.
+    """
+    exponent = fmt.emin
+    if number > 0 or (number and fmt.signed):
+        exponent = min(max(floor_exponent(number), fmt.emin), fmt.emax)
+    return exponent - fmt.mantissa_bits
+
+
+def ulp_at(fmt: FloatFormat, number: Fraction) -> Fraction:
+    """Return an ulp of a format at a number: see `ulp_exponent`."""
+    return Fraction(2) ** ulp_exponent(fmt, number)
+
+
+# --- neighbours -------------------------------------------------------------------------------------------------------
 
 
 class Neighbours(NamedTuple):
@@ -62,3 +155,378 @@ def midpoint_of(fmt: FloatFormat, place: Neighbours, ulp: Fraction) -> Fraction 
     value = scalar.value(fmt, inner)
     assert value is not None
     return value + ulp / 2 if place.below is not None else value - ulp / 2
+
+
+# --- ulps -------------------------------------------------------------------------------------------------------------
+#
+# Distances in ulp and their summaries: from one code to another, from a code to a real number, over many results.
+#
+# Two codes are a number of steps apart: the values of the format from one to the other (`steps_between`,
+# `steps_apart`). A code and a real number are a number of ulps apart. The ulp is that of the format at a third number,
+# and each function of this kind says at which one: all take it at the exact number, but those for shadows, which
+# callers give the number at which they want it (`ulps_of_floats`, `ulp_of_float`).
+#
+# Exact numbers come in three forms: f64 or fractions (`errors_of`), codes of a wider format (`errors_of_codes`), and
+# sums of two f64 (`FloatSums`).
+
+Floats = npt.NDArray[np.float64]
+Reals = npt.NDArray[Any]
+"""Exact numbers: an array of f64, or an object array of Fractions in which NaN and infinities are floats."""
+F64, F128 = FORMATS["f64"], FORMATS["f128"]
+Element = tuple[int, ...]
+Place = TypeVar("Place")
+
+
+# --- steps from one code to another -----------------------------------------------------------------------------------
+
+_FARTHEST = 2.0**52
+"""A distance of this size or above counts as this: below, f64 is exact."""
+
+
+def ranks(fmt: FloatFormat, codes: Codes) -> Any:
+    """Return the ranks of codes along one axis (see `steps.rank_of`), int64 or Python integers; NaNs have any rank."""
+    if fmt.bits > LIMB_BITS:
+        found = np.empty(len(codes), object)
+        found[:] = [position_of(fmt, code) for code in codes_to_ints(codes, fmt.bits)]
+        return found
+    wide = codes.astype(np.uint64)
+    magnitudes = (wide & np.uint64(fmt.code_mask >> fmt.signed)).astype(np.int64)
+    return np.where(wide & np.uint64(fmt.sign_mask or 0) != 0, -magnitudes, magnitudes)
+
+
+def steps_between(fmt: FloatFormat, one: Codes, other: Codes) -> Floats:
+    """Return the steps between codes of two arrays, along one axis: NaN where one code is a NaN, 0 between two zeros
+    or two equal codes, at most 2**52.
+    """
+    first, second = ranks(fmt, one), ranks(fmt, other)
+    if first.dtype == object:
+        steps = np.array([min(abs(a - b), 1 << 52) for a, b in zip(first, second, strict=True)], np.float64)
+    else:
+        # Codes of two signs may be farther apart than an int64 holds.
+        far = np.abs(first.astype(np.float64) - second.astype(np.float64)) >= _FARTHEST
+        steps = np.where(far, _FARTHEST, np.abs(first - second).astype(np.float64))
+    return np.where(comparisons.is_nan(fmt, one) | comparisons.is_nan(fmt, other), np.nan, steps)
+
+
+def integer_steps_between(width: int, one: Codes, other: Codes) -> Floats:
+    """Return the steps between integers of two arrays, of at most 64 bits: the shorter way around their range."""
+    mask = one.dtype.type((1 << width) - 1)
+    return np.array(np.minimum((one - other) & mask, (other - one) & mask), np.float64)
+
+
+def steps_apart(kind: FloatFormat | int, one: int, other: int) -> int | None:
+    """Return the steps between two codes of a format, or of integers of a width, the shorter way around their range;
+    None for NaN.
+    """
+    if isinstance(kind, int):
+        distance = abs(one - other)
+        return min(distance, (1 << kind) - distance)
+    first, second = rank_of(kind, one), rank_of(kind, other)
+    return None if first is None or second is None else abs(first - second)
+
+
+# --- the ulp at f64 numbers -------------------------------------------------------------------------------------------
+
+
+def within_f64(fmt: FloatFormat) -> bool:
+    """Tell whether every value of a format is a value of f64, and each binade one of normal values of f64."""
+    return fmt.emin >= F64.emin and fmt.emax <= F64.emax and fmt.mantissa_bits <= F64.mantissa_bits
+
+
+def ulps_of_floats(fmt: FloatFormat, numbers: Floats) -> Floats:
+    """Return the ulp of a format, as if it had no largest value, at each of some f64 numbers; at 0 and below the normal
+    numbers the least one. An infinity and a NaN have an infinite one.
+    """
+    exponent = np.uint64(0x7FF << 52)
+    power = (np.asarray(numbers).view(np.uint64) & exponent).view(np.float64)
+    least: Floats = np.asarray(np.maximum(power, 2.0**fmt.emin) * 2.0**-fmt.mantissa_bits)
+    return least
+
+
+def ulp_of_float(fmt: FloatFormat, number: float) -> float:
+    """Return the ulp at one number as `ulps_of_floats` does; at an infinity and a NaN the least one."""
+    exponent = max(math.frexp(number)[1] - 1, fmt.emin) if number and math.isfinite(number) else fmt.emin
+    return 2.0 ** max(exponent - fmt.mantissa_bits, -1074)
+
+
+# --- errors against f64 numbers and fractions -------------------------------------------------------------------------
+
+
+class Scaled(NamedTuple):
+    """Numbers ``floats * 2**exponent``, to be squared without overflow."""
+
+    floats: Floats
+    exponent: int = 0
+
+
+class Errors(NamedTuple):
+    """Errors of elements, result minus exact number: absolute, in ulp of the exact number, relative; and both operands
+    of the SQNR. Elements without an error have NaN or infinity.
+    """
+
+    absolute: Floats
+    ulp: Floats
+    relative: Floats
+    noise: Scaled
+    signal: Scaled
+
+    def at(self, kept: npt.NDArray[np.intp]) -> Errors:
+        """Return some of the elements."""
+        noise, signal = (Scaled(floats[kept], exponent) for floats, exponent in (self.noise, self.signal))
+        return Errors(self.absolute[kept], self.ulp[kept], self.relative[kept], noise, signal)
+
+
+def errors_of(fmt: FloatFormat, exact: Reals, result: Reals) -> Errors:
+    """Return the errors of results of a format, along one axis.
+
+    If both are f64, the error of an element is one subtraction of f64, which is correctly rounded. The ulp is a power
+    of two, so the error in ulp is correctly rounded too. All other numbers are subtracted as fractions, and the
+    differences are rounded to f64 once.
+    """
+    if exact.dtype == result.dtype == np.float64 and within_f64(fmt):
+        return _errors_of_floats(fmt, exact, result)
+    return _errors_of_fractions(fmt, exact, result)
+
+
+def _errors_of_floats(fmt: FloatFormat, exact: Floats, result: Floats) -> Errors:
+    with np.errstate(all="ignore"):
+        absolute = result - exact
+        exponents = ulp_exponents(fmt, exact)
+        if fmt.mantissa_bits - fmt.emin <= 1022 and fmt.emax - fmt.mantissa_bits <= 1022:
+            np.subtract(1023, exponents, out=exponents)
+            exponents <<= 52
+            ulp = absolute * exponents.view(np.float64)
+        else:
+            ulp = np.ldexp(absolute, -exponents)
+        relative = absolute / np.abs(exact)
+    zeros = exact == 0
+    if zeros.any():
+        relative[zeros & (absolute == 0)] = 0
+    return Errors(absolute, ulp, relative, Scaled(absolute), Scaled(exact))
+
+
+def _errors_of_fractions(fmt: FloatFormat, exact: Reals, result: Reals) -> Errors:
+    found = np.full((3, exact.size), np.nan)
+    differences, operands = [Fraction(0)] * exact.size, [Fraction(0)] * exact.size
+    for place, (number, rounded) in enumerate(zip(exact.tolist(), result.tolist(), strict=True)):
+        if all(isinstance(each, Fraction) or math.isfinite(each) for each in (number, rounded)):
+            wanted = operands[place] = Fraction(number)
+            differences[place] = error = Fraction(rounded) - wanted
+            relative = error / abs(wanted) if wanted else error and math.copysign(math.inf, error)
+            found[:, place] = [to_f64(error), to_f64(error / ulp_at(fmt, wanted)), to_f64(relative)]
+    return Errors(found[0], found[1], found[2], _to_scaled(differences), _to_scaled(operands))
+
+
+def to_f64(number: Fraction | float) -> float:
+    """Round a fraction to f64; beyond the largest f64 to infinity."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _to_scaled(numbers: list[Fraction]) -> Scaled:
+    top = max(map(abs, numbers), default=Fraction(0))
+    exponent = floor_exponent(top) if top else 0
+    factor = Fraction(2) ** -exponent
+    return Scaled(np.array([float(number * factor) for number in numbers]), exponent)
+
+
+# --- errors against codes of a wider format ---------------------------------------------------------------------------
+
+_FRACTION = F128.mantissa_bits - 64  # bits of the fraction in the upper limb
+
+
+def signs(fmt: FloatFormat, codes: Codes) -> Mask:
+    """Return the mask of codes with a sign bit that is set."""
+    if not fmt.sign_mask:
+        return np.zeros(codes.shape[: codes.ndim - (fmt.limbs > 1)], np.bool_)
+    top = codes[..., -1] if fmt.limbs > 1 else codes
+    found: Mask = (top >> top.dtype.type((fmt.bits - 1) % 64)) != 0
+    return found
+
+
+def errors_of_codes(fmt: FloatFormat, wide: FloatFormat, exact: Codes, results: Codes) -> Floats:
+    """Return the errors in ulp of results of ``fmt`` against codes of ``wide``, with their signs: result minus exact.
+
+    Each is right to 2**-28 ulp. Results and exact numbers that are not finite give any number.
+    """
+    widened = convert(fmt, wide, results).codes
+    if wide == F64:
+        numbers = exact.view(np.float64)
+        with np.errstate(all="ignore"):
+            found: Floats = np.ldexp(widened.view(np.float64) - numbers, -ulp_exponents(fmt, numbers))
+            return found
+    differences = fast.subtract(F128, widened, exact).codes
+    exponents = np.clip(_exponents(exact), fmt.emin, fmt.emax) - fmt.mantissa_bits
+    return _times_powers(differences, -exponents)
+
+
+def beyond_largest(fmt: FloatFormat, wide: FloatFormat, exact: Codes) -> Mask:
+    """Return the mask of exact numbers whose magnitude is at least that of the value that would follow the largest."""
+    if wide == F64:
+        following = float(fmt.max_value) + 2.0 ** (fmt.emax - fmt.mantissa_bits)
+        found: Mask = np.abs(exact.view(np.float64)) >= following
+        return found
+    return _exponents(exact) > fmt.emax
+
+
+def errors_of_infinities(fmt: FloatFormat, wide: FloatFormat, exact: Codes) -> Floats:
+    """Return the errors in ulp of infinities that stand for the value that would follow the largest one."""
+    negative = signs(wide, exact)
+    ends = ints_to_codes([fmt.max_code, fmt.max_code | (fmt.sign_mask or 0)], fmt.bits, (2,))
+    largest = ends[negative.astype(np.intp)]
+    # The next value is one ulp farther than the largest one.
+    return errors_of_codes(fmt, wide, exact, largest) + np.where(negative, -1.0, 1.0)
+
+
+def _exponents(codes: Codes) -> npt.NDArray[np.int64]:
+    """Return the exponents of the leading bits of f128 codes, at least that of its smallest normal value."""
+    fields = (codes[..., -1] >> np.uint64(_FRACTION)).astype(np.int64) & ((1 << F128.exponent_bits) - 1)
+    return np.asarray(np.maximum(fields, 1) - F128.bias)
+
+
+def _times_powers(codes: Codes, exponents: npt.NDArray[np.int64]) -> Floats:
+    """Return the numbers of f128 codes times 2**exponents, as f64."""
+    low, high = codes[..., 0], codes[..., 1]
+    normal = (high << np.uint64(1)) >> np.uint64(_FRACTION + 1) != 0
+    upper = (high & np.uint64((1 << _FRACTION) - 1)) | (normal.astype(np.uint64) << np.uint64(_FRACTION))
+    significands = np.ldexp(upper.astype(np.float64), 64) + low.astype(np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.ldexp(significands, _exponents(codes) - F128.mantissa_bits + exponents)
+    return np.asarray(np.where(signs(F128, codes), -found, found))
+
+
+# --- distances from sums of two f64 -----------------------------------------------------------------------------------
+
+
+class FloatSums(NamedTuple):
+    """Exact numbers, each the sum of two f64, of which the first is NaN where nothing is known."""
+
+    high: Floats
+    low: Floats
+
+    def ulps(self, fmt: FloatFormat) -> Floats:
+        """Return the unit of the distances: the ulp of a format at each exact number."""
+        return ulps_of_floats(fmt, self.high + self.low)
+
+    def distances(self, fmt: FloatFormat, numbers: Floats) -> Floats:
+        """Return how far numbers of a format are from the exact ones, in ulp of these: infinite for a number that is
+        not finite, NaN where nothing is known.
+        """
+        with np.errstate(all="ignore"):
+            found = np.abs((numbers - self.high) - self.low) / self.ulps(fmt)
+        return np.where(np.isnan(self.high), np.nan, np.where(np.isfinite(numbers), found, math.inf))
+
+
+# --- summaries --------------------------------------------------------------------------------------------------------
+
+
+def place_of_largest(sizes: Floats) -> Element:
+    """Return the indices of the first largest of some sizes, from 0 on; NaN counts as none."""
+    at = int(np.argmax(np.where(np.isnan(sizes), -1.0, sizes)))
+    return tuple(map(int, np.unravel_index(at, sizes.shape)))
+
+
+@dataclass(slots=True)
+class Worst(Generic[Place]):
+    """The largest of some sizes, such as errors in ulp."""
+
+    #: the size: one that is not above the first value here is not taken
+    size: float = 0.0
+    #: where it is, as its owner names places; None where nothing was taken
+    place: Place | None = None
+
+    def take(self, sizes: Floats) -> int | None:
+        """Take the largest of an array, NaN counting as none. Return its index in the flattened array, for which the
+        caller sets ``place``; None if it is not above ``size``.
+        """
+        if not sizes.size:
+            return None
+        at = int(sizes.argmax())
+        size = float(sizes.flat[at])
+        if math.isnan(size):  # argmax takes NaN for the largest
+            at = int(np.argmax(np.where(np.isnan(sizes), -np.inf, sizes)))
+            size = float(sizes.flat[at])
+        if not size > self.size:
+            return None
+        self.size = size
+        return at
+
+
+@dataclass(slots=True)
+class Summary(Generic[Place]):
+    """The magnitudes of some errors, summed up part by part."""
+
+    #: the count of the errors
+    count: int = 0
+    #: their sum: exact over the parts, or, begun with a float, a sum of f64 in the order of the parts
+    total: Fraction | float = Fraction(0)
+    #: the largest
+    worst: Worst[Place] = field(default_factory=lambda: Worst(-1.0))
+
+    def add(self, sizes: Floats) -> int | None:
+        """Add a part. Return what `Worst.take` returns."""
+        self.count += sizes.size
+        top = float(sizes.max(initial=-1))
+        if isinstance(self.total, float) or math.isinf(top):
+            self.total += float(sizes.sum())
+        else:
+            power = 64 if top > 2.0**900 else 0  # so that the sum of a part does not overflow
+            total = float(np.ldexp(sizes, -power).sum() if power else sizes.sum())
+            self.total += Fraction(total) * (1 << power)
+        return None if top <= self.worst.size else self.worst.take(sizes)
+
+    def join(self, other: Summary[Place]) -> None:
+        """Add the errors of another summary, that of another shard."""
+        self.count += other.count
+        self.total += other.total
+        if other.worst.size > self.worst.size:
+            self.worst = other.worst
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude; NaN without an error."""
+        return self.worst.size if self.count else math.nan
+
+    @property
+    def mean(self) -> float:
+        """The mean magnitude; NaN without an error, infinite if one is or if it is beyond the largest f64."""
+        return to_f64(self.total / self.count) if self.count else math.nan
+
+
+@dataclass(slots=True)
+class Energy:
+    """A sum of squares, exact over its parts. Negative: one of the numbers is infinite."""
+
+    total: Fraction = Fraction(0)
+
+    def add(self, numbers: Scaled) -> None:
+        """Add the squares of a part."""
+        floats, exponent = numbers
+        top = float(np.abs(floats).max(initial=0))
+        if not math.isfinite(top):
+            self.total = Fraction(-1)
+        if self.total < 0:
+            return
+        if top and not 2.0**-480 < top < 2.0**480:
+            power = math.frexp(top)[1]
+            floats, exponent = np.ldexp(floats, -power), exponent + power
+        # Not np.dot: its threads cost more than they gain on a part.
+        self.total += Fraction(float(np.square(floats).sum())) * Fraction(4) ** exponent
+
+    def log10(self) -> float:
+        """Return the logarithm of the sum."""
+        if self.total < 0:
+            return math.inf
+        if not self.total:
+            return -math.inf
+        power = floor_exponent(self.total)
+        return math.log10(self.total / Fraction(2) ** power) + power * math.log10(2)
+
+
+def decibels(signal: Energy, noise: Energy) -> float:
+    """Return the ratio of two sums of squares in dB; NaN of 0 to 0."""
+    if not signal.total and not noise.total:
+        return math.nan
+    return 10 * (signal.log10() - noise.log10())

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.aliases import with_hint
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
-from halfulp.fp_formats.suggestions import with_hint
 
 
 class Ratio(NamedTuple):

@@ -9,8 +9,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
-from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 
 class Rounding(IntEnum):

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from halfulp.interp.declare.declarations import Trait, Unprefixed
 from halfulp.interp.declare.operands import all_operands
-from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 

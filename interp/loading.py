@@ -5,8 +5,8 @@ from __future__ import annotations
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.gc_pause import PausedCollector
+from halfulp.interp.ir.base import file_position
 from halfulp.interp.ir.errors import HalfulpError, UnknownOp
-from halfulp.interp.ir.locations import file_position
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.parser import Parser, parse_unverified
 from halfulp.interp.text.skipping import SkippingParser, has_function

@@ -13,7 +13,7 @@ from typing import Any
 
 from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, Trait, Unprefixed
 from halfulp.interp.declare.operands import SEGMENTS, all_operands, shares_name, shares_of, spread
-from halfulp.interp.declare.upstream import is_upstream
+from halfulp.interp.declare.registry import is_upstream
 from halfulp.interp.dominance import Dominance, is_isolated
 from halfulp.interp.ir.attributes import Attribute, StringAttr
 from halfulp.interp.ir.dialect_attributes import EnumDefinition

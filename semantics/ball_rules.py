@@ -7,9 +7,15 @@ function that jumps gives a ball around all that it may give.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import log, pi
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from flint import arb
 
+from halfulp.fp_formats.paths.elementary_margins import ordinary
+from halfulp.fp_formats.paths.margins import APPROXIMATIONS
 from halfulp.fp_formats.reals.functions import FUNCTIONS
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
 
@@ -115,3 +121,106 @@ BALLS: Mapping[str, Ball] = {
     **{name: _of_numbers(row.ball) for name, row in FUNCTIONS_OF_TWO.items()},
     "atan2": _of_numbers(_atan2),
 }
+
+
+# --- shadow margins ---------------------------------------------------------------------------------------------------
+#
+# The errors of elementary functions on large arrays of narrow formats, from approximations in f64.
+#
+# An approximation is known up to its margin (`halfulp.fp_formats.paths.margins`), 2**-42 of the result in most cases:
+# that is a hundred thousandth of an ulp of f32. What the error of the operand does is bounded by the slope of the
+# function.
+
+Floats = npt.NDArray[np.float64]
+Slope = Callable[[Floats, Floats, Floats], Floats]
+"""A bound of the slope of a function less than a distance from a number: from the number, the function there, and the
+distance, which is at most `_FARTHEST`. Not finite where nothing is known.
+"""
+
+_FARTHEST = 2.0**-4
+_UNIT = 2.0**-53
+_ULP = 2.0**-52
+FEWEST = 64
+"""The elements from which on this pays."""
+
+
+def _constant(slope: float) -> Slope:
+    return lambda x, y, d: np.full_like(x, slope)
+
+
+def _growing(factor: float) -> Slope:
+    """Of exponentials: the slope is a multiple of the function, and grows by less than exp(3 d) on the way."""
+    return lambda x, y, d: np.abs(y) * (factor * (1 + 4 * d))
+
+
+def _of_logarithm(factor: float, shift: float = 0.0) -> Slope:
+    return lambda x, y, d: _positive(factor / ((x + shift) * (1 - _ULP) - d))
+
+
+def _positive(slope: Floats) -> Floats:
+    return np.where(slope > 0, slope, np.inf)
+
+
+SLOPES: Mapping[str, Slope] = {
+    "exp": _growing(1.0),
+    "exp2": _growing(log(2) * 1.001),
+    "expm1": lambda x, y, d: (np.abs(y) + 1) * (1 + 4 * d),
+    "log": _of_logarithm(1.0),
+    "log2": _of_logarithm(1.4427),
+    "log10": _of_logarithm(0.4343),
+    "log1p": _of_logarithm(1.0, 1.0),
+    "sin": _constant(1.0),
+    "cos": _constant(1.0),
+    "sinpi": _constant(pi * 1.001),
+    "cospi": _constant(pi * 1.001),
+    "atan": _constant(1.0),
+    "tanh": _constant(1.0),
+    "asinh": _constant(1.0),
+    "erf": _constant(1.1284),
+    "erfc": _constant(1.1284),
+    "sigmoid": _constant(0.2501),
+    "silu": _constant(1.1),
+    "gelu": _constant(1.13),
+    "softplus": _constant(1.0),
+    "rsqrt": lambda x, y, d: _positive(x * (1 - _ULP) - d) ** -1.5 * 0.501,
+}
+"""The functions that this covers."""
+
+
+class Found(NamedTuple):
+    """Errors of results and their radii. ``settled``: where they are known; elsewhere the others are anything."""
+
+    own: Floats
+    own_radius: Floats
+    total: Floats
+    total_radius: Floats
+    settled: npt.NDArray[np.bool_]
+
+
+def covers(name: str, size: int) -> bool:
+    """Tell whether the errors of a function on so many elements are found here."""
+    return name in SLOPES and name in APPROXIMATIONS and size >= FEWEST
+
+
+def errors_by_margins(name: str, result: Floats, value: Floats, error: Floats, radius: Floats) -> Found:
+    """Return the errors of ``result``, which stands for a function of ``value``; this has an error up to a radius."""
+    row = APPROXIMATIONS[name]
+    margin = row.margin * _ULP
+    with np.errstate(all="ignore"):
+        here = row.near(value)
+        own, own_radius = _apart(here, result, margin)
+        settled = ordinary(value, 0.0) & ordinary(here, 0.0) & np.isfinite(own)
+        if not error.any() and not radius.any():
+            return Found(own, own_radius, own, own_radius, settled)
+        argument = value + error
+        distance = radius + _UNIT * np.abs(argument)
+        there = row.near(argument)
+        total, total_radius = _apart(there, result, margin)
+        total_radius += SLOPES[name](argument, there, distance) * distance * (1 + 4 * _UNIT)
+        settled &= (distance < _FARTHEST) & ordinary(argument, 0.0) & ordinary(there, 0.0) & np.isfinite(total_radius)
+    return Found(own, own_radius, total, total_radius, settled)
+
+
+def _apart(approximation: Floats, result: Floats, margin: float) -> tuple[Floats, Floats]:
+    difference = approximation - result
+    return difference, np.abs(approximation) * margin + np.abs(difference) * _ULP

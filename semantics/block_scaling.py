@@ -21,8 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, Mask
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.profile import PROFILES, SPEC

@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats import mixed, scalar
-from halfulp.fp_formats.codes import Codes, Mask, code_shape, codes_to_ints, element_shape, ints_to_codes
 from halfulp.fp_formats.exact import comparisons, conversions
-from halfulp.fp_formats.exact import mixed as exact_mixed
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import (
+    FORMATS,
+    Codes,
+    FloatFormat,
+    Mask,
+    code_shape,
+    codes_to_ints,
+    element_shape,
+    ints_to_codes,
+)
 from halfulp.fp_formats.paths import cpu, fast, native_scalar, word_floats
 from halfulp.fp_formats.policy import Flags, FloatPolicy, Rounding
 from halfulp.fp_formats.spelling import value_text
@@ -27,8 +34,17 @@ from halfulp.semantics.floats import (
     float_kernel,
     loses_nan,
 )
-from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, poison
-from halfulp.semantics.meanings import Computes, Integer, Reinterprets, ToInteger
+from halfulp.semantics.kernel import (
+    Computes,
+    Integer,
+    Kernel,
+    Outcome,
+    Reinterprets,
+    Scalar,
+    ToInteger,
+    faults_of,
+    poison,
+)
 from halfulp.semantics.profile import Profile
 
 E8M0 = FORMATS["f8E8M0FNU"]
@@ -367,7 +383,7 @@ def _scaled_exactly(
     name, formats = "divide" if divides else "multiply", (source, scale)
     return (
         lambda x, s: mixed.operate(name, formats, target, (x, s), rounding, policy),
-        lambda x, s: exact_mixed.operate(name, formats, target, (x, s), rounding, policy),
+        lambda x, s: comparisons.operate(name, formats, target, (x, s), rounding, policy),
     )
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask, limb_count
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, limb_count
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import floats
 from halfulp.semantics.kernel import Fault, Kernel, Outcome, faults_of

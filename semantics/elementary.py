@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat
 from halfulp.fp_formats.paths import cpu, emulation
 from halfulp.fp_formats.paths import elementary as paths
 from halfulp.fp_formats.policy import Rounding
@@ -25,8 +24,7 @@ from halfulp.fp_formats.scalar import Result
 from halfulp.semantics.emulated import F32, emulates
 from halfulp.semantics.floats import flags_of, float_kernel, loses_nan
 from halfulp.semantics.integer_kernels import Reading
-from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of
-from halfulp.semantics.meanings import Computes, Integer, same_kind
+from halfulp.semantics.kernel import Computes, Integer, Kernel, Outcome, Scalar, faults_of, same_kind
 from halfulp.semantics.profile import Profile
 
 _MAKES_NANS = frozenset(

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, codes_to_ints
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat, codes_to_ints
 
 Integers = Any
 """A Python integer, or an array of them or of int64."""

@@ -12,17 +12,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, Mask, ints_to_codes
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, NanEncoding, ints_to_codes
 from halfulp.fp_formats.paths.domains import NATIVE
 from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.fp_formats.scalar import Result
 from halfulp.semantics.casts import sign_bit
 from halfulp.semantics.floats import fastmath_rules, float_kernel, is_infinite, is_nan
-from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of
-from halfulp.semantics.meanings import same_kind
+from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, same_kind
 
 
 def _lone_nan(fmt: FloatFormat) -> int | None:

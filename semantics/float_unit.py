@@ -13,18 +13,15 @@ from types import MappingProxyType
 import numpy as np
 
 from halfulp.fp_formats import mixed, scalar
-from halfulp.fp_formats.codes import Codes, element_shape
 from halfulp.fp_formats.exact import comparisons, conversions
-from halfulp.fp_formats.exact import mixed as exact_mixed
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat, element_shape
 from halfulp.fp_formats.paths import cpu, fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.scalar import INEXACT, INFINITE, INVALID, QUIET_NAN, SIGNALLING_NAN
 from halfulp.semantics.casts import sign_bit
 from halfulp.semantics.floats import flags_of, float_kernel, loses_nan
-from halfulp.semantics.kernel import Kernel, Outcome
-from halfulp.semantics.meanings import Computes
+from halfulp.semantics.kernel import Computes, Kernel, Outcome
 from halfulp.semantics.profile import Profile
 
 MIXED: Mapping[str, str] = MappingProxyType(
@@ -69,12 +66,12 @@ def arithmetic(
     makes_nan = operation == "divide" or any(fmt.nan_code or fmt.infinity_code for fmt in sources)
 
     def array(*codes: Codes) -> ArrayResult:
-        return exact_mixed.operate(
+        return comparisons.operate(
             operation, sources, target, codes, rounding, policy, operations=fast, convert=fast.convert
         )
 
     def flagged(*codes: Codes) -> ArrayResult:
-        return exact_mixed.operate(operation, sources, target, codes, rounding, policy, want_flags=True)
+        return comparisons.operate(operation, sources, target, codes, rounding, policy, want_flags=True)
 
     return float_kernel(
         lambda *codes: mixed.operate(operation, sources, target, codes, rounding, policy),

@@ -16,15 +16,24 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, Mask, element_shape
 from halfulp.fp_formats.exact import arithmetic, comparisons
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, element_shape
 from halfulp.fp_formats.paths import cpu, fast, native_scalar, word_floats
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import emulated
-from halfulp.semantics.kernel import Fault, Kernel, Open, Outcome, Scalar, faults_of, poison
-from halfulp.semantics.meanings import Compares, Meaning, same_kind
+from halfulp.semantics.kernel import (
+    Compares,
+    Fault,
+    Kernel,
+    Meaning,
+    Open,
+    Outcome,
+    Scalar,
+    faults_of,
+    poison,
+    same_kind,
+)
 from halfulp.semantics.profile import Profile
 
 REASSOC, NNAN, NINF, NSZ, ARCP, CONTRACT, AFN = (1 << k for k in range(7))

@@ -1,8 +1,8 @@
 """Integer ops of the arith dialect: each function returns the `Kernel` for concrete widths and flags.
 
 Source: the op descriptions of the arith dialect document. Widths run from 0 (one value, 0) up without limit; an `index`
-is an integer of its width. Operands and results are codes (see `halfulp.fp_formats.codes`). The flags ``nsw``, ``nuw``,
-``exact`` and ``nneg`` make results poison; leave them out to ignore them.
+is an integer of its width. Operands and results are codes (see `halfulp.fp_formats.formats`). The flags ``nsw``,
+``nuw``, ``exact`` and ``nneg`` make results poison; leave them out to ignore them.
 
 The scalar implementation of every op is its specification; `halfulp.semantics.integer_kernels` says how it reads codes.
 
@@ -18,22 +18,26 @@ overlap.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, cast
+from functools import lru_cache, partial
+from typing import Any, Literal, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from halfulp.fp_formats.codes import (
+from halfulp.fp_formats.formats import (
     Codes,
     Mask,
+    codes_to_ints,
+    element_shape,
+    ints_to_codes,
+    signed_integers,
     storage_dtype,
 )
-from halfulp.semantics import integer_words as words
+from halfulp.semantics import integer_kernels
 from halfulp.semantics.integer_kernels import Faults, Reading, Values, integer_kernel, mask_of, wrap
-from halfulp.semantics.kernel import Fault, Kernel, Scalar, poison, undefined
-from halfulp.semantics.meanings import Integral
+from halfulp.semantics.kernel import Fault, Integral, Kernel, Outcome, Scalar, faults_of, poison, undefined
 
 SIGNED_OVERFLOW = poison("signed overflow with nsw")
 UNSIGNED_OVERFLOW = poison("unsigned overflow with nuw")
@@ -106,7 +110,7 @@ def _wrapping(
         scalar,
         array,
         tuple(fault for _, fault in rules),
-        words=words.wrapping(cast("Any", exact), (reading for reading, _ in rules)),
+        words=integer_kernels.wrapping(cast("Any", exact), (reading for reading, _ in rules)),
         real=real,
     )
 
@@ -169,7 +173,7 @@ def addui_extended(width: int) -> Kernel:
         return (total, (total < a).view(np.uint8)), ()
 
     real = _PAIR_OF_UNSIGNED
-    return integer_kernel((width, width), (width, 1), scalar, array, words=words.carrying, real=real)
+    return integer_kernel((width, width), (width, 1), scalar, array, words=integer_kernels.carrying, real=real)
 
 
 def subui_extended(width: int) -> Kernel:
@@ -183,7 +187,7 @@ def subui_extended(width: int) -> Kernel:
         return (wrap(width, a - b), (a < b).view(np.uint8)), ()
 
     real = _PAIR_OF_UNSIGNED
-    return integer_kernel((width, width), (width, 1), scalar, array, words=words.borrowing, real=real)
+    return integer_kernel((width, width), (width, 1), scalar, array, words=integer_kernels.borrowing, real=real)
 
 
 def mulsi_extended(width: int) -> Kernel:
@@ -206,7 +210,7 @@ def _multiply_extended(reading: Reading) -> Kernel:
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (wrap(width, a * b), _high_half(reading, a, b)), ()
 
-    implementation = words.product_halves(reading.signed)
+    implementation = integer_kernels.product_halves(reading.signed)
     return integer_kernel(
         (width, width), (width, width), scalar, array, words=implementation, real=Integral(reading.signed)
     )
@@ -307,7 +311,7 @@ def _division(
 
     overflow = (DIVISION_OVERFLOW,) if reading.signed else ()
     faults = (DIVISION_BY_ZERO, *overflow, *((INEXACT_DIVISION,) if exact else ()))
-    implementation, real = words.division(reading, toward, exact), Integral(reading.signed)
+    implementation, real = integer_kernels.division(reading, toward, exact), Integral(reading.signed)
     return integer_kernel((width, width), (width,), scalar, array, faults, (sign, 0), implementation, real)
 
 
@@ -326,7 +330,7 @@ def _remainder(reading: Reading) -> Kernel:
         rest = np.fmod(reading.values(a), divisor)
         return (wrap(width, rest),), [(DIVISION_BY_ZERO, zero)]
 
-    implementation, real = words.remainder(reading), Integral(reading.signed)
+    implementation, real = integer_kernels.remainder(reading), Integral(reading.signed)
     return integer_kernel((width, width), (width,), scalar, array, (DIVISION_BY_ZERO,), (0, 0), implementation, real)
 
 
@@ -360,7 +364,10 @@ def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
         return (result,), faults
 
     faults = (SHIFT_TOO_FAR, *(fault for _, fault in rules))
-    implementation, real = words.shift_left(reading for reading, _ in rules), _cut_to(width, partial(shli, width))
+    implementation, real = (
+        integer_kernels.shift_left(reading for reading, _ in rules),
+        _cut_to(width, partial(shli, width)),
+    )
     return integer_kernel((width, width), (width,), scalar, array, faults, words=implementation, real=real)
 
 
@@ -393,7 +400,7 @@ def _shift_right(reading: Reading, exact: bool) -> Kernel:
         return (result,), faults
 
     faults = (SHIFT_TOO_FAR, INEXACT_SHIFT) if exact else (SHIFT_TOO_FAR,)
-    implementation, real = words.shift_right(reading, exact), Integral(reading.signed)
+    implementation, real = integer_kernels.shift_right(reading, exact), Integral(reading.signed)
     return integer_kernel((width, width), (width,), scalar, array, faults, words=implementation, real=real)
 
 
@@ -454,7 +461,7 @@ def _extremum(reading: Reading, wins: Callable[[int, int], bool], ufunc: np.ufun
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (wrap(width, ufunc(reading.values(a), reading.values(b))),), ()
 
-    implementation, real = words.extremum(reading, wins.__name__), Integral(reading.signed)
+    implementation, real = integer_kernels.extremum(reading, wins.__name__), Integral(reading.signed)
     return integer_kernel((width, width), (width,), scalar, array, words=implementation, real=real)
 
 
@@ -491,7 +498,7 @@ def cmpi(width: int, predicate: int) -> Kernel:
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
         return (ufunc(reading.values(a), reading.values(b)).view(np.uint8),), ()
 
-    implementation = words.relation(reading, holds.__name__)
+    implementation = integer_kernels.relation(reading, holds.__name__)
     real = Integral(None if predicate in _EQUALITIES else signed)
     return integer_kernel((width, width), (1,), scalar, array, words=implementation, real=real)
 
@@ -568,6 +575,100 @@ def _cast(reading: Reading, width: int, rules: tuple[Range, ...] = (), real: Int
         result = wrap(width, reading.values(a).astype(dtype))
         return (result,), ((rule.fault, outside(rule, a)) for rule in rules)
 
-    implementation = words.cast(reading, width, ((rule.reading, rule.low, rule.high) for rule in rules))
+    implementation = integer_kernels.cast(reading, width, ((rule.reading, rule.low, rule.high) for rule in rules))
     faults = tuple(rule.fault for rule in rules)
     return integer_kernel((reading.width,), (width,), scalar, array, faults, words=implementation, real=real)
+
+
+# --- integer casts ----------------------------------------------------------------------------------------------------
+#
+# Conversions between integer types: what a number becomes that the target does not have.
+
+Overflow = Literal["wrap", "saturate", "poison"]
+OVERFLOWS: Sequence[Overflow] = ("wrap", "saturate", "poison")
+"""A number out of range modulo 2**width, the nearest number of the type, or poison."""
+
+
+def limits(width: int, signed: bool) -> tuple[int, int]:
+    """Return the smallest and the largest integer of a type."""
+    return (-(1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
+
+
+@lru_cache(maxsize=4096)
+def convert(source: int, source_signed: bool, target: int, target_signed: bool, overflow: Overflow) -> Kernel:
+    """Return the kernel that converts integers of ``source`` bits to ``target`` bits."""
+    low, high = limits(target, target_signed)
+    least, most = limits(source, source_signed)
+    mask = (1 << target) - 1
+    lost = poison(f"a value outside the range of {'a signed' if target_signed else 'an unsigned'} i{target}")
+
+    def number_of(code: int) -> int:
+        return code - (1 << source) if source_signed and source and code >> (source - 1) else code
+
+    def scalar_implementation(code: int) -> Scalar:
+        number = number_of(code)
+        if not low <= number <= high and overflow == "poison":
+            return lost
+        return (min(max(number, low), high) if overflow == "saturate" else number) & mask
+
+    def array_implementation(codes: Codes) -> Outcome:
+        wide = source > 64 or target > 64
+        below, above = (_outside_wide if wide else _outside)(codes, source, source_signed, low, high)
+        if wide:
+            numbers = [number_of(code) & mask for code in codes_to_ints(codes, source)]
+            result = ints_to_codes(numbers, target, element_shape(codes, source))
+        else:
+            words = _extended(codes, source, source_signed) & np.uint64(mask)
+            result = np.asarray(words, storage_dtype(target))
+        if overflow == "saturate":
+            for wrong, end in ((below, low), (above, high)):
+                if wrong.any():
+                    result[wrong] = ints_to_codes([end & mask], target, (1,))[0]
+        if overflow != "poison":
+            return Outcome((result,))
+        result[below | above] = 0
+        return Outcome((result,), faults_of([(lost, below | above)]))
+
+    always_fits = low <= least and most <= high
+    return Kernel(
+        scalar_implementation, array_implementation, faults=() if always_fits or overflow != "poison" else (lost,)
+    )
+
+
+def outside(
+    codes: Codes, source: int, source_signed: bool, target: int, target_signed: bool
+) -> tuple[tuple[int, ...], int] | None:
+    """Return the place and the number of the first element that the target does not have; None if it has all."""
+    ends = limits(target, target_signed)
+    find = _outside_wide if source > 64 or target > 64 else _outside
+    below, above = find(codes, source, source_signed, *ends)
+    places = np.argwhere(below | above)
+    if not len(places):
+        return None
+    place = tuple(int(k) for k in places[0])
+    code = codes_to_ints(codes[place][np.newaxis], source)[0]
+    return place, code - (1 << source) if source_signed and code >> (source - 1) else code
+
+
+def _extended(codes: Codes, width: int, signed: bool) -> npt.NDArray[np.uint64]:
+    """Return codes of up to 64 bits, extended to 64 bits by sign or by zeros."""
+    return signed_integers(codes, width).view(np.uint64) if signed else np.array(codes, np.uint64)
+
+
+def _outside(codes: Codes, width: int, signed: bool, low: int, high: int) -> tuple[Mask, Mask]:
+    """Return which elements are less than ``low``, and which are more than ``high``; all of up to 64 bits."""
+    words = _extended(codes, width, signed)
+    if not signed:
+        return np.zeros(words.shape, np.bool_), np.asarray(words > np.uint64(high))
+    numbers = words.view(np.int64)
+    below = np.asarray(numbers < np.int64(low))
+    return below, np.asarray((numbers >= 0) & (words > np.uint64(high)))
+
+
+def _outside_wide(codes: Codes, width: int, signed: bool, low: int, high: int) -> tuple[Mask, Mask]:
+    half = 1 << width >> 1
+    numbers = [code - (half << 1) if signed and code & half else code for code in codes_to_ints(codes, width)]
+    shape = element_shape(codes, width)
+    ends = ([number < low for number in numbers], [number > high for number in numbers])
+    below, above = (np.array(end, np.bool_).reshape(shape) for end in ends)
+    return below, above

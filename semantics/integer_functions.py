@@ -6,15 +6,31 @@ cttz), the absolute value of the smallest integer is itself, powers wrap around.
 
 from __future__ import annotations
 
-from functools import partial
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes
-from halfulp.semantics.integer import SIGNED_OVERFLOW, UNSIGNED_OVERFLOW
-from halfulp.semantics.integer_kernels import Faults, Reading, integer_kernel, mapped_kernel, wrap
-from halfulp.semantics.kernel import Kernel, Scalar, undefined
-from halfulp.semantics.meanings import Integral
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.exact import conversions
+from halfulp.fp_formats.formats import Codes, FloatFormat
+from halfulp.fp_formats.paths import cpu, fast, word_floats
+from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics import emulated
+from halfulp.semantics.floats import flags_of, float_kernel
+from halfulp.semantics.integer import (
+    DIVISION_BY_ZERO,
+    DIVISION_OVERFLOW,
+    SHIFT_TOO_FAR,
+    SIGNED_OVERFLOW,
+    UNSIGNED_OVERFLOW,
+)
+from halfulp.semantics.integer_kernels import Faults, Reading, integer_kernel, mapped_kernel, mask_of, wrap
+from halfulp.semantics.kernel import Fault, Integral, Kernel, Meaning, Scalar, poison, same_kind, undefined
+from halfulp.semantics.profile import Profile
 
 ZERO_TO_NEGATIVE_POWER = undefined("0 to a negative power")
 
@@ -131,3 +147,227 @@ def _strict_ipowi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel
         return plain(a, b) if fits else fault
 
     return mapped_kernel((width, width), (width,), scalar, (ZERO_TO_NEGATIVE_POWER, fault))
+
+
+# --- integer shadows --------------------------------------------------------------------------------------------------
+#
+# Find integers that are not those of exact arithmetic, because an op left the range of its type and wrapped.
+#
+# The type of an integer does not say how its bits are read. So both readings go along: whether the number is the exact
+# one if all integers are signed, and if all are unsigned. An op that reads in one way needs that one. For sums,
+# products and bitwise ops both readings are the same, and each of the result follows from that of the operands.
+
+
+class Apart(NamedTuple):
+    """Where integers are not the exact ones, read as signed and as unsigned numbers: masks, or truth values of one."""
+
+    signed: Any
+    unsigned: Any
+
+    def misread(self, signed: bool | None) -> Any:
+        """Tell where an op does not read the exact integer. ``signed``: see `Integral`."""
+        return self.signed & self.unsigned if signed is None else self.signed if signed else self.unsigned
+
+
+def joined(parts: Sequence[Apart]) -> Apart:
+    """Return where any of several operands, or the op itself, is apart."""
+    return Apart(*(np.logical_or.reduce(np.broadcast_arrays(*masks)) for masks in zip(*parts, strict=True)))
+
+
+def _strict(meaning: Meaning | None) -> tuple[Kernel, ...]:
+    return meaning.strict_kernels if isinstance(meaning, Integral) else ()
+
+
+def wrapped(meaning: Meaning | None, codes: Sequence[Codes]) -> Apart | None:
+    """Return where an op on codes wraps; None if it nowhere does."""
+    faults = [[mask for _, mask in kernel.array(*codes).faults] for kernel in _strict(meaning)]
+    if not any(faults):
+        return None
+    nowhere = np.zeros((), np.bool_)
+    return Apart(*(np.logical_or.reduce(masks) if masks else nowhere for masks in faults))
+
+
+def wraps(meaning: Meaning | None, codes: Sequence[int]) -> tuple[bool, bool]:
+    """Tell whether an op on one code for each operand wraps, of signed and of unsigned numbers."""
+    found = [isinstance(kernel.scalar(*codes), Fault) for kernel in _strict(meaning)]
+    return (found[0], found[1]) if found else (False, False)
+
+
+def reading_of(meaning: Meaning | None) -> bool | None:
+    """Tell how an op reads integers; see `Integral`."""
+    return meaning.signed if isinstance(meaning, Integral) else None
+
+
+# --- integral ---------------------------------------------------------------------------------------------------------
+#
+# Kernels of the ops that round a float to an integer of its format (math document).
+#
+# They are exact: only a format that ends before the integer overflows. No flag says that a fraction was dropped (IEEE
+# 754-2019, 5.9: the operations other than roundToIntegralExact).
+
+DIRECTIONS: Mapping[str, Rounding] = {
+    "ceil": Rounding.UPWARD,
+    "floor": Rounding.DOWNWARD,
+    "round": Rounding.TO_NEAREST_AWAY,
+    "roundeven": Rounding.TO_NEAREST_EVEN,
+    "trunc": Rounding.TOWARD_ZERO,
+}
+"""The ops of math that round to integers, with their rounding mode."""
+
+
+@cpu.forgotten
+@lru_cache(maxsize=1024)
+def to_integral(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
+    """Return the kernel of an op in `DIRECTIONS`."""
+    mode, policy, real = DIRECTIONS[name], profile.arithmetic, same_kind(name, fmt, 1)
+    if emulated.emulates(profile, fmt):
+        return float_kernel(*emulated.applied("to_integral", fmt, (mode, policy)), (fmt,), fmt, fastmath, real=real)
+    kernel = float_kernel(
+        lambda a: scalar.to_integral(fmt, a, mode, policy),
+        lambda a: fast.to_integral(fmt, a, mode, policy),
+        (fmt,),
+        fmt,
+        fastmath,
+        flags=flags_of(lambda a: conversions.to_integral(fmt, a, mode, policy, want_flags=True)),
+        real=real,
+    )
+    return kernel if kernel.faults else replace(kernel, words=word_floats.to_integral(fmt, mode, policy))
+
+
+# --- llvm integers ----------------------------------------------------------------------------------------------------
+#
+# Integer ops that only LLVM has: each function returns the `Kernel` for a width, as in `halfulp.semantics.integer`.
+#
+# Source: LLVM's language reference, release 22. The array implementation maps the specification over the elements.
+
+Exact = Callable[[int, int], int]
+
+COMMON_BITS = poison("the operands of a disjoint or have a one in common")
+ZERO_COUNTED = poison("the operand is 0, and is_zero_poison is set")
+LEAST_NEGATED = poison("the operand is the least integer, and is_int_min_poison is set")
+
+ARITHMETIC: Mapping[str, Exact] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+"""The ops that have a form which tells of overflow, and, except mul, one that saturates."""
+
+
+def remsi(width: int) -> Kernel:
+    """Return the kernel of srem. The least value divided by -1 is undefined, as its quotient is."""
+    sign, mask = Reading(width, True).sign, mask_of(width)
+
+    def scalar(a: int, b: int) -> Scalar:
+        if not b:
+            return DIVISION_BY_ZERO
+        if a == sign and b == mask:
+            return DIVISION_OVERFLOW
+        x, y = (a ^ sign) - sign, (b ^ sign) - sign
+        rest = abs(x) % abs(y)
+        return (rest if x >= 0 else -rest) & mask
+
+    return mapped_kernel((width, width), (width,), scalar, (DIVISION_BY_ZERO, DIVISION_OVERFLOW), (sign, 0))
+
+
+def disjoint_or(width: int) -> Kernel:
+    """Return the kernel of ``or disjoint``."""
+    return mapped_kernel((width, width), (width,), lambda a, b: COMMON_BITS if a & b else a | b, (COMMON_BITS,))
+
+
+def checked(name: str, width: int, signed: bool) -> Kernel:
+    """Return the kernel of ``llvm.*.with.overflow``: the result modulo 2**width, and whether it is another number."""
+    exact, reading, mask = ARITHMETIC[name], Reading(width, signed), mask_of(width)
+    sign, low, high = reading.sign, reading.low, reading.high
+
+    def scalar(a: int, b: int) -> Scalar:
+        result = exact((a ^ sign) - sign, (b ^ sign) - sign)
+        return result & mask, 0 if low <= result <= high else 1
+
+    return mapped_kernel((width, width), (width, 1), scalar)
+
+
+def saturating(name: str, width: int, signed: bool) -> Kernel:
+    """Return the kernel of ``llvm.*add.sat`` and ``llvm.*sub.sat``: the nearest number that the width has."""
+    exact, reading, mask = ARITHMETIC[name], Reading(width, signed), mask_of(width)
+    sign, low, high = reading.sign, reading.low, reading.high
+
+    def scalar(a: int, b: int) -> Scalar:
+        return min(max(exact((a ^ sign) - sign, (b ^ sign) - sign), low), high) & mask
+
+    return mapped_kernel((width, width), (width,), scalar)
+
+
+def saturating_shift(width: int, signed: bool) -> Kernel:
+    """Return the kernel of ``llvm.*shl.sat``: the product with a power of two, or the nearest number."""
+    reading, mask = Reading(width, signed), mask_of(width)
+    sign, low, high = reading.sign, reading.low, reading.high
+
+    def scalar(a: int, b: int) -> Scalar:
+        return SHIFT_TOO_FAR if b >= width else min(max((a ^ sign) - sign << b, low), high) & mask
+
+    return mapped_kernel((width, width), (width,), scalar, (SHIFT_TOO_FAR,))
+
+
+def funnel_shift(width: int, left: bool) -> Kernel:
+    """Return the kernel of ``llvm.fshl`` and ``llvm.fshr``: one half of two integers side by side, moved by a number of
+    bits modulo the width.
+    """
+    mask = mask_of(width)
+
+    def scalar(high: int, low: int, amount: int) -> Scalar:
+        both, moved = high << width | low, amount % width if width else 0
+        return (both << moved >> width if left else both >> moved) & mask
+
+    return mapped_kernel((width,) * 3, (width,), scalar)
+
+
+def swapped_bytes(width: int) -> Kernel:
+    """Return the kernel of ``llvm.bswap``: the bytes in the opposite order."""
+    return mapped_kernel((width,), (width,), lambda a: int.from_bytes(a.to_bytes(width // 8, "little"), "big"), ())
+
+
+def reversed_bits(width: int) -> Kernel:
+    """Return the kernel of ``llvm.bitreverse``: the bits in the opposite order."""
+    return mapped_kernel((width,), (width,), lambda a: int(f"{a:0{width}b}"[::-1], 2) if width else 0)
+
+
+def absolute(width: int, least_is_poison: bool) -> Kernel:
+    """Return the kernel of ``llvm.abs``. The least integer is its own absolute value, or gives poison."""
+    if not least_is_poison:
+        return absi(width)
+    sign, mask = Reading(width, True).sign, mask_of(width)
+
+    def scalar(a: int) -> Scalar:
+        return LEAST_NEGATED if a == sign else abs((a ^ sign) - sign) & mask
+
+    return mapped_kernel((width,), (width,), scalar, (LEAST_NEGATED,))
+
+
+def counted_zeros(width: int, leading: bool, zero_is_poison: bool) -> Kernel:
+    """Return the kernel of ``llvm.ctlz`` and ``llvm.cttz``. Of 0 it is the width, or poison."""
+    mask = mask_of(width)
+
+    def scalar(a: int) -> Scalar:
+        if not a:
+            return ZERO_COUNTED if zero_is_poison else width & mask
+        return width - a.bit_length() if leading else (a & -a).bit_length() - 1
+
+    return mapped_kernel((width,), (width,), scalar, (ZERO_COUNTED,) if zero_is_poison else ())
+
+
+def not_and(width: int) -> Kernel:
+    """Return the kernel of ``atomicrmw nand``: the inverse of the common bits."""
+    mask = mask_of(width)
+    return mapped_kernel((width, width), (width,), lambda a, b: ~(a & b) & mask)
+
+
+def wrapped_increment(width: int) -> Kernel:
+    """Return the kernel of ``atomicrmw uinc_wrap``: 1 more, and 0 from the second operand on."""
+    return mapped_kernel((width, width), (width,), lambda a, b: 0 if a >= b else a + 1)
+
+
+def wrapped_decrement(width: int) -> Kernel:
+    """Return the kernel of ``atomicrmw udec_wrap``: 1 less, but the second operand after 0 and above it."""
+    return mapped_kernel((width, width), (width,), lambda a, b: b if not a or a > b else a - 1)
+
+
+def conditional_subtraction(width: int) -> Kernel:
+    """Return the kernel of ``atomicrmw usub_cond``: the difference, or the first operand if it is less than 0."""
+    return mapped_kernel((width, width), (width,), lambda a, b: a - b if a >= b else a)

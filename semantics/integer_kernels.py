@@ -10,14 +10,16 @@ Above 64 bits, the array implementation maps the scalar implementation over the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import (
+from halfulp.fp_formats.formats import (
     LIMB_BITS,
     Codes,
     Mask,
@@ -25,16 +27,16 @@ from halfulp.fp_formats.codes import (
     codes_to_ints,
     element_shape,
     ints_to_codes,
+    storage_dtype,
 )
-from halfulp.fp_formats.paths.words import Implementation
-from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of
-from halfulp.semantics.meanings import Meaning
+from halfulp.fp_formats.paths.words import Implementation, Word
+from halfulp.semantics.kernel import ArrayImplementation, Fault, Kernel, Meaning, Outcome, Scalar, faults_of
 
 Values = npt.NDArray[Any]
 """The numbers of codes: the codes themselves, or a signed array of the same item size."""
 
 Faults = Iterable[tuple[Fault, Mask]]
-ArrayImplementation = Callable[..., tuple[tuple[Codes, ...], Faults]]
+IntegerKernelsArrayImplementation = Callable[..., tuple[tuple[Codes, ...], Faults]]
 """An op on code arrays of rank 1 or more: its results, and its faults in order of precedence. A mask may be all False,
 and smaller than the results if it broadcasts to them.
 """
@@ -88,7 +90,7 @@ def integer_kernel(
     operands: tuple[int, ...],
     results: tuple[int, ...],
     scalar: Callable[..., Scalar],
-    array: ArrayImplementation,
+    array: IntegerKernelsArrayImplementation,
     faults: tuple[Fault, ...] = (),
     worst: tuple[int, ...] | None = None,
     words: Implementation | None = None,
@@ -112,7 +114,7 @@ def mapped_kernel(
     return Kernel(scalar, _mapped(operands, results, scalar), worst, faults=faults)
 
 
-def _ranked(array: ArrayImplementation) -> Callable[..., Outcome]:
+def _ranked(array: IntegerKernelsArrayImplementation) -> Callable[..., Outcome]:
     """Extend an array implementation to rank 0, where NumPy would compute on scalars and warn that they wrap around."""
 
     def implementation(*operands: Codes) -> Outcome:
@@ -144,5 +146,208 @@ def _mapped(
                 rows.append(element if isinstance(element, tuple) else (element,))
         results = (ints_to_codes([row[at] for row in rows], width, shape) for at, width in enumerate(result_widths))
         return Outcome(tuple(results), tuple(faults.items()))
+
+    return implementation
+
+
+# --- tabled words -----------------------------------------------------------------------------------------------------
+#
+# Kernels of few operand bits as tables: the description on machine words of a kernel that has none of its own.
+
+MOST = 16
+"""The bits of the operands together, of the longest table."""
+
+
+def tabled(kernel: Kernel, operands: Sequence[int], results: Sequence[int]) -> Kernel:
+    """Return a kernel with a description. It is as it was if it has one, has a notice, or has more than `MOST` bits of
+    operands.
+
+    ``operands``, ``results``: their bits.
+    """
+    short = 0 < sum(operands) <= MOST and all(operands) and 0 < max(results) <= 64
+    if not short or kernel.words or kernel.notice:
+        return kernel
+    return replace(kernel, words=described(kernel.array, operands, results))
+
+
+def described(array: ArrayImplementation, operands: Sequence[int], results: Sequence[int]) -> Implementation:
+    """Return a description by tables, which the array implementation computes when code is made of it. Elements with a
+    fault are refused. ``operands``, ``results``: their bits, together at most `MOST` of operands.
+    """
+    total = sum(operands)
+
+    @cache
+    def tables() -> tuple[list[npt.NDArray[Any]], npt.NDArray[np.uint8] | None]:
+        index = np.arange(1 << total)
+        places = [total - end for end in accumulate(operands)]
+        codes = [
+            (index >> place & (1 << width) - 1).astype(storage_dtype(width))
+            for place, width in zip(places, operands, strict=True)
+        ]
+        outcome = array(*codes)
+        entries = [np.ascontiguousarray(np.broadcast_to(each, index.shape)) for each in outcome.results]
+        masks = [np.broadcast_to(mask, index.shape) for _, mask in outcome.faults]
+        return entries, np.logical_or.reduce(masks).astype(np.uint8) if masks else None
+
+    def implementation(*words: Word) -> Word | tuple[Word, ...]:
+        index = words[0].resized(total)
+        for word in words[1:]:
+            index = (index << word.width) | word.resized(total)
+        entries, refused = tables()
+        if refused is not None:
+            index.entry(refused).equals(1).refuse()
+        found = tuple([index.entry(each).resized(width) for each, width in zip(entries, results, strict=True)])
+        return found if len(found) > 1 else found[0]
+
+    return implementation
+
+
+# --- integer words ----------------------------------------------------------------------------------------------------
+#
+# Integer ops on machine words (`halfulp.fp_formats.paths.words`): the third implementation of the kernels in
+# `integer`.
+#
+# Operands for which an op has a fault are refused: the scalar implementation says which fault it is.
+
+RELATIONS: dict[str, Callable[[Word, Word, bool], Word]] = {
+    "eq": lambda a, b, signed: a.equals(b),
+    "ne": lambda a, b, signed: a.differs(b),
+    "lt": lambda a, b, signed: a.less(b, signed),
+    "le": lambda a, b, signed: a.at_most(b, signed),
+    "gt": lambda a, b, signed: b.less(a, signed),
+    "ge": lambda a, b, signed: b.at_most(a, signed),
+}
+"""Comparisons by their names in Python's `operator`."""
+
+
+def wrapping(compute: Callable[[Word, Word], Word], readings: Iterable[Reading]) -> Implementation:
+    """Return a sum, difference or product, which must not overflow in these readings."""
+    readings = tuple(readings)
+
+    def implementation(a: Word, b: Word) -> Word:
+        result, double = compute(a, b), 2 * a.width
+        for reading in readings:
+            exact = compute(a.resized(double, reading.signed), b.resized(double, reading.signed))
+            exact.differs(result.resized(double, reading.signed)).refuse()
+        return result
+
+    return implementation
+
+
+def carrying(a: Word, b: Word) -> tuple[Word, Word]:
+    """Return a sum and its carry."""
+    total = a + b
+    return total, total.less(a, signed=False)
+
+
+def borrowing(a: Word, b: Word) -> tuple[Word, Word]:
+    """Return a difference and its borrow."""
+    return a - b, a.less(b, signed=False)
+
+
+def product_halves(signed: bool) -> Implementation:
+    """Return the low and the high half of a product."""
+
+    def implementation(a: Word, b: Word) -> tuple[Word, Word]:
+        width = a.width
+        product = a.resized(2 * width, signed) * b.resized(2 * width, signed)
+        return product.resized(width), product.shift_right(width).resized(width)
+
+    return implementation
+
+
+def division(reading: Reading, toward: str, exact: bool) -> Implementation:
+    """Return a quotient rounded toward "zero", "down" or "up"; ``exact``: it must be an integer."""
+    signed = reading.signed
+
+    def implementation(a: Word, b: Word) -> Word:
+        safe, overflow = _divisor(reading, a, b)
+        overflow.refuse()
+        quotient = a.divide(safe, signed)
+        inexact = (quotient * safe).differs(a)
+        if exact:
+            inexact.refuse()
+        if toward == "zero":
+            return quotient
+        negative = (a ^ safe).less(0, signed)
+        if toward == "down":
+            return quotient - (inexact & negative).resized(a.width)
+        return quotient + (inexact & ~negative).resized(a.width)
+
+    return implementation
+
+
+def remainder(reading: Reading) -> Implementation:
+    """Return the remainder of a division rounded toward zero."""
+
+    def implementation(a: Word, b: Word) -> Word:
+        safe, _ = _divisor(reading, a, b)
+        return a.remainder(safe, reading.signed)
+
+    return implementation
+
+
+def _divisor(reading: Reading, a: Word, b: Word) -> tuple[Word, Word]:
+    """Return a divisor that a processor can divide by, and where the quotient overflows; refuse division by zero."""
+    zero = b.equals(0)
+    zero.refuse()
+    if not reading.signed:
+        return zero.choose(b.of(1), b), b.of(0).differs(0)
+    overflow = a.equals(reading.sign) & b.equals(-1)
+    return (zero | overflow).choose(b.of(1), b), overflow
+
+
+def shift_left(readings: Iterable[Reading]) -> Implementation:
+    """Return the bits moved up, which must give ``a * 2**b`` in these readings."""
+    readings = tuple(readings)
+
+    def implementation(a: Word, b: Word) -> Word:
+        amount = _amount(a, b)
+        result = a << amount
+        for reading in readings:
+            result.shift_right(amount, reading.signed).differs(a).refuse()
+        return result
+
+    return implementation
+
+
+def shift_right(reading: Reading, exact: bool) -> Implementation:
+    """Return the bits moved down; ``exact``: those that are lost must be 0."""
+
+    def implementation(a: Word, b: Word) -> Word:
+        amount = _amount(a, b)
+        result = a.shift_right(amount, reading.signed)
+        if exact:
+            (result << amount).differs(a).refuse()
+        return result
+
+    return implementation
+
+
+def _amount(a: Word, b: Word) -> Word:
+    """Return a shift amount that a processor can shift by; refuse the others."""
+    far = ~b.less(a.width, signed=False)
+    far.refuse()
+    return far.choose(b.of(0), b)
+
+
+def extremum(reading: Reading, wins: str) -> Implementation:
+    """Return the first operand if it ``wins``, a name of `RELATIONS`, over the second one, else that."""
+    return lambda a, b: RELATIONS[wins](a, b, reading.signed).choose(a, b)
+
+
+def relation(reading: Reading, holds: str) -> Implementation:
+    """Return 1 where a relation of `RELATIONS` holds."""
+    return lambda a, b: RELATIONS[holds](a, b, reading.signed)
+
+
+def cast(reading: Reading, width: int, ranges: Iterable[tuple[Reading, int, int]]) -> Implementation:
+    """Return the number of a reading in another width; it must lie in all ranges (reading, least, largest)."""
+    ranges = tuple(ranges)
+
+    def implementation(a: Word) -> Word:
+        for read, low, high in ranges:
+            (a.less(low, read.signed) | a.of(high).less(a, read.signed)).refuse()
+        return a.resized(width, reading.signed)
 
     return implementation

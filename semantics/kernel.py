@@ -8,7 +8,7 @@ A kernel exists for concrete element types, attributes and profile. It has imple
 - ``array`` does the same for arrays of codes (see below) and reports faults as masks.
 - ``words``, which not every kernel has, describes it for a compiler (`halfulp.fp_formats.paths.words`); it refuses the
   elements that have a fault.
-- ``real``, which not every kernel has, says what the op means on real numbers (`halfulp.semantics.meanings`).
+- ``real``, which not every kernel has, says what the op means on real numbers (`halfulp.semantics.kernel`).
 
 Codes are raw bit patterns, always unsigned, in the smallest of uint8/16/32/64 that holds the width; wider elements have
 one more trailing axis of uint64 limbs, least significant first. Masks are bool arrays of the element shape.
@@ -16,18 +16,256 @@ one more trailing axis of uint64 limbs, least significant first. Masks are bool 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask, ints_to_codes
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, ints_to_codes
 from halfulp.fp_formats.paths.words import Implementation
-from halfulp.semantics.meanings import Meaning
-from halfulp.semantics.poison import PoisonIds, merged_ids
+from halfulp.fp_formats.policy import Rounding
+
+# --- meanings ---------------------------------------------------------------------------------------------------------
+#
+# What ops mean on real numbers: data, which `halfulp.semantics.judging` reads.
+#
+# A kernel computes with codes. Beside it stands its meaning: the function of real numbers that it rounds, or the
+# question about real numbers that it answers. An op whose kernel has no meaning gives numbers of which nothing is
+# known.
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """The integers of a type, as operands or as a result."""
+
+    width: int
+    signed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quantized:
+    """Stored integers that stand for real numbers: (stored - zero point) * scale.
+
+    ``parameters``: from the shape of an array of codes, the scales and the zero points as f64 arrays that broadcast to
+    it.
+    """
+
+    stored: Integer
+    parameters: Callable[[tuple[int, ...]], tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]
+
+
+Numbers = FloatFormat | Integer | Quantized
+"""The way in which codes are numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computes:
+    """A function of real numbers, rounded. ``rule``: a key of `halfulp.semantics.shadows.RULES`."""
+
+    rule: str
+    operands: tuple[Numbers, ...]
+    result: FloatFormat | Quantized
+
+
+IDENTITIES: Mapping[str, float] = {"maximum number": -inf, "minimum number": inf}
+"""The rules of functions that pass over a NaN, and the number that does not change their results. It stands for the
+NaNs that programs spell, as the first operand of a reduction for example.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Compares:
+    """A comparison of two numbers. ``predicate``: that of arith.cmpf, as MLIR numbers them."""
+
+    predicate: int
+    operand: FloatFormat
+
+
+@dataclass(frozen=True, slots=True)
+class ToInteger:
+    """A conversion of a number to an integer, rounded in a direction."""
+
+    operand: FloatFormat
+    result: Integer
+    rounding: Rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The stored integer of a quantised number: the exact run has the nearest one to its own number."""
+
+    operand: Quantized
+
+
+@dataclass(frozen=True, slots=True)
+class Reinterprets:
+    """A bit cast: the same bits, read as a value of another type."""
+
+
+@dataclass(frozen=True)
+class Integral:
+    """A function of integers whose result is cut to the bits of its type. ``signed``: how it reads its operands; None
+    where it makes no difference.
+
+    ``strict``: makes the kernel of the same op with the flag ``nsw`` or ``nuw``: it has a fault where the type does not
+    hold the exact result of signed, or of unsigned operands. None for an op whose exact results the type always holds.
+    """
+
+    signed: bool | None = None
+    strict: Callable[..., Any] | None = None
+
+    @cached_property
+    def strict_kernels(self) -> tuple[Any, ...]:
+        """The strict kernels, of signed numbers and of unsigned ones; none where the type holds all results."""
+        return () if self.strict is None else (self.strict(nsw=True), self.strict(nuw=True))
+
+
+Meaning = Computes | Compares | ToInteger | Stored | Reinterprets | Integral
+
+
+def same_kind(rule: str, fmt: FloatFormat, operands: int) -> Computes:
+    """Return the meaning of a function whose operands and result have one format."""
+    return Computes(rule, (fmt,) * operands, fmt)
+
+
+# --- poison -----------------------------------------------------------------------------------------------------------
+#
+# Poison with its origins: where the poison of each element came from.
+#
+# A value's poison mask is a uint16 array: 0 is clean, k names the k-th origin of a table. All values of one run share
+# one table, so that the ids of two operands merge by `np.maximum`; a value that leaves the run gets its own table.
+
+PoisonIds = npt.NDArray[np.uint16]
+
+OTHER = 65535
+"""The id of every origin after the 65,534th."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The origin of poison: the op, its place in the source, the reason, and the first element in row-major order.
+
+    ``location`` is ``file:line:col``, or empty where there is none.
+    """
+
+    op: str
+    location: str
+    reason: str
+    element: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        place = f" at {self.location}" if self.location else ""
+        where = f", element {list(self.element)}" if self.element else ""
+        return f"{self.reason} ({self.op}{place}{where})"
+
+
+_OVERFLOW = Origin("other", "unknown", "one of more than 65,534 origins")
+
+
+class Origins:
+    """The table of origins of one run. Ids are per (op, location, reason), so that loops do not make it grow.
+
+    ``place``: the place in a whole of the array that is computed now. It stands in front of the element of new origins.
+    """
+
+    __slots__ = ("_ids", "_table", "place")
+
+    def __init__(self) -> None:
+        self.place: tuple[int, ...] = ()
+        self._table: list[Origin] = []
+        self._ids: dict[tuple[str, str, str], int] = {}
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        """Restore a table, also one of a pickle in which ``place`` had another name."""
+        for name, value in state[1].items():
+            setattr(self, "place" if name == "_place" else name, value)
+
+    def __getitem__(self, poison_id: int) -> Origin:
+        """Return the origin of a non-zero id."""
+        return _OVERFLOW if poison_id == OTHER else self._table[poison_id - 1]
+
+    @contextmanager
+    def inside(self, place: int) -> Iterator[None]:
+        """Record origins of elements of the array at ``place`` of a whole as origins in the whole."""
+        self.place = (place,)
+        try:
+            yield
+        finally:
+            self.place = ()
+
+    def id_of(self, origin: Origin) -> int:
+        """Return the id of ``origin``. A later one of the same op, location and reason keeps the first one's
+        element.
+        """
+        key = (origin.op, origin.location, origin.reason)
+        known = self._ids.get(key)
+        if known is None:
+            known = len(self._table) + 1
+            if known >= OTHER:
+                return OTHER
+            self._table.append(replace(origin, element=(*self.place, *origin.element)) if self.place else origin)
+            self._ids[key] = known
+        return known
+
+    def known(self) -> tuple[Origin, ...]:
+        """Return the origins by their ids, from 1."""
+        return tuple(self._table)
+
+    def adopt(self, ids: PoisonIds, origins: Origins) -> PoisonIds:
+        """Translate ``ids`` of another table into ids of this one."""
+        if origins is self:
+            return ids
+        used, inverse = np.unique(ids, return_inverse=True)
+        mine = np.array([0 if k == 0 else self.id_of(origins[int(k)]) for k in used], dtype=np.uint16)
+        return mine[inverse].reshape(ids.shape)
+
+
+def merged_ids(ids: Iterable[PoisonIds | None], shape: tuple[int, ...]) -> PoisonIds | None:
+    """Return the poison of an elementwise result: an element is poison if one of its operands is."""
+    merged: PoisonIds | None = None
+    for each in ids:
+        if each is not None:
+            merged = each if merged is None else np.maximum(merged, each)
+    return merged if merged is None or merged.shape == shape else np.broadcast_to(merged, shape)
+
+
+def with_faults(
+    ids: PoisonIds | None,
+    faults: Iterable[tuple[str, Mask]],
+    shape: tuple[int, ...],
+    born: Callable[[str, Mask], int],
+) -> PoisonIds | None:
+    """Return poison after faults: pairs of a reason and the mask of its elements.
+
+    ``born`` returns the id of the origin of new poison, from the reason and the mask of the elements that were not
+    poison before.
+    """
+    merged = np.zeros(shape, np.uint16) if ids is None else ids.copy()
+    for reason, mask in faults:
+        fresh = np.broadcast_to(mask, shape) & (merged == 0)
+        if fresh.any():
+            merged[fresh] = born(reason, fresh)
+    return merged if merged.any() else None
+
+
+def zeroed(bits: Codes, ids: PoisonIds) -> Codes:
+    """Return codes with zero under poison, where bits mean nothing, so that outputs are deterministic."""
+    spoiled: Any = ids != 0
+    return np.where(spoiled.reshape(spoiled.shape + (1,) * (bits.ndim - spoiled.ndim)), bits.dtype.type(0), bits)
+
+
+def first_place(mask: Mask) -> tuple[int, ...]:
+    """Return the place of the first True in row-major order; () for a scalar."""
+    return tuple(int(k) for k in np.unravel_index(int(np.argmax(mask)), mask.shape)) if mask.ndim else ()
+
+
+# --- kernel -----------------------------------------------------------------------------------------------------------
 
 
 class FaultKind(Enum):
@@ -190,3 +428,47 @@ def _with_worst(bits: Codes, ids: PoisonIds, worst: int, shape: tuple[int, ...])
     code = ints_to_codes([worst], 64 * limbs[0] if limbs else 8 * bits.dtype.itemsize, ())
     spoiled = ids != 0
     return np.where(spoiled.reshape((1,) * (len(shape) - ids.ndim) + ids.shape + (1,) * len(limbs)), code, bits)
+
+
+# --- select -----------------------------------------------------------------------------------------------------------
+#
+# arith.select on arrays. The arm that is not selected is ignored, even if it is poison.
+
+
+def spread(condition: Codes, target_ndim: int) -> Codes:
+    """Give the condition trailing axes of one, so that it chooses whole elements, or whole values if it is a scalar."""
+    return condition.reshape(condition.shape + (1,) * (target_ndim - condition.ndim))
+
+
+def select(condition: Codes, yes: Codes, no: Codes) -> Codes:
+    """Return the codes of the chosen arm. ``condition``: i1 codes of the arms' shape, or of their leading axes only."""
+    return np.asarray(np.where(spread(condition, yes.ndim) != 0, yes, no))
+
+
+KERNEL = Kernel(
+    lambda condition, yes, no: yes if condition else no,
+    lambda condition, yes, no: Outcome((select(condition, yes, no),)),
+    words=lambda condition, yes, no: condition.choose(yes, no),
+)
+"""The choice of elements that are not poison."""
+
+
+def select_poison(
+    condition: Codes,
+    of_condition: PoisonIds | None,
+    yes: PoisonIds | None,
+    no: PoisonIds | None,
+    shape: tuple[int, ...],
+) -> PoisonIds | None:
+    """Return the poison of the chosen arm, and poison where the condition is poison. ``shape``: of the result's
+    elements.
+    """
+    if of_condition is None and yes is None and no is None:
+        return None
+    clean = np.zeros((), np.uint16)
+    chosen = np.where(spread(condition, len(shape)) != 0, clean if yes is None else yes, clean if no is None else no)
+    if of_condition is not None:
+        spoiled = spread(of_condition, len(shape))
+        chosen = np.where(spoiled != 0, spoiled, chosen)
+    ids = np.broadcast_to(chosen, shape)
+    return ids.astype(np.uint16) if ids.any() else None

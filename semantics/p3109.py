@@ -17,14 +17,13 @@ from typing import NamedTuple
 from flint import arb
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.named_formats import p3109_format
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, p3109_format
 from halfulp.fp_formats.policy import FloatPolicy, Rounding, StochasticRule
 from halfulp.fp_formats.reals import applying, extended
 from halfulp.fp_formats.reals.elementary import grid_of
-from halfulp.fp_formats.reals.enclosing import SPECIALS, Cell, Kind, Special
+from halfulp.fp_formats.reals.expressions import located
 from halfulp.fp_formats.reals.extended import NAN, Enclosed, Number, is_kind
-from halfulp.fp_formats.reals.rounding_once import located
+from halfulp.fp_formats.reals.functions import SPECIALS, Cell, Kind, Special
 from halfulp.fp_formats.scalar import FINITE, INFINITE, Drawn
 
 ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.paths import elementary, fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.reals.functions import FUNCTIONS
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
 from halfulp.semantics.judging import Computed, Judgement, has_shadows, judge, numbers_of, with_ulp
-from halfulp.semantics.meanings import Computes, Meaning
+from halfulp.semantics.kernel import Computes, Meaning
 from halfulp.semantics.shadows import Floats, Shadow
 
 F64 = FORMATS["f64"]

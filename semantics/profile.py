@@ -15,6 +15,7 @@ from inspect import Parameter, Signature
 from types import MappingProxyType
 from typing import Any
 
+from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.policy import (
     POLICY_FIELDS,
     Choice,
@@ -26,7 +27,6 @@ from halfulp.fp_formats.policy import (
     choices_of,
     one_of,
 )
-from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 SEMANTICS_VERSION = 6
 """The version of halfulp's results: raised whenever any result changes, and written into every golden file."""

@@ -15,17 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.paths import fast, word_floats
 from halfulp.fp_formats.paths.affine import Affine, to_integers, to_numbers
 from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import casts
 from halfulp.semantics.floats import is_nan
-from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, poison
-from halfulp.semantics.meanings import Computes, Integer, Quantized, Stored
+from halfulp.semantics.kernel import Computes, Integer, Kernel, Outcome, Quantized, Scalar, Stored, faults_of, poison
 from halfulp.semantics.profile import Profile
 
 RNE = Rounding.TO_NEAREST_EVEN

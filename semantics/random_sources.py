@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.suggestions import did_you_mean, with_hint
+from halfulp.fp_formats.aliases import did_you_mean, with_hint
 
 Words = npt.NDArray[np.uint64]
 EXAMPLES = "philox:seed=1 or lfsr:width=16,taps=16+14+13+11,seed=0xACE1"

@@ -17,7 +17,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Mask
+from halfulp.fp_formats.formats import Mask
 
 Integers = npt.NDArray[np.int64]
 _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1

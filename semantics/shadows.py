@@ -28,11 +28,9 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from halfulp.fp_formats.reals.enclosing import bits_of_precision
-from halfulp.fp_formats.reals.functions import FUNCTIONS
+from halfulp.fp_formats.reals.functions import FUNCTIONS, bits_of_precision
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
-from halfulp.semantics.ball_rules import BALLS
-from halfulp.semantics.shadow_margins import covers, errors_by_margins
+from halfulp.semantics.ball_rules import BALLS, covers, errors_by_margins
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from halfulp.conformance.vectors.c_model import CModel
 from halfulp.conformance.vectors.columns import Chunk, Column
-from halfulp.fp_formats.codes import storage_dtype
+from halfulp.fp_formats.formats import storage_dtype
 
 STRICT = ("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 """A compiler that accepts nothing but C99, without any warning."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import halfulp as hu
 from halfulp.conformance.whole_programs.generator.functions import random_function
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module, Operation

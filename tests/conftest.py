@@ -138,7 +138,7 @@ def missing_onnx() -> str | None:
 @functools.cache
 def missing_llvm_libc() -> str | None:
     """Say what this machine lacks to call LLVM's C library; return None when it is there."""
-    from halfulp.conformance.oracles.llvm_libc import LlvmLibc
+    from halfulp.conformance.oracles.libraries import LlvmLibc
     from halfulp.conformance.oracles.oracle import Unavailable
 
     try:

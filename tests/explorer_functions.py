@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from halfulp.explorer.function_tables import function_tables
+from halfulp.explorer.decisions import function_tables
 
 STORED = Path(__file__).parents[1] / "api" / "explorer" / "functions.json"
 

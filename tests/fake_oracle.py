@@ -9,7 +9,7 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Status, Unanswered
 from halfulp.conformance.whole_programs.rewrite import definition_of, module_with
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.program import program_for

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
 
 SMALL = tuple(fmt for fmt in FORMATS.values() if fmt.bits <= 8)
 LARGE = tuple(fmt for fmt in FORMATS.values() if fmt.bits > 8)

@@ -8,8 +8,8 @@ import halfulp as hu
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, cancellations, divergences
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
-from halfulp.conformance.whole_programs.program_text import with_constant_arguments
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.conformance.whole_programs.interesting import with_constant_arguments
+from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.value import Value

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import halfulp as hu
 from halfulp.conformance.oracles.jit import TO_LLVM, UTILITIES, library
 from halfulp.conformance.oracles.tool import find_tool
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir import types as ty
 
 LOOPS = ("--convert-linalg-to-loops", "--expand-strided-metadata", "--lower-affine")

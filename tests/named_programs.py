@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 import halfulp as hu
-from halfulp.interp.dialects.linalg.named import CONTRACTIONS, ELEMENTWISE, MATMULS, Named
+from halfulp.interp.dialects.linalg.ops import CONTRACTIONS, ELEMENTWISE, MATMULS, Named
 
 STRIDES, DILATIONS = (2, 1, 3), (1, 2, 1)
 

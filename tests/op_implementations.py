@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import halfulp as hu
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import element_type, element_width

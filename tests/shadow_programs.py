@@ -17,7 +17,7 @@ import numpy as np
 from flint import arb
 
 import halfulp as hu
-from halfulp.fp_formats.reals.enclosing import bits_of_precision
+from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.shadows import FORMS, Shadows

@@ -8,7 +8,7 @@ from typing import Any
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.shards.plan import SweepPlan
+from halfulp.conformance.vectors.shards.directory import SweepPlan
 
 PER_CHANNEL = "!quant.uniform<i8:f32:1, {0.5:3, 0.25, 2.0:-100}>"
 

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 import halfulp as hu
-from halfulp.conformance.proving.solving import Deadline
-from halfulp.conformance.proving.terms import Condition, Scalar, bit
+from halfulp.conformance.proving.solving import Condition, Deadline, Scalar, bit
 from halfulp.conformance.proving.walk import Behaviour, behaviour
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.program import program_for

@@ -31,7 +31,7 @@ from tree import ROOT, pyproject
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.explorer.page import page as explore_page
+from halfulp.explorer.notebook import page as explore_page
 from halfulp.interp.declare.registry import MODULES, default_registry
 from halfulp.semantics.profile import PROFILE_FIELDS
 

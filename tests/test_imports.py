@@ -40,8 +40,7 @@ IN_FUNCTIONS = {
     "halfulp.interp.values.functions": "slow: 30 ms, of sums, matrix units and elementary functions; only arithmetic on "
     "values needs it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
-    "halfulp.traces.flag_report": "slow: 10 ms, of the lineage; only a run with flags needs it",
-    "halfulp.traces.error_report": "slow: 30 ms, of python-flint; only a run with shadows needs it",
+    "halfulp.traces.error_report": "slow: 30 ms, of python-flint; only a run with shadows or flags needs it",
     "importlib.metadata": "slow: 40 ms; only a type name that no table has needs it, for plugins",
     "jax": "optional",
     "llvmlite": "optional",
@@ -57,7 +56,7 @@ IN_FUNCTIONS = {
 # at the top, so nothing but the entry point imports them.
 FLOORS = (
     (
-        "arguments", "described", "extending", "files", "guessing", "inputs", "number_reader", "printable",
+        "described", "extending", "guessing", "inputs", "number_reader", "printable",
         "recorded_results", "release", "requantizing", "rounding_steps", "texts",
     ),
     ("bisection_page", "converting", "drawing", "evaluating", "exact_reals", "loading", "reals", "run_options"),
@@ -198,11 +197,11 @@ def test_the_rooms_of_api_obey() -> None:
 def test_the_check_of_floors_sees_an_arrow() -> None:
     made = {
         "halfulp": "",
-        "halfulp.files": "def f():\n  import halfulp.command.console",
+        "halfulp.inputs": "def f():\n  import halfulp.command.console",
         "halfulp.command": "",
         "halfulp.command.console": "from halfulp import files",
     }
-    assert upward(made) == ["halfulp.files:2: imports halfulp.command.console"]
+    assert upward(made) == ["halfulp.inputs:2: imports halfulp.command.console"]
 
 
 def test_every_row_of_the_table_is_used() -> None:

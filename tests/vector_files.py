@@ -18,8 +18,8 @@ from halfulp.conformance.vectors.columns import (
 )
 from halfulp.conformance.vectors.formats import format_named, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Options
-from halfulp.conformance.vectors.names import FORMAT_NAMES
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.conformance.vectors.packing import FORMAT_NAMES
+from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 
 ROWWISE = tuple(name for name in FORMAT_NAMES if name not in ("runs", "mlir"))
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
 from halfulp.fp_formats.paths.words import F32, Implementation, Word
 
 Numbers = npt.NDArray[Any]

@@ -3,7 +3,6 @@
 `Reference` and `Scoreboard` need no simulator. `Scoreboard.watch` runs in one, and needs the extra ``cocotb``.
 """
 
-from halfulp.cocotb.reference import Reference
-from halfulp.cocotb.scoreboard import Scoreboard
+from halfulp.cocotb.scoreboard import Reference, Scoreboard
 
 __all__ = ["Reference", "Scoreboard"]

@@ -3,19 +3,279 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Protocol
 
-from halfulp.cocotb import signals
-from halfulp.cocotb.reference import Reference
-from halfulp.conformance.vectors.columns import Column, Role
-from halfulp.conformance.vectors.computation import OpComputation
+from halfulp.conformance.vectors.columns import Chunk, Column, Role
+from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.conformance.vectors.models.running import RunningCoverage
-from halfulp.conformance.vectors.row_check import VectorChecker
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.conformance.vectors.packing import LevelName
+from halfulp.conformance.vectors.row_check import OneRowFunction, VectorChecker, one_row_function
+from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
+from halfulp.golden.recipes import RecipeKeywords, computation_for, keywords, recipe_of
 from halfulp.golden.report import Report
 from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.operations import Module
+from halfulp.loading import Source
+from halfulp.semantics.matrix_units.accumulator import Accumulator
+from halfulp.semantics.profile import Profile
+
+# --- reference --------------------------------------------------------------------------------------------------------
+#
+# The model of a unit under test: what it must return for each transaction, and operands to send.
+
+_ROWS = 1 << 12
+"""The operands that `Reference.stimulus` makes at once."""
+
+Codes = Mapping[str, int]
+"""Codes by the names of their columns."""
+
+
+class Reference:
+    """The model of a unit under test: an op on element types, a tile operation, or a function of a program.
+
+    ``of``, ``type``, ``to``, ``rounding``, ``random_bits``, ``random``, ``profile``, ``function``, ``flags``,
+    ``keep_ub``, ``mma``, ``properties``: as for `halfulp.vectors`.
+
+    ``inputs`` and ``outputs`` are the names of the columns: for an op ``a``, ``b``, ``c`` and ``random``, and
+    ``result``, ``flags``, ``poison`` and ``open``, as far as the op has them; for a tile operation its elements, such
+    as ``a_0_3`` and ``result_0_0``; for a program ``arg0``, ``arg1`` …
+    Raises the errors of `halfulp.vectors`.
+    """
+
+    def __init__(
+        self,
+        of: Source | Module,
+        type: Any = None,
+        *,
+        to: Any = None,
+        rounding: str | None = None,
+        random_bits: int | None = None,
+        random: str | None = None,
+        profile: Profile | str | None = None,
+        function: str | None = None,
+        flags: bool | None = None,
+        keep_ub: bool = False,
+        mma: Accumulator | str | None = None,
+        **properties: Any,
+    ) -> None:
+        options = keywords(
+            type, to, rounding=rounding, random_bits=random_bits, random=random, profile=profile,
+            function=function, flags=flags, keep_ub=keep_ub, mma=mma,
+        )  # fmt: skip
+        self.computation: Computation = computation_for(of, options, properties)
+        self.inputs = tuple(column.name for column in self.computation.inputs)
+        self.outputs = tuple(column.name for column in self.computation.outputs)
+
+    @cached_property
+    def _one_row(self) -> OneRowFunction:
+        return one_row_function(self.computation)
+
+    def predict(self, *codes: int, **named: int) -> dict[str, int]:
+        """Return the codes of all outputs for one transaction, by name.
+
+        ``codes``, ``named``: the codes of the inputs, in their order or by name, as unsigned integers. If ``poison`` is
+        1, the result may be anything; if a bit of ``open`` is set, this bit of the result may be anything. Raises
+        InputError for missing or unknown inputs, codes of too many bits, and undefined behaviour.
+        """
+        return self.predict_one(self.checked(self.in_order(codes, named)))
+
+    def predict_one(self, given: tuple[int, ...]) -> dict[str, int]:
+        """Return the same for the codes of all inputs, in their order, which are not checked."""
+        made = self._one_row(given)
+        if made.undefined and not self.computation.keep_ub:
+            raise InputError(f"{self._named(given)}: the behaviour is undefined, so nothing can be expected")
+        return dict(zip(self.outputs, made.outputs, strict=True))
+
+    def predict_rows(self, rows: Sequence[Sequence[int]]) -> list[dict[str, int]]:
+        """Return the same for many transactions at once, which is much faster. ``rows``: the codes of each."""
+        if not rows:
+            return []
+        made = self.computation.compute(self.chunk([self.checked(self.in_order(tuple(row), {})) for row in rows]))
+        if made.undefined is not None and made.undefined.any() and not self.computation.keep_ub:
+            first = rows[int(made.undefined.argmax())]
+            raise InputError(f"{self._named(first)}: the behaviour is undefined, so nothing can be expected")
+        outputs = zip(made.outputs, self.computation.outputs, strict=True)
+        codes = zip(*(codes_to_ints(array, column.width) for array, column in outputs), strict=True)
+        return [dict(zip(self.outputs, row, strict=True)) for row in codes]
+
+    def stimulus(
+        self,
+        level: LevelName | None = None,
+        models: str | Sequence[str] = (),
+        operands: str | Mapping[str, Any] | None = None,
+        n: int | None = None,
+        seed: int = 0,
+    ) -> Iterator[dict[str, int]]:
+        """Yield operands to send, as codes by name: those of the models, then those of the level; or your own.
+
+        ``level``, ``models``, ``operands``, ``n``, ``seed``: as for `halfulp.vectors`. Transactions with
+        undefined behaviour are left out.
+        """
+        options = RecipeKeywords(level=level, models=models, operands=operands, n=n, seed=seed)
+        recipe = recipe_of(self.computation, options)
+        for chunk in recipe.chunks(size=_ROWS):
+            inputs = zip(chunk, self.computation.inputs, strict=False)
+            for row in zip(*(codes_to_ints(codes, column.width) for codes, column in inputs), strict=True):
+                yield dict(zip(self.inputs, row, strict=True))
+
+    def in_order(self, values: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return what is given for each input, in their order. Raises InputError for what is missing or unknown."""
+        if not values and tuple(named) == self.inputs:
+            return tuple(named.values())
+        rest = self.inputs[len(values) :]
+        if len(values) > len(self.inputs) or named.keys() != set(rest):
+            missing, unknown = (
+                (name for name in rest if name not in named),
+                (name for name in named if name not in rest),
+            )
+            wrong = next((f"'{name}' is missing" for name in missing), None)
+            wrong = wrong or next((f"'{name}' is not one, or is given twice" for name in unknown), "too many are given")
+            raise InputError(f"{wrong}: the inputs are {', '.join(self.inputs)}")
+        return (*values, *(named[name] for name in rest))
+
+    def checked(self, codes: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the codes of the inputs. Raises InputError for codes of too many bits."""
+        for place, (code, width) in enumerate(zip(codes, self._widths, strict=True)):
+            if code < 0 or code >> width:
+                raise InputError(f"'{self.inputs[place]}' has {width} bits, but the code {code:#x} is given")
+        return codes
+
+    @cached_property
+    def _widths(self) -> tuple[int, ...]:
+        return tuple(column.width for column in self.computation.inputs)
+
+    def chunk(self, rows: Sequence[Sequence[int]]) -> Chunk:
+        """Return rows of the codes of the inputs as arrays."""
+        columns = zip(zip(*rows, strict=True), self.computation.inputs, strict=True)
+        return tuple(ints_to_codes(codes, column.width, (len(rows),)) for codes, column in columns)
+
+    def _named(self, codes: Sequence[int]) -> str:
+        return ", ".join(f"{name}={code:#x}" for name, code in zip(self.inputs, codes, strict=True))
+
+
+# --- signals ----------------------------------------------------------------------------------------------------------
+#
+# Read the signals of a design under test. cocotb is needed in a simulator alone, and loaded there.
+
+
+def code_of(value: Any) -> int | str:
+    """Return the code of an integer or of the value of a signal. With an X or Z: its bits, after ``0b``.
+
+    Signals are unsigned: a negative integer raises InputError, as does an object that is no value.
+    """
+    if type(value) is int:
+        if value < 0:
+            raise InputError(f"{value} is negative: a code is the bits as an unsigned integer")
+        return value
+    try:
+        # LogicArray and Logic of cocotb, integers of NumPy. A handle of a signal is not its value.
+        return int(value)
+    except ValueError:
+        bits = str(value).upper()
+        if not bits or set(bits) - set("01XZUWLH-"):
+            raise InputError(f"{value!r} is not the value of a signal") from None
+        return "0b" + "".join(bit if bit in "01Z" else "X" for bit in bits)
+    except TypeError:
+        raise InputError(f"{value!r} is not the value of a signal", hint="give signal.value") from None
+
+
+def known_bits(bits: str) -> int:
+    """Return bits after ``0b`` as an integer, with 0 for each X and Z."""
+    return int("".join(bit if bit in "01" else "0" for bit in bits.removeprefix("0b")), 2)
+
+
+@dataclass(frozen=True)
+class Handshake:
+    """When transactions begin and end: see `Scoreboard.watch`."""
+
+    latency: int | None = None
+    valid_in: Any = None
+    ready_in: Any = None
+    valid_out: Any = None
+    ready_out: Any = None
+    reset: Any = None
+    reset_level: int = 1
+
+    def __post_init__(self) -> None:
+        if self.latency is None and self.valid_out is None:
+            raise InputError("when do results come? give latency, or the signal valid_out")
+        if self.latency is not None and self.latency < 0:
+            raise InputError(f"a latency of {self.latency} edges")
+
+
+class Board(Protocol):
+    """An object that takes transactions, such as a `Scoreboard`."""
+
+    name: str
+
+    def sent(self, *values: Any, **named: Any) -> None:
+        """Take operands."""
+
+    def received(self, *values: Any, **named: Any) -> None:
+        """Take results."""
+
+    def drop_waiting(self) -> None:
+        """Forget transactions without results."""
+
+
+class _Levels:
+    """The levels of handshake signals. Before a signal was 0 or 1 for the first time, an X counts as 0."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._known: set[int] = set()
+
+    def high(self, *handles: Any) -> bool:
+        """Tell whether all signals are 1; those that are None are."""
+        return all(self._is_high(handle) for handle in handles if handle is not None)
+
+    def _is_high(self, handle: Any) -> bool:
+        code = code_of(handle.value)
+        if isinstance(code, int):
+            self._known.add(id(handle))
+            return code == 1
+        if id(handle) in self._known:
+            raise AssertionError(f"{self._name}: the handshake signal '{handle._name}' is {code[2:]}")
+        return False
+
+
+async def watch(
+    board: Board, clock: Any, inputs: Mapping[str, Any], outputs: Mapping[str, Any], times: Handshake
+) -> None:
+    """Give a board the transactions of a design. See `Scoreboard.watch`."""
+    edge = import_module("cocotb.triggers").RisingEdge(clock)
+    levels = _Levels(board.name)
+    begun: deque[int] = deque()
+    now = 0
+    while True:
+        await edge
+        if times.reset is not None and code_of(times.reset.value) == times.reset_level:
+            board.drop_waiting()
+            begun.clear()
+            continue
+        now += 1
+        if levels.high(times.valid_in, times.ready_in):
+            board.sent(**{name: handle.value for name, handle in inputs.items()})
+            begun.append(now)
+        if times.valid_out is not None:
+            done = levels.high(times.valid_out, times.ready_out)
+        else:
+            done = bool(begun) and now - begun[0] == times.latency
+        if done:
+            if begun and times.latency not in (None, now - begun[0]):
+                raise AssertionError(
+                    f"{board.name}: results came {now - begun[0]} edges after their transaction, not {times.latency}"
+                )
+            board.received(**{name: handle.value for name, handle in outputs.items()})
+            begun.popleft()
+
+
+# --- scoreboard -------------------------------------------------------------------------------------------------------
 
 BATCH = 1 << 12
 """The transactions that are computed at once."""
@@ -70,7 +330,7 @@ class Scoreboard:
 
         Raises InputError for missing or unknown inputs, and for an X or Z.
         """
-        codes = tuple(map(signals.code_of, self.reference.in_order(values, named)))
+        codes = tuple(map(code_of, self.reference.in_order(values, named)))
         for name, code in zip(self.reference.inputs, codes, strict=True):
             if isinstance(code, str):
                 raise InputError(f"transaction {self.transactions + self.waiting}: the operand '{name}' is {code}")
@@ -90,11 +350,11 @@ class Scoreboard:
             self._problem = f"results came without a transaction, after {self.transactions:,} transactions"
             raise AssertionError(f"{self.name}: {self._problem}")
         inputs = self._pending.popleft()
-        given = tuple(map(signals.code_of, (*values, *named.values())))
+        given = tuple(map(code_of, (*values, *named.values())))
         unknown = {name: code for name, code in zip(names, given, strict=True) if isinstance(code, str)}
         if unknown:
             self._notes.unknown[self.transactions] = unknown
-        codes = tuple(signals.known_bits(code) if isinstance(code, str) else code for code in given)
+        codes = tuple(known_bits(code) if isinstance(code, str) else code for code in given)
         self._rows.append((inputs, codes))
         if self.immediate and (unknown or not self._as_predicted(inputs, codes)):
             self._compare_at_once()
@@ -173,9 +433,9 @@ class Scoreboard:
         Signals are read as they are just before the edge. Raises InputError without ``latency`` and ``valid_out``,
         AssertionError for a handshake signal that is X after it was 0 or 1, and what `sent` and `received` raise.
         """
-        await signals.watch(
+        await watch(
             self, clock, inputs, outputs,
-            signals.Handshake(latency, valid_in, ready_in, valid_out, ready_out, reset, reset_level),
+            Handshake(latency, valid_in, ready_in, valid_out, ready_out, reset, reset_level),
         )  # fmt: skip
 
     # --- batches ------------------------------------------------------------------------------------------------------

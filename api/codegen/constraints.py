@@ -9,15 +9,14 @@ from itertools import islice
 from reprlib import repr as short
 from typing import Any
 
-from halfulp.fp_formats.suggestions import did_you_mean
-from halfulp.interp.dialects.indices import constant
-from halfulp.interp.dialects.iree_codegen.attributes import ONE_OF_KNOB
-from halfulp.interp.dialects.iree_codegen.constraint_rules import CONSTRAINTS, knobs_in
+from halfulp.fp_formats.aliases import did_you_mean
+from halfulp.interp.dialects.iree_codegen.attributes import CONSTRAINTS, ONE_OF_KNOB, knobs_in
 from halfulp.interp.dialects.iree_codegen.knobs import configuration, function_of
 from halfulp.interp.dialects.iree_codegen.verdicts import ConstraintVerdict, Word, judge, unjudged
+from halfulp.interp.dialects.slices import constant
+from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import InputError, TypeMismatch
-from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.loading import Source, load
 from halfulp.running import function_path

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.ir.errors import InputError
 from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
 from halfulp.semantics.matrix_units.chips import MODELS, as_model, model_hint

@@ -20,7 +20,7 @@ from halfulp.command.sources import Sources, rendered
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import installed_runner
 from halfulp.conformance.oracles.oracle import Unavailable
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.bisection.bisect import (
     Bisection,
     bisect,
@@ -44,7 +44,7 @@ from halfulp.conformance.whole_programs.bisection.stages import (
 )
 from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree, read_all
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
-from halfulp.files import make_directory, write_file
+from halfulp.inputs import make_directory, write_file
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation

@@ -5,8 +5,8 @@ from __future__ import annotations
 from halfulp.command.console import SUCCESS, write
 from halfulp.command.options.cache import CacheArguments
 from halfulp.command.sources import Sources
-from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.paths import disk
+from halfulp.fp_formats.spelling import table_lines
 
 
 def execute(arguments: CacheArguments, sources: Sources) -> int:

@@ -11,10 +11,10 @@ from halfulp.command.options.check_vectors import CheckVectorsArguments
 from halfulp.command.progress import progress_bar
 from halfulp.command.recipe import computation_of
 from halfulp.command.sources import Sources, report
-from halfulp.conformance.vectors.opening import CheckedAgainst, see
+from halfulp.conformance.vectors.metadata import CheckedAgainst, see
 from halfulp.described import first_given
 from halfulp.golden.checking import check_file, described
-from halfulp.golden.options import ComputationOptions
+from halfulp.golden.recipes import ComputationOptions
 from halfulp.interp.ir.errors import HalfulpError, InputError
 
 _FOR_OP = [each.name for each in fields(ComputationOptions) if each.name != "flags"]

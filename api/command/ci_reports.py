@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, say
 from halfulp.command.options.diff import DiffArguments
-from halfulp.files import write_file
-from halfulp.interp.ir.locations import FileLineCol
+from halfulp.inputs import write_file
+from halfulp.interp.ir.base import FileLineCol
 from halfulp.printable import UNPRINTABLE
 
 _ELEMENTS = {DIFFERENT: "failure", UNSUPPORTED: "skipped"}

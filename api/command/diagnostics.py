@@ -16,8 +16,8 @@ import re
 from dataclasses import dataclass
 from functools import partial
 
+from halfulp.interp.ir.base import FileLineCol, Location, file_position
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError, ParseError
-from halfulp.interp.ir.locations import FileLineCol, Location, file_position
 
 _EXPECTED = re.compile(
     r"expected-(error|note|remark|warning)(-re)? *(@[+-]\d{1,9}|@above|@below|@unknown)? *\{\{(.*)\}\}[ \t]*$"

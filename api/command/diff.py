@@ -15,18 +15,21 @@ from halfulp.command.programs import given_arguments, known_divergences, oracles
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources, rendered
 from halfulp.conformance.comparing.refinement import Verdict
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline
-from halfulp.conformance.proving.comparison import SECONDS, with_proof
-from halfulp.conformance.proving.proof import Decision
+from halfulp.conformance.oracles.tool import PassPipeline
+from halfulp.conformance.proving.proof import SECONDS, Decision, with_proof
 from halfulp.conformance.proving.solving import installed, require
 from halfulp.conformance.whole_programs import diff
-from halfulp.conformance.whole_programs.counterexamples import counterexample_lines, counterexample_record
+from halfulp.conformance.whole_programs.counterexamples import (
+    counterexample_lines,
+    counterexample_record,
+    difference_lines,
+    difference_record,
+)
 from halfulp.conformance.whole_programs.diff import against
-from halfulp.conformance.whole_programs.difference_text import difference_lines, difference_record
 from halfulp.conformance.whole_programs.domains import parse_assumption
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
+from halfulp.conformance.whole_programs.printed import Calls
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS
-from halfulp.conformance.whole_programs.uninterpreted import Calls
 from halfulp.conformance.whole_programs.validation import (
     Basis,
     Inputs,
@@ -36,9 +39,9 @@ from halfulp.conformance.whole_programs.validation import (
     left_out,
 )
 from halfulp.described import first_given
+from halfulp.interp.ir.base import file_position
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.interp.ir.locations import file_position
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import refuse_stochastic

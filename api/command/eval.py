@@ -14,8 +14,8 @@ from halfulp.fp_formats.exact.core import FlagArray
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.parsing import parse_type_head
-from halfulp.interp.values.printing import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.texts import flags_text
 

@@ -10,7 +10,7 @@ from halfulp.command.options.explain_dot import ExplainDotArguments
 from halfulp.command.sources import Sources
 from halfulp.command.values import read_npy
 from halfulp.explanations.dot import explain_dot
-from halfulp.files import read_file, write_file
+from halfulp.inputs import read_file, write_file
 from halfulp.interp.ir.errors import InputError
 
 _REPEATED = re.compile(r"([^*]+)\*(\d{1,18})", re.ASCII)

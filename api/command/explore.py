@@ -7,8 +7,8 @@ import sys
 from halfulp.command.console import SUCCESS
 from halfulp.command.options.explore import ExploreArguments
 from halfulp.command.sources import Sources
-from halfulp.explorer.page import page
-from halfulp.files import write_file
+from halfulp.explorer.notebook import page
+from halfulp.inputs import write_file
 
 
 def execute(arguments: ExploreArguments, sources: Sources) -> int:

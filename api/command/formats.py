@@ -6,10 +6,9 @@ from halfulp.command.console import SUCCESS, fail, write
 from halfulp.command.options.formats import FormatsArguments
 from halfulp.command.sources import Sources
 from halfulp.fp_formats.aliases import float_format
-from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.scalar import value
-from halfulp.fp_formats.spelling import bit_fields, bits_text, decimal_text, hex_text, value_text
+from halfulp.fp_formats.spelling import bit_fields, bits_text, decimal_text, hex_text, table_lines, value_text
 
 
 def execute(arguments: FormatsArguments, sources: Sources) -> int:

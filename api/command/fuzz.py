@@ -19,7 +19,7 @@ from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import ProgramOracle, Unavailable
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines, counterexample_record
 from halfulp.conformance.whole_programs.fuzz import MAX_FAILURES, Failure, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.fuzz_functions import (
@@ -32,14 +32,14 @@ from halfulp.conformance.whole_programs.fuzz_functions import (
     fuzz_runner,
 )
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
-from halfulp.conformance.whole_programs.generator.programs import KINDS, MIXED, ProgramKind
+from halfulp.conformance.whole_programs.generator.structured import KINDS, MIXED, ProgramKind
 from halfulp.conformance.whole_programs.interesting import SameDifference
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.pass_differences import reduced
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.conformance.whole_programs.stages import RUNNERS, STAGES, pipeline
-from halfulp.files import make_directory
+from halfulp.inputs import make_directory
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import FaultKind

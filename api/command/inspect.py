@@ -15,8 +15,8 @@ from halfulp.command.console import SUCCESS, write
 from halfulp.command.options.inspect import InspectArguments
 from halfulp.command.sources import Sources, read, report
 from halfulp.interp.bytecode.inspect import Summary, inspect
+from halfulp.interp.ir.base import quoted
 from halfulp.interp.ir.errors import BytecodeError
-from halfulp.interp.ir.literals import quoted
 
 
 def execute(arguments: InspectArguments, sources: Sources) -> int:

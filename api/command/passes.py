@@ -14,10 +14,10 @@ from halfulp.command.options.programs import PassOptions
 from halfulp.command.sources import Sources, read
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import Unavailable
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_differences import find_runner, pass_report
-from halfulp.files import make_directory, write_file
+from halfulp.inputs import make_directory, write_file
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation

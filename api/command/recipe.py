@@ -16,8 +16,7 @@ from halfulp.conformance.vectors.computation import Computation
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.fp_formats.policy import as_rounding
 from halfulp.golden import recipes
-from halfulp.golden.options import FIELDS, ComputationOptions, RecipeOptions
-from halfulp.golden.recipes import Program, case_of_types, names_program
+from halfulp.golden.recipes import FIELDS, ComputationOptions, Program, RecipeOptions, case_of_types, names_program
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.types import Type
 from halfulp.interp.text.printer import print_module

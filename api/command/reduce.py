@@ -15,22 +15,21 @@ from halfulp.command.version import version_text
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles import closed_programs
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
-from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs.arguments import generated
 from halfulp.conformance.whole_programs.interesting import (
     SameDifference,
     ValueForUndefined,
     by_script,
+    text_of_program,
     undefined_header,
 )
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
-from halfulp.conformance.whole_programs.op_search import Search
-from halfulp.conformance.whole_programs.outcomes import NoMeaning, run_here
+from halfulp.conformance.whole_programs.op_search import NoMeaning, Search, run_here
 from halfulp.conformance.whole_programs.pass_differences import MAX_STEPS, PassCrash, PassFault, SamePassDifference
-from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
-from halfulp.files import write_file
+from halfulp.inputs import write_file
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module

@@ -7,12 +7,11 @@ from collections.abc import Iterable
 
 from halfulp.command.version import version_text
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs import diff
-from halfulp.conformance.whole_programs.counterexamples import counterexample_lines
-from halfulp.conformance.whole_programs.difference_text import header
+from halfulp.conformance.whole_programs.counterexamples import counterexample_lines, header
+from halfulp.conformance.whole_programs.interesting import inputs_of, text_of_program
 from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassFault
-from halfulp.conformance.whole_programs.program_text import inputs_of, text_of_program
 
 
 def reduced_text(

@@ -48,7 +48,7 @@ def _run(
         return run(module, *values, entry=arguments.function, **keywords), ()
     options = run_options("run", RunKeywords, {**keywords, "entry": arguments.function})
     if not shadow:
-        from halfulp.traces import flag_report
+        from halfulp.traces import error_report as flag_report
 
         found = flag_report.flags_of_run(module, values, options)
         return found.results, found.lines()

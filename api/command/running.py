@@ -21,11 +21,11 @@ from halfulp.interp.ir.types import MemRefType, TensorType, Type, contents_type,
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.buffers import Buffer, to_argument
-from halfulp.interp.values.printing import spell_value
+from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.run_options import RunKeywords
 from halfulp.running import find_entry, lowered_from
-from halfulp.semantics.poison import Origin
+from halfulp.semantics.kernel import Origin
 
 
 def run_keywords(arguments: CallOptions | ResultOptions) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from halfulp.command.progress import progress_bar
 from halfulp.command.running import run_keywords
 from halfulp.command.sources import Sources, read
 from halfulp.drawing.figures import ending_of, save
-from halfulp.files import write_file
+from halfulp.inputs import write_file
 from halfulp.run_options import TraceKeywords, run_options
 from halfulp.sensitivities.sensitivity import ranked
 from halfulp.sensitivities.trials import MODES

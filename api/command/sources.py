@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import halfulp
 from halfulp.command.console import say
 from halfulp.command.diagnostics import as_json
-from halfulp.files import MAX_FILE_BYTES
+from halfulp.inputs import MAX_FILE_BYTES
+from halfulp.interp.ir.base import UnknownLoc, file_position
 from halfulp.interp.ir.errors import HalfulpError, InputError, UnknownOp
-from halfulp.interp.ir.locations import UnknownLoc, file_position
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module, parse_without, read_bytecode
 from halfulp.interp.text.split_input import InputPart, split_input

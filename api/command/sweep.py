@@ -17,19 +17,17 @@ from halfulp.command.options.sweep import SweepArguments
 from halfulp.command.progress import progress_bar
 from halfulp.command.recipe import recipe_of
 from halfulp.command.sources import Sources
-from halfulp.conformance.ops.workers import process_pool
+from halfulp.conformance.ops.jobs import process_pool
 from halfulp.conformance.vectors.metadata import METADATA
 from halfulp.conformance.vectors.packing import packing_named
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of_spec
-from halfulp.conformance.vectors.shards.directory import sized_as_in, tidy
-from halfulp.conformance.vectors.shards.plan import SweepPlan
-from halfulp.conformance.vectors.shards.sizing import rows_by_time
-from halfulp.conformance.vectors.shards.sweep import sweep_shards
+from halfulp.conformance.vectors.shards.directory import SweepPlan, sized_as_in, tidy
+from halfulp.conformance.vectors.shards.shard import rows_by_time, sweep_shards
 from halfulp.described import first_given
-from halfulp.files import read_file
+from halfulp.fp_formats.aliases import how_to_install
 from halfulp.fp_formats.paths.cpu import cores
-from halfulp.fp_formats.suggestions import how_to_install
-from halfulp.golden.options import RecipeOptions
+from halfulp.golden.recipes import RecipeOptions
+from halfulp.inputs import read_file
 from halfulp.interp.ir.errors import InputError
 
 DASK_SECONDS = 10

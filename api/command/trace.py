@@ -7,8 +7,8 @@ from halfulp.command.console import write
 from halfulp.command.options.trace import TraceArguments
 from halfulp.command.running import run_keywords
 from halfulp.command.sources import Sources, read, report
-from halfulp.files import write_file
-from halfulp.traces.text import step_lines
+from halfulp.inputs import write_file
+from halfulp.traces.page import step_lines
 from halfulp.traces.trace import MOST_ROWS, trace
 from halfulp.traces.values import summary
 

@@ -8,7 +8,7 @@ from halfulp.command.console import fail, worst, write
 from halfulp.command.diagnostics import DiagnosticsChecker
 from halfulp.command.options.translate import TranslateArguments
 from halfulp.command.sources import Sources, read, report
-from halfulp.files import write_file
+from halfulp.inputs import write_file
 from halfulp.interp.bytecode.encoding import MAX_VERSION
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema

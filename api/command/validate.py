@@ -18,11 +18,11 @@ from halfulp.command.progress import progress_bar
 from halfulp.command.sources import Sources
 from halfulp.conformance.whole_programs.fuzz_functions import MAX_FINDINGS, FunctionFinding, PassFuzzReport, fuzz_pass
 from halfulp.conformance.whole_programs.generator.grower import NAME
-from halfulp.conformance.whole_programs.generator.programs import STARTS, programs_from
+from halfulp.conformance.whole_programs.generator.structured import STARTS, programs_from
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.pass_claims import Claim, claim_named, claims_of
 from halfulp.conformance.whole_programs.pass_differences import reduced
-from halfulp.files import write_file
+from halfulp.inputs import write_file
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.run.settings import Settings
 

@@ -12,20 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.files import read_file, write_file
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.fp_formats.spelling import hexadecimal
+from halfulp.inputs import read_file, write_file
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
-from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.text.parser import parse_attribute
 from halfulp.interp.values.coerce import natural_array, natural_dtypes
-from halfulp.interp.values.element_layout import code_layout, runtime_shape
+from halfulp.interp.values.element_layout import code_layout, runtime_shape, spell_element, spell_type
 from halfulp.interp.values.parsing import parse_type_head, parse_value, value_of_attribute
-from halfulp.interp.values.printing import spell_element, spell_type
 from halfulp.interp.values.value import Value, to_value
-from halfulp.semantics.poison import Origin
+from halfulp.semantics.kernel import Origin
 
 NPY_MAGIC = b"\x93NUMPY"
 MOST_DIFFERENCES = 100

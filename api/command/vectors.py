@@ -17,23 +17,31 @@ from halfulp.command.progress import progress_bar
 from halfulp.command.recipe import computation_of, recipe_of
 from halfulp.command.sources import Sources
 from halfulp.conformance.vectors import metadata
-from halfulp.conformance.vectors.c_model import c_model, write_model
+from halfulp.conformance.vectors.c_model import (
+    Order,
+    ProducedSet,
+    c_model,
+    carried_by,
+    document,
+    write_folder,
+    write_model,
+    write_stream,
+)
 from halfulp.conformance.vectors.changes import Change, changes, check_unaltered, digest_now
 from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import format_of_file, read_vectors
 from halfulp.conformance.vectors.formats.format import Options
-from halfulp.conformance.vectors.inputs import filled_models
 from halfulp.conformance.vectors.metadata import to_text
 from halfulp.conformance.vectors.models.running import LOOKED_AT, RunningCoverage
 from halfulp.conformance.vectors.models.table import coverage_table
+from halfulp.conformance.vectors.op_inputs import filled_models
 from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, packing_named
-from halfulp.conformance.vectors.produce import Order, ProducedSet, carried_by, document, write_folder, write_stream
 from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
 from halfulp.described import first_given
-from halfulp.files import read_file, write_file
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
+from halfulp.inputs import read_file, write_file
 from halfulp.interp.ir.errors import InputError
 
 BINARY = ("npz", "npy", "bin")

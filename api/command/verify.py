@@ -13,11 +13,10 @@ from halfulp.command.progress import progress_bar
 from halfulp.command.recipe import case_named
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources
+from halfulp.conformance.comparing.check import known_differences
 from halfulp.conformance.comparing.coverage import Coverage
-from halfulp.conformance.comparing.error_bounds import known_differences
 from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
-from halfulp.conformance.ops.report import markdown
-from halfulp.conformance.ops.verify import Verification, as_json, text, verify
+from halfulp.conformance.ops.report import Verification, as_json, markdown, text, verify
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError, Unavailable
 from halfulp.described import first_given

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from halfulp.files import write_file
-from halfulp.fp_formats.display import themed
-from halfulp.fp_formats.suggestions import how_to_install
+from halfulp.fp_formats.aliases import how_to_install
+from halfulp.fp_formats.spelling import themed
+from halfulp.inputs import write_file
 from halfulp.interp.ir.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,9 +7,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
-from halfulp.fp_formats.reals.enclosing import Unsettled
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import numbers, scalar
+from halfulp.fp_formats.formats import (
+    FORMATS,
+    Codes,
+    FloatFormat,
+    code_shape,
+    codes_to_ints,
+    ints_to_codes,
+    storage_dtype,
+)
+from halfulp.fp_formats.policy import FloatPolicy, Rounding, as_rounding
 from halfulp.fp_formats.reals.expressions import (
     ARITIES,
     NeedsNumbers,
@@ -18,12 +32,24 @@ from halfulp.fp_formats.reals.expressions import (
     argument,
     constant,
     node,
+    number_of,
     operation_named,
+    rounded,
+    settled,
 )
-from halfulp.fp_formats.reals.extended import Number
+from halfulp.fp_formats.reals.extended import Number, infinity, of_fraction, zero
 from halfulp.fp_formats.reals.formulas import FormulaError, parse
+from halfulp.fp_formats.reals.functions import Unsettled
+from halfulp.fp_formats.scalar import Result
+from halfulp.fp_formats.spelling import value_text
+from halfulp.inputs import ExactNumbers, numbers_of, taken_as
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, ParseError, TypeMismatch
-from halfulp.interp.ir.locations import FileLineCol
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Origin, Origins, PoisonIds
+from halfulp.semantics.profile import Profile, as_profile
 
 Function = Callable[[Sequence[Real]], list[Real]]
 """From the reals of one element or row, the results."""
@@ -191,3 +217,310 @@ def unsettled(error: Unsettled, where: str, to: str) -> LimitExceeded:
         "simplify it (1 in place of sin(x)**2 + cos(x)**2), or test for this argument"
     )
     return LimitExceeded(f"{where}: {error.precision} bits do not settle the result: {error.ball}", hint=hint)
+
+
+# --- operands ---------------------------------------------------------------------------------------------------------
+#
+# The arguments of `round` and `round_rows`: floats as codes, integers and other numbers exactly, with their poison.
+
+TypeName = str | FloatFormat | ty.Type
+_OF_PYTHON = (bool, int, float)
+
+
+@dataclass(frozen=True, eq=False)
+class Operand:
+    """An argument in one row. ``fmt``: the format of ``codes``, or None for the exact numbers ``exact``.
+
+    ``typed``: whether the element type is that of an array or a value, not of a Python number.
+    """
+
+    shape: tuple[int, ...]
+    fmt: FloatFormat | None
+    codes: Codes | None
+    exact: Sequence[numbers.Exact]
+    poison: PoisonIds | None
+    origins: Origins | None
+    typed: bool
+
+    @cached_property
+    def distinct(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """The place of the first element of each number, and of each element the number of its number."""
+        if self.codes is not None and self.codes.ndim == 1:
+            _, first, inverse = np.unique(self.codes, return_index=True, return_inverse=True)
+            return first, inverse.reshape(-1)
+        keys = codes_to_ints(self.codes, 128) if self.codes is not None else [_key(each) for each in self.exact]
+        known: dict[Any, int] = {}
+        firsts: list[int] = []
+        places = []
+        for place, key in enumerate(keys):
+            index = known.setdefault(key, len(known))
+            if index == len(firsts):
+                firsts.append(place)
+            places.append(index)
+        return np.array(firsts, np.intp), np.array(places, np.intp)
+
+    def at(self, place: int, policy: FloatPolicy) -> Number | scalar.Unpacked:
+        """Return the number at a place of the row; a NaN as it is in its format."""
+        if self.fmt is None:
+            exact = self.exact[place]
+            nan = isinstance(exact, float) and exact != exact
+            return scalar.Unpacked(scalar.QUIET_NAN, 0, 0, 0) if nan else number_of(exact)
+        x = scalar.operand(self.fmt, self.code(place), policy)
+        if x.kind >= scalar.QUIET_NAN:
+            return x
+        if x.kind == scalar.INFINITE:
+            return infinity(x.sign)
+        return of_fraction(scalar.number(x)) if x.significand else zero(x.sign)
+
+    def code(self, place: int) -> int:
+        """Return the code at a place."""
+        assert self.codes is not None
+        assert self.fmt is not None
+        return codes_to_ints(self.codes[place : place + 1], self.fmt.bits)[0]
+
+    def text(self, place: int) -> str:
+        """Return the number at a place in words, with its code."""
+        if self.fmt is None:
+            exact = self.exact[place]
+            return f"{exact.numerator}/{exact.denominator}" if isinstance(exact, numbers.Ratio) else str(exact)
+        code = self.code(place)
+        return f"{value_text(self.fmt, code)} (code 0x{code:0{-(-self.fmt.bits // 4)}X} of {self.fmt.name})"
+
+
+def _key(exact: numbers.Exact) -> Any:
+    return (type(exact), exact, isinstance(exact, float) and np.signbit(exact))
+
+
+def operand(x: Any, what: str) -> Operand:
+    """Return an input as an operand. Raises TypeMismatch for one that is neither floats nor other numbers."""
+    taken = taken_as(x, what)
+    typed = not isinstance(x, (*_OF_PYTHON, list, tuple)) or isinstance(x, np.generic)
+    if isinstance(taken, ExactNumbers):
+        return Operand(taken.shape, None, None, taken.numbers, None, None, False)
+    element = taken.element_type
+    if isinstance(element, ty.FloatType):
+        width = element.format.bits
+        codes = np.asarray(taken.bits).reshape((-1, taken.bits.shape[-1]) if width > 64 else -1)
+        return Operand(taken.shape, element.format, codes, (), _flat(taken.poison), taken.origins, typed)
+    if not isinstance(element, ty.IntegerType | ty.IndexType):
+        raise TypeMismatch(f"{what}: '{element}' has no exact numbers", hint="give floats, integers or fractions")
+    clean = Value(taken.type, taken.bits, None, None, None, taken.unsigned)
+    return Operand(taken.shape, None, None, numbers_of(clean).numbers, _flat(taken.poison), taken.origins, False)
+
+
+def _flat(poison: PoisonIds | None) -> PoisonIds | None:
+    return None if poison is None else poison.reshape(-1)
+
+
+def result_format(to: TypeName | None, operands: Sequence[Operand], name: str) -> FloatFormat:
+    """Return the format to round to: by default that of the operands. Raises TypeMismatch for none or several."""
+    if to is not None:
+        wanted = as_type(to)
+        if not isinstance(wanted, ty.FloatType):
+            hint = "round to a float type, and then to an integer by hu.convert"
+            raise TypeMismatch(f"{name}: '{wanted}' is not a float type", hint=hint)
+        return wanted.format
+    typed = [each for each in operands if each.typed] or operands
+    found = {each.fmt.name: each.fmt for each in typed if each.fmt is not None}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    given = " and ".join(f"'{each}'" for each in found) if found else "exact numbers"
+    raise TypeMismatch(f"{name}: the operands are {given}; the result needs a type", hint='give one: to="bf16"')
+
+
+def mode_of(rounding: str | Rounding) -> Rounding:
+    """Return a rounding mode. Raises InputError for the stochastic one."""
+    mode = as_rounding(rounding)
+    if mode is Rounding.STOCHASTIC:
+        hint = "round to a wide type first, and that by hu.convert(…, rounding='stochastic')"
+        raise InputError("functions of exact reals are not rounded stochastically", hint=hint)
+    return mode
+
+
+def merged_poison(
+    columns: Sequence[tuple[PoisonIds | None, Origins | None]], lost: npt.NDArray[np.bool_], op: str, dst: FloatFormat
+) -> tuple[PoisonIds | None, Origins | None]:
+    """Return the poison of results: that of the operands, and results that the format does not have."""
+    table = Origins()
+    total = np.zeros(lost.shape, np.uint16)
+    for poison, origins in columns:
+        if poison is not None and origins is not None:
+            total = np.maximum(total, table.adopt(poison, origins))
+    fresh = lost & (total == 0)
+    if fresh.any():
+        first = tuple(int(k) for k in np.argwhere(fresh)[0])
+        total = np.where(fresh, np.uint16(table.id_of(Origin(op, "", f"a NaN, which {dst.name} lacks", first))), total)
+    return (total, table) if total.any() else (None, None)
+
+
+# --- elementwise ------------------------------------------------------------------------------------------------------
+#
+# Round any function of exact reals once: `round`.
+
+Places = npt.NDArray[np.intp]
+
+
+def round(
+    f: Any,
+    x: Any,
+    *more: Any,
+    to: TypeName | None = None,
+    rounding: str | Rounding = "to_nearest_even",
+    profile: Profile | str | None = None,
+) -> Value:
+    """Return a function of exact real numbers, rounded once, as a `Value`.
+
+    ``f``: a Python function of `Real`s, ``lambda x: x / (1 + (-x).exp())``; a text, ``"x / (1 + exp(-x))"``, of the
+    arguments x, y and z; or the name of a function, ``"gelu"``. Operators, constants and functions compute exactly.
+    Floats in a Python function are exactly their binary values; numbers in a text are decimal, so 0.1 is 1/10.
+    ``x``, ``more``: one input for each argument: numbers, arrays, `Value`s of any types, which broadcast; exactly as
+    they are. ``to``: the float type of the result; by default that of the inputs. ``rounding``: any mode except
+    stochastic. ``profile``: its float policy holds for the operands and the result, as in an op of `arith`.
+
+    NaN arguments give their NaN: ``f`` is not called. Infinities and zeros go through the operations as in IEEE 754:
+    infinity - infinity is NaN, x / 0 a pole, x - x is +0 (-0 to round downward), exp(-infinity) is +0, and functions
+    outside of their domain are NaN. There is neither overflow nor underflow before the result. Poison stays poison.
+
+    ``f`` is called once, without numbers; if it compares reals, once for each distinct element. Comparisons are exact.
+    It is evaluated by rational numbers while it is rational, and else by balls of rising precision, up to 65,536 bits.
+
+        >>> x = hu.convert([-1.0, 0.5, 100.0], "bf16")
+        >>> hu.round(lambda x: x / (1 + (-x).exp()), x)
+        Value(3xbf16=-0.27 0.31 100)
+        >>> hu.round("x / (1 + exp(-x))", x, to="f8E4M3FN", rounding="downward")
+        Value(3xf8E4M3FN=-0.28125 0.28125 96)
+
+    Raises ParseError for a wrong text; TypeMismatch for inputs without a type, for a wrong number of arguments, and for
+    a function that returns anything but a real, an integer or a Fraction; InputError for what the function raises, and
+    for one that does something else when it is called again; LimitExceeded, with element and ball, if a result or a
+    comparison is not settled by 65,536 bits: it may be exact without being rational, as sin(x)**2 + cos(x)**2.
+    """
+    called_by_element = elementwise(f, 1 + len(more))
+    chosen, mode = as_profile(profile).arithmetic, mode_of(rounding)
+    inputs = [operand(each, f"argument {k}") for k, each in enumerate((x, *more))]
+    dst = result_format(to, inputs, "hu.round")
+    try:
+        shape = np.broadcast_shapes(*(each.shape for each in inputs))
+    except ValueError:
+        shapes = ", ".join(str(each.shape) for each in inputs)
+        raise TypeMismatch(f"hu.round: the shapes {shapes} do not broadcast") from None
+    function = called(called_by_element, len(inputs))
+    elements = _Elements(inputs, shape)
+    results = _Results(function, elements, dst, mode, chosen)
+    return results.value()
+
+
+class _Elements:
+    """The elements of operands that broadcast, and the distinct ones among those that are not poison.
+
+    ``firsts``: for each operand the places of the distinct elements in its row; ``where``: their places in the result;
+    ``index``: of each clean element, the number of the distinct one; ``clean``: the mask, or None for all.
+    """
+
+    def __init__(self, operands: Sequence[Operand], shape: tuple[int, ...]) -> None:
+        self.operands, self.shape = operands, shape
+        self.poison = [
+            (None if each.poison is None else _spread(each.poison, each.shape, shape), each.origins)
+            for each in operands
+        ]
+        masks = [mask != 0 for mask, _ in self.poison if mask is not None]
+        self.clean = None if not masks else ~np.logical_or.reduce(masks).reshape(-1)
+        self.keys = np.zeros(int(np.prod(shape)), np.intp)
+        for each in operands:
+            first, inverse = each.distinct
+            self.keys = self.keys * max(1, len(first)) + _spread(inverse, each.shape, shape).reshape(-1)
+            if len(operands) > 1:  # so that keys stay small
+                self.keys = np.unique(self.keys, return_inverse=True)[1].reshape(-1)
+        picked = self.keys if self.clean is None else self.keys[self.clean]
+        _, where, self.index = np.unique(picked, return_index=True, return_inverse=True)
+        self.where: Places = where if self.clean is None else np.flatnonzero(self.clean)[where]
+        self.firsts = [
+            _spread(np.arange(int(np.prod(each.shape))), each.shape, shape).reshape(-1)[self.where] for each in operands
+        ]
+
+    def describe(self, k: int) -> str:
+        """Return a distinct element in words, with its place."""
+        place = [int(each) for each in np.unravel_index(int(self.where[k]), self.shape)] if self.shape else []
+        names = (
+            ("x", "y", "z") if len(self.operands) <= 3 else tuple(f"argument {n}" for n in range(len(self.operands)))
+        )
+        texts = [
+            f"{name} = {each.text(int(first[k]))}"
+            for name, each, first in zip(names, self.operands, self.firsts, strict=False)
+        ]
+        return (f"element {place}, " if place else "") + ", ".join(texts)
+
+
+def _spread(flat: npt.NDArray[Any], shape: tuple[int, ...], to: tuple[int, ...]) -> npt.NDArray[Any]:
+    return np.broadcast_to(flat.reshape(shape), to)
+
+
+class _Results:
+    """The distinct results of a function."""
+
+    def __init__(
+        self, function: Called, elements: _Elements, dst: FloatFormat, mode: Rounding, policy: FloatPolicy
+    ) -> None:
+        self.function, self.elements, self.dst = function, elements, dst
+        self.mode, self.policy = mode, policy
+
+    def value(self) -> Value:
+        """Return the results of all elements."""
+        elements, dst = self.elements, self.dst
+        codes, lost = self._distinct()
+        count = len(elements.keys)
+        whole = np.zeros(code_shape((count,), dst.bits), storage_dtype(dst.bits))
+        missing = np.zeros(count, np.bool_)
+        clean = slice(None) if elements.clean is None else elements.clean
+        whole[clean] = codes[elements.index.reshape(-1)]
+        missing[clean] = lost[elements.index.reshape(-1)]
+        poison, origins = merged_poison(elements.poison, missing.reshape(elements.shape), "round", dst)
+        element = ty.FloatType(dst)
+        container = ty.TensorType(elements.shape, element) if elements.shape else element
+        return Value(container, whole.reshape(code_shape(elements.shape, dst.bits)), poison, None, origins)
+
+    def _distinct(self) -> tuple[Codes, npt.NDArray[np.bool_]]:
+        """Return the codes of the distinct elements, and which of them the format does not have."""
+        count = len(self.elements.where)
+        codes = np.zeros(code_shape((count,), self.dst.bits), storage_dtype(self.dst.bits))
+        lost = np.zeros(count, np.bool_)
+        rest = np.ones(count, np.bool_)
+        columns = [(each.fmt, each.codes) for each in self.elements.operands]
+        program = self.function.program
+        if program is not None and count and all(fmt is not None for fmt, _ in columns):
+            taken = [
+                (fmt, column[first])
+                for (fmt, column), first in zip(columns, self.elements.firsts, strict=True)
+                if fmt is not None and column is not None
+            ]
+            found = settled(program, taken, self.mode, self.dst, self.policy)
+            if found is not None:
+                codes, rest = found.result.codes.copy(), ~found.mask
+                if found.result.poison is not None:
+                    lost = found.result.poison & found.mask
+        places = np.flatnonzero(rest)
+        if len(places):
+            results = [self._one(int(k), first=k == places[0]) for k in places]
+            codes[places] = ints_to_codes([each.code for each in results], self.dst.bits, (len(results),))
+            lost[places] = [each.poison for each in results]
+        return codes, lost
+
+    def _one(self, k: int, first: bool) -> Result:
+        """Return the result of a distinct element, by the exact evaluation."""
+        arguments: list[Number] = []
+        for each, firsts in zip(self.elements.operands, self.elements.firsts, strict=True):
+            found = each.at(int(firsts[k]), self.policy)
+            if isinstance(found, scalar.Unpacked):
+                flags = scalar.invalid_if_signalling(found)
+                return scalar.encode_nan(self.dst, found, self.policy, flags, each.fmt or FORMATS["f64"])
+            arguments.append(found)
+        try:
+            if first:
+                self.function.require_repeatable(arguments)
+            (number,) = self.function.numbers(arguments, self.mode is Rounding.DOWNWARD)
+            return rounded(number, self.dst, self.mode, self.policy)
+        except Unsettled as error:
+            raise unsettled(error, self.elements.describe(k), self.dst.name) from None
+        except HalfulpError as error:
+            error.notes = (*error.notes, (None, self.elements.describe(k)))
+            raise

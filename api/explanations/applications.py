@@ -15,14 +15,13 @@ import numpy as np
 from halfulp.explanations.records import ExplanationStep, GivenOperand, TotalError
 from halfulp.explanations.rounding import RoundingExplanation, explained
 from halfulp.explanations.rules import Found, GivenNumber, default_nan, given_number, instead_of_infinity
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.mixed import FUSED
+from halfulp.fp_formats.neighbours import ulp_at
 from halfulp.fp_formats.policy import Flags, Rounding
-from halfulp.fp_formats.steps import ulp_at
 from halfulp.interp.declare.build import property_of, single_op_module
 from halfulp.interp.declare.registry import default_registry
-from halfulp.interp.dialects.math.families import row_of
+from halfulp.interp.dialects.math.functions import row_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Operation

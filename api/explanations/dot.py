@@ -29,9 +29,9 @@ from halfulp.explanations.dot_steps import (
 from halfulp.explanations.records import ExplainedRounding
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import given_exact
-from halfulp.fp_formats.display import code, fragment, table, title
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.numbers import exact_number
+from halfulp.fp_formats.spelling import code, fragment, table, title
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator

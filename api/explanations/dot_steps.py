@@ -15,10 +15,16 @@ from halfulp.explanations.records import ExplainedRounding
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import given_number
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.display import table_lines
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.spelling import decimal_text, hex_text, hexadecimal, number_text, signed_text, value_text
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints
+from halfulp.fp_formats.spelling import (
+    decimal_text,
+    hex_text,
+    hexadecimal,
+    number_text,
+    signed_text,
+    table_lines,
+    value_text,
+)
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.types import width_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from halfulp.drawing.coordinates import ELLIPSIS, short_text, typeset
 from halfulp.drawing.figures import DPI, Style, chosen_style, drawing, figure_of, new_axes, set_title, wrapped
+from halfulp.drawing.formats import ELLIPSIS, short_text, typeset
 from halfulp.explanations.records import ExplainedOp, ExplainedRounding
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat

@@ -112,8 +112,8 @@ from halfulp.explanations.tables import (
     worst_of,
 )
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.neighbours import F64, errors_of, within_f64
 from halfulp.fp_formats.policy import as_rounding
-from halfulp.fp_formats.ulps import F64, errors_of, within_f64
 from halfulp.inputs import as_value, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError

@@ -56,13 +56,12 @@ from halfulp.explanations.rules import (
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.mixed import FUSED
-from halfulp.fp_formats.neighbours import midpoint_of, neighbours
+from halfulp.fp_formats.neighbours import midpoint_of, neighbours, ulp_at
 from halfulp.fp_formats.numbers import exact_number
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import decimal_text, signed_text, value_text
-from halfulp.fp_formats.steps import ulp_at
 from halfulp.interp.declare.registry import default_registry
-from halfulp.interp.dialects.math.families import row_of
+from halfulp.interp.dialects.math.functions import row_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.types import width_of
@@ -70,13 +69,13 @@ from halfulp.interp.values.element_layout import numeric
 from halfulp.number_reader import MODES
 from halfulp.semantics import casts, emulated
 from halfulp.semantics.float_unit import CLASSES, MIXED
-from halfulp.semantics.integral import DIRECTIONS
+from halfulp.semantics.integer_functions import DIRECTIONS
 from halfulp.semantics.profile import SPEC, Profile
 from halfulp.texts import SHORT_DIGITS, bits_of_integer, integer_of, integer_text
 
 if TYPE_CHECKING:
     from halfulp.fp_formats.reals.accounts import Account
-    from halfulp.fp_formats.reals.enclosing import Special
+    from halfulp.fp_formats.reals.functions import Special
 
 
 # --- arithmetic and casts ---------------------------------------------------------------------------------------------

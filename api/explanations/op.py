@@ -50,9 +50,9 @@ from halfulp.explanations.records import ExplainedOp, GivenOperand, NamedResult,
 from halfulp.explanations.rounding import StochasticExplanation, explained_stochastically, profile_groups, profile_rule
 from halfulp.explanations.rules import Found, found, given_code
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.aliases import nearest
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
-from halfulp.fp_formats.suggestions import nearest
 from halfulp.interp.declare.build import with_rounding
 from halfulp.interp.declare.registry import default_registry, functions
 from halfulp.interp.ir import types as ty

@@ -11,28 +11,26 @@ from typing import NamedTuple
 
 from halfulp.explanations.rules import Enclosure, bare_nan
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.display import (
-    Tick,
-    bit_boxes,
-    code,
-    fragment,
-    number_line,
-    short_code,
-    short_decimal,
-    table,
-    table_lines,
-    title,
-)
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.spelling import (
+    Tick,
     binary_text,
+    bit_boxes,
     bits_text,
+    code,
     decimal_text,
     fields_text,
+    fragment,
     hex_text,
+    number_line,
     number_text,
+    short_code,
+    short_decimal,
     signed_text,
+    table,
+    table_lines,
+    title,
     value_text,
 )
 from halfulp.interp.ir import types as ty

@@ -20,12 +20,20 @@ import numpy as np
 from halfulp.explanations.records import ExplainedRounding, ProfileGroup, RoundedNumber, rounding_html
 from halfulp.explanations.rules import Found, GivenNumber, infinity_rule, nan_rule, rounding_rule, rule_as_read
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.display import fragment, table, title
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.neighbours import midpoint_of, neighbours
+from halfulp.fp_formats.neighbours import floor_exponent, midpoint_of, neighbours, ulp_at
 from halfulp.fp_formats.policy import Rounding
-from halfulp.fp_formats.spelling import decimal_text, fraction_text, hex_text, number_text, signed_text, value_text
-from halfulp.fp_formats.steps import floor_exponent, ulp_at
+from halfulp.fp_formats.spelling import (
+    decimal_text,
+    fraction_text,
+    fragment,
+    hex_text,
+    number_text,
+    signed_text,
+    table,
+    title,
+    value_text,
+)
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.number_reader import MODES, READ_AS_F64
 from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, SPEC, Profile

@@ -17,9 +17,8 @@ import numpy as np
 from halfulp.explanations.records import ExplainedOp, ExplainedRounding
 from halfulp.explanations.rounding import StochasticExplanation
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.display import fragment, table, table_lines, title
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.spelling import decimal_text, hex_text, value_text
+from halfulp.fp_formats.spelling import decimal_text, fragment, hex_text, table, table_lines, title, value_text
 from halfulp.texts import element_code_text, element_text
 
 Index = tuple[int, ...]

@@ -9,20 +9,181 @@ compares numbers, exactly, to find the situation of a number; it rounds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import base64
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from halfulp.explanations.explaining import explain
-from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule, stochastic_rule
-from halfulp.explorer.special_operands import OPERATIONS, nan_words, operation_rows
-from halfulp.explorer.ways import WAYS, Way
+import numpy as np
+
+from halfulp.explanations.applications import FIRST, nan_operand_words, rounded_operation, special_rule
+from halfulp.explanations.explaining import explain, explain_op
+from halfulp.explanations.records import GivenOperand
+from halfulp.explanations.rules import (
+    Found,
+    bare_nan,
+    default_nan,
+    infinity_rule,
+    nan_rule,
+    rounding_rule,
+    stochastic_rule,
+)
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import elementary
+from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import bit_fields
+from halfulp.interp.ir import types as ty
 from halfulp.number_reader import MODES, read_text
+
+# --- ways -------------------------------------------------------------------------------------------------------------
+#
+# The ways to round: the five modes, and stochastic rounding with random bits that decide differently.
+
+_WIDTH = 64
+
+
+class Way(NamedTuple):
+    """A rounding mode. Of stochastic rounding, ``away`` tells whether the random bits are less than the discarded
+    fraction, and ``least`` whether they are the least ones.
+
+    A number just below the first normal value can tell two such ways apart: with one bit more of precision, which
+    decides about the underflow, another fraction is discarded.
+    """
+
+    mode: Rounding
+    away: bool | None = None
+    least: bool = False
+
+    @property
+    def word(self) -> Rounding:
+        """The mode that stands for this one where no number is rounded."""
+        return Rounding.TO_NEAREST_EVEN if self.away is not None else self.mode
+
+    def random(self, part: Fraction | None) -> tuple[int, int] | None:
+        """Return random bits, value and width. ``part``: the number's place after the value before it, in steps; None
+        where it does not matter.
+        """
+        if self.away is None:
+            return None
+        discarded = 0 if part is None else part - int(part)
+        if self.least or (self.away and not discarded):
+            return 0, _WIDTH
+        # The largest value that is less than the fraction, or the largest of all.
+        return (int(discarded * (1 << _WIDTH)) - 1 if self.away else (1 << _WIDTH) - 1), _WIDTH
+
+
+WAYS = (
+    *map(Way, MODES.values()),
+    Way(Rounding.STOCHASTIC, away=True, least=True),
+    Way(Rounding.STOCHASTIC, away=True),
+    Way(Rounding.STOCHASTIC, away=False),
+)
+"""The columns of the tables."""
+
+
+# --- special operands -------------------------------------------------------------------------------------------------
+#
+# The results of arithmetic that do not follow from the exact result alone: of NaN, infinities and zeros, as a table.
+#
+# A class of operands is a letter: ``z`` zero, ``i`` infinity, ``f`` any other finite number; a capital letter is
+# negative. The page looks up a pair of letters. Two finite numbers have an entry for an exact result of zero. Any pair
+# without an entry is computed exactly and rounded.
+
+
+class Operation(NamedTuple):
+    """An operation of the page: what computes it, its name there, and its sign."""
+
+    compute: Callable[..., scalar.Result]
+    name: str
+    sign: str
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "addf": Operation(scalar.add, "add", "+"),
+    "subf": Operation(scalar.subtract, "subtract", "−"),
+    "mulf": Operation(scalar.multiply, "multiply", "×"),
+    "divf": Operation(scalar.divide, "divide", "÷"),
+    "remf": Operation(scalar.remainder, "remainder", "rem"),
+}
+"""The operations of the page, by the names of arith."""
+Row = Callable[[scalar.Result, str], int]
+"""Numbers the row of a result and its rule."""
+
+
+def _classes(fmt: FloatFormat) -> dict[str, GivenOperand]:
+    """Return one operand of each class."""
+    one = min(max(fmt.bias << fmt.mantissa_bits, fmt.min_normal_magnitude), fmt.max_magnitude)
+    codes = {"f": fmt.from_magnitude(one)}
+    if fmt.zero:
+        codes["z"] = 0
+    if fmt.infinity_code is not None:
+        codes["i"] = fmt.infinity_code
+    if fmt.sign_mask is not None:
+        negative = {letter.upper(): code | fmt.sign_mask for letter, code in codes.items()}
+        codes |= {letter: code for letter, code in negative.items() if letter != "Z" or fmt.has_negative_zero}
+    type_ = ty.FloatType(fmt)
+    return {letter: GivenOperand("", type_, code, scalar.value(fmt, code)) for letter, code in codes.items()}
+
+
+def _not_computed(*_: Any) -> Found:
+    raise AssertionError("only the rule is asked for")
+
+
+def _outcome(fmt: FloatFormat, operation: Operation, x: GivenOperand, y: GivenOperand, way: Way) -> tuple[Any, str]:
+    """Return the result of an operation, and its rule."""
+    result = operation.compute(fmt, x.known, y.known, way.mode, random=way.random(None))
+    given, rule = rounded_operation(operation.name, x, y, _not_computed, way.word)
+    if rule is None:
+        assert given.exact is not None
+        rule = rounding_rule(fmt, given.exact, given.negative, way.word, result.code, None)
+    return result, rule
+
+
+def _follows_from_classes(operation: Operation, x: GivenOperand, y: GivenOperand) -> bool:
+    """Tell whether every two operands of these classes have one result; of finite ones, whether those have that are
+    given.
+    """
+    special = special_rule(operation.name, x, y)
+    if special is not None:
+        return special[1] != FIRST or x.zero
+    given, _ = rounded_operation(operation.name, x, y, _not_computed, WAYS[0].mode)
+    return not given.exact
+
+
+def operation_rows(fmt: FloatFormat, row: Row) -> dict[str, dict[str, int | list[int]]]:
+    """Return the results of each operation by classes of its operands: a row for each way, or one row for all."""
+    classes = _classes(fmt)
+    found: dict[str, dict[str, int | list[int]]] = {}
+    for op, operation in OPERATIONS.items():
+        found[op] = {}
+        for a, x in classes.items():
+            for b, y in classes.items():
+                if _follows_from_classes(operation, x, y):
+                    rows = [row(*_outcome(fmt, operation, x, y, way)) for way in WAYS]
+                    found[op][a + b] = rows if len(set(rows)) > 1 else rows[0]
+    return found
+
+
+def nan_words(fmt: FloatFormat) -> dict[str, str]:
+    """Return the rules for NaNs. Their codes have the payloads of operands, so the page puts them together."""
+    type_ = ty.FloatType(fmt)
+    words = {"converted": nan_rule(fmt), "default": default_nan(fmt)}
+    if fmt.nan_code is not None:
+        words["operand"] = f"a NaN operand: {nan_operand_words(GivenOperand('', type_, fmt.nan_code, None))}"
+        words["bare"] = bare_nan(fmt, fmt.nan_code)
+    if fmt.explicit_integer_bit:
+        invalid = 1 << fmt.precision  # an exponent, and no integer bit
+        words["invalidOperand"] = f"a NaN operand: {nan_operand_words(GivenOperand('', type_, invalid, None))}"
+        words["bareInvalid"] = bare_nan(fmt, invalid)
+    return words
+
+
+# --- decisions --------------------------------------------------------------------------------------------------------
 
 LOWER, UPPER, POISON = "lower", "upper", "poison"
 """Results: the value toward zero, the one away from zero, or none. Every other result is a code in hexadecimal."""
@@ -219,3 +380,132 @@ def tables() -> dict[str, Any]:
         "rules": list(rules),
         "formats": formats,
     }
+
+
+# --- function tables --------------------------------------------------------------------------------------------------
+#
+# The elementary functions of the page: where the exact result of every code of a format of up to 8 bits lies.
+#
+# The page computes no function. `function_tables` finds the place of each result from results that halfulp rounded to
+# f64, downward and upward. A number between them rounds to the small format as the exact result does, for the midpoints
+# of small formats are f64s. The page then looks the rounding up in the tables that it has for numbers. Results that are
+# no such number (NaN, infinities, zeros, what an unsigned format does not hold) are stored as halfulp gave them, by
+# mode.
+#
+# ``functions.json`` holds all of it; ``tests/explorer_functions.py`` writes that file.
+
+FUNCTIONS = (
+    "exp",
+    "exp2",
+    "log",
+    "log2",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "silu",
+    "gelu",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
+    "erf",
+)
+"""The functions of the page: those of hardware units."""
+MOST_BITS = 8
+"""Formats of more bits have no tables of functions."""
+_SPECIAL, _SIGN = 0x80, 0x40
+"""Bits of an entry's second byte: the first byte is the number of a special row; the result is negative."""
+_F64 = FORMATS["f64"]
+
+
+def small_formats() -> list[FloatFormat]:
+    """Return the formats that have tables of functions."""
+    return [fmt for fmt in FORMATS.values() if fmt.bits <= MOST_BITS]
+
+
+def results_of(name: str, fmt: FloatFormat) -> list[list[tuple[int | None, int]]]:
+    """Return the code (None: poison) and the flags of every result of a function, by code and mode."""
+    codes = np.arange(1 << fmt.bits, dtype=np.uint8)
+    columns = []
+    for mode in MODES.values():
+        found = elementary.unary(name, fmt, codes, mode, want_flags=True)
+        assert found.flags is not None
+        poison = np.zeros(codes.shape, bool) if found.poison is None else found.poison
+        columns.append(
+            [
+                (None if lost else int(code), int(flags))
+                for code, flags, lost in zip(found.codes, found.flags, poison, strict=True)
+            ]
+        )
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _between(down: int, up: int) -> Fraction | None:
+    """Return a number that no value or midpoint of a small format separates from the exact result that f64 rounds so;
+    None for NaN, infinities and zeros.
+    """
+    low, high = scalar.value(_F64, down), scalar.value(_F64, up)
+    if low is None or high is None:
+        end = high if low is None else low
+        return end and 2 * end  # beyond the largest f64
+    return (low + high) / 2 or None
+
+
+def _place(fmt: FloatFormat, number: Fraction) -> tuple[int, int] | None:
+    """Return where a number lies: the magnitude before it, and its position there, 0 for the value itself and else one
+    more than that of the tables; None below the smallest magnitude.
+    """
+    size = abs(number)
+    values = [scalar.value(fmt, fmt.from_magnitude(m)) or Fraction(0) for m in range(fmt.max_magnitude + 1)]
+    below = [m for m, value in enumerate(values) if value <= size]
+    if not below:
+        return None
+    magnitude = below[-1]
+    step = Fraction(2) ** scalar.unpack(fmt, fmt.from_magnitude(magnitude)).exponent
+    way = (size - values[magnitude]) / step
+    if not way:
+        return magnitude, 0
+    region = next(region for region in regions(fmt) if magnitude <= region.last)
+    return magnitude, 1 + sum((4 * way >= cut) + (4 * way > cut) for cut in region.cuts)
+
+
+def _rules(name: str, fmt: FloatFormat, code: int) -> list[str]:
+    """Return what `explain_op` says of a result in each mode, with ``{call}`` for the function of its operand."""
+    rules = [explain_op(name, hex(code), type=fmt, rounding=mode).rule for mode in MODES]
+    return [re.sub(rf"\b{name}\([^)]*\)", "{call}", rule) for rule in rules]
+
+
+def function_tables() -> dict[str, Any]:
+    """Compute all tables: of each format the entries (two bytes each, by function and code), and its special rows: code
+    (null: poison), flags and the number of a rule for each mode, or once for all of them.
+    """
+    rules: dict[str, int] = {}
+    formats = {}
+    for fmt in small_formats():
+        special: dict[tuple[tuple[int | None, int, int], ...], int] = {}
+        entries = bytearray()
+        codes = np.arange(1 << fmt.bits, dtype=np.uint8)
+        for name in FUNCTIONS:
+            ends = [
+                elementary.unary(name, fmt, codes, mode, dst=_F64).codes
+                for mode in (Rounding.DOWNWARD, Rounding.UPWARD)
+            ]
+            for code, results in enumerate(results_of(name, fmt)):
+                number = _between(*(int(end[code]) for end in ends))
+                place = None
+                if number is not None and (fmt.signed or number > 0):
+                    place = _place(fmt, number)
+                if number is not None and place is not None:
+                    magnitude, position = place
+                    entries += bytes([magnitude, position | (_SIGN if number < 0 else 0)])
+                    continue
+                said = _rules(name, fmt, code)
+                rows = [
+                    (result, flags, rules.setdefault(rule, len(rules)))
+                    for (result, flags), rule in zip(results, said, strict=True)
+                ]
+                alike = all(a == b for a, b in pairwise(rows))
+                row = tuple(rows[:1] if alike else rows)
+                entries += bytes([special.setdefault(row, len(special)), _SPECIAL])
+        formats[fmt.name] = {"entries": base64.b64encode(entries).decode(), "special": list(special)}
+    return {"functions": FUNCTIONS, "rules": list(rules), "formats": formats}

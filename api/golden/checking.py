@@ -11,15 +11,21 @@ from halfulp.conformance.vectors import metadata as documents
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.formats import format_named
 from halfulp.conformance.vectors.formats.format import Notes
-from halfulp.conformance.vectors.metadata import MERGED, METADATA, Document
-from halfulp.conformance.vectors.opening import CheckedAgainst, format_of_vectors, opened, vectors_of
+from halfulp.conformance.vectors.metadata import (
+    MERGED,
+    METADATA,
+    CheckedAgainst,
+    Document,
+    format_of_vectors,
+    opened,
+    vectors_of,
+)
 from halfulp.conformance.vectors.recipe import computation_of, profile_of, recipe_of, rows_of
 from halfulp.conformance.vectors.row_check import Check, VectorChecker
-from halfulp.files import read_file
-from halfulp.golden.options import CheckOptions
-from halfulp.golden.recipes import codes_of
+from halfulp.golden.recipes import CheckOptions, codes_of
 from halfulp.golden.report import Report
 from halfulp.golden.vectors import Vectors
+from halfulp.inputs import read_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 
 Path = str | os.PathLike[str]

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from halfulp.conformance.comparing.exact_reference import Truth, record_of
-from halfulp.conformance.comparing.refinement import ulp_distance
+from halfulp.conformance.comparing.refinement import Truth, record_of, ulp_distance
 from halfulp.conformance.vectors.columns import Column, Role
-from halfulp.conformance.vectors.comparison import format_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation
+from halfulp.conformance.vectors.diagnosis import format_of, type_of
 from halfulp.conformance.vectors.formats.text import digits
 from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.explanations.explaining import explain
-from halfulp.fp_formats.display import table_lines
 from halfulp.fp_formats.policy import Flags
-from halfulp.fp_formats.spelling import bits_text, decimal_text, value_text
+from halfulp.fp_formats.spelling import bits_text, decimal_text, table_lines, value_text
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.number_reader import MODES
 from halfulp.texts import flags_text

@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.vectors.c_model import c_model, write_model
+from halfulp.conformance.vectors.c_model import Order, c_model, carried_by, write_folder, write_model
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, joined, results_of
-from halfulp.conformance.vectors.comparison import poison_of, type_of
 from halfulp.conformance.vectors.computation import Computation
+from halfulp.conformance.vectors.diagnosis import poison_of, type_of
 from halfulp.conformance.vectors.formats.format import Options
-from halfulp.conformance.vectors.names import LevelName, Unmarked
-from halfulp.conformance.vectors.produce import Order, carried_by, write_folder
+from halfulp.conformance.vectors.packing import LevelName, Unmarked
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.fp_formats.policy import Flags
 from halfulp.golden.recipes import computation_for, keywords, recipe_of
 from halfulp.interp.ir import types as ty

@@ -12,14 +12,13 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.display import fragment, table, table_lines, title
-from halfulp.fp_formats.ulps import Summary, integer_steps_between, place_of_largest, steps_between
-from halfulp.importing.jax_functions import traced
+from halfulp.fp_formats.neighbours import Summary, integer_steps_between, place_of_largest, steps_between
+from halfulp.fp_formats.spelling import fragment, table, table_lines, title
+from halfulp.importing.lowering import traced
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.values.element_layout import numeric
-from halfulp.interp.values.printing import spell_element
+from halfulp.interp.values.element_layout import numeric, spell_element
 from halfulp.interp.values.value import Value
 from halfulp.run_options import CallKeywords, run_options, takes
 from halfulp.running import run_with

@@ -2,21 +2,54 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
 from halfulp.conformance.oracles import iree
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.whole_programs.iree_dumps.hosts import unwrap
-from halfulp.importing.packages import INSTALL
+from halfulp.inputs import read_file
 from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir.base import FileLineCol, quoted
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
-from halfulp.interp.ir.literals import quoted
-from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module
+from halfulp.interp.run.signature import argument_types
 from halfulp.interp.text.printer import print_module
+from halfulp.loading import Source, decode_text, is_bytecode, is_text, opened
+from halfulp.running import find_entry
+
+# --- packages ---------------------------------------------------------------------------------------------------------
+#
+# The optional packages that imports of programs need.
+
+INSTALL: Mapping[str, str] = {
+    "iree.compiler": "pip install 'iree-base-compiler==3.13.*'",
+    "jax": "pip install 'jax>=0.5'",
+    "onnx": "pip install 'onnx>=1.16'",
+}
+"""The command that installs each package."""
+
+
+def require(package: str, what: str) -> None:
+    """Raise Unsupported, with the command that installs the package, if it is absent. ``what``: what needs it."""
+    try:
+        found = find_spec(package)
+    except ModuleNotFoundError:  # the package around it is absent
+        found = None
+    if found is None:
+        raise Unsupported(f"{what} needs the Python package {package}, which is not installed", hint=INSTALL[package])
+
+
+# --- lowering ---------------------------------------------------------------------------------------------------------
 
 SECONDS = 300.0
 """The most seconds that IREE's compiler and importer may take."""
@@ -87,3 +120,120 @@ def _failure(error: OracleError, name: str) -> HalfulpError:
     hint = _SHARDY_HINT if _SHARDY in message else None
     kind = Unsupported if hint or error.kind != "refusal" or "legalize" in message else InputError
     return kind(f"IREE's compiler cannot lower the program: {message}", location=location, hint=hint)
+
+
+# --- jax functions ----------------------------------------------------------------------------------------------------
+#
+# Modules from functions of JAX.
+
+
+def from_jax(f: Callable[..., Any], *args: Any) -> Module:
+    """Return a function of JAX as a module of linalg on tensors, whose public function is ``@main``.
+
+    ``f``: a Python function of arrays, or the result of ``jax.jit``. ``args``: its arguments, or
+    ``jax.ShapeDtypeStruct`` of their shapes and dtypes. Nested arguments and results are flattened, in the order of
+    ``jax.tree.leaves``. Values that are not arrays go into ``f`` before: ``functools.partial(f, axis=1)``.
+
+    JAX decides the types: without ``jax_enable_x64``, it takes float64 as f32. It lowers ``f`` to StableHLO, and IREE's
+    compiler lowers that as `from_stablehlo` says. The ops of the module know their lines in the Python file.
+
+        >>> module = hu.from_jax(lambda x: jnp.tanh(x) + 1, np.float32([0.5, 1.0]))
+        >>> hu.run(module, np.float32([0.5, 1.0]))
+
+    Raises Unsupported if a package is not installed, with the command that installs it, and what JAX raises for a
+    function that it cannot trace.
+    """
+    return traced(f, args).module
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A function of JAX with the types of its arguments: what JAX lowered, and the module of it."""
+
+    name: str
+    lowered: Any
+    module: Module
+
+
+def traced(f: Callable[..., Any], args: Sequence[Any]) -> Traced:
+    """Lower a function of JAX. Raise what `from_jax` raises."""
+    require("jax", "hu.from_jax")
+    jax: Any = import_module("jax")
+    # JAX drops an argument that is not used, unless it is told to keep it.
+    compiled = f if hasattr(f, "lower") else jax.jit(f, keep_unused=True)
+    name = getattr(f, "__name__", "f")
+    lowered = compiled.lower(*args)
+    module = lower(lowered.as_text(debug_info=True), f"<jax {name}>")
+    given, kept = len(jax.tree.leaves(lowered.args_info)), len(argument_types(find_entry(module)))
+    if given != kept:
+        raise InputError(
+            f"{name} has {given} arguments, but JAX kept only the {kept} that it uses",
+            hint="give the function itself, or jax.jit(f, keep_unused=True)",
+        )
+    return Traced(name, lowered, module)
+
+
+# --- onnx models ------------------------------------------------------------------------------------------------------
+#
+# Modules from ONNX models.
+
+_IMPORTER = "iree.compiler.tools.import_onnx"
+
+
+def from_onnx(path: str | os.PathLike[str], *, opset_version: int | None = None) -> Module:
+    """Return an ONNX model as a module of linalg on tensors, whose function has the name of the model's graph.
+
+    ``path``: the file; weights in a file beside it are read too. ``opset_version``: a newer version of ONNX's ops, to
+    which the model is updated first; IREE's importer wants 17 or newer. IREE's importer and compiler lower the model,
+    as `from_stablehlo` says: iree-import-onnx, then ``iree-compile --compile-to=input``.
+
+    Raises Unsupported if a package is not installed, with the command that installs it, or if the compiler cannot lower
+    an op; InputError if the file is not a model; LimitExceeded if a tool takes too long.
+    """
+    name = os.fspath(path)
+    compiler_for(name)
+    require("iree.compiler", "hu.from_onnx")
+    require("onnx", "hu.from_onnx")
+    read_file(path)
+    update = [] if opset_version is None else ["--opset-version", str(opset_version)]
+    importer = Tool(sys.executable, "")
+    try:
+        # An absolute path is never taken as an option.
+        done = importer.finished(["-m", _IMPORTER, os.path.abspath(name), "-o", "-", *update], seconds=SECONDS)
+    except OracleError as error:
+        kind = LimitExceeded if error.kind == "hang" else InputError
+        raise kind(f"iree-import-onnx, on {name}: {error}") from None
+    if done.code:
+        reason = next((line for line in reversed(done.said.splitlines()) if line.strip()), f"exit code {done.code}")
+        raise InputError(f"iree-import-onnx cannot read {name}: {reason.strip()}")
+    return lower(done.printed, name)
+
+
+# --- stablehlo --------------------------------------------------------------------------------------------------------
+#
+# Modules from StableHLO, and from the other languages that IREE's compiler reads.
+
+
+def from_stablehlo(source: Source, *, name: str | None = None) -> Module:
+    """Return a program in StableHLO as a module of linalg on tensors.
+
+    ``source``: a path, text or bytes, as `load` takes them: StableHLO as text, or what ``iree-import-onnx`` prints. A
+    portable artifact is bytecode: ``jax.export.deserialize(data).mlir_module()`` is its text. ``name``: the name of the
+    file in locations and errors.
+
+    IREE's compiler lowers it (``iree-compile --compile-to=input``), and IREE's wrappers are taken off. The lowering is
+    IREE's: it decides the order of additions and the type of each sum, and it replaces some functions by polynomials.
+
+    Raises Unsupported if the compiler is not installed, with the command that installs it, or if it cannot lower an op,
+    and for bytecode;
+    InputError if it rejects the program; LimitExceeded if it takes too long.
+    """
+    if is_text(source):
+        return lower(source, name or "<string>")
+    data, path = opened(source)
+    if is_bytecode(data):
+        raise Unsupported(
+            f"{name or path} is MLIR bytecode, but IREE's compiler gets StableHLO as text",
+            hint="a portable artifact as text: jax.export.deserialize(data).mlir_module()",
+        )
+    return lower(decode_text(data), name or path)

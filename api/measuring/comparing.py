@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.drawing.figures import DASHES, Style, chosen_style, drawing, figure_of, new_panels, set_title
-from halfulp.fp_formats.display import fragment, table, table_lines, title
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.measuring.errors import ErrorReport, Figures, decibels_text, without_nan

@@ -15,13 +15,21 @@ import numpy.typing as npt
 
 from halfulp.converting import convert
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import code_shape
-from halfulp.fp_formats.display import fragment, table, table_lines, title
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FloatFormat, code_shape
+from halfulp.fp_formats.neighbours import (
+    Energy,
+    Errors,
+    Floats,
+    Reals,
+    Scaled,
+    Summary,
+    decibels,
+    errors_of,
+    to_f64,
+    ulp_at,
+)
 from halfulp.fp_formats.policy import Rounding, as_rounding
-from halfulp.fp_formats.spelling import decimal_text
-from halfulp.fp_formats.steps import ulp_at
-from halfulp.fp_formats.ulps import Energy, Errors, Floats, Reals, Scaled, Summary, decibels, errors_of, to_f64
+from halfulp.fp_formats.spelling import decimal_text, fragment, table, table_lines, title
 from halfulp.inputs import ExactNumbers, as_value, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.display import fragment, table, table_lines, title
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.steps import floor_exponent
+from halfulp.fp_formats.neighbours import floor_exponent
+from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.measuring.errors import ErrorReport, decibels_text, error, without_nan
 from halfulp.measuring.spacing import TypeName

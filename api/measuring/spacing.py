@@ -12,13 +12,11 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import neighbours as around
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
-from halfulp.fp_formats.exact.steps import ulp_exponents
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.exact.encoding import ulp_exponents
+from halfulp.fp_formats.formats import Codes, FloatFormat, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.neighbours import Reals, ulp_at, within_f64
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.spelling import decimal_text, value_text
-from halfulp.fp_formats.steps import ulp_at
-from halfulp.fp_formats.ulps import Reals, within_f64
 from halfulp.inputs import as_value
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch

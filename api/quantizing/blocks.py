@@ -10,17 +10,42 @@ from typing import Any
 import numpy as np
 
 from halfulp.converting import convert
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import Codes
 from halfulp.fp_formats.paths import cpu, fast
 from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.inputs import as_value
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.block_quantizing import element_kind, joined, quantized, split
+from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
-from halfulp.quantizing.inputs import float_value
 from halfulp.semantics import block_scaling
 from halfulp.semantics.block_scaling import Element, Recipe
+
+# --- inputs -----------------------------------------------------------------------------------------------------------
+#
+# Take arrays of floats.
+
+
+def float_value(x: Any, type: Any = None, literals: Any = "f64") -> Value:
+    """Return ``x`` as a `Value` of floats.
+
+    ``type``: the element type of ``x``, if its dtype is not enough. ``literals``: the type of lists and numbers, which
+    have none of their own: they are rounded to it once.
+
+    Raises TypeMismatch for integers, and what `as_value` raises.
+    """
+    has_type = isinstance(x, Value | Buffer) or hasattr(x, "dtype")
+    value = as_value(x, literals if type is None and not has_type else type, what="x")
+    if not isinstance(value.element_type, ty.FloatType):
+        raise TypeMismatch(
+            f"x has elements of '{value.element_type}', but must have floats", hint='convert them: hu.convert(x, "f32")'
+        )
+    return value
+
+
+# --- blocks -----------------------------------------------------------------------------------------------------------
 
 _F32 = ty.F("f32")
 _RAGGED = ("refuse", "short")

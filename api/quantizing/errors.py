@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.converting import convert
-from halfulp.drawing.coordinates import ELLIPSIS
 from halfulp.drawing.figures import Style, chosen_style, drawing, figure_of, new_axes, set_title
+from halfulp.drawing.formats import ELLIPSIS
 from halfulp.evaluating import eval
 from halfulp.interp.dialects.quant.ops import quantization
 from halfulp.interp.ir import types as ty

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from halfulp.conformance.whole_programs.rewrite import callees
-from halfulp.fp_formats.aliases import float_format
+from halfulp.fp_formats.aliases import did_you_mean, float_format, with_hint
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import MLIR_ROUNDINGS, as_rounding
-from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 from halfulp.interp.dialects.arith.ops import ROUNDING
 from halfulp.interp.dialects.elementwise import enum_of
 from halfulp.interp.ir import types as ty
@@ -33,7 +32,7 @@ from halfulp.sensitivities.flow import (
     written,
 )
 from halfulp.sensitivities.holding import Change, changed, has_all_numbers
-from halfulp.traces.site import Site, name_of
+from halfulp.traces.error_text import Site, name_of
 
 
 @dataclass(frozen=True, slots=True)

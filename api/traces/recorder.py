@@ -13,13 +13,13 @@ import numpy.typing as npt
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
-from halfulp.interp.run.events import Listener
+from halfulp.interp.run.settings import Listener
 from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origin
+from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile
+from halfulp.traces.error_text import Site, SiteNames, name_of
 from halfulp.traces.record import Birth, Step, TraceRecord
-from halfulp.traces.site import Site, SiteNames, name_of
 from halfulp.traces.values import WHOLE, TracedValue, look_at
 
 _MOST_LAST = 200

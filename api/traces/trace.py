@@ -2,25 +2,225 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import dataclass, replace
+import weakref
+import zipfile
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
-from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.operations import Module
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.interp.ir.operations import Module, SSAValue
+from halfulp.interp.values.value import Value
 from halfulp.loading import Source, load
+from halfulp.release import VERSION
 from halfulp.run_options import TraceKeywords, run_options, takes
 from halfulp.running import find_entry, run_with
-from halfulp.traces.npz_folder import Archive, no_archive
-from halfulp.traces.page import fragment, page
-from halfulp.traces.record import TraceRecord
+from halfulp.semantics.kernel import Origins
+from halfulp.semantics.profile import SEMANTICS_VERSION
+from halfulp.traces.page import fragment, page, text_lines
+from halfulp.traces.record import Step, Timeline, TraceRecord, timeline
 from halfulp.traces.recorder import Recorder
-from halfulp.traces.text import text_lines
-from halfulp.traces.timeline import Timeline, timeline
+from halfulp.traces.values import WHOLE, TracedValue, look_at
 
 if TYPE_CHECKING:
     from halfulp.traces.error_report import RunErrors
     from halfulp.traces.error_text import OpError, StoryStep
+
+# --- npz folder -------------------------------------------------------------------------------------------------------
+#
+# Write the values of a trace to a folder: raw codes in ``values.npz``, and their meaning in ``index.json``.
+#
+# Values are written while the program runs, each once: an operand is mostly the result of a step before. Both files
+# appear when they are complete, the index last.
+
+VALUES, INDEX = "values.npz", "index.json"
+
+Names = tuple[str, str | None]
+"""The arrays of a value: its codes, and its poison where there is any."""
+
+
+def no_archive() -> AbstractContextManager[None]:
+    """Return a context without an archive."""
+    return nullcontext()
+
+
+class Archive:
+    """A folder to which values are written. Raises InputError where that is not possible."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self._directory = Path(directory)
+        self._origins = Origins()
+        self._count = 0
+        self._names: weakref.WeakKeyDictionary[TracedValue, Names] = weakref.WeakKeyDictionary()
+        # Large values by the identity of their codes, while these live; small ones by SSA value, with the content.
+        self._large: dict[int, tuple[weakref.ref[Any], Names]] = {}
+        self._small: dict[SSAValue, tuple[Any, Names]] = {}
+        self._made = False
+
+    def __enter__(self) -> Archive:
+        try:
+            self._made = not self._directory.exists()
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self._partial = self._directory / f".{VALUES}.{os.getpid()}.tmp"
+            self._zip = zipfile.ZipFile(self._partial, "w", zipfile.ZIP_STORED, allowZip64=True)
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot write to {str(self._directory)!r}: {_reason(error)}") from None
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        with suppress(OSError, ValueError):
+            self._zip.close()
+        for leftover in (self._partial, self._partial_index):
+            with suppress(OSError):
+                leftover.unlink()
+        if error is not None and self._made:
+            with suppress(OSError):
+                self._directory.rmdir()
+
+    @property
+    def _partial_index(self) -> Path:
+        return self._directory / f".{INDEX}.{os.getpid()}.tmp"
+
+    def note(self, defined: SSAValue | None, seen: TracedValue, value: Any) -> None:
+        """Write a value of a step, unless it is there already. ``defined``: what it is in the program."""
+        if not isinstance(value, Value) or value.bits.dtype == object:
+            return
+        if value.bits.size <= WHOLE:
+            poison = None if value.poison is None else value.poison.tobytes()
+            content = (value.shape, value.bits.tobytes(), poison)
+            known = None if defined is None else self._small.get(defined)
+            names = known[1] if known is not None and known[0] == content else self._write(value)
+            if defined is not None:
+                self._small[defined] = content, names
+        else:
+            key = id(value.bits)
+            held = self._large.get(key)
+            if held is not None and held[0]() is value.bits:
+                names = held[1]
+            else:
+                names = self._write(value)
+                self._large[key] = weakref.ref(value.bits, lambda _: self._large.pop(key, None)), names
+        self._names[seen] = names
+
+    def _write(self, value: Value) -> Names:
+        self._count += 1
+        name = f"v{self._count}"
+        self._member(name, value.bits)
+        if value.poison is None or value.origins is None:
+            return name, None
+        self._member(f"{name}.poison", self._origins.adopt(value.poison, value.origins))
+        return name, f"{name}.poison"
+
+    def _member(self, name: str, array: npt.NDArray[Any]) -> None:
+        try:
+            # The date is fixed, so that the same run gives the same bytes.
+            entry = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
+            with self._zip.open(entry, "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot write {str(self._directory / VALUES)!r}: {_reason(error)}") from None
+
+    def finish(self, trace: TraceRecord) -> None:
+        """Write the values that the trace itself holds, and the index; then give both files their names."""
+        for step in trace.steps:
+            for seen in (*step.operands, *step.results):
+                self._late(seen)
+        for seen in trace.arguments:
+            self._late(seen)
+        results = [look_at(f"result[{index}]", value, False) for index, value in enumerate(trace.results)]
+        for seen, value in zip(results, trace.results, strict=True):
+            self.note(None, seen, value)
+        index = self._index(trace, results)
+        try:
+            self._zip.close()
+            self._partial_index.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+            with suppress(FileNotFoundError):
+                (self._directory / INDEX).unlink()
+            self._partial.replace(self._directory / VALUES)
+            self._partial_index.replace(self._directory / INDEX)
+        except OSError as error:
+            raise InputError(f"cannot write to {str(self._directory)!r}: {_reason(error)}") from None
+
+    def _late(self, seen: TracedValue) -> None:
+        if seen not in self._names and seen.value is not None:
+            self.note(None, seen, seen.value)
+
+    # --- the index ---
+
+    def _index(self, trace: TraceRecord, results: Sequence[TracedValue]) -> dict[str, Any]:
+        steps = [self._step(step) for step in trace.steps]
+        return {
+            "halfulp": VERSION,
+            "semantics_version": SEMANTICS_VERSION,
+            "profile": trace.profile,
+            "profiles": trace.profiles,
+            "mma": trace.mma,
+            "file": trace.file,
+            "function": trace.function,
+            "arguments": self._values(trace.arguments),
+            "results": self._values(results),
+            "error": None if trace.error is None else trace.error.message,
+            "ops_executed": trace.executed,
+            "steps_left_out": trace.rows - len(trace.steps),
+            "steps": steps,
+            "errors": None if trace.errors is None else trace.errors.as_json(),
+            "poison_origins": [
+                {"op": each.op, "location": each.location, "reason": each.reason, "element": list(each.element)}
+                for each in self._origins.known()
+            ],
+        }
+
+    def _step(self, step: Step) -> dict[str, Any]:
+        return {
+            "step": step.number,
+            "op": step.op,
+            "ends": step.ends,
+            "location": step.location,
+            "line": step.line,
+            "source": step.source,
+            "function": step.function,
+            "depth": step.depth,
+            "lanes": None if step.lanes is None else step.lanes[0],
+            "operands": self._values(step.operands),
+            "results": self._values(step.results),
+            "poison_born": [
+                {"origin": self._origins.id_of(birth.origin), "elements": birth.count} for birth in step.births
+            ],
+            "undefined": step.undefined,
+            "branch": step.branch,
+            "trips": step.trips,
+            "errors": None if step.errors is None else asdict(step.errors),
+        }
+
+    def _values(self, values: Sequence[TracedValue]) -> list[dict[str, Any]]:
+        return [self._value(seen) for seen in values]
+
+    def _value(self, seen: TracedValue) -> dict[str, Any]:
+        codes, poison = self._names.get(seen, (None, None))
+        return {
+            "name": seen.name,
+            "type": seen.type,
+            "shape": list(seen.shape),
+            "codes": codes,
+            "poison": poison,
+            "poisoned": seen.poisoned,
+            "text": str(seen),
+        }
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+# --- trace ------------------------------------------------------------------------------------------------------------
 
 MOST_ROWS = 5000
 """The number of steps that a trace keeps by default."""

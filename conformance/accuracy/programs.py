@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.accuracy.tally import HISTOGRAM, classes_of
-from halfulp.conformance.comparing.exact_reference import distance_of, exact_number
+from halfulp.conformance.comparing.refinement import distance_of, exact_number
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, ProgramOracle, Reply, Status
-from halfulp.conformance.whole_programs.outcomes import ask, recorded
-from halfulp.fp_formats.display import table_lines
+from halfulp.conformance.whole_programs.op_search import ask, recorded
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.ulps import Floats, FloatSums, Summary, place_of_largest
+from halfulp.fp_formats.neighbours import Floats, FloatSums, Summary, place_of_largest
+from halfulp.fp_formats.spelling import table_lines
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.conformance.accuracy.arguments import Chosen
-from halfulp.conformance.accuracy.implementations.interface import Implementation
-from halfulp.conformance.accuracy.questions import Question
+from halfulp.conformance.accuracy.implementations.by_libraries import Implementation
+from halfulp.conformance.accuracy.questions import Chosen, Question
 from halfulp.conformance.accuracy.tally import HISTOGRAM, AccuracyTally, Binade, Count, Example
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.neighbours import floor_exponent
 from halfulp.fp_formats.spelling import decimal_text, hex_text, hexadecimal, value_text
-from halfulp.fp_formats.steps import floor_exponent
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.types import width_of

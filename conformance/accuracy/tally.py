@@ -12,11 +12,9 @@ import numpy.typing as npt
 
 from halfulp.conformance.accuracy.questions import Question
 from halfulp.conformance.oracles.oracle import Answer, Status
-from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.fp_formats.exact import comparisons
-from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.policy import Rounding
-from halfulp.fp_formats.ulps import (
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, codes_to_ints
+from halfulp.fp_formats.neighbours import (
     Floats,
     Summary,
     beyond_largest,
@@ -25,6 +23,7 @@ from halfulp.fp_formats.ulps import (
     ranks,
     signs,
 )
+from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 
 HISTOGRAM = (0.5, *(2.0**k for k in range(11)), 2.0**16, 2.0**24, inf)

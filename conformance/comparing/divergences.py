@@ -18,7 +18,7 @@ import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
 from halfulp.conformance.comparing.tool_quirks import QUIRKS
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 from halfulp.semantics.profile import as_profile
 

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.coverage import operand_classes
 from halfulp.conformance.comparing.op_case import OpCase, container_shape
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, ints_to_codes, storage_dtype
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, code_shape, ints_to_codes, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, Mask, element_shape
+from halfulp.fp_formats.formats import Codes, Mask, element_shape
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare.build import property_of, single_op_module
 from halfulp.interp.declare.declarations import OpDefinition

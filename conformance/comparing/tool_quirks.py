@@ -10,9 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
-from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.exact import arithmetic, conversions
-from halfulp.fp_formats.formats import FORMATS, NanEncoding
+from halfulp.fp_formats.formats import FORMATS, Codes, Mask, NanEncoding, codes_to_ints, ints_to_codes
 from halfulp.interp.dialects.quant.ops import quantization
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of

@@ -16,7 +16,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import MLIR_ROUNDINGS
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
-from halfulp.interp.dialects.math.families import row_of
+from halfulp.interp.dialects.math.functions import row_of
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 
 FLOAT_ARITHMETIC = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")

@@ -19,8 +19,7 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 from halfulp.interp.dialects.func.apfloat import SEMANTICS

@@ -15,7 +15,7 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import OpCase, container_shape
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, Status, Unanswered
 from halfulp.conformance.whole_programs.rewrite import copied
-from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import Codes, codes_to_ints, ints_to_codes
 from halfulp.interp.declare.build import function_of
 from halfulp.interp.declare.declarations import OpDefinition, Schema
 from halfulp.interp.declare.registry import default_registry

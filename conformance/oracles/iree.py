@@ -33,7 +33,7 @@ from halfulp.conformance.oracles.oracle import (
     unanswered,
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.fp_formats.codes import Codes, storage_dtype
+from halfulp.fp_formats.formats import Codes, storage_dtype
 from halfulp.interp.declare.build import apply_op, function_of, module_of
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import default_registry

@@ -27,7 +27,7 @@ from halfulp.conformance.oracles.oracle import (
     Unavailable,
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.fp_formats.codes import Codes, Mask, limb_count
+from halfulp.fp_formats.formats import Codes, Mask, limb_count
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of

@@ -15,7 +15,7 @@ from halfulp.conformance.oracles.oracle import (
     Status,
 )
 from halfulp.conformance.whole_programs.rewrite import module_with
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

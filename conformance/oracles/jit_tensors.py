@@ -16,7 +16,7 @@ from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleErro
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.conformance.whole_programs.rewrite import module_with
 from halfulp.conformance.whole_programs.stages import pipeline
-from halfulp.fp_formats.codes import code_shape, storage_dtype
+from halfulp.fp_formats.formats import code_shape, storage_dtype
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Module, Operation, Region

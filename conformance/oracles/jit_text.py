@@ -12,7 +12,7 @@ from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import (
     OracleError,
 )
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import element_width, width_of

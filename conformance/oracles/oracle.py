@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
+from halfulp.fp_formats.formats import Codes, code_shape, storage_dtype
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.value import Value

@@ -21,7 +21,7 @@ from halfulp.conformance.oracles.oracle import (
     unanswered,
 )
 from halfulp.conformance.whole_programs.rewrite import case_of
-from halfulp.fp_formats.codes import Codes, Mask, code_shape, element_shape, storage_dtype
+from halfulp.fp_formats.formats import Codes, Mask, code_shape, element_shape, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import element_width, width_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import selectors
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir.base import FileLineCol, quoted
+from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsupported
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.loading import parse_module
+from halfulp.interp.text.printer import print_module
+from halfulp.interp.text.split_input import split_input
 
 SECONDS = 120.0
 """Most seconds of one run of a tool, unless its oracle says otherwise."""
@@ -176,3 +184,188 @@ def find_tool(program: str, variable: str | None, version: str, pattern: str = r
     if not found[1].startswith(version):
         raise Unavailable(f"{path} is version {found[1]}, but this oracle stands for version {version}")
     return Tool(path, found[1])
+
+
+# --- pass pipeline ----------------------------------------------------------------------------------------------------
+#
+# Run a pass pipeline with mlir-opt: any build of it, on one module or on many in one process.
+
+MODULES = 256
+"""The most modules in one process. A pass that crashes on one of them makes the others run again."""
+
+_OPTIONS = ("--allow-unregistered-dialect",)
+# One thread, since a pass on functions must not run while others are printed. What mlir-opt says goes to one stream.
+_DUMPING = ("--mlir-print-ir-after-all", "--mlir-print-ir-module-scope", "--mlir-disable-threading")
+_DUMP = "// -----// IR Dump After "
+_MARKER = "\n// -----\n"
+_VERSION = r"(?:LLVM|compiler) version (\S+)"
+_DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)$", re.MULTILINE)
+_ERROR = re.compile(r"^.*(?:error|assertion)\b.*$", re.MULTILINE | re.IGNORECASE)
+_FRAME = re.compile(r"^ *#\d+ 0x[0-9a-f]+ (mlir::.*) (?:\(/\S*\)|[\w.]+:\d+:\d+)$", re.MULTILINE)
+
+
+class PassFailure(InputError):
+    """An error of mlir-opt, or of the pass that it ran.
+
+    ``kind``: "refusal" for an error that mlir-opt reports, "crash", "hang" if it did not end in time, "garbage" if its
+    output cannot be read. ``where``: the function of MLIR that crashed, or "".
+    """
+
+    def __init__(self, message: str, *, kind: str = "refusal", where: str = "", **more: Any) -> None:
+        super().__init__(message, **more)
+        self.kind = kind
+        self.where = where
+
+
+@dataclass(frozen=True)
+class PassPipeline:
+    """A pass pipeline of an mlir-opt. ``seconds``: the time limit of one process.
+
+    ``in_generic_form``: the program is given modules in the generic form, and prints them so, which all versions of
+    MLIR read alike. What `apply` and `apply_all` return has the custom form of MLIR 22, where halfulp can read it.
+    """
+
+    tool: Tool
+    pipeline: str
+    seconds: float = SECONDS
+    in_generic_form: bool = False
+
+    @property
+    def version(self) -> str:
+        """Return the name and the version of the program: ``mlir-opt-22 22.1.8``."""
+        return f"{os.path.basename(self.tool.path)} {self.tool.version}"
+
+    @property
+    def command(self) -> str:
+        """Return the command that people type, without the file."""
+        return f"{os.path.basename(self.tool.path)} --pass-pipeline={shlex.quote(self.pipeline)}"
+
+    @property
+    def passes(self) -> frozenset[str]:
+        """Return the names of the passes. The words of their options are among them, since a pass may run others."""
+        return frozenset(re.findall(r"[\w-]+", self.pipeline))
+
+    @property
+    def _option(self) -> str:
+        return f"--pass-pipeline={self.pipeline}"
+
+    def apply(self, text: str, name: str = "<stdin>") -> str:
+        """Return a module after the passes. ``name``: the file of the module in messages. Raise PassFailure."""
+        return self._taken(self._run([*self._form, self._option], self._given(text), name))
+
+    def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
+        """Return each module after the passes, or why there is none. Few processes run, unless passes fail."""
+        found: list[str | PassFailure] = []
+        for start in range(0, len(texts), MODULES):
+            found += self._together(list(map(self._given, texts[start : start + MODULES])))
+        return [one if isinstance(one, PassFailure) else self._taken(one) for one in found]
+
+    def dumped(self, text: str, name: str = "<stdin>") -> tuple[str, str]:
+        """Run the passes, and return what mlir-opt printed after each, and why it stopped early, or "".
+
+        Raise PassFailure if no pass has ended.
+        """
+        options = [*_OPTIONS, *_DUMPING, self._option]
+        try:
+            done = self.tool.finished(options, text, self.seconds)
+            code, said, failure = done.code, done.said, None
+        except OracleError as error:
+            code, said, failure = 1, error.said, self._failure(error, name)
+        if code and failure is None:
+            failure = self._failure(OracleError("refusal", said.partition("\n")[0], said=said), name)
+        if failure is not None and _DUMP not in said:
+            raise failure
+        return said, "" if failure is None else str(failure).removeprefix("error: ")
+
+    def read(self, text: str, name: str, placed: bool = False) -> Module:
+        """Parse and verify a module. If its text has a custom form that halfulp does not know, mlir-opt converts it to
+        the generic form; ``placed``: in which ops keep their places in the text. Raise HalfulpError.
+        """
+        try:
+            return parse_module(text, name)
+        except (ParseError, Unsupported):
+            return parse_module(self.generic(text, name, placed), name)
+
+    def generic(self, text: str, name: str = "<stdin>", placed: bool = False) -> str:
+        """Return a module in the generic form. No pass runs. ``placed``: with locations in the file ``name``.
+
+        Raise PassFailure.
+        """
+        printed = self._run(["--mlir-print-op-generic", *["--mlir-print-debuginfo"] * placed], text, name)
+        return printed.replace('loc("<stdin>"', f"loc({quoted(name)}") if placed else printed
+
+    @property
+    def _form(self) -> tuple[str, ...]:
+        return ("--mlir-print-op-generic",) * self.in_generic_form
+
+    def _given(self, text: str) -> str:
+        """Return the text of a module as the program gets it."""
+        return print_module(parse_module(text), generic=True) if self.in_generic_form else text
+
+    def _taken(self, text: str) -> str:
+        """Return the text of a module that the program printed, in the form that callers get."""
+        if not self.in_generic_form:
+            return text
+        try:
+            return print_module(parse_module(text), schema=Schema.MLIR22)
+        except HalfulpError:
+            return text
+
+    def _together(self, texts: Sequence[str]) -> list[str | PassFailure]:
+        if len(texts) == 1:
+            return [self._alone(texts[0])]
+        options = [*_OPTIONS, *self._form, "--split-input-file", self._option]
+        try:
+            printed = self.tool.finished(options, _MARKER.join(texts), self.seconds).printed
+            results = [part.text for part in split_input(printed)]
+        except OracleError:
+            results = []
+        if len(results) != len(texts):
+            half = len(texts) // 2
+            return self._together(texts[:half]) + self._together(texts[half:])
+        # A module that fails prints nothing: the message of mlir-opt is that of a process of its own.
+        return [
+            _trimmed(result) if result.strip() else self._alone(text)
+            for text, result in zip(texts, results, strict=True)
+        ]
+
+    def _alone(self, text: str) -> str | PassFailure:
+        try:
+            return self._run([*self._form, self._option], text, "<stdin>")
+        except PassFailure as failure:
+            return failure
+
+    def _run(self, options: Sequence[str], text: str, name: str) -> str:
+        try:
+            printed = self.tool.run([*_OPTIONS, *options], text, self.seconds)
+        except OracleError as error:
+            raise self._failure(error, name) from None
+        if not printed.strip():
+            raise PassFailure(f"{self.version} printed no module", kind="garbage")
+        return _trimmed(printed)
+
+    def _failure(self, error: OracleError, name: str) -> PassFailure:
+        if error.kind == "crash":
+            frame, said = _FRAME.search(error.said), _ERROR.search(error.said)
+            where = frame[1] if frame else ""
+            why = f": {said[0].strip()}" if said else f" in {where}" if where else ""
+            by = f" (signal {error.signal})" if error.signal else ""
+            return PassFailure(f"{self.version} crashed{by}{why}", kind="crash", where=where)
+        placed = _DIAGNOSTIC.search(error.said)
+        if placed is not None:
+            place = FileLineCol(name, int(placed[1]), int(placed[2]))
+            return PassFailure(f"{self.version}: {placed[3]}", location=place)
+        return PassFailure(f"{self.version}: {str(error).partition(': ')[2]}", kind=error.kind)
+
+
+def _trimmed(printed: str) -> str:
+    """Return a module without the empty lines around it."""
+    return printed.strip("\n") + "\n"
+
+
+def find_mlir_opt(path: str | None = None) -> Tool:
+    """Find mlir-opt: at ``path``, or the one that HALFULP_MLIR_OPT names, or mlir-opt-22. Any version will do.
+
+    Raises Unavailable with the reason.
+    """
+    return find_tool(path or "mlir-opt-22", None if path else "HALFULP_MLIR_OPT", "", _VERSION)

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import shlex
+import shutil
 import string
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,9 @@ import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.comparing.refinement import differing
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Status, unanswered
-from halfulp.fp_formats.codes import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Status, Unavailable, unanswered
+from halfulp.conformance.oracles.tool import Tool
+from halfulp.fp_formats.formats import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch
 from halfulp.interp.ir.types import width_of
 
@@ -318,3 +322,115 @@ def _rows(columns: Sequence[Codes], widths: Sequence[int], shape: tuple[int, ...
     ]
     rows = np.ascontiguousarray(np.concatenate(parts, axis=1))
     return rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
+
+
+# --- command ----------------------------------------------------------------------------------------------------------
+#
+# Ask any program that reads operands in the vector format and prints results: ``command=PROGRAM ARGUMENTS``.
+
+SECONDS = 60.0
+
+
+class Command:
+    """A program, started once for each case. It prints ``-`` where it has no answer."""
+
+    name = "command"
+    profile = "spec"
+    version = "unknown"
+
+    def __init__(self, spelling: str, seconds: float = SECONDS) -> None:
+        try:
+            words = shlex.split(spelling)
+        except ValueError as error:
+            raise Unavailable(f"{spelling!r} is not a command: {error}") from None
+        if not words:
+            raise Unavailable("command needs a program: command=PROGRAM ARGUMENTS")
+        path = shutil.which(words[0])
+        if path is None:
+            raise Unavailable(f"{words[0]} is not on PATH")
+        self._tool = Tool(os.path.abspath(path), self.version)
+        self._arguments = words[1:]
+        self._seconds = seconds
+
+    def refuses(self, case: OpCase) -> str | None:
+        """Refuse quantised types with parameters along an axis."""
+        return without_shape(case)
+
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Run the program once for all elements."""
+        try:
+            printed = self._tool.run(self._arguments, request(case, inputs), self._seconds)
+        except OracleError as error:
+            if error.kind == "refusal":  # a program of this format declines by printing -
+                raise OracleError("crash", str(error).partition(": ")[2]) from None
+            raise
+        return read_answers(case, inputs, printed)
+
+
+# --- npz --------------------------------------------------------------------------------------------------------------
+#
+# Results that were recorded in a file of the vector format: ``npz=FILE``.
+
+PIECE = 1 << 19
+"""Number of elements of a record that are compared at once."""
+
+
+class Npz:
+    """The results in a file. What it does not hold is unanswered; a malformed file fails every case."""
+
+    name = "npz"
+    profile = "spec"
+
+    def __init__(self, path: str) -> None:
+        self._failure: OracleError | None = None
+        self._recording: Recording | None = None
+        self._latest: tuple[OpCase, Record | None] | None = None
+        self.version = "unknown"
+        try:
+            self._recording = load_recording(path)
+            self.version = f"{self._recording.tool} {self._recording.version}"
+        except OSError as error:
+            raise Unavailable(f"{path} cannot be read: {error.strerror}") from None
+        except OracleError as error:
+            self._failure = error
+
+    def refuses(self, case: OpCase) -> str | None:
+        """Refuse cases without results in the file, and cases that the format cannot hold."""
+        if self._recording is None:
+            return None
+        if key_of(header_of(case)) not in self._recording.cases:
+            return f"the file has no results of {case}"
+        return without_shape(case)
+
+    def cases(self) -> Sequence[OpCase]:
+        """Return the cases of the file, each once."""
+        return self._opened().distinct_cases()
+
+    def inputs(self, case: OpCase) -> Iterator[tuple[Codes, ...]] | None:
+        """Yield the operands of all records of a case, in the order of the file."""
+        try:
+            record = None if self.refuses(case) is not None else self._record(case)
+        except OracleError:
+            return None
+        return None if record is None else _pieces(record)
+
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Return the recorded results of these operands."""
+        record = self._record(case)
+        return unanswered(case, inputs, "not recorded") if record is None else look_up(record, inputs)
+
+    def _opened(self) -> Recording:
+        if self._recording is None:
+            assert self._failure is not None
+            raise OracleError("garbage", str(self._failure).partition(": ")[2])
+        return self._recording
+
+    def _record(self, case: OpCase) -> Record | None:
+        if self._latest is None or self._latest[0] != case:
+            self._latest = case, self._opened().record(case)
+        return self._latest[1]
+
+
+def _pieces(record: Record) -> Iterator[tuple[Codes, ...]]:
+    for start in range(0, max(1, len(record.operands[0])), PIECE):
+        yield tuple(codes[start : start + PIECE] for codes in record.operands)

@@ -10,9 +10,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from halfulp.conformance.proving.rows import Effect, Instance, NotProvable, Row
-from halfulp.conformance.proving.solving import Term, z3
-from halfulp.conformance.proving.terms import Condition, Loose, Scalar, bit, choice, every, negation, number, some
+from halfulp.conformance.proving.solving import (
+    Condition,
+    Effect,
+    Instance,
+    Loose,
+    NotProvable,
+    Row,
+    Scalar,
+    Term,
+    bit,
+    choice,
+    every,
+    negation,
+    number,
+    some,
+    z3,
+)
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty

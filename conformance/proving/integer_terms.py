@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from halfulp.conformance.proving.rows import Effect, Instance, Row
-from halfulp.conformance.proving.solving import Term, z3
-from halfulp.conformance.proving.terms import Condition, Scalar, bit, choice, every, number, some
+from halfulp.conformance.proving.solving import (
+    Condition,
+    Effect,
+    Instance,
+    Row,
+    Scalar,
+    Term,
+    bit,
+    choice,
+    every,
+    number,
+    some,
+    z3,
+)
 
 NSW, NUW = 1, 2
 

@@ -14,21 +14,82 @@ from enum import Enum
 from math import prod
 
 from halfulp.conformance.comparing.refinement import Verdict
-from halfulp.conformance.proving.carried_terms import to_source, to_target
 from halfulp.conformance.proving.float_terms import float_of
-from halfulp.conformance.proving.rows import NotProvable, width
-from halfulp.conformance.proving.solving import Answer, Deadline, satisfiable, z3
+from halfulp.conformance.proving.solving import (
+    Answer,
+    Condition,
+    Deadline,
+    Elements,
+    Loose,
+    NotProvable,
+    Scalar,
+    every,
+    negation,
+    number,
+    satisfiable,
+    some,
+    width,
+    z3,
+)
 from halfulp.conformance.proving.structure_terms import shape
-from halfulp.conformance.proving.terms import Condition, Elements, Scalar, every, negation, number, some
 from halfulp.conformance.proving.walk import Behaviour, behaviour
-from halfulp.conformance.whole_programs.signatures import signature
-from halfulp.conformance.whole_programs.validation import ValidationReport
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.conformance.whole_programs.arguments import given
+from halfulp.conformance.whole_programs.domains import assumed_domains, assumptions_of
+from halfulp.conformance.whole_programs.signatures import Carried, signature
+from halfulp.conformance.whole_programs.validation import Basis, Explain, Inputs, Pair, ValidationReport, validate
+from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.value import Value
+from halfulp.semantics.profile import SPEC, Profile
+
+# --- carried terms ----------------------------------------------------------------------------------------------------
+#
+# Values of one type carried by values of another, as terms: what `signatures` does with values.
+
+
+def _widths(carried: Carried) -> tuple[int, int]:
+    """Return the bits of an element of both types: equal, or the second half of the first.
+
+    Raises NotProvable for types with another relation.
+    """
+    source, target = (width_of(ty.element_type(type_)) for type_ in (carried.source, carried.target))
+    if source not in (target, 2 * target):
+        raise NotProvable(f"there are no terms for {carried}")
+    return source, target
+
+
+def to_target(carried: Carried, elements: Elements) -> Elements:
+    """Return the elements of the second version: the same, or both halves of each, the low half first."""
+    source, target = _widths(carried)
+    if source == target:
+        return elements
+    return tuple(
+        Scalar(bits, element.poison, Loose(value=element.loose.any))
+        for element in elements
+        for bits in (z3.Extract(target - 1, 0, element.bits), z3.Extract(source - 1, target, element.bits))
+    )
+
+
+def to_source(carried: Carried, elements: Elements) -> Elements:
+    """Return the elements of the first version: poison if one half is."""
+    source, target = _widths(carried)
+    if source == target:
+        return elements
+    return tuple(
+        Scalar(
+            z3.Concat(high.bits, low.bits),
+            some(low.poison, high.poison),
+            Loose(value=some(low.loose.any, high.loose.any)),
+        )
+        for low, high in zip(elements[::2], elements[1::2], strict=True)
+    )
+
+
+# --- proof ------------------------------------------------------------------------------------------------------------
 
 Version = tuple[Module, Operation]
 """A module and a function of it."""
@@ -245,3 +306,66 @@ def _confirmed(question: _Question, found: Mapping[str, int]) -> Proof:
         f"the solver found that @{question.function.symbol_name} differs for these arguments, and the run does not: "
         + ", ".join(map(str, values))
     )
+
+
+# --- comparison -------------------------------------------------------------------------------------------------------
+#
+# Add a proof to a comparison by runs.
+
+SECONDS = 5.0
+"""The time for one function, unless the user gives another."""
+
+
+def with_proof(
+    found: ValidationReport,
+    before: Module,
+    after: Module,
+    pair: Pair,
+    inputs: Inputs,
+    profile: Profile = SPEC,
+    seconds: float = SECONDS,
+    explain: Explain | None = None,
+) -> ValidationReport:
+    """Return the report of a comparison with the decision of the solver, if samples showed no difference.
+
+    Every input that the solver finds is run. Raises InputError if z3 is not installed, SolverDisagrees if the run of
+    such an input shows no difference.
+    """
+    first, second = pair
+    decided = found.problem is not None or found.basis in (Basis.DIFFERENT, Basis.KNOWN)
+    every = found.exhaustive and not found.skipped
+    if second is None or decided or every or inputs.given is not None or seconds <= 0:
+        return found
+    # Without vscale, scalable vectors have no terms: a proof for one vscale would not be one for the function.
+    terms = Settings(profile, max_steps=inputs.max_steps)
+    settings = replace(terms, vscale=inputs.vscale)
+    ranges = _ranges(first, inputs)
+    if ranges is None:
+        return replace(
+            found, solver=Decision.NOT_PROVABLE.value, unproven="there are no terms for assumptions about floats"
+        )
+
+    def run(values: tuple[Value, ...]) -> ValidationReport:
+        return validate((before, first), (after, second), given(values, argument_types(first)), settings, explain)
+
+    proof = prove((before, first), (after, second), terms, seconds, run, ranges)
+    found = replace(found, solver=proof.decision.value, unproven=proof.reason)
+    if proof.report is None:
+        return found
+    return replace(
+        found,
+        inputs=found.inputs + proof.report.inputs,
+        differing=proof.report.differing,
+        known=proof.report.known,
+        verdicts=found.verdicts + proof.report.verdicts,
+        counterexamples=proof.report.counterexamples,
+    )
+
+
+def _ranges(function: Operation, inputs: Inputs) -> Ranges | None:
+    """Return the ranges of the arguments about which something is assumed; None if one of them is a float."""
+    types = argument_types(function)
+    domains = assumed_domains(function, types, (*assumptions_of(function), *inputs.assumptions))
+    if any(domain.size is None or isinstance(ty.element_type(types[k]), ty.FloatType) for k, domain in domains.items()):
+        return None
+    return {k: (domain.code(0), domain.size or 0) for k, domain in domains.items()}

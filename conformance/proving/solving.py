@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -11,8 +11,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from halfulp.fp_formats.suggestions import how_to_install
+from halfulp.fp_formats.aliases import how_to_install
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.settings import Settings
 
 MAX_MEGABYTES = 1024
 """The memory at which z3 gives up a question."""
@@ -98,3 +103,217 @@ def satisfiable(condition: Term | bool, deadline: Deadline) -> tuple[Answer, Map
     except z3.Z3Exception:
         pass
     return Answer.UNKNOWN, {}
+
+
+# --- terms ------------------------------------------------------------------------------------------------------------
+#
+# Values as terms: one element is its bits, its poison, and the part of it that the language leaves unspecified.
+
+Condition = Term | bool
+"""A term of sort Bool, or a Python bool where it is known: most poison is known to be absent."""
+
+
+def negation(condition: Condition) -> Condition:
+    """Return the condition that another is false."""
+    return not condition if isinstance(condition, bool) else z3.Not(condition)
+
+
+def every(*conditions: Condition) -> Condition:
+    """Return the condition that all are true."""
+    unknown = [condition for condition in conditions if condition is not True]
+    if any(condition is False for condition in unknown):
+        return False
+    if len(unknown) < 2:
+        return unknown[0] if unknown else True
+    return z3.And(*unknown)
+
+
+def some(*conditions: Condition) -> Condition:
+    """Return the condition that one at least is true."""
+    unknown = [condition for condition in conditions if condition is not False]
+    if any(condition is True for condition in unknown):
+        return True
+    if len(unknown) < 2:
+        return unknown[0] if unknown else False
+    return z3.Or(*unknown)
+
+
+def choice(condition: Condition, yes: Term, no: Term) -> Term:
+    """Return one of two bit-vectors."""
+    if isinstance(condition, bool):
+        return yes if condition else no
+    return yes if yes is no else z3.If(condition, yes, no)
+
+
+def either(condition: Condition, yes: Condition, no: Condition) -> Condition:
+    """Return one of two conditions."""
+    if yes is no:
+        return yes
+    return some(every(condition, yes), every(negation(condition), no))
+
+
+def number(value: int, width: int) -> Term:
+    """Return a bit-vector of a known value, modulo 2**width."""
+    return z3.BitVecVal(value, width)
+
+
+def bit(condition: Condition) -> Term:
+    """Return an i1: 1 where the condition is true."""
+    return choice(condition, number(1, 1), number(0, 1))
+
+
+def is_true(bits: Term) -> Condition:
+    """Return the condition that an i1 is 1; a Python bool if the bits are known."""
+    known = constant(bits)
+    return bits == number(1, 1) if known is None else known == 1
+
+
+def constant(bits: Term) -> int | None:
+    """Return the unsigned value of a bit-vector that depends on no variable; None if it does, or seems to."""
+    simple = z3.simplify(bits)
+    return int(simple.as_long()) if z3.is_bv_value(simple) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """The conditions under which the language leaves an element unspecified, beside its poison.
+
+    ``nan``: the element is a NaN, and every NaN is right. ``sign``: it is a zero, and either zero is right. ``value``:
+    other values may be right, too; it is not known which.
+    """
+
+    nan: Condition = False
+    sign: Condition = False
+    value: Condition = False
+
+    @property
+    def any(self) -> Condition:
+        """The condition that the element is unspecified in some way."""
+        return some(self.nan, self.sign, self.value)
+
+
+EXACT = Loose()
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One element. Its bits mean nothing where it is poison."""
+
+    bits: Term
+    poison: Condition = False
+    loose: Loose = EXACT
+
+    @property
+    def width(self) -> int:
+        """The number of bits."""
+        return int(self.bits.size())
+
+
+Elements = tuple[Scalar, ...]
+"""A value: its elements in row-major order. A scalar has one."""
+
+
+def merged(condition: Condition, yes: Scalar, no: Scalar) -> Scalar:
+    """Return one of two elements."""
+    if yes is no:
+        return yes
+    one, other = yes.loose, no.loose
+    loose = Loose(
+        either(condition, one.nan, other.nan),
+        either(condition, one.sign, other.sign),
+        either(condition, one.value, other.value),
+    )
+    return Scalar(choice(condition, yes.bits, no.bits), either(condition, yes.poison, no.poison), loose)
+
+
+def merged_values(condition: Condition, yes: Sequence[Elements], no: Sequence[Elements]) -> list[Elements]:
+    """Return one of two lists of values."""
+    return [
+        tuple(merged(condition, a, b) for a, b in zip(one, other, strict=True))
+        for one, other in zip(yes, no, strict=True)
+    ]
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+#
+# The rows of the tables of ops: from the elements of the operands to those of the results.
+
+MAX_WIDTH = 256
+"""Most bits of an integer: the circuit of a multiplication grows with the square of its width."""
+
+
+class NotProvable(Exception):
+    """The error of a function that has no terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An op with its types and properties."""
+
+    op: Operation
+    settings: Settings
+
+    def flag(self, bit: int) -> bool:
+        """Tell whether an overflow flag is set: 1 is nsw, 2 is nuw. The profile may ignore flags."""
+        return bool(self.enum("overflowFlags") & bit) and self.settings.profile.keeps_integer_flags
+
+    def unit(self, name: str) -> bool:
+        """Tell whether a flag is present: ``isExact`` or ``nonNeg``. The profile may ignore flags."""
+        return name in self.op.properties and self.settings.profile.keeps_integer_flags
+
+    def enum(self, name: str) -> int:
+        """Return the number of an enum property; 0 if it is absent."""
+        attribute = self.op.properties.get(name)
+        return attribute.value if isinstance(attribute, EnumAttr | at.IntegerAttr) else 0
+
+    @property
+    def width(self) -> int:
+        """The bits of an element of the first result."""
+        return width(self.op.results[0].type, self.settings)
+
+
+def width(type_: ty.Type, settings: Settings) -> int:
+    """Return the bits of an element: 0 for i0, whose term is one bit that is always 0.
+
+    Raises NotProvable for a type without terms.
+    """
+    element = ty.element_type(type_)
+    if isinstance(element, ty.FloatType):
+        return element.format.bits
+    if not isinstance(element, ty.IntegerType | ty.IndexType):
+        raise NotProvable(f"there are no terms for the type '{element}'")
+    bits = settings.width(element)
+    if bits > MAX_WIDTH:
+        raise NotProvable(f"there are no terms for the type '{element}'")
+    return bits
+
+
+def bits_of_term(type_: ty.Type, settings: Settings) -> int:
+    """Return the size of the bit-vector of an element. Raises NotProvable for a type without terms."""
+    return max(1, width(type_, settings))  # the theory has no bit-vectors of size 0
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The result of an op on one element: the bits of each result.
+
+    ``poison``: the condition of poison that the operands do not bring. ``undefined``: the condition of undefined
+    behaviour. ``loose``: by default a result is unspecified where an operand is.
+    """
+
+    results: tuple[Term, ...]
+    poison: Condition = False
+    undefined: Condition = False
+    loose: Loose | None = field(default=None)
+
+
+Row = Callable[..., Effect]
+"""From an instance and the elements of the operands to the effect. It leaves out the poison of the operands."""
+
+
+def elementwise(row: Row, instance: Instance, operands: tuple[Scalar, ...]) -> tuple[Elements, Effect]:
+    """Return the elements of the results, one of each, for one element of each operand."""
+    effect = row(instance, *operands)
+    poison = some(effect.poison, *(operand.poison for operand in operands))
+    loose = effect.loose or Loose(value=some(*(operand.loose.any for operand in operands)))
+    return tuple(Scalar(bits, poison, loose) for bits in effect.results), effect

@@ -8,13 +8,14 @@ from itertools import product
 from math import prod
 from types import MappingProxyType
 
-from halfulp.conformance.proving.rows import Instance, NotProvable, bits_of_term
-from halfulp.conformance.proving.solving import z3
-from halfulp.conformance.proving.terms import (
+from halfulp.conformance.proving.solving import (
     Condition,
     Elements,
+    Instance,
     Loose,
+    NotProvable,
     Scalar,
+    bits_of_term,
     either,
     every,
     is_true,
@@ -22,8 +23,9 @@ from halfulp.conformance.proving.terms import (
     negation,
     number,
     some,
+    z3,
 )
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.settings import Settings

@@ -8,22 +8,26 @@ from math import prod
 
 from halfulp.conformance.proving.float_terms import FLOAT_OPS
 from halfulp.conformance.proving.integer_terms import INTEGER_OPS
-from halfulp.conformance.proving.rows import Instance, NotProvable, bits_of_term, elementwise, width
-from halfulp.conformance.proving.solving import Deadline
-from halfulp.conformance.proving.structure_terms import STRUCTURE_OPS, shape
-from halfulp.conformance.proving.terms import (
+from halfulp.conformance.proving.solving import (
     Condition,
+    Deadline,
     Elements,
+    Instance,
+    NotProvable,
     Scalar,
+    bits_of_term,
     constant,
+    elementwise,
     every,
     is_true,
     merged_values,
     negation,
     number,
     some,
+    width,
 )
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.conformance.proving.structure_terms import STRUCTURE_OPS, shape
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue

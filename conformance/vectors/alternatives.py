@@ -15,8 +15,7 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.comparing.refinement import ulp_distance
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.device import Cause, Stage, computing, reading
-from halfulp.conformance.vectors.encodings import flag_name
+from halfulp.conformance.vectors.device import Cause, Stage, computing, flag_name, reading
 from halfulp.conformance.vectors.intermediate import exact, model_case_of, operand
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat

@@ -17,10 +17,10 @@ from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest,
 from halfulp.conformance.vectors.formats.format import Carried, Format, Unsayable
 from halfulp.conformance.vectors.formats.text import spelled
 from halfulp.conformance.vectors.metadata import Document, leaves_of, value_text
-from halfulp.conformance.vectors.names import UNMARKED, Unmarked
+from halfulp.conformance.vectors.packing import UNMARKED, Unmarked
 from halfulp.conformance.vectors.recipe import Recipe, rows_of
 from halfulp.conformance.vectors.rows import CHUNK, empty
-from halfulp.fp_formats.codes import Codes, Mask, code_shape, storage_dtype
+from halfulp.fp_formats.formats import Codes, Mask, code_shape, storage_dtype
 from halfulp.interp.ir.errors import InputError
 
 _GIVEN = (Role.OPERAND, Role.RANDOM)

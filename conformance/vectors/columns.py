@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, code_shape, limb_count, storage_dtype
+from halfulp.fp_formats.formats import Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.ir.errors import InputError
 
 Chunk = tuple[Codes, ...]

@@ -16,15 +16,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from halfulp.conformance.comparing.exact_reference import Truth, truth_of_op, truth_of_run
 from halfulp.conformance.comparing.op_case import OpCase, reference
-from halfulp.conformance.comparing.refinement import Mismatch
+from halfulp.conformance.comparing.refinement import Mismatch, Truth, truth_of_op, truth_of_run
 from halfulp.conformance.oracles.oracle import Status
-from halfulp.conformance.vectors import quantised
+from halfulp.conformance.vectors import op_inputs
 from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role
-from halfulp.conformance.vectors.rows import exhaustive
-from halfulp.conformance.vectors.scaled import DrawnBlock, drawn_blocks
-from halfulp.fp_formats.codes import Codes, Mask, code_shape, ints_to_codes, storage_dtype
+from halfulp.conformance.vectors.rows import DrawnBlock, drawn_blocks, exhaustive
+from halfulp.fp_formats.formats import Codes, Mask, code_shape, ints_to_codes, storage_dtype
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
@@ -144,7 +142,7 @@ class OpComputation:
 
     @cached_property
     def _operation(self) -> Operation:
-        return self.case.operation(self._shape(quantised.period(self.case)))
+        return self.case.operation(self._shape(op_inputs.period(self.case)))
 
     @cached_property
     def _kernel(self) -> Kernel | None:
@@ -153,14 +151,14 @@ class OpComputation:
             return self._stochastic(np.zeros((0,), storage_dtype(self.random_bits)))
         if not isinstance(self.case.definition.evaluate, Elementwise):
             return None
-        return self.case.kernel(self._shape(quantised.period(self.case)), self.profile)
+        return self.case.kernel(self._shape(op_inputs.period(self.case)), self.profile)
 
     def _stochastic(self, random: Codes) -> Kernel:
         assert self.random_bits is not None
         return stochastic_kernel(self._operation, self.profile).given((random, self.random_bits))
 
     def _shape(self, rows: int) -> tuple[int, ...]:
-        return quantised.shaped(self.case, np.empty((rows,), np.uint8)).shape
+        return op_inputs.shaped(self.case, np.empty((rows,), np.uint8)).shape
 
     @cached_property
     def inputs(self) -> tuple[Column, ...]:
@@ -195,7 +193,7 @@ class OpComputation:
     def compute(self, inputs: Chunk) -> Computed:
         """Return the outputs of some rows; for quantised types along an axis, of whole periods."""
         bits = sum(column.width for column in self.inputs)
-        if bits <= TABLE_BITS and len(inputs[0]) >= TABLE_ROWS and quantised.period(self.case) == 1:
+        if bits <= TABLE_BITS and len(inputs[0]) >= TABLE_ROWS and op_inputs.period(self.case) == 1:
             return self._looked_up(inputs)
         return self._computed(inputs)
 
@@ -219,9 +217,9 @@ class OpComputation:
     def _computed(self, inputs: Chunk) -> Computed:
         if self.random_bits is not None:
             return self._of_kernel(self._stochastic(inputs[-1]), inputs[:-1])
-        if not quantised.has_blocks(self.case):
+        if not op_inputs.has_blocks(self.case):
             return self._of_case(inputs)
-        rows, step = len(inputs[0]), quantised.period(self.case)
+        rows, step = len(inputs[0]), op_inputs.period(self.case)
         return joined_parts(
             [self._of_case(tuple(c[start : start + step] for c in inputs)) for start in range(0, rows, step)]
         )
@@ -237,14 +235,14 @@ class OpComputation:
 
     def _of_case(self, operands: Chunk) -> Computed:
         case = self.case
-        tensors = tuple(quantised.shaped(case, codes) for codes in operands)
+        tensors = tuple(op_inputs.shaped(case, codes) for codes in operands)
         found = reference(case, tensors, self.profile, any(column.role is Role.OPEN for column in self.outputs))
 
         def flat(mask: Mask | None) -> Mask | None:
-            return None if mask is None else quantised.flat(case, mask, 1)
+            return None if mask is None else op_inputs.flat(case, mask, 1)
 
         widths = [width_of(type_) for type_ in case.result_types]
-        results = tuple(quantised.flat(case, bits, width) for bits, width in zip(found.bits, widths, strict=True))
+        results = tuple(op_inputs.flat(case, bits, width) for bits, width in zip(found.bits, widths, strict=True))
         return self._columns(
             self._kernel, operands, results, flat(found.poison), flat(found.undefined), flat(found.open)
         )
@@ -275,7 +273,7 @@ class OpComputation:
 
     def truth(self, inputs: Sequence[int], output: int, expected: int, got: int) -> Truth | None:
         """See `Computation.truth`; nothing is known of quantised types and of stochastic rounding."""
-        if self.random_bits is not None or quantised.period(self.case) > 1:
+        if self.random_bits is not None or op_inputs.period(self.case) > 1:
             return None
         return truth_of_op(self.case, _mismatch(output, (), tuple(inputs), expected, got), self.profile)
 

@@ -6,22 +6,104 @@ any model examines, and one more bit is set: all comparisons with shorter number
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.vectors.philox import Dice
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, limb_count, storage_dtype
 from halfulp.fp_formats.mixed import FUSED
 from halfulp.fp_formats.policy import SPEC
-from halfulp.interp.dialects.math.families import row_of
+from halfulp.interp.dialects.math.functions import row_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
 from halfulp.semantics.float_unit import MIXED
+
+# --- philox -----------------------------------------------------------------------------------------------------------
+#
+# Random bits by position: Philox words of a seed. Any stretch can be computed alone, with the same result on any
+# machine.
+#
+# Only `numpy.random.Philox.random_raw` is used: NumPy promises these words, not what its generators make of them.
+# A seed has 64 bits; the upper half of Philox's key is the number of a stream, so that operands are independent.
+
+WORDS_A_STEP = 4
+"""Number of 64-bit words of one step of the counter."""
+
+Words = npt.NDArray[np.uint64]
+
+
+def words(seed: int, stream: int, start: int, count: int) -> Words:
+    """Return the words at positions ``start`` to ``start + count`` of a stream. Raises ValueError for a seed above 64
+    bits.
+    """
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"a seed is an integer from 0 to 2**64 - 1, not {seed}")
+    step, skipped = divmod(start, WORDS_A_STEP)
+    source = np.random.Philox(key=seed | stream << 64, counter=step)
+    raw: Words = np.asarray(source.random_raw(skipped + count), np.uint64)
+    return raw[skipped:]
+
+
+def uniform(seed: int, stream: int, width: int, start: int, count: int) -> Codes:
+    """Return uniform codes of ``width`` bits at positions ``start`` to ``start + count``.
+
+    Words are cut into pieces of the storage size, least significant first, and the low bits of each piece are kept.
+    """
+    dtype = storage_dtype(width)
+    if width > LIMB_BITS:
+        limbs = limb_count(width)
+        wide = words(seed, stream, start * limbs, count * limbs).reshape(count, limbs)
+        if width % LIMB_BITS:
+            wide[:, -1] &= np.uint64((1 << width % LIMB_BITS) - 1)
+        return wide
+    pieces = 8 // dtype.itemsize
+    first, last = start // pieces, -(-(start + count) // pieces)
+    raw = words(seed, stream, first, last - first).astype("<u8", copy=False)
+    codes = raw.view(dtype.newbyteorder("<")).astype(dtype, copy=False)[start - first * pieces :][:count]
+    return codes if width == 8 * dtype.itemsize else codes & dtype.type((1 << width) - 1)
+
+
+def chosen(field: npt.NDArray[Any], bits: int, count: int) -> npt.NDArray[np.intp]:
+    """Return indices below ``count`` from uniform fields of ``bits`` bits, as even as these allow."""
+    return (field * np.uint64(count) >> np.uint64(bits)).astype(np.intp)
+
+
+class Dice:
+    """Random integers one after another, for construction step by step in Python; the same on any machine."""
+
+    def __init__(self, seed: int, stream: int) -> None:
+        self._seed, self._stream = seed, stream
+        self._position = 0
+        self._words: list[int] = []
+
+    def bits(self, count: int) -> int:
+        """Return a uniform integer of ``count`` bits."""
+        number = 0
+        for _ in range(-(-count // 64)):
+            if not self._words:
+                self._words = words(self._seed, self._stream, self._position, 256).tolist()[::-1]
+                self._position += 256
+            number = number << 64 | self._words.pop()
+        return number >> (-count % 64)
+
+    def below(self, count: int) -> int:
+        """Return an integer from 0 to ``count`` - 1, even to 1 part in 2**64."""
+        width = count.bit_length() + 64
+        return self.bits(width) * count >> width
+
+    def between(self, low: int, high: int) -> int:
+        """Return an integer from ``low`` to ``high``, both included; ``low`` if it is above ``high``."""
+        return low + self.below(max(high - low, 0) + 1)
+
+
+# --- intermediate -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -362,3 +444,331 @@ def random_normal(fmt: FloatFormat, dice: Dice, lead: int, length: int | None = 
     length = fmt.precision if length is None else max(1, min(length, fmt.precision))
     significand = 1 << length - 1 | dice.bits(length - 1)
     return encoded(fmt, dice.bits(1) if fmt.signed else 0, significand, lead - length + 1)
+
+
+# --- multiply adds ----------------------------------------------------------------------------------------------------
+#
+# Operands of a multiply-add whose exact result is a wanted one.
+
+
+def factor_range(fmt: FloatFormat, factor: int) -> tuple[int, int]:
+    """Return the exponents e for which a format has ``factor * 2**e``, if it has that many significant bits."""
+    lowest = fmt.emin - fmt.mantissa_bits if fmt.zero else fmt.emin - factor.bit_length() + 1
+    return lowest, fmt.emax - factor.bit_length() + 1
+
+
+def factors(case: ModelCase, dice: Dice, sign: int, x: int, y: int, place: int) -> tuple[int, int] | None:
+    """Return codes of ``x * 2**k`` and ``y * 2**(place - k)``, whose product counts with that sign; None if there are
+    none.
+    """
+    one, other = case.float_sources[:2]
+    (low, high), (least, most) = factor_range(one, x), factor_range(other, y)
+    low, high = max(low, place - most), min(high, place - least)
+    if low > high:
+        return None
+    # Often in the middle, so that few operands are extreme.
+    k = dice.between(low, high) if dice.below(4) == 0 else (low + high) // 2
+    signs = sign ^ case.negates[0]
+    first = dice.bits(1) if one.signed and other.signed else signs if one.signed else 0
+    if first != signs and not other.signed:
+        return None
+    a, b = encoded(one, first, x, k), encoded(other, first ^ signs, y, place - k)
+    return None if a is None or b is None else (a, b)
+
+
+def row_with(
+    case: ModelCase, dice: Dice, product: tuple[int, int, int, int], wanted: int, exponent: int
+) -> tuple[int, ...] | None:
+    """Return a row whose exact result is ``wanted * 2**exponent``, with this product: its sign, two factors and their
+    exponent. None where a format lacks an operand.
+    """
+    sign, x, y, place = product
+    addend = case.float_sources[2]
+    made = x * y << max(place - exponent, 0)
+    unit = min(place, exponent)
+    rest = (wanted << exponent - unit) - (-1) ** sign * (made if place >= exponent else x * y)
+    c = encoded(addend, int(rest < 0) ^ case.negates[1], abs(rest), unit)
+    if c is None:
+        return None
+    pair = factors(case, dice, sign, x, y, place)
+    return None if pair is None else (*pair, c)
+
+
+def significand(dice: Dice, bits: int, short: bool = False) -> int:
+    """Return a random odd number of that many bits; ``short``: of any number of bits up to that."""
+    length = 1 + dice.below(bits) if short else bits
+    return 1 << length - 1 | dice.bits(length) >> 1 | 1
+
+
+def addends_and_factors(
+    case: ModelCase, dice: Dice, sign: int, magnitude: int, exponent: int
+) -> Iterator[tuple[int, ...]]:
+    """Yield operands whose sum is (-1)**sign * magnitude * 2**exponent.
+
+    Several ways: a product with the bits below those of the addend; one close to the sum, with an addend that corrects
+    it; one with the low bits of the sum, so that it cancels or not; a product or an addend alone.
+    """
+    one, other, addend = case.float_sources
+    wanted = (-1) ** sign * magnitude
+    length, precision = magnitude.bit_length(), addend.precision
+    yield from _alone(case, dice, sign, magnitude, exponent)
+    if not magnitude:
+        yield from _cancelling_all(case, dice)
+        return
+    # The product has what lies below the addend.
+    for spare in (0, dice.below(precision), -1):
+        cut = max(length - precision + spare, 0)
+        upper = magnitude >> cut
+        for step in (0, 1, dice.below(4) - 1):
+            tail = magnitude - (upper + step << cut)
+            if tail:
+                for x, y in _splits(dice, abs(tail), one.precision, other.precision):
+                    row = row_with(case, dice, (sign ^ (tail < 0), x, y, exponent), wanted, exponent)
+                    if row is not None:
+                        yield row
+    # The product is close to the sum, in a unit in which it has all its bits.
+    for short in (False, True):
+        y = significand(dice, other.precision, short)
+        moved = max(one.precision + y.bit_length() - length, 0)
+        x = ((magnitude << moved) + y // 2) // y
+        down = max(x.bit_length() - one.precision, 0)
+        x >>= down
+        if x:
+            row = row_with(case, dice, (sign, x, y, exponent - moved + down), wanted, exponent)
+            if row is not None:
+                yield row
+    # The product has the low bits of the sum, and any bits above them.
+    for negative in (0, 1):
+        y = significand(dice, other.precision, bool(dice.bits(1)))
+        low = min(max(length - precision + dice.below(precision + 1), 1), one.precision)
+        x = ((-1) ** negative * magnitude * pow(y, -1, 1 << low)) % (1 << low)
+        x |= dice.bits(max(one.precision - low, 0)) << low if dice.bits(1) else 0
+        if x:
+            row = row_with(case, dice, (sign ^ negative, x, y, exponent), wanted, exponent)
+            if row is not None:
+                yield row
+
+
+def _alone(case: ModelCase, dice: Dice, sign: int, magnitude: int, exponent: int) -> Iterator[tuple[int, ...]]:
+    """Yield an addend beside a product of 0, and a product beside an addend of 0, if the formats have zeros."""
+    one, other, addend = case.float_sources
+    c = encoded(addend, sign ^ case.negates[1], magnitude, exponent)
+    if c is not None and one.zero:
+        yield 0, encoded(other, 0, 1, max(min(0, other.emax), other.emin)) or 0, c
+    if magnitude and addend.zero:
+        for x, y in _splits(dice, magnitude, one.precision, other.precision):
+            pair = factors(case, dice, sign, x, y, exponent)
+            if pair is not None:
+                yield *pair, 0
+
+
+def _cancelling_all(case: ModelCase, dice: Dice) -> Iterator[tuple[int, ...]]:
+    one, other, _ = case.float_sources
+    x, y = significand(dice, one.precision, True), significand(dice, other.precision, True)
+    (low, high), (least, most) = factor_range(one, x), factor_range(other, y)
+    row = row_with(case, dice, (dice.bits(1), x, y, dice.between(low + least, high + most)), 0, 0)
+    if row is not None:
+        yield row
+
+
+def _splits(dice: Dice, number: int, first: int, second: int) -> Iterator[tuple[int, int]]:
+    """Yield factors of a number, with at most so many bits. Its trailing zeros go to the first one."""
+    zeros = (number & -number).bit_length() - 1
+    odd = number >> zeros
+    for divisor in (1, significand(dice, second, True), significand(dice, min(second, 4), True)):
+        if not odd % divisor:
+            x, y = odd // divisor, divisor
+            for one, other in ((x, y), (y, x)):
+                if one.bit_length() <= first and other.bit_length() <= second:
+                    yield one << zeros, other
+
+
+# --- constructing -----------------------------------------------------------------------------------------------------
+#
+# Operands whose exact result is a wanted one: what the coverage models construct their rows from.
+
+
+def operands_for(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+    """Yield operands whose exact result is (-1)**sign * significand * 2**exponent, or as close as the op can get.
+
+    Several ways are tried, each with random choices. None is certain, so the caller checks the result.
+    """
+    method = {
+        "add": _summands,
+        "subtract": _summands,
+        "multiply": _factors,
+        "divide": _dividends,
+        "remainder": _remainders,
+        "multiply-add": addends_and_factors,
+    }.get(case.kind)
+    if not significand and case.kind in ("multiply", "divide", "remainder"):
+        fmt = case.float_source
+        other = random_normal(fmt, dice, dice.between(fmt.emin, fmt.emax))
+        if fmt.zero and other is not None:
+            yield 0, other
+        return
+    if method is not None:
+        yield from method(case, dice, sign, significand, exponent)
+        return
+    code = nearest(case.sources[0], sign, significand, exponent)
+    if code is not None:
+        yield (code,)
+
+
+def _summands(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+    """Yield the upper and the lower part of the sum, with some ulps moved from one to the other."""
+    fmt = case.float_source
+    flip = int(case.kind == "subtract")
+    length = significand.bit_length()
+    lead = length - 1 + exponent
+    half = max(length - fmt.precision, 0)
+    first = (significand >> half + 1) << half
+    a = encoded(fmt, sign, first, exponent)
+    b = encoded(fmt, sign ^ flip if fmt.signed else 0, significand - first, exponent)
+    if a is not None and b is not None:
+        yield a, b
+    # The upper part ends where a p-bit number with this leading bit, or one of the next binade, does.
+    for spare in (0, dice.below(fmt.precision), -1):
+        cut = max(lead - fmt.mantissa_bits + spare - exponent, 0)
+        upper = significand >> cut
+        low = significand - (upper << cut)
+        moved = dice.below(4) - 1
+        for step in (0, moved):
+            first, second = (upper + step) << cut, low - (step << cut)
+            a = encoded(fmt, sign ^ (first < 0), abs(first), exponent)
+            b = encoded(fmt, sign ^ (second < 0) ^ flip if fmt.signed else 0, abs(second), exponent)
+            if a is not None and b is not None:
+                yield a, b
+                swapped = encoded(fmt, sign ^ (second < 0), abs(second), exponent)
+                other = encoded(fmt, sign ^ (first < 0) ^ flip if fmt.signed else 0, abs(first), exponent)
+                if swapped is not None and other is not None:
+                    yield swapped, other
+
+
+def _split(case: ModelCase, dice: Dice, total: int, rising: bool) -> tuple[int, int]:
+    """Return two exponents with that sum (difference if ``rising``), in the middle of the range in which both exist."""
+    fmt = case.float_source
+    low, high = fmt.emin - (fmt.mantissa_bits if fmt.zero else 0), fmt.emax
+    if rising:  # first - second == total
+        first = dice.between(max(low, low + total), min(high, high + total))
+        return first, first - total
+    first = dice.between(max(low, total - high), min(high, total - low))
+    return first, total - first
+
+
+def _pair(fmt: FloatFormat, *numbers: tuple[int, int, int]) -> tuple[int, ...] | None:
+    """Return the codes closest to numbers of a sign, a significand and the exponent of its leading bit; None beyond
+    range.
+    """
+    codes = [nearest(fmt, sign, bits, exponent - bits.bit_length() + 1) for sign, bits, exponent in numbers]
+    found = tuple(code for code in codes if code is not None)
+    return found if len(found) == len(numbers) else None
+
+
+def _placed(
+    case: ModelCase,
+    dice: Dice,
+    signs: tuple[int, int],
+    significands: Iterable[tuple[int, int]],
+    exponents: Callable[[int, int], int],
+    rising: bool,
+) -> Iterator[tuple[int, ...]]:
+    """Yield pairs of these signs and significands, as far as the format has them. ``exponents``: the sum of their
+    exponents (the difference if ``rising``), from both significands.
+    """
+    for first, second in significands:
+        if not first or not second:
+            continue
+        one, two = _split(case, dice, exponents(first, second), rising)
+        found = _pair(case.float_source, (signs[0], first, one), (signs[1], second, two))
+        if found is not None:
+            yield found
+
+
+def _factors(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+    """Yield factors: exact ones with a short second factor, factors with the product's low bits, factors
+    close to it.
+    """
+    fmt = case.float_source
+    lead = significand.bit_length() - 1 + exponent
+    precision = fmt.precision
+    other = dice.bits(1) if fmt.signed else 0
+
+    def exponents(first: int, second: int) -> int:
+        near = lead - (first * second).bit_length() + 1  # exponent of the product, so that its leading bit is right
+        return near + first.bit_length() + second.bit_length() - 2
+
+    short = dice.bits(min(precision, 1 + dice.below(precision))) | 1
+    full = 1 << precision - 1 | dice.bits(precision - 1)
+    odd = full | 1
+    low = significand & (1 << precision - 1) - 1
+    inverse = pow(odd, -1, 1 << precision - 1) if precision > 1 else 0
+    candidates = (
+        (significand, 1),
+        (significand // short, short),
+        (low * inverse % (1 << precision - 1) | 1 << precision - 1, odd),
+        (_rounded(significand << 2 * precision, full), full),
+    )
+    yield from _placed(case, dice, (sign ^ other, other), candidates, exponents, rising=False)
+
+
+def _rounded(dividend: int, divisor: int) -> int:
+    return (2 * dividend + divisor) // (2 * divisor)
+
+
+def _dividends(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+    """Yield dividends: an exact multiple of a short divisor, one near a multiple, the closest one of a random divisor.
+
+    For the dividend near a multiple: with a quotient q whose remainder is r, the divisor solves q * divisor = -r modulo
+    a power of two, and the dividend is the part of the product above that power.
+    """
+    fmt = case.float_source
+    lead = significand.bit_length() - 1 + exponent
+    precision = fmt.precision
+    other = dice.bits(1) if fmt.signed else 0
+
+    def exponents(first: int, second: int) -> int:
+        # A quotient of significands in [1, 2) lies below 1 where the dividend's is the smaller one.
+        size = max(first.bit_length(), second.bit_length())
+        return lead + (first << size - first.bit_length() < second << size - second.bit_length())
+
+    stripped = significand >> (significand & -significand).bit_length() - 1 if significand else 1
+    room = precision - stripped.bit_length()
+    short = 1 << room | dice.bits(room) if room >= 0 else 1
+    full = 1 << precision - 1 | dice.bits(precision - 1)
+    candidates = [(stripped * (short >> 1 or 1), short >> 1 or 1), (stripped, 1)]
+    candidates.append((_rounded(significand * full, 1 << significand.bit_length() - 1 if significand else 1), full))
+    for bits in (precision, precision + 1):
+        quotient = significand >> max(significand.bit_length() - bits, 0)
+        zeros = (quotient & -quotient).bit_length() - 1 if quotient else 0
+        for sense in (1, -1):
+            for size in (1, 1 << dice.below(precision)):
+                remainder = sense * size << zeros
+                modulus = 1 << precision
+                reduced = modulus >> zeros
+                if reduced < 2 or not quotient:
+                    continue
+                divisor = -(remainder >> zeros) * pow(quotient >> zeros, -1, reduced) % reduced
+                divisor |= dice.bits(zeros) << precision - zeros if zeros else 0
+                candidates.append((quotient * divisor + remainder >> precision, divisor))
+    yield from _placed(case, dice, (sign ^ other, other), candidates, exponents, rising=True)
+
+
+def _remainders(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+    """Yield a divisor above the remainder, and the remainder plus a small multiple of it."""
+    fmt = case.float_source
+    other = dice.bits(1) if fmt.signed else 0
+    small = encoded(fmt, sign, significand, exponent)
+    if small is not None:
+        yield small, fmt.max_code | (fmt.sign_mask or 0) * other
+    for times in (0, 1, 1 + dice.below(6)):
+        for length in (1, 2, fmt.precision):
+            lead = significand.bit_length() + exponent + dice.below(3)
+            divisor = (1 << length - 1 | dice.bits(length - 1)) if length > 1 else 1
+            scale = lead - length + 1
+            shift = min(scale, exponent)
+            total = (significand << exponent - shift) + times * (divisor << scale - shift)
+            a = encoded(fmt, sign, total, shift)
+            b = encoded(fmt, other, divisor, scale)
+            if a is not None and b is not None:
+                yield a, b

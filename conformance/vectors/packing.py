@@ -8,13 +8,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.vectors.names import SCALE_PLACES, ScalePlace
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, element_shape, limb_count, storage_dtype
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, code_shape, element_shape, limb_count, storage_dtype
+
+# --- names ------------------------------------------------------------------------------------------------------------
+#
+# The names of levels, formats and layouts of vectors. The help of commands needs them, so nothing is loaded here.
+
+LevelName = Literal["1", "2", "exhaustive", "random", "weighted", "hard"]
+LEVELS: tuple[LevelName, ...] = get_args(LevelName)
+
+FORMAT_NAMES = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs", "mlir")
+"""The formats of files; the module of each in `halfulp.conformance.vectors.formats` has the same name."""
+
+NO_SHARDS = ("mlir",)
+"""Formats without sweeps: nobody can use a program of millions of calls."""
+
+Unmarked = Literal["refuse", "drop", "canonical"]
+UNMARKED: tuple[Unmarked, ...] = get_args(Unmarked)
+"""The treatments of rows with poison or unspecified bits, in a format without a place for them."""
+
+PACKINGS = ("containers", "dense", "dense-high")
+"""The layouts of elements in the format ``bin``."""
+
+ScalePlace = Literal["separate", "first", "last"]
+SCALE_PLACES: tuple[ScalePlace, ...] = get_args(ScalePlace)
+"""The places of the scales of blocks in the format ``bin``."""
+
+
+# --- packing ----------------------------------------------------------------------------------------------------------
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -50,7 +76,7 @@ CONTAINERS = Packing()
 
 
 def packing_named(name: str) -> Packing:
-    """Return the packing of one of `halfulp.conformance.vectors.names.PACKINGS`."""
+    """Return the packing of one of `halfulp.conformance.vectors.packing.PACKINGS`."""
     return {"containers": CONTAINERS, "dense": Packing(True), "dense-high": Packing(True, "high")}[name]
 
 

@@ -29,14 +29,21 @@ from typing import Any
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.inputs import first, rounding_bits, rows_for, rows_of_types
 from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
-from halfulp.conformance.vectors.names import LEVELS, LevelName
-from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
-from halfulp.conformance.vectors.scaled import DIVIDES, blocks_drawn_together, drawn_together
+from halfulp.conformance.vectors.op_inputs import first, rounding_bits, rows_for, rows_of_types
+from halfulp.conformance.vectors.packing import LEVELS, LevelName
+from halfulp.conformance.vectors.rows import (
+    CHUNK,
+    DIVIDES,
+    Rows,
+    blocked,
+    blocks_drawn_together,
+    drawn_together,
+    one_operand,
+)
 from halfulp.conformance.vectors.stimulus.mixture import Mixture, Target
 from halfulp.conformance.vectors.tiles import TileComputation, tile_of
-from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.text.parser import parse_type
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile, as_profile
@@ -57,8 +64,8 @@ class Recipe:
     """The recipe of a set: the rows of ``models`` first, then those of ``level`` (None: of the models alone). Or
     ``operands``, without a level and models.
 
-    ``seed``, ``count``: as `halfulp.conformance.vectors.inputs.rows_for` takes them. ``block``: for an op on elements
-    with a scale (`scaled.DIVIDES`), the number of consecutive rows that share their scale. Its rows raise what
+    ``seed``, ``count``: as `halfulp.conformance.vectors.op_inputs.rows_for` takes them. ``block``: for an op on
+    elements with a scale (`scaled.DIVIDES`), the number of consecutive rows that share their scale. Its rows raise what
     `rows_for` raises, and InputError for blocks of an op without a scale.
     """
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, joined
-from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.formats import Codes, Mask
 
 CONTROLS = 4_096
 """Most equal rows that another semantics must also give to be likely."""

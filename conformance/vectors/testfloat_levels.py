@@ -17,10 +17,9 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from halfulp.conformance.vectors.philox import chosen, uniform, words
+from halfulp.conformance.vectors.intermediate import chosen, uniform, words
 from halfulp.conformance.vectors.rows import Rows
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, ints_to_codes, limb_count, storage_dtype
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, ints_to_codes, limb_count, storage_dtype
 
 Level = Literal[1, 2]
 

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.comparing.exact_reference import Truth
+from halfulp.conformance.comparing.refinement import Truth
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import MOST_ELEMENTS, Computed
-from halfulp.conformance.vectors.philox import uniform
+from halfulp.conformance.vectors.intermediate import uniform
 from halfulp.conformance.vectors.rows import Rows
-from halfulp.fp_formats.codes import Codes, storage_dtype
 from halfulp.fp_formats.exact.core import specials_of
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.semantics.matrix_units.chips import MODELS

@@ -2,17 +2,121 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from halfulp.conformance.comparing.exact_reference import Truth, record_of
-from halfulp.conformance.comparing.refinement import Mismatch, ulps_away
-from halfulp.conformance.whole_programs.difference_text import code_text, element_text, given_text
+from halfulp.conformance.comparing.refinement import Mismatch, Truth, record_of, ulps_away
+from halfulp.conformance.whole_programs.diff import Difference
+from halfulp.conformance.whole_programs.op_search import Finding
+from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.errors import HalfulpError, spell_place
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.values.printing import spell_value
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.values.element_layout import spell_element, spell_value
 from halfulp.interp.values.value import Value
+
+# --- difference text --------------------------------------------------------------------------------------------------
+#
+# Differences as text for people, as records for JSON, and as the comments above a reduced program.
+
+
+def code_text(type_: ty.Type, code: int) -> str:
+    """Spell a code as its bits, and its value where that adds something: ``0x3C70 (0.0146)``."""
+    raw, text = hexadecimal(code, width_of(type_)), spell_element(type_, code)
+    return raw if text == raw else f"{raw} ({text})"
+
+
+def given_text(type_: ty.Type, mismatch: Mismatch) -> str:
+    """Spell the oracle's result: bits and distance, or poison or a trap."""
+    if mismatch.actual is None:
+        return mismatch.status.name.lower()
+    ulps = ulps_away(type_, mismatch)
+    away = f", {ulps} ulp{'s'[: ulps != 1]} away" if ulps else ""
+    return code_text(type_, mismatch.actual) + away
+
+
+def element_text(mismatch: Mismatch) -> str:
+    """Spell the place of a mismatch, `` at element [1, 2]``; the empty string for a scalar."""
+    return f" at element {list(mismatch.element)}" if mismatch.element else ""
+
+
+def operand_lines(finding: Finding) -> list[str]:
+    """Return the operands of the differing element, or the whole operands where the op is not a case."""
+    if finding.case is None or not finding.mismatch.operands:
+        return [f"operand {number}: {spell_value(value, limit=16)}" for number, value in enumerate(finding.operands)]
+    pairs = zip(finding.case.operand_types, finding.mismatch.operands, strict=True)
+    return [f"operand {number}: {code_text(type_, code)}" for number, (type_, code) in enumerate(pairs)]
+
+
+def difference_lines(difference: Difference, oracle: str) -> list[str]:
+    """Describe a difference for people: the place, the op, its operands, the expected result and the oracle's."""
+    finding, mismatch, type_ = difference.finding, difference.mismatch, difference.type
+    where = None
+    if finding is not None:
+        mismatch, type_, where = finding.mismatch, finding.type, finding.op.location
+    what = "the results differ" if finding is None else f"{finding.title} differs"
+    severity = HalfulpError(f"{what} by {oracle}{element_text(mismatch)}", location=where)
+    text = difference.program.module.text
+    lines = severity.render(text).split("\n")
+    if finding is None:
+        lines.append(f"  result {mismatch.result}; no single op explains it")
+    else:
+        lines += [f"  {line}" for line in operand_lines(finding)]
+        if finding.op.results[1:]:
+            lines.append(f"  result {mismatch.result}")
+    lines += [f"  expected: {code_text(type_, mismatch.expected)}", f"  got:      {given_text(type_, mismatch)}"]
+    if difference.truth is not None:
+        lines.append(f"  {difference.truth.text('expected', 'got')}")
+    if finding is not None and finding.note:
+        lines.append(f"  note: {finding.note}")
+    if difference.known:
+        lines.append(f"  known: {'; '.join(difference.known)}")
+    return lines
+
+
+def difference_record(difference: Difference) -> dict[str, Any]:
+    """Describe a difference as data for JSON."""
+    finding, mismatch, type_ = difference.finding, difference.mismatch, difference.type
+    record: dict[str, Any] = {"input": difference.index}
+    if finding is not None:
+        mismatch, type_ = finding.mismatch, finding.type
+        record |= {
+            "op": finding.op.name,
+            "task": finding.title,
+            "location": spell_place(finding.op.location),
+            "operands": [f"0x{code:X}" for code in mismatch.operands],
+        }
+    return record | {
+        "known": list(difference.known),
+        "result": mismatch.result,
+        "element": list(mismatch.element),
+        "type": str(type_),
+        "expected": f"0x{mismatch.expected:X}",
+        "got": mismatch.status.name.lower() if mismatch.actual is None else f"0x{mismatch.actual:X}",
+        "ulps": ulps_away(type_, mismatch),
+        "truth": record_of(difference.truth),
+    }
+
+
+def header(difference: Difference, oracle: str, version: str, halfulp: str) -> Iterator[str]:
+    """Yield the comments above a reduced program: what differs, the expected result and the oracle's."""
+    finding, mismatch, type_ = difference.finding, difference.mismatch, difference.type
+    what = "the results differ" if finding is None else f"{finding.title} differs"
+    if finding is not None:
+        mismatch, type_ = finding.mismatch, finding.type
+    yield f"// {what} by {oracle} {version} from {halfulp}"
+    if finding is not None and finding.case is not None and mismatch.operands:
+        pairs = zip(finding.case.operand_types, mismatch.operands, strict=True)
+        yield f"// operands: {', '.join(code_text(kind, code) for kind, code in pairs)}"
+    yield f"// expected: {code_text(type_, mismatch.expected)}"
+    yield f"// got:      {given_text(type_, mismatch)}"
+    if difference.known:
+        yield f"// known:    {'; '.join(difference.known)}"
+
+
+# --- counterexamples --------------------------------------------------------------------------------------------------
 
 MOST_TEXT = 200
 """Most characters of a printed text that are shown."""

@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence
-from halfulp.conformance.comparing.exact_reference import Truth, truth_of_op, truth_of_run
-from halfulp.conformance.comparing.refinement import Mismatch, Verdict, first_mismatches, judge
+from halfulp.conformance.comparing.refinement import (
+    Mismatch,
+    Truth,
+    Verdict,
+    first_mismatches,
+    judge,
+    truth_of_op,
+    truth_of_run,
+)
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
@@ -21,8 +28,16 @@ from halfulp.conformance.oracles.oracle import (
     Reply,
     Unanswered,
 )
-from halfulp.conformance.whole_programs.op_search import Finding, Search, Study
-from halfulp.conformance.whole_programs.outcomes import NoMeaning, ask, is_unanswered, recorded, run_here
+from halfulp.conformance.whole_programs.op_search import (
+    Finding,
+    NoMeaning,
+    Search,
+    Study,
+    ask,
+    is_unanswered,
+    recorded,
+    run_here,
+)
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.values.value import Value

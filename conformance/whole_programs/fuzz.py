@@ -37,7 +37,7 @@ from halfulp.conformance.oracles.oracle import (
     Status,
     Unanswered,
 )
-from halfulp.conformance.whole_programs.difference_text import code_text, given_text
+from halfulp.conformance.whole_programs.counterexamples import code_text, given_text
 from halfulp.conformance.whole_programs.generator.evaluated import (
     Built,
     Cell,
@@ -48,8 +48,8 @@ from halfulp.conformance.whole_programs.generator.evaluated import (
     element,
     random_programs,
 )
-from halfulp.conformance.whole_programs.outcomes import ask, is_unanswered
-from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.conformance.whole_programs.op_search import ask, is_unanswered
+from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.interp.gc_pause import SeldomCollector
 from halfulp.interp.ir import types as ty
 from halfulp.semantics.kernel import FaultKind

@@ -16,14 +16,14 @@ import numpy as np
 from halfulp.conformance.comparing.refinement import Verdict, judge
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply, Runner, Unanswered
-from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs import validation
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.fuzz import ENOUGH_FOUND, Judge, SearchReport, search
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
-from halfulp.conformance.whole_programs.generator.programs import MIXED, ProgramKind, inputs_of, ops_of
+from halfulp.conformance.whole_programs.generator.structured import MIXED, ProgramKind, inputs_of, ops_of
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
-from halfulp.conformance.whole_programs.outcomes import ask, run_here
+from halfulp.conformance.whole_programs.op_search import ask, run_here
 from halfulp.conformance.whole_programs.pass_differences import (
     PassDifference,
     PassFault,

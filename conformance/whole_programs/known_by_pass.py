@@ -14,15 +14,13 @@ from halfulp.conformance.comparing.divergences import Cancellation, Divergence, 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.comparing.refinement import answer_of, judge, judged
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.arguments import Arguments, Part
-from halfulp.conformance.whole_programs.op_search import Finding, Search
-from halfulp.conformance.whole_programs.outcomes import NoMeaning, results_of, run_here
+from halfulp.conformance.whole_programs.op_search import Finding, NoMeaning, Search, results_of, run_here
 from halfulp.conformance.whole_programs.printed import elements, prints, silent
-from halfulp.conformance.whole_programs.replaced_ops import Operands, ReplacedOps, replaced_ops
+from halfulp.conformance.whole_programs.replaced_ops import NAME, Operands, ReplacedOps, Transformed, replaced_ops
 from halfulp.conformance.whole_programs.rewrite import case_of
 from halfulp.conformance.whole_programs.signatures import signature
-from halfulp.conformance.whole_programs.transformed import NAME, Transformed
 from halfulp.conformance.whole_programs.two_runs import Outcome, Piece, Ran, TwoRuns, one_lane
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError

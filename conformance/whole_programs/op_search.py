@@ -8,8 +8,8 @@ asked alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,18 +18,10 @@ from halfulp.conformance.comparing.check import compare
 from halfulp.conformance.comparing.divergences import Cancellation, CastCase, Divergence, cancelled
 from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.conformance.comparing.refinement import Mismatch, first_mismatches, judge
-from halfulp.conformance.oracles.oracle import (
-    Answer,
-    ClosedProgram,
-    OracleError,
-    Reply,
-    Runner,
-    Status,
-    Unanswered,
-)
-from halfulp.conformance.whole_programs.outcomes import NoMeaning, ask, is_unanswered, run_here, stopped
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Runner, Status, Unanswered
 from halfulp.conformance.whole_programs.printed import silent
 from halfulp.conformance.whole_programs.rewrite import (
+    callees,
     captured,
     case_of,
     copied,
@@ -42,18 +34,87 @@ from halfulp.conformance.whole_programs.rewrite import (
     returns,
 )
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBehavior
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
 from halfulp.interp.ir.types import element_width
-from halfulp.interp.run.events import Listener
-from halfulp.interp.run.function_attributes import profile_of
-from halfulp.interp.run.program import program_for
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.batch.program import run_batch
+from halfulp.interp.run.lineage import Lineage
+from halfulp.interp.run.program import CompiledModule, program_for
+from halfulp.interp.run.settings import Listener, Settings, profile_of
 from halfulp.interp.run.signature import result_types
-from halfulp.interp.values.lanes import over_lanes
+from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import OTHER, Origins
+from halfulp.interp.verifier import verify
+from halfulp.semantics.kernel import OTHER, Origins
 from halfulp.semantics.profile import SPEC, Profile
+
+# --- outcomes ---------------------------------------------------------------------------------------------------------
+#
+# Outcomes of whole programs, here and by an oracle.
+
+NoMeaning = UndefinedBehavior | AssertionFailed
+
+
+Outcome = tuple[Value, ...] | NoMeaning
+"""The outcome of running a program here."""
+
+
+def run_here(program: ClosedProgram, profile: Profile = SPEC) -> Outcome:
+    """Return the results with their masks of unspecified bits, or the error of a program with undefined behaviour.
+    If an argument is over lanes, so are the results. Raises HalfulpError for any other error.
+    """
+    function_ = program.module.lookup(program.function)
+    assert function_ is not None
+    settings = Settings(profile, track_open=True, write=silent)
+    try:
+        return results_of(program_for(program.module, settings), function_, program.arguments)
+    except (UndefinedBehavior, AssertionFailed) as error:
+        return error
+
+
+def recorded(program: ClosedProgram) -> tuple[Lineage, tuple[Value, ...]]:
+    """Run a program of single values and record the lineage of its results. Raises HalfulpError."""
+    function, lineage = program.module.lookup(program.function), Lineage()
+    assert function is not None
+    return lineage, program_for(program.module, Settings(recorder=lineage, write=silent)).run(
+        function, program.arguments
+    )
+
+
+def results_of(program: CompiledModule, function: Operation, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the results of a function; over lanes if an argument is. Raises HalfulpError."""
+    lanes = next((value.shape[0] for value in arguments if over_lanes(value)), None)
+    if lanes is None:
+        return program.run(function, arguments)
+    values = run_batch(program, function, arguments, lanes)
+    return tuple(value if over_lanes(value) else repeated(value, lanes) for value in values)
+
+
+def ask(oracle: Runner, programs: Sequence[ClosedProgram]) -> list[Reply]:
+    """Return the oracle's replies, one per program; a failure of the whole batch is the reply for each."""
+    try:
+        replies: list[Reply] = list(oracle.run(programs))
+    except OracleError as error:
+        return [error] * len(programs)
+    if len(replies) != len(programs):
+        failure = OracleError("garbage", f"{len(replies)} replies where {len(programs)} programs were given")
+        return [failure] * len(programs)
+    return replies
+
+
+def is_unanswered(answer: Answer) -> bool:
+    """Tell whether every element is unanswered."""
+    return answer.status is not None and bool((answer.status == Status.UNANSWERED).all()) and answer.status.size > 0
+
+
+def stopped(answers: Sequence[Answer]) -> bool:
+    """Tell whether the program as a whole was stopped and has no results."""
+    return bool(answers) and all(
+        answer.status is not None and answer.status.size and (answer.status == Status.TRAP).all() for answer in answers
+    )
+
+
+# --- op search --------------------------------------------------------------------------------------------------------
 
 MOST_TRACED = 1000
 """Most ops inside calls, regions and branches that are asked alone for one program."""
@@ -430,3 +491,120 @@ class _Trace(Listener):
         if key not in self._seen:
             self._seen.add(key)
             self.ran.append((op, used))
+
+
+# --- rebuild ----------------------------------------------------------------------------------------------------------
+#
+# Take programs apart, and rebuild them from some of their ops.
+
+
+@dataclass
+class State:
+    """A function of one block taken apart: its ops, its returned values, and all values as far as they are known."""
+
+    module: Module
+    name: str
+    ops: tuple[Operation, ...]
+    returned: tuple[SSAValue, ...]
+    values: dict[SSAValue, Value] = field(default_factory=dict)
+
+
+def state_of(program: ClosedProgram, profile: Profile = SPEC) -> State | None:
+    """Take a program apart; None where its function has several blocks or is in a nested module."""
+    original = program.module.lookup(program.function)
+    if original is None or original.parent_op is not program.module.operation:
+        return None
+    blocks = original.regions[0].blocks
+    if len(blocks) != 1 or not blocks[0].operations or blocks[0].operations[-1].name != "func.return":
+        return None
+    block = blocks[0]
+    values: dict[SSAValue, Value] = dict(zip(block.arguments, program.arguments, strict=False))
+    copy = observed(program.module, program.function)
+    if copy is not None:
+        values.update(_known_values(block, copy, program, profile))
+    end = block.operations[-1]
+    name = original.symbol_name or "main"
+    return State(program.module, name, tuple(block.operations[:-1]), tuple(end.operands), values)
+
+
+def _known_values(block: Block, copy: Observed, program: ClosedProgram, profile: Profile) -> dict[SSAValue, Value]:
+    try:
+        here = run_here(ClosedProgram(copy.module, copy.function, program.arguments), profile)
+    except HalfulpError:
+        return {}
+    if isinstance(here, NoMeaning):
+        return {}
+    found: dict[SSAValue, Value] = {}
+    for (number, index), value in zip(copy.places, here, strict=True):
+        result = block.operations[number].results[index]
+        found[result] = Value(result.type, value.bits, value.poison, None, value.origins)
+    return found
+
+
+def rebuilt(
+    state: State,
+    keep: Sequence[Operation],
+    returned: Sequence[SSAValue],
+    instead: dict[SSAValue, SSAValue] | None = None,
+    reshape: Callable[[Value], Value] = lambda value: value,
+    retype: Callable[[ty.Type], ty.Type] = lambda type_: type_,
+) -> ClosedProgram | None:
+    """Build a program from some of the ops. A value that is needed but not computed becomes an argument, if it is
+    known.
+
+    ``instead``: values that take the place of others. ``reshape``, ``retype``: change every argument and type.
+    """
+    instead = instead or {}
+    kept = set(keep)
+    needed = {instead.get(value, value) for value in returned}
+    ops: list[Operation] = []
+    for op in reversed(state.ops):
+        if op in kept and not needed.isdisjoint(op.results):
+            ops.append(op)
+            needed.update(instead.get(value, value) for value in captured(op))
+    ops.reverse()
+    block = Block()
+    made: dict[SSAValue, SSAValue] = {}
+    arguments: list[Value] = []
+
+    def available(value: SSAValue) -> bool:
+        source = instead.get(value, value)
+        if source not in made:
+            known = state.values.get(source)
+            element = ty.element_type(value.type)
+            if known is None or isinstance(element, ty.QuantizedType) or element_width(element) is None:
+                return False
+            given = reshape(known)
+            arguments.append(given)
+            made[source] = block.add_argument(given.type)
+        made[value] = made[source]
+        return True
+
+    for op in ops:
+        if not all(available(value) for value in captured(op)):
+            return None
+        block.append(copied(op, made, retype))
+    if not all(available(value) for value in returned):
+        return None
+    main = function(state.name, block, [made[value] for value in returned], like=state.module.lookup(state.name))
+    others = [op for op in state.module.body if op.symbol_name != state.name]
+    module = module_with(others, state.module)
+    module.operation.regions[0].blocks[0].append(main)
+    return verified(ClosedProgram(without_unneeded_functions(module, state.name), state.name, tuple(arguments)))
+
+
+def without_unneeded_functions(module: Module, name: str) -> Module:
+    """Return the module without the functions that are not needed."""
+    main = module.lookup(name)
+    assert main is not None
+    needed = [op for op in callees(module, main) if op is not main]
+    return module_with([op for op in module.body if op in needed or op is main], module)
+
+
+def verified(program: ClosedProgram) -> ClosedProgram | None:
+    """Return the program, or None where the verifier rejects it."""
+    try:
+        verify(program.module)
+    except HalfulpError:
+        return None
+    return program

@@ -13,15 +13,13 @@ from typing import Any
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit import library
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Unavailable
-from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
-from halfulp.conformance.oracles.tool import Tool, find_tool
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_tool
 from halfulp.conformance.whole_programs import validation
 from halfulp.conformance.whole_programs.arguments import Arguments, taken_from
-from halfulp.conformance.whole_programs.counterexamples import Counterexample
-from halfulp.conformance.whole_programs.difference_text import code_text, element_text
+from halfulp.conformance.whole_programs.counterexamples import Counterexample, code_text, element_text
+from halfulp.conformance.whole_programs.interesting import constant_of, text_of_program
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
-from halfulp.conformance.whole_programs.program_text import constant_of, text_of_program
-from halfulp.conformance.whole_programs.rebuild import without_unneeded_functions
+from halfulp.conformance.whole_programs.op_search import without_unneeded_functions
 from halfulp.conformance.whole_programs.reduce import MAX_TESTS, Reducer
 from halfulp.conformance.whole_programs.rewrite import returns
 from halfulp.conformance.whole_programs.validation import Explain, Inputs
@@ -31,7 +29,7 @@ from halfulp.interp.ir.operations import Module, Operation, OpResult
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.signature import argument_types, result_types
-from halfulp.interp.values.printing import spell_value
+from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 

@@ -19,18 +19,16 @@ import numpy as np
 
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs.diff import Difference
-from halfulp.conformance.whole_programs.edits import EDITS, Edit, simpler_constants
-from halfulp.conformance.whole_programs.interesting import Test
-from halfulp.conformance.whole_programs.program_text import with_constant_arguments
-from halfulp.conformance.whole_programs.rebuild import State, rebuilt, state_of, verified, without_unneeded_functions
+from halfulp.conformance.whole_programs.edits import EDITS, Edit, simpler_codes, simpler_constants
+from halfulp.conformance.whole_programs.interesting import Test, with_constant_arguments
+from halfulp.conformance.whole_programs.op_search import State, rebuilt, state_of, verified, without_unneeded_functions
 from halfulp.conformance.whole_programs.rewrite import (
     captured,
     case_of,
     isolated,
     module_with,
 )
-from halfulp.conformance.whole_programs.simpler_codes import simpler_codes
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import element_width

@@ -14,7 +14,7 @@ from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.evaluators import Elementwise
-from halfulp.interp.run.function_attributes import ruling_attributes
+from halfulp.interp.run.settings import ruling_attributes
 
 Retype = Callable[[ty.Type], ty.Type]
 

@@ -14,11 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.whole_programs.arguments import Arguments, Part
-from halfulp.conformance.whole_programs.input_transfer import Carrier
-from halfulp.conformance.whole_programs.printed import Output, Printed, prints, silent
-from halfulp.conformance.whole_programs.signatures import Signature
-from halfulp.conformance.whole_programs.uninterpreted import UnknownFunctions, is_uninterpreted
-from halfulp.fp_formats.codes import Mask
+from halfulp.conformance.whole_programs.printed import (
+    Output,
+    Printed,
+    UnknownFunctions,
+    is_uninterpreted,
+    prints,
+    silent,
+)
+from halfulp.conformance.whole_programs.signatures import Carrier, Signature
+from halfulp.fp_formats.formats import Mask
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import (
     AssertionFailed,

@@ -6,17 +6,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import prod
 
 import numpy as np
 
-from halfulp.conformance.comparing.exact_reference import Truth, truth_of_run
-from halfulp.conformance.comparing.refinement import Mismatch, Verdict, judged, loosened, places_of
-from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, Part, generated
-from halfulp.conformance.whole_programs.assumed_sizes import CHOICES, scaled_sizes, sizes_within
+from halfulp.conformance.comparing.refinement import Mismatch, Truth, Verdict, judged, loosened, places_of, truth_of_run
+from halfulp.conformance.whole_programs.arguments import (
+    CHOICES,
+    EXHAUSTIVE_BITS,
+    Arguments,
+    Part,
+    generated,
+    scaled_sizes,
+    sizes_within,
+)
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.domains import (
     Assumption,
@@ -25,22 +31,71 @@ from halfulp.conformance.whole_programs.domains import (
     ordinary,
     trip_counts,
 )
-from halfulp.conformance.whole_programs.printed import Printed, elements
+from halfulp.conformance.whole_programs.printed import Printed, UnknownFunctions, elements, is_uninterpreted
 from halfulp.conformance.whole_programs.signatures import signature
-from halfulp.conformance.whole_programs.trip_bounds import bounding_arguments
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piece, Ran, TwoRuns
-from halfulp.conformance.whole_programs.uninterpreted import UnknownFunctions, is_uninterpreted
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.operations import BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.values.element_layout import printed as text_of
 from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import taken
-from halfulp.interp.values.printing import printed as text_of
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
+
+# --- trip bounds ------------------------------------------------------------------------------------------------------
+#
+# The arguments of a function that decide how often its loops run, or how much memory it takes.
+
+_BOUNDS: Mapping[str, int | None] = {
+    "scf.for": 3,
+    "scf.parallel": None,
+    "scf.forall": None,
+    "affine.for": None,
+    "affine.parallel": None,
+    "memref.alloc": None,
+    "memref.alloca": None,
+    "tensor.empty": None,
+    "tensor.generate": None,
+    "tensor.splat": None,
+    "bufferization.alloc_tensor": None,
+}
+"""Ops with bounds or sizes: the number of operands that are, from the first on; None for every index."""
+
+
+def bounding_arguments(function: Operation) -> frozenset[int]:
+    """Return the numbers of the arguments that reach a bound, a step or a size, directly or through arithmetic."""
+    entry = function.regions[0].blocks[0]
+    waiting = [value for op in function.walk() for value in _bounds(op)]
+    met: set[int] = set()
+    found = set()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in met:
+            continue
+        met.add(id(value))
+        if isinstance(value, BlockArgument) and value.block is entry:
+            found.add(value.index)
+        elif isinstance(value, OpResult) and not value.owner.regions:
+            waiting += [each for each in value.owner.operands if isinstance(each.type, ty.IntegerType | ty.IndexType)]
+    return frozenset(found)
+
+
+def _bounds(op: Operation) -> list[SSAValue]:
+    if op.name not in _BOUNDS:
+        return []
+    count = _BOUNDS[op.name]
+    return (
+        [value for value in op.operands if isinstance(value.type, ty.IndexType)]
+        if count is None
+        else op.operands[:count]
+    )
+
+
+# --- validation -------------------------------------------------------------------------------------------------------
 
 SHOWN = 3
 """Number of inputs of one function whose difference is kept."""

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import limbs, scalar
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask
 from halfulp.fp_formats.exact.core import (
     ArrayResult,
     Classified,
@@ -48,7 +47,7 @@ from halfulp.fp_formats.exact.encoding import (
     round_pack,
     signalling_flags,
 )
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.limbs import (
     U64,
     WORD,

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, limb_count, storage_dtype
 from halfulp.fp_formats.exact.core import (
     TWO_LIMB_BITS,
     ArrayResult,
@@ -43,7 +42,7 @@ from halfulp.fp_formats.exact.encoding import (
     round_shift,
     signalling_flags,
 )
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, limb_count, storage_dtype
 from halfulp.fp_formats.limbs import (
     U64,
     Limbs,

@@ -10,17 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import (
+from halfulp.fp_formats.formats import (
     LIMB_BITS,
     Codes,
+    FloatFormat,
     Mask,
+    NanEncoding,
     code_shape,
     codes_to_ints,
     element_shape,
     ints_to_codes,
     storage_dtype,
 )
-from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 from halfulp.fp_formats.limbs import U64, Limbs, Wide, equal, narrow, nonzero, shift_left, shift_right, where, widen
 from halfulp.fp_formats.policy import FloatPolicy, Saturation
 

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask, storage_dtype
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, storage_dtype
 from halfulp.fp_formats.paths import word_floats
 from halfulp.fp_formats.paths.array_loop import loop_for
 from halfulp.fp_formats.paths.domains import NATIVE, path_of

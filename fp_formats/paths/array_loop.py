@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask, storage_dtype
 from halfulp.fp_formats.exact.core import ArrayResult
+from halfulp.fp_formats.formats import Codes, Mask, storage_dtype
 from halfulp.fp_formats.paths import llvm, threads
 from halfulp.fp_formats.paths.emitter import Emitter, Tables, natural
 from halfulp.fp_formats.paths.tables import AT_ONCE, few, in_chunks

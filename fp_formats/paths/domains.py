@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import MLIR_ROUNDINGS, SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import OVERFLOW, RNE, STOCHASTIC

@@ -12,9 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, codes_to_ints, element_shape, ints_to_codes
 from halfulp.fp_formats.exact.core import CHUNK, ArrayResult, flattened
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import (
+    LIMB_BITS,
+    Codes,
+    FloatFormat,
+    code_shape,
+    codes_to_ints,
+    element_shape,
+    ints_to_codes,
+)
 from halfulp.fp_formats.paths import elementary_margins, elementary_native, elementary_pairs, elementary_tables
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
@@ -58,7 +65,7 @@ def unary(
     """Return a function of one argument, rounded once to ``dst`` (default: the format of the argument).
 
     ``name``: a row of `halfulp.fp_formats.reals.functions`. Raises
-    `halfulp.fp_formats.reals.enclosing.Unsettled` where no ball of bounded precision decides.
+    `halfulp.fp_formats.reals.functions.Unsettled` where no ball of bounded precision decides.
     """
     dst, rounding = dst or src, int(rounding)
 

@@ -9,11 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.exact.encoding import round_f64
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.paths.error_free import Index
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS, FARTHEST, LONGEST_MANTISSA, Reals, fits, settled
 from halfulp.fp_formats.paths.tables import CHUNK

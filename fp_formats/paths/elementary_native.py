@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS, Approximation, Reals
 from halfulp.fp_formats.policy import FloatPolicy

@@ -13,11 +13,10 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask, signed_integers
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.exact.encoding import round_f64
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, signed_integers
 from halfulp.fp_formats.paths.elementary_margins import least_operand, ordinary, put
 from halfulp.fp_formats.paths.error_free import Index
 from halfulp.fp_formats.paths.margins import FARTHEST, LONGEST_MANTISSA, Approximation, Reals, Side, fits, settled

@@ -10,9 +10,8 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat
 from halfulp.fp_formats.paths import disk
 from halfulp.fp_formats.paths.tables import (
     CACHE,

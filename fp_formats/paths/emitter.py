@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import storage_dtype
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FloatFormat, storage_dtype
 from halfulp.fp_formats.paths.llvm import ir
 from halfulp.fp_formats.paths.words import F32, Held, Implementation, Word
 

@@ -18,9 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact import comparisons, conversions
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding
 
 F32 = FORMATS["f32"]
 E8M0 = FORMATS["f8E8M0FNU"]

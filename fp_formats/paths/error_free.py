@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat
 from halfulp.fp_formats.paths.domains import F32, F64, NATIVE
 from halfulp.fp_formats.scalar import RD, RNA, RU, RZ
 

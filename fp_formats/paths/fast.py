@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask
-from halfulp.fp_formats.exact import arithmetic, comparisons, conversions, steps
+from halfulp.fp_formats.exact import arithmetic, comparisons, conversions, encoding
 from halfulp.fp_formats.exact.core import ArrayResult, Random
-from halfulp.fp_formats.formats import FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, NanEncoding
 from halfulp.fp_formats.paths import error_free, quad, word_floats
 from halfulp.fp_formats.paths.array_loop import applied
 from halfulp.fp_formats.paths.domains import F32, F64, NATIVE, SUMS, conversion_path, dtype_of, path_of
@@ -331,9 +330,9 @@ def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bo
 def next_codes(fmt: FloatFormat, a: Codes, down: bool = False) -> ArrayResult:
     """Return what `exact.steps.next_codes` returns."""
     if fmt.bits > 16:
-        return steps.next_codes(fmt, a, down)
+        return encoding.next_codes(fmt, a, down)
     key = ("next_codes", fmt, down)
-    return by_table(key, fmt.bits, lambda x: steps.next_codes(fmt, x, down), a) or steps.next_codes(fmt, a, down)
+    return by_table(key, fmt.bits, lambda x: encoding.next_codes(fmt, x, down), a) or encoding.next_codes(fmt, a, down)
 
 
 def _unary(operation: str, fmt: FloatFormat, a: Codes, policy: FloatPolicy, want_flags: bool) -> ArrayResult:

@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, Mask, storage_dtype
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.exact.core import ArrayResult, Random
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, storage_dtype
 from halfulp.fp_formats.paths import cpu, word_floats
 from halfulp.fp_formats.paths.array_loop import applied
 from halfulp.fp_formats.paths.domains import (

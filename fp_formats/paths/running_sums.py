@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact import arithmetic
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat
 from halfulp.fp_formats.paths.domains import dtype_of
 from halfulp.fp_formats.paths.fast import path_of
 from halfulp.fp_formats.policy import FloatPolicy

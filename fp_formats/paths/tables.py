@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask, storage_dtype
 from halfulp.fp_formats.exact.core import ArrayResult, FlagArray
+from halfulp.fp_formats.formats import Codes, Mask, storage_dtype
 
 Work = Callable[..., Mask | None]
 

@@ -13,10 +13,12 @@ from flint import arb, fmpq
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.reals.elementary import LIMIT, OUTSIDE, Known, grid_of, known_of_one, known_of_two
-from halfulp.fp_formats.reals.enclosing import (
+from halfulp.fp_formats.reals.functions import (
     BEYOND,
+    FUNCTIONS,
     Attempt,
     Ball,
+    Function,
     Huge,
     Kind,
     Near,
@@ -26,7 +28,6 @@ from halfulp.fp_formats.reals.enclosing import (
     bits_of_precision,
     cell_near,
 )
-from halfulp.fp_formats.reals.functions import FUNCTIONS, Function
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO, FunctionOfTwo
 from halfulp.fp_formats.scalar import INFINITE, QUIET_NAN, Unpacked
 

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, cast
 
 from flint import arb
 
-from halfulp.fp_formats.reals import rational_results as rational
+from halfulp.fp_formats.reals import functions as rational
 from halfulp.fp_formats.reals.elementary import known_of_one
-from halfulp.fp_formats.reals.enclosing import BEYOND, Huge, Kind, Near, Special
 from halfulp.fp_formats.reals.extended import (
     LONGEST,
     NAN,
@@ -32,7 +31,7 @@ from halfulp.fp_formats.reals.extended import (
     sign_of,
     zero,
 )
-from halfulp.fp_formats.reals.functions import FUNCTIONS
+from halfulp.fp_formats.reals.functions import BEYOND, FUNCTIONS, Huge, Kind, Near, Special
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
 from halfulp.fp_formats.scalar import FINITE, INFINITE, QUIET_NAN, Unpacked
 

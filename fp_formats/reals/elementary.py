@@ -13,11 +13,13 @@ from flint import arb
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
-from halfulp.fp_formats.reals.enclosing import (
+from halfulp.fp_formats.reals.functions import (
     BEYOND,
+    FUNCTIONS,
     SPECIALS,
     Ball,
     Cell,
+    Function,
     Grid,
     Huge,
     Kind,
@@ -26,7 +28,6 @@ from halfulp.fp_formats.reals.enclosing import (
     cell_near,
     cell_of_ball,
 )
-from halfulp.fp_formats.reals.functions import FUNCTIONS, Function
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO, FunctionOfTwo, ball_of, is_zero
 from halfulp.fp_formats.scalar import (
     DIVIDE_BY_ZERO,
@@ -62,7 +63,7 @@ def unary(
 ) -> Result:
     """Return a function of a code of ``src``, rounded once to ``dst`` (default: the same format).
 
-    Raises `halfulp.fp_formats.reals.enclosing.Unsettled` where no ball of bounded precision decides.
+    Raises `halfulp.fp_formats.reals.functions.Unsettled` where no ball of bounded precision decides.
     """
     dst, x = dst or src, scalar.operand(src, a, policy)
     if x.kind >= QUIET_NAN:

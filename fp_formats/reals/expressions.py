@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,12 +11,113 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import arb
 
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.aliases import did_you_mean
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, codes_to_ints
 from halfulp.fp_formats.numbers import Ratio, exact_number
-from halfulp.fp_formats.reals import applying, exponentials, extended
-from halfulp.fp_formats.reals.enclosing import Kind, Special
-from halfulp.fp_formats.reals.extended import NAN, Enclosed, Number, infinity, is_kind, of_fraction, zero
-from halfulp.fp_formats.reals.functions import FUNCTIONS
-from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.fp_formats.policy import FloatPolicy
+from halfulp.fp_formats.reals import applying, arrays, extended
+from halfulp.fp_formats.reals.applying import of_one
+from halfulp.fp_formats.reals.elementary import grid_of, round_exactly
+from halfulp.fp_formats.reals.extended import (
+    MOST_BITS,
+    NAN,
+    Above,
+    Enclosed,
+    Number,
+    infinity,
+    is_kind,
+    negate,
+    of_fraction,
+    zero,
+)
+from halfulp.fp_formats.reals.functions import (
+    BEYOND,
+    FUNCTIONS,
+    Cell,
+    Grid,
+    Kind,
+    Near,
+    Special,
+    Unsettled,
+    attempts,
+    cell_near,
+    exact_ball,
+    exponent_of,
+)
+from halfulp.fp_formats.scalar import FINITE, Result
+
+# --- exponentials -----------------------------------------------------------------------------------------------------
+#
+# Sums, products and quotients in which exp(u) is a factor: exp(u) * exp(v) = exp(u + v), a + exp(u) = exp(v).
+#
+# For large u no ball of bounded precision tells 1 + exp(u) from exp(u). With v = u + log1p(a * exp(-u)), which is next
+# to u, log(1 + exp(u)) and (exp(u) - 1) / (exp(u) + 1) are enclosed all the same.
+
+_LARGE = 64
+
+
+def add(x: Number, y: Number, downward: bool) -> Number:
+    """Return x + y."""
+    total = extended.add(x, y, downward)
+    if isinstance(total, Enclosed) and not isinstance(x, Special) and not isinstance(y, Special):
+        for large, other in ((x, y), (y, x)):
+            origin = _with_exponent(large, other, downward)
+            if origin is not None:
+                total.origin = origin
+                return total
+    return total
+
+
+def _with_exponent(large: Fraction | Enclosed, other: Fraction | Enclosed, downward: bool) -> tuple[str, Number] | None:
+    """Return the origin of ``other`` + ``large``, where ``large`` is ±exp(u), u is large, and ``other`` is not."""
+    power = _power(large)
+    if power is None:
+        return None
+    name, exponent = power
+    if not isinstance(exponent, Fraction) or exponent < _LARGE:
+        return None
+    part = multiply(other if name == "exp" else negate(other), of_one("exp", -exponent))
+    if not isinstance(part, Enclosed) or not isinstance(part.about, Near):
+        return None
+    if part.about.value or part.about.distance > -_LARGE // 2:
+        return None
+    return name, extended.add(exponent, of_one("log1p", part), downward)
+
+
+def subtract(x: Number, y: Number, downward: bool) -> Number:
+    """Return x - y."""
+    return extended.subtract(x, y, downward) if x is y else add(x, negate(y), downward)
+
+
+def multiply(x: Number, y: Number) -> Number:
+    """Return x * y."""
+    first, second = _power(x), _power(y)
+    if first is None or second is None:
+        return extended.multiply(x, y)
+    return _signed(first[0] == second[0], extended.add(first[1], second[1], False))
+
+
+def divide(x: Number, y: Number) -> Number:
+    """Return x / y."""
+    first, second = _power(x), _power(y)
+    if first is None or second is None:
+        return extended.divide(x, y)
+    return _signed(first[0] == second[0], extended.subtract(first[1], second[1], False))
+
+
+def _power(x: Number) -> tuple[str, Number] | None:
+    """Return ("exp", u) or ("-exp", u) for ±exp(u)."""
+    origin = x.origin if isinstance(x, Enclosed) else None
+    return origin if origin is not None and origin[0] in ("exp", "-exp") else None
+
+
+def _signed(positive: bool, exponent: Number) -> Number:
+    found = of_one("exp", exponent)
+    return found if positive else negate(found)
+
+
+# --- expressions ------------------------------------------------------------------------------------------------------
 
 MOST_STEPS = 1 << 20
 """Operations of the longest expression."""
@@ -50,10 +151,10 @@ def _function(name: str) -> Operation:
 
 _OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
-        "add": Operation(lambda downward, x, y: exponentials.add(x, y, downward), lambda x, y: x + y),
-        "subtract": Operation(lambda downward, x, y: exponentials.subtract(x, y, downward), lambda x, y: x - y),
-        "multiply": Operation(lambda downward, x, y: exponentials.multiply(x, y), lambda x, y: x * y),
-        "divide": Operation(lambda downward, x, y: exponentials.divide(x, y), lambda x, y: x / y),
+        "add": Operation(lambda downward, x, y: add(x, y, downward), lambda x, y: x + y),
+        "subtract": Operation(lambda downward, x, y: subtract(x, y, downward), lambda x, y: x - y),
+        "multiply": Operation(lambda downward, x, y: multiply(x, y), lambda x, y: x * y),
+        "divide": Operation(lambda downward, x, y: divide(x, y), lambda x, y: x / y),
         "power": Operation(lambda downward, x, y: applying.power(x, y), _power_of_balls),
         "negative": Operation(lambda downward, x: extended.negate(x), lambda x: -x),
         "absolute": Operation(lambda downward, x: extended.magnitude(x), abs),
@@ -393,7 +494,7 @@ class Program(NamedTuple):
         return cls(tuple(known), tuple(places[id(root)] for root in roots), count)
 
     def numbers(self, arguments: Sequence[Number], downward: bool) -> tuple[Number, ...]:
-        """Return the exact results. Raises `halfulp.fp_formats.reals.enclosing.Unsettled` where a case is undecided."""
+        """Return the exact results. Raises `halfulp.fp_formats.reals.functions.Unsettled` where a case is undecided."""
         found: list[Number] = []
         for operation, places, payload in self.steps:
             if operation == "argument":
@@ -441,3 +542,113 @@ class Program(NamedTuple):
             return [found[place] for place in results]
 
         return run
+
+
+# --- rounding once ----------------------------------------------------------------------------------------------------
+#
+# Round the results of programs of exact reals once: by one ball of fixed precision on arrays, and the rest exactly.
+
+_NEAREST = -2 * BEYOND
+"""A distance from a rational number that no grid resolves; a smaller one is replaced by it, which is still a bound."""
+_BEYOND_ALL = 3 * BEYOND // 4 + 64
+"""Numbers above this power of two are beyond the largest value of each format (exponents below 3 * 2**15)."""
+
+
+def rounded(x: Number, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Result:
+    """Return a number rounded once. Raises `Unsettled` where no ball of `MOST_BITS` bits decides."""
+    return round_exactly(dst, located(x, grid_of(dst)) if isinstance(x, Enclosed) else x, rounding, policy)
+
+
+def located(x: Enclosed, grid: Grid) -> Fraction | Special | Cell:
+    """Return the cell of a number, or the number itself where its balls are exact."""
+    about = x.about
+    if isinstance(about, Above) and about.exponent >= _BEYOND_ALL:
+        return Cell(int(about.sign < 0), 1, BEYOND)
+    if isinstance(about, Near):
+        for nearest in (_close(about, grid), _NEAREST):  # the short bound is quicker, and nearly always enough
+            cell = cell_near(about._replace(distance=max(about.distance, nearest)), grid)
+            if cell is not None:
+                return cell
+    last = arb.nan()
+
+    def wider() -> arb:
+        # A number that is not known to be irrational may lie at the end of its ball, on the grid.
+        nonlocal last
+        last = x.ball()
+        return last + arb(0, last.abs_upper() * exact_ball(1, -2 * MOST_BITS)) if last.is_finite() else last
+
+    for attempt in attempts(wider, grid, MOST_BITS):
+        if last.is_exact() and last.is_finite():
+            return _exact(last)
+        if attempt.cell is not None:
+            return attempt.cell
+    raise Unsettled(last.str(20), MOST_BITS)
+
+
+def _close(near: Near, grid: Grid) -> int:
+    """Return a distance that is far below the grid around a number."""
+    return grid(exponent_of(near.value) - 2 if near.value else -BEYOND) - 64
+
+
+def _exact(ball: arb) -> Fraction | Special:
+    significand, exponent = ball.man_exp()
+    if not significand:
+        return zero(0)
+    # Beyond the range of each format, all numbers round alike.
+    return Fraction(int(significand)) * Fraction(2) ** max(-2 * BEYOND, min(2 * BEYOND, int(exponent)))
+
+
+def settled(
+    program: Program,
+    columns: Sequence[tuple[FloatFormat, Codes]],
+    rounding: int,
+    dst: FloatFormat,
+    policy: FloatPolicy,
+) -> arrays.Settled | None:
+    """Round a program of one result on columns of codes, where one ball settles it; None without plain balls.
+
+    The mask is False for operands that are zeros, infinities or NaNs.
+    """
+    taken = [arrays.operands(fmt, codes, policy) for fmt, codes in columns]
+    known: Mask = taken[0][1]
+    for _, mask in taken[1:]:
+        known = known & mask
+    if program.plain() is None:
+        return None
+
+    def balls() -> Iterator[arb]:
+        run = program.plain()  # at the precision of the context
+        assert run is not None
+        for arguments in zip(*(column for column, _ in taken), strict=True):
+            yield run(arguments)[0]
+
+    return arrays.settled(balls, known, rounding, policy, dst, False)
+
+
+def settled_rows(
+    program: Program, fmt: FloatFormat, codes: Codes, rounding: int, dst: FloatFormat, policy: FloatPolicy
+) -> arrays.Settled | None:
+    """Round the results of a program on each row of ``codes``, [rows, elements], as `settled`, in one row.
+
+    The mask is False for a row with an infinity or a NaN; zeros are numbers here.
+    """
+    if program.plain() is None:
+        return None
+    width = program.arity
+    flat = codes.reshape((-1, codes.shape[-1])) if fmt.bits > 64 else codes.reshape(-1)
+    balls, nonzero = arrays.operands(fmt, flat, policy)
+    zeros = [scalar.operand(fmt, code, policy) for code in codes_to_ints(flat[~nonzero], fmt.bits)]
+    finite = nonzero.copy()
+    finite[~nonzero] = [x.kind == FINITE for x in zeros]
+    known = finite.reshape(len(codes), width).all(axis=1)
+    for place in np.flatnonzero(~nonzero).tolist():
+        balls[place] = arb(0)
+
+    def results() -> Iterator[arb]:
+        run = program.plain()  # at the precision of the context
+        assert run is not None
+        for row in range(len(codes)):
+            yield from run(balls[row * width : (row + 1) * width])
+
+    mask = np.repeat(known, len(program.results))
+    return arrays.settled(results, mask, rounding, policy, dst, False)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import flint
 from flint import arb, fmpq
 
-from halfulp.fp_formats.reals.enclosing import (
+from halfulp.fp_formats.reals.functions import (
     SPECIALS,
     Kind,
     Near,
@@ -22,9 +22,9 @@ from halfulp.fp_formats.reals.enclosing import (
     Unsettled,
     bits_of_precision,
     exact_ball,
+    exponent_of,
     leading_exponent,
 )
-from halfulp.fp_formats.reals.functions import exponent_of
 
 MOST_BITS = 1 << 16
 """Bits of the last ball of an expression: a result, a sign or a comparison that is not settled then is an error."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.fp_formats.reals.expressions import (
     ARITIES,
     Real,
@@ -21,7 +22,6 @@ from halfulp.fp_formats.reals.expressions import (
     operation_named,
 )
 from halfulp.fp_formats.reals.extended import of_fraction
-from halfulp.fp_formats.suggestions import did_you_mean
 
 LONGEST_TEXT = 10_000
 """Characters of the longest formula."""

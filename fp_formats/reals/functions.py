@@ -14,17 +14,293 @@ Each row names its reason, so that explanations and the documentation say it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from fractions import Fraction
-from math import factorial
+from math import factorial, isqrt
+from threading import RLock
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
+import flint
 from flint import arb, fmpq
 
-from halfulp.fp_formats.reals import rational_results as rational
-from halfulp.fp_formats.reals.enclosing import BEYOND, SPECIALS, Huge, Kind, Near, Special
+# --- enclosing --------------------------------------------------------------------------------------------------------
+#
+# What is known of an exact real result, and the cell of a grid in which an irrational one lies.
+#
+# A result that is not rational is never a value or a midpoint of a format. So the cell of a fine grid that holds it
+# decides its rounding in each mode. Ziv's loop raises the precision of a ball until the ball lies in one cell.
+
+MOST_PRECISION = 1 << 20
+"""Bits of the last ball: a result that is not settled then is an error."""
+BEYOND = 1 << 17
+"""Each finite value of a format other than zero lies between 2**-BEYOND and 2**BEYOND (see `FloatFormat`)."""
+_FIRST = 24  # bits of the first ball beyond those of the grid
+
+
+class Kind(Enum):
+    """The kinds of results that are not real numbers other than zero."""
+
+    ZERO = "zero"
+    INFINITE = "infinity"
+    NAN = "NaN"
+
+
+class Special(NamedTuple):
+    """A zero, an infinity or a NaN. ``signals``: an infinity raises divide-by-zero, a NaN invalid."""
+
+    kind: Kind
+    sign: int = 0
+    signals: bool = False
+
+
+SPECIALS: Mapping[str, Special] = MappingProxyType(
+    {
+        "nan": Special(Kind.NAN, 0, True),
+        "0": Special(Kind.ZERO),
+        "-0": Special(Kind.ZERO, 1),
+        "inf": Special(Kind.INFINITE),
+        "-inf": Special(Kind.INFINITE, 1),
+        "pole": Special(Kind.INFINITE, 0, True),
+        "-pole": Special(Kind.INFINITE, 1, True),
+    }
+)
+"""Special results by the words that tables use; poles raise divide-by-zero."""
+
+
+class Near(NamedTuple):
+    """A real number next to a rational one: 0 < ``direction`` * (number - ``value``) < 2**``distance``."""
+
+    value: Fraction
+    direction: int
+    distance: int
+
+
+class Huge(NamedTuple):
+    """A real number whose magnitude is above 2**BEYOND."""
+
+    sign: int
+
+
+class Cell(NamedTuple):
+    """A real number of the given sign whose magnitude lies strictly between ``floor`` and ``floor`` + 1, times
+    2**``exponent``.
+    """
+
+    sign: int
+    floor: int
+    exponent: int
+
+
+Ball = Callable[[], arb]
+"""Makes a ball that holds an irrational number, at the precision of the context."""
+Grid = Callable[[int], int]
+"""From the exponent of a magnitude's leading bit, the exponent of the grid that decides its rounding."""
+
+
+class Unsettled(ArithmeticError):
+    """A result that no ball settles: each one holds a value or a midpoint of the format.
+
+    ``ball``: the last one, as text. ``precision``: its bits.
+    """
+
+    def __init__(self, ball: str, precision: int) -> None:
+        super().__init__(ball, precision)
+        self.ball = ball
+        self.precision = precision
+
+    def __str__(self) -> str:
+        return f"a ball of {self.precision} bits does not settle the result: {self.ball}"
+
+
+_context = RLock()  # python-flint has one precision for all threads
+
+
+@contextmanager
+def bits_of_precision(bits: int) -> Iterator[None]:
+    """Compute balls with ``bits`` bits within the block. The blocks of other threads wait."""
+    with _context:
+        before = flint.ctx.prec
+        flint.ctx.prec = bits
+        try:
+            yield
+        finally:
+            flint.ctx.prec = before
+
+
+def exact_ball(significand: int, exponent: int) -> arb:
+    """Return significand * 2**exponent as a ball of radius 0."""
+    return arb((significand, exponent))
+
+
+class Attempt(NamedTuple):
+    """One turn of Ziv's loop: bits of precision, the ball, and the cell that holds it (None: more bits are needed)."""
+
+    precision: int
+    ball: arb
+    cell: Cell | None
+
+
+def attempts(ball: Ball, grid: Grid, most: int = MOST_PRECISION) -> Iterator[Attempt]:
+    """Compute balls of rising precision until one lies in a cell, or ``most`` bits are reached."""
+    precision = 53 + _FIRST
+    while True:
+        with bits_of_precision(precision):
+            found = ball()
+            cell = _cell(found, grid)
+        yield Attempt(precision, found, cell)
+        if cell is not None or precision >= most:
+            return
+        # A ball of low accuracy says how many bits are missing.
+        accuracy = found.rel_accuracy_bits() if found.is_finite() else 0
+        missing = max(0, precision - accuracy) if accuracy > 0 else 0
+        precision = min(most, 2 * precision + missing)
+
+
+def cell_of_ball(ball: Ball, grid: Grid, most: int = MOST_PRECISION) -> Cell:
+    """Return the cell of an irrational number. Raises `Unsettled` for one that ``most`` bits do not settle."""
+    for attempt in attempts(ball, grid, most):
+        last = attempt
+    if last.cell is None:
+        raise Unsettled(last.ball.str(20), last.precision)
+    return last.cell
+
+
+def _cell(ball: arb, grid: Grid) -> Cell | None:
+    """Return the cell in which a whole ball lies; None where it lies in several."""
+    if not ball.is_finite() or ball.contains(0):
+        return None
+    sign = int(ball < 0)
+    magnitude = abs(ball)
+    # The ends may lie in two binades. Of two grids the finer one is right for both.
+    exponent = grid(leading_exponent(magnitude.lower()))
+    floor = (magnitude * exact_ball(1, -exponent)).floor().unique_fmpz()
+    return None if floor is None else Cell(sign, int(floor), exponent)
+
+
+def leading_exponent(positive: arb) -> int:
+    """Return the exponent of the leading bit of an exact ball."""
+    significand, exponent = positive.man_exp()
+    return int(significand).bit_length() - 1 + int(exponent)
+
+
+def cell_near(near: Near, grid: Grid) -> Cell | None:
+    """Return the cell of a number next to a rational one; None where that is not near enough."""
+    value, direction, distance = near
+    sign = int(value < 0) if value else int(direction < 0)
+    outward = direction > 0 if not sign else direction < 0
+    magnitude = abs(value)
+    lead = magnitude.numerator.bit_length() - magnitude.denominator.bit_length() - 1 if magnitude else -BEYOND
+    exponent = grid(lead)
+    # The magnitude is above 2**lead: the number has the sign of the value.
+    if distance > exponent or (not outward and distance > lead):
+        return None
+    scaled = magnitude / Fraction(2) ** exponent
+    floor, rest = divmod(scaled.numerator, scaled.denominator)
+    if rest:  # of a value off the grid: both ends must lie in its cell
+        # The part differs from 0 and 1 by at least 2**-(bits of its denominator): a shorter width changes nothing.
+        width = Fraction(2) ** max(distance - exponent, -scaled.denominator.bit_length())
+        part = Fraction(rest, scaled.denominator)
+        return Cell(sign, floor, exponent) if (part + width <= 1 if outward else part >= width) else None
+    return Cell(sign, floor if outward else floor - 1, exponent)
+
+
+# --- rational results -------------------------------------------------------------------------------------------------
+#
+# Rational results of functions at dyadic arguments, found by integers: where no ball ever settles the rounding.
+#
+# Each function returns the rational result, or None where the result is irrational, or so long that it lies on no grid
+# (more than `_LONGEST` bits). The reason why there are no others stands in `halfulp.fp_formats.reals.functions`.
+
+_FARTHEST = 1 << 18
+"""Larger exponents than any format's: such a power is huge or tiny, which needs no exact result."""
+_LONGEST = 1 << 12
+"""Longer significands than any format's: such a number is neither a value nor a midpoint, and a ball settles it."""
+
+
+def integer_root(number: int, degree: int) -> int | None:
+    """Return the root of a non-negative integer; None where it is not an integer."""
+    twos = (number & -number).bit_length() - 1
+    if twos > 0:  # of a number of few digits and a large exponent, only the digits are worth a search
+        odd = integer_root(number >> twos, degree) if twos % degree == 0 else None
+        return None if odd is None else odd << twos // degree
+    if number < 2:
+        return number
+    if degree >= number.bit_length():
+        return None
+    if degree == 2:
+        root = isqrt(number)
+        return root if root * root == number else None
+    low, high = 1, 1 << -(-number.bit_length() // degree)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if middle**degree <= number else (low, middle - 1)
+    return low if low**degree == number else None
+
+
+def root(x: Fraction, degree: int) -> Fraction | None:
+    """Return the real root of x of a positive degree, where it is rational; of a negative x for an odd degree only."""
+    if x < 0 and degree % 2 == 0:
+        return None
+    above, below = integer_root(abs(x.numerator), degree), integer_root(x.denominator, degree)
+    if above is None or below is None:
+        return None
+    return Fraction(-above if x < 0 else above, below)
+
+
+def integer_power(x: Fraction, n: int) -> Fraction | None:
+    """Return x**n for x other than 0, where it is dyadic and short enough."""
+    if n < 0:
+        x, n = 1 / x, -n
+    odd = abs(x.numerator)
+    twos = (odd & -odd).bit_length() - 1
+    odd >>= twos
+    below = x.denominator.bit_length() - 1
+    if n * abs(twos - below) > _FARTHEST:
+        return None
+    if x.denominator != 1 << below or (odd != 1 and n * (odd.bit_length() - 1) > _LONGEST):
+        return None
+    power = Fraction((-odd if x < 0 else odd) ** (n if odd != 1 else n % 2 or 2))
+    return power * Fraction(2) ** ((twos - below) * n) if (twos - below) * n else power
+
+
+def power(x: Fraction, y: Fraction) -> Fraction | None:
+    """Return x**y for x > 0 and a dyadic y, where it is dyadic and short enough.
+
+    With y = n / 2**k it is rational only if x is the 2**k-th power of a rational number.
+    """
+    degree = y.denominator
+    base = x if degree == 1 else root(x, degree)
+    return None if base is None else integer_power(base, y.numerator)
+
+
+def binary_logarithm(x: Fraction) -> Fraction | None:
+    """Return log2(x) of a power of two."""
+    above, below = x.numerator, x.denominator
+    if above & (above - 1) or below & (below - 1):
+        return None
+    return Fraction(above.bit_length() - below.bit_length())
+
+
+def decimal_logarithm(x: Fraction) -> Fraction | None:
+    """Return log10(x) of a power of ten, which is an integer where x is dyadic."""
+    if x.denominator != 1 or x.numerator.bit_length() > _LONGEST:
+        return None
+    rest, power_ = x.numerator, 0
+    while rest % 10 == 0:
+        rest, power_ = rest // 10, power_ + 1
+    return Fraction(power_) if rest == 1 else None
+
+
+def hypotenuse(x: Fraction, y: Fraction) -> Fraction | None:
+    """Return the square root of x*x + y*y, where it is rational."""
+    return root(x * x + y * y, 2)
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
 
 Exact = Callable[..., Fraction | None]
 Far = Callable[..., Near | Huge | None]
@@ -216,7 +492,7 @@ _ZERO, _POLE, _MINUS_POLE = SPECIALS["0"], SPECIALS["pole"], SPECIALS["-pole"]
 
 def _integers(base: int) -> Callable[[Fraction], Fraction | None]:
     def exact(x: Fraction) -> Fraction | None:
-        return rational.integer_power(Fraction(base), x.numerator) if x.denominator == 1 else None
+        return integer_power(Fraction(base), x.numerator) if x.denominator == 1 else None
 
     return exact
 
@@ -323,11 +599,11 @@ _ROWS = (
     ),
     Function("log", arb.log, _LOG, _at({_ONE: _ZERO}), formula="natural logarithm", rational="at 1"),
     Function(
-        "log2", lambda x: x.log() / arb.const_log2(), _LOG, rational.binary_logarithm,
+        "log2", lambda x: x.log() / arb.const_log2(), _LOG, binary_logarithm,
         formula="log(x) / log(2)", rational="at powers of two", proof=FACTORS,
     ),
     Function(
-        "log10", lambda x: x.log() / arb.const_log10(), _LOG, rational.decimal_logarithm,
+        "log10", lambda x: x.log() / arb.const_log10(), _LOG, decimal_logarithm,
         formula="log(x) / log(10)", rational="at powers of ten", proof=FACTORS,
     ),
     Function(
@@ -393,16 +669,16 @@ _ROWS = (
         formula="inverse hyperbolic tangent", rational="at 0", series="x + x**3 / 3",
     ),
     Function(
-        "sqrt", arb.sqrt, Limits("nan", *_ODD, "inf", (Fraction(0), None)), lambda x: rational.root(x, 2),
+        "sqrt", arb.sqrt, Limits("nan", *_ODD, "inf", (Fraction(0), None)), lambda x: root(x, 2),
         formula="square root", rational="at squares of rational numbers", proof=FACTORS,
     ),
     Function(
         "rsqrt", arb.rsqrt, Limits("nan", "-pole", "pole", "0", (Fraction(0), None)),
-        lambda x: rational.root(1 / x, 2),
+        lambda x: root(1 / x, 2),
         formula="1 / sqrt(x)", rational="at squares of rational numbers", proof=FACTORS,
     ),
     Function(
-        "cbrt", _cube_root, Limits("-inf", *_ODD, "inf"), lambda x: rational.root(x, 3),
+        "cbrt", _cube_root, Limits("-inf", *_ODD, "inf"), lambda x: root(x, 3),
         formula="cube root", rational="at cubes of rational numbers", proof=FACTORS,
     ),
     Function(

@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 from flint import arb
 
-from halfulp.fp_formats.reals import rational_results as rational
-from halfulp.fp_formats.reals.enclosing import (
+from halfulp.fp_formats.reals import functions as rational
+from halfulp.fp_formats.reals.functions import (
     BEYOND,
+    FACTORS,
+    LINDEMANN,
     SPECIALS,
     Huge,
     Kind,
@@ -23,8 +25,8 @@ from halfulp.fp_formats.reals.enclosing import (
     Special,
     bits_of_precision,
     exact_ball,
+    exponent_of,
 )
-from halfulp.fp_formats.reals.functions import FACTORS, LINDEMANN, exponent_of
 from halfulp.fp_formats.scalar import FINITE, INFINITE, QUIET_NAN, SIGNALLING_NAN, Unpacked, number
 
 Answer = Special | Fraction | Callable[[], arb] | None

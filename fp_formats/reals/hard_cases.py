@@ -21,10 +21,10 @@ from flint import arb
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.neighbours import code_at, lowest_rank, ulp_exponent
 from halfulp.fp_formats.reals.elementary import Exactly, integer_operand, result_of, result_of_two
-from halfulp.fp_formats.reals.enclosing import BEYOND, Cell, Grid, bits_of_precision, exact_ball
+from halfulp.fp_formats.reals.functions import BEYOND, Cell, Grid, bits_of_precision, exact_ball
 from halfulp.fp_formats.scalar import QUIET_NAN
-from halfulp.fp_formats.steps import code_at, lowest_rank, ulp_exponent
 
 ENUMERATED = 16
 """Most bits of an argument for which a search looks at each code."""

@@ -7,36 +7,103 @@ offset.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from halfulp.interp.bytecode.code import Codec
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, ATTRIBUTES, TYPE_CODES, UNSUPPORTED
-from halfulp.interp.bytecode.container import Container
-from halfulp.interp.bytecode.declared_codes import code_of
 from halfulp.interp.bytecode.encoding import (
     DIALECT_VERSIONS,
     ELIDED_LOCATIONS,
+    MAGIC,
+    MAX_VERSION,
     NATIVE_PROPERTIES,
     ByteCursor,
     ResourceKind,
     Section,
     varint,
 )
-from halfulp.interp.bytecode.fields import Thing, boolean
-from halfulp.interp.bytecode.properties import layout_of, read_segments
+from halfulp.interp.bytecode.fields import Codec, Thing, boolean
+from halfulp.interp.bytecode.numbering import code_of, layout_of, read_segments
 from halfulp.interp.declare.declarations import OpDefinition, Schema
 from halfulp.interp.declare.operands import SEGMENTS, add_defaults
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir import attributes as at
-from halfulp.interp.ir.dialect_attributes import EnumDefinition
+from halfulp.interp.ir.base import FileLineCol, Place, UnknownLoc
+from halfulp.interp.ir.dialect_attributes import EnumDefinition, parts
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError
-from halfulp.interp.ir.locations import FileLineCol, Place, UnknownLoc
-from halfulp.interp.ir.nested import parts
 from halfulp.interp.ir.operations import Blob, Resources, SSAValue
 from halfulp.interp.ir.types import FloatType, IndexType, IntegerType, Type
-from halfulp.interp.text.cursor import MAX_NESTING
+from halfulp.interp.text.lexer import MAX_NESTING
 from halfulp.interp.text.parser import parse_attribute, parse_type
+
+# --- container --------------------------------------------------------------------------------------------------------
+#
+# The container of a bytecode file: its sections and its strings.
+
+_AT_TOP = frozenset(Section) - {Section.DIALECT_VERSIONS}
+
+
+class Container:
+    """The sections of a file, and its strings."""
+
+    def __init__(self, data: bytes | memoryview) -> None:
+        cursor = ByteCursor(data)
+        if bytes(cursor.take(min(4, cursor.left))) != MAGIC:
+            cursor.fail("not MLIR bytecode: it does not begin with 4D 4C EF 52", 0)
+        self.cursor = cursor
+        self.version = cursor.varint()
+        if self.version > MAX_VERSION:
+            cursor.fail(f"version {self.version} is not supported: the newest is {MAX_VERSION}", 4)
+        self.producer = cursor.terminated().decode("utf-8", "replace")
+        self.sections: dict[Section, ByteCursor] = {}
+        while cursor.left:
+            start = cursor.pos
+            number, content = cursor.section()
+            if number not in _AT_TOP:
+                cursor.fail(f"unknown section {number}", start)
+            if number in self.sections:
+                cursor.fail(f"the section {Section(number).name} occurs twice", start)
+            self.sections[Section(number)] = content
+        self.strings = _strings(self.section(Section.STRING))
+
+    def section(self, number: Section) -> ByteCursor:
+        """Return a cursor at the start of a section. Raises BytecodeError where the section is missing."""
+        found = self.sections.get(number)
+        if found is None:
+            self.cursor.fail(f"the section {number.name} is missing")
+        return ByteCursor(found.data, found.pos, found.end)
+
+    def string(self, cursor: ByteCursor) -> str:
+        """Read the number of a string, and return the string."""
+        start = cursor.pos
+        number = cursor.varint()
+        if number >= len(self.strings):
+            cursor.fail(f"string {number} does not exist: there are {len(self.strings)}", start)
+        return self.strings[number]
+
+
+def _strings(cursor: ByteCursor) -> list[str]:
+    """Read the strings: first their sizes in reverse order, then their bytes."""
+    sizes = [cursor.varint() for _ in range(cursor.count())]
+    strings = []
+    for size in reversed(sizes):
+        start = cursor.pos
+        text = bytes(cursor.take(size))
+        if not text or text[-1]:
+            cursor.fail("a string does not end", start)
+        strings.append(text[:-1].decode("utf-8", "surrogateescape"))
+    cursor.finish("the string section")
+    return strings
+
+
+def schema_of(producer: str) -> Schema | None:
+    """Return the schema of the files of a producer such as ``MLIR22.1.8``; None where the name does not tell it."""
+    found = re.match(r"(?:MLIR|LLVM)(\d{1,9})(?!\d)", producer)
+    return None if found is None else Schema.LLVM24 if int(found[1]) > Schema.MLIR22 else Schema.MLIR22
+
+
+# --- index ------------------------------------------------------------------------------------------------------------
 
 MAX_UNWRITTEN = 1 << 19, 8
 """The most things that may be made without a byte of the file for each: a fixed number, and a number per byte. Such

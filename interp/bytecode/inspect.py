@@ -6,9 +6,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from halfulp.interp.bytecode.container import Container, schema_of
 from halfulp.interp.bytecode.encoding import ByteCursor
-from halfulp.interp.bytecode.index import FileIndex
+from halfulp.interp.bytecode.index import Container, FileIndex, schema_of
 from halfulp.interp.bytecode.reader import read_as
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import Registry, default_registry

@@ -7,24 +7,216 @@ are together. The order is MLIR's, so that the same module makes the same file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
-from halfulp.interp.bytecode.declared_codes import write_declared
-from halfulp.interp.bytecode.encoding import NATIVE_PROPERTIES, Varints, varint, zigzag
-from halfulp.interp.bytecode.fields import Thing
-from halfulp.interp.bytecode.properties import Layout, layout_of, segments_of
+from halfulp.interp.bytecode.encoding import (
+    NATIVE_PROPERTIES,
+    SEGMENT_ARRAYS,
+    ByteCursor,
+    Emitter,
+    Varints,
+    varint,
+    zigzag,
+)
+from halfulp.interp.bytecode.fields import (
+    ATTRIBUTE,
+    BOOL,
+    OPTIONAL_ATTRIBUTE,
+    VARINT,
+    Code,
+    CodeSink,
+    CodeSource,
+    Field,
+    Thing,
+    list_of,
+    optional,
+)
 from halfulp.interp.declare.declarations import OpDefinition, Schema, Trait
 from halfulp.interp.declare.operands import SEGMENTS, all_operands
 from halfulp.interp.ir import attributes as at
-from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
+from halfulp.interp.ir.attributes import Attribute, DenseArrayAttr, StringAttr
+from halfulp.interp.ir.base import FileLineCol, Position
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr
+from halfulp.interp.ir.dialect_attributes import parts as nested_parts
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.locations import FileLineCol, Position
-from halfulp.interp.ir.nested import parts as nested_parts
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
-from halfulp.interp.ir.types import DialectType, FloatType, OpaqueType
+from halfulp.interp.ir.types import I32, DialectType, FloatType, OpaqueType
+from halfulp.interp.text.printer import NAMES
+
+# --- declared codes ---------------------------------------------------------------------------------------------------
+#
+# The encoding of the attributes that dialects declare, from their definitions.
+
+
+def _list(element: Field) -> Field:
+    """Return the field of a list. An empty one is absent."""
+    several = optional(list_of(element))
+    return Field(
+        lambda source, before: several.read(source, before) or (),
+        lambda sink, value, before: several.write(sink, value or None, before),
+    )
+
+
+def _write_text(sink: CodeSink, value: StringAttr, before: tuple[Any, ...]) -> None:
+    if value.type is not None:
+        raise Unsupported(f"bytecode cannot hold the type of {value} in debug information", hint="leave the type out")
+    sink.string(value.value)
+
+
+def _read_optional_number(source: CodeSource, before: tuple[Any, ...]) -> int | None:
+    value, present = source.cursor.flagged()
+    return value if present else None
+
+
+def _write_optional_number(sink: CodeSink, value: int | None, before: tuple[Any, ...]) -> None:
+    sink.varint(0 if value is None else value << 1 | 1)
+
+
+_FIELDS: Mapping[str, Field] = {
+    "attribute": ATTRIBUTE,
+    "optional": OPTIONAL_ATTRIBUTE,
+    "list": _list(OPTIONAL_ATTRIBUTE),
+    "boolean": BOOL,
+    "number": VARINT,
+    "optional number": Field(_read_optional_number, _write_optional_number),
+    "numbers": _list(VARINT),
+    "text": Field(lambda source, _: StringAttr(source.string()), _write_text),
+}
+"""How bytecode holds a parameter, by the word in its declaration."""
+
+
+@lru_cache(maxsize=256)
+def code_of(definition: AttributeDefinition, schema: Schema) -> Code:
+    """Return the row of an attribute that has a code, in a version of MLIR. Raises Unsupported if it is not known."""
+    assert definition.code is not None
+    if definition.until is not None and schema >= definition.until:
+        raise Unsupported(
+            f"halfulp does not know how the bytecode of {NAMES[schema]} holds #{definition.name}", hint="use text"
+        )
+    held = tuple(parameter for parameter in definition.parameters if parameter.since <= schema)
+
+    def make(*values: Any) -> DialectAttr:
+        given = dict(zip(held, values, strict=True))
+        return DialectAttr(
+            definition, tuple(given.get(parameter, parameter.default) for parameter in definition.parameters)
+        )
+
+    def take(attribute: DialectAttr) -> tuple[Any, ...]:
+        given = dict(zip(definition.parameters, attribute.values, strict=True))
+        for parameter, value in given.items():
+            if parameter.since > schema and value != parameter.default:
+                raise Unsupported(
+                    f"the bytecode of {NAMES[schema]} cannot hold '{parameter.name}' of #{definition.name}",
+                    hint=f"leave '{parameter.name}' out, or write text",
+                )
+        return tuple(given[parameter] for parameter in held)
+
+    return Code(definition.code, DialectAttr, tuple(_FIELDS[parameter.encoded] for parameter in held), make, take)
+
+
+def write_declared(sink: CodeSink, attribute: DialectAttr) -> None:
+    """Write the code of an attribute and its parameters. Raises Unsupported for what the version of MLIR does not
+    hold.
+    """
+    code = code_of(attribute.definition, sink.schema)
+    values = code.take(attribute)
+    assert values is not None
+    code.write(sink, values)
+
+
+# --- properties -------------------------------------------------------------------------------------------------------
+#
+# The layout of an op's inherent attributes in bytecode, from its declaration.
+#
+# Each is the number of an attribute, in the order of their names. An optional one has a bit that tells whether it is
+# there. Flags follow, a byte each, and then what MLIR keeps as plain numbers. The numbers of operands per declared
+# operand, where an op stores them, come last as plain integers since version 6; before, they are an attribute among the
+# others.
+
+MAX_SPARSE_POSITION = 256
+"""The position from which MLIR writes every number of operands."""
+
+
+class Layout(NamedTuple):
+    """The layout of an op's properties: their names and whether they are required, how many numbers of operands follow,
+    and the names of the flags and of the plain numbers between them.
+    """
+
+    fields: tuple[tuple[str, bool], ...]
+    segments: int | None = None
+    flags: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=4096)
+def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
+    """Return the layout that MLIR of that schema writes in that version of the format."""
+    fields = [
+        (prop.name, not prop.optional and prop.default is None)
+        for prop in definition.properties
+        if prop.since <= schema and not prop.flag and not prop.number
+    ]
+    flags = tuple(prop.name for prop in definition.properties if prop.flag)
+    numbers = tuple(prop.name for prop in definition.properties if prop.number)
+    if Trait.ATTR_SIZED_OPERAND_SEGMENTS not in definition.traits:
+        return Layout(tuple(sorted(fields)), None, flags, numbers)
+    if version >= SEGMENT_ARRAYS:
+        return Layout(tuple(sorted(fields)), len(definition.operands), flags, numbers)
+    return Layout(tuple(sorted([*fields, (SEGMENTS, True)])), None, flags, numbers)
+
+
+def read_segments(cursor: ByteCursor, count: int) -> DenseArrayAttr:
+    """Read numbers of operands: all of them, or only those that are not 0, with their positions in the low bits."""
+    start = cursor.pos
+    length, sparse = cursor.flagged()
+    if length > count:
+        cursor.fail(f"{length} numbers of operands, but the op has {count}", start)
+    if not sparse:
+        sizes = [cursor.varint() for _ in range(length)]
+        if length != count:
+            cursor.fail(f"{length} numbers of operands, but the op has {count}", start)
+    else:
+        sizes = [0] * count
+        bits = cursor.varint() if length else 0
+        if bits > 8:
+            cursor.fail(f"positions have {bits} bits, but the limit is 8", start)
+        for _ in range(length):
+            value = cursor.varint()
+            position = value & (1 << bits) - 1
+            if position >= count:
+                cursor.fail(f"a number for operand {position}, but the op has {count}", start)
+            sizes[position] = value >> bits
+    if any(size >= 1 << 31 for size in sizes):
+        cursor.fail("a number of operands has more than 31 bits", start)
+    return DenseArrayAttr(I32, tuple(sizes))
+
+
+def segments_of(sizes: Attribute | None) -> bytes:
+    """Write numbers of operands as `read_segments` reads them. MLIR omits the zeros where at least half are zero."""
+    assert isinstance(sizes, DenseArrayAttr)
+    numbers = sizes.values
+    present = [(position, size) for position, size in enumerate(numbers) if size]
+    last = present[-1][0] if present else 0
+    emitter = Emitter()
+    if last > MAX_SPARSE_POSITION or len(present) > len(numbers) // 2:
+        emitter.flagged(len(numbers), False)
+        for size in numbers:
+            emitter.varint(size)
+        return bytes(emitter.data)
+    emitter.flagged(len(present), True)
+    if present:
+        bits = last.bit_length()
+        emitter.varint(bits)
+        for position, size in present:
+            emitter.varint(size << bits | position)
+    return bytes(emitter.data)
+
+
+# --- numbering --------------------------------------------------------------------------------------------------------
 
 
 class NumberedEntry:

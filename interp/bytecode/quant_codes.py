@@ -7,15 +7,15 @@ from fractions import Fraction
 from math import ldexp
 from typing import Any, NamedTuple
 
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.fp_formats.scalar import FINITE, RNE, from_fraction, unpack
-from halfulp.interp.bytecode.code import Code
 from halfulp.interp.bytecode.fields import (
     ATTRIBUTE,
     DOUBLE,
     SVARINT,
     TYPE,
     VARINT,
+    Code,
     CodeSource,
     Field,
     attribute_of,

@@ -23,6 +23,7 @@ from halfulp.interp.bytecode.encoding import (
 )
 from halfulp.interp.bytecode.numbering import (
     BUILTIN,
+    Layout,
     NameEntry,
     NumberedEntry,
     Numbering,
@@ -31,14 +32,13 @@ from halfulp.interp.bytecode.numbering import (
     map_order,
     use_orders,
 )
-from halfulp.interp.bytecode.properties import Layout
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.operands import all_operands
 from halfulp.interp.gc_pause import PausedCollector
+from halfulp.interp.ir.base import UnknownLoc
 from halfulp.interp.ir.errors import InputError, LimitExceeded
-from halfulp.interp.ir.locations import UnknownLoc
 from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Resource, SSAValue
-from halfulp.interp.text.schema import check_schema
+from halfulp.interp.text.printer import check_schema
 
 PRODUCERS = {Schema.MLIR22: "MLIR22-halfulp", Schema.LLVM24: "MLIR24-halfulp"}
 """The producers that are named by default. The number is that of the schema with which a file must be read."""

@@ -7,8 +7,7 @@ from itertools import islice
 from typing import Any
 
 from halfulp.fp_formats.policy import as_rounding
-from halfulp.interp.declare.constraints import only_type
-from halfulp.interp.declare.declarations import Arity, OpDefinition, Property, Slot, Trait
+from halfulp.interp.declare.declarations import Arity, OpDefinition, Property, Slot, Trait, only_type
 from halfulp.interp.declare.operands import SEGMENTS, spread
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at

@@ -1,19 +1,22 @@
 """Attributes with parameters: the kinds of parameters, and the notation of the text behind the attribute's mnemonic.
 
-The notation is that of the "Assembly Format" of attributes in MLIR's "Defining Dialects Attributes and Types": that of
-ops (`halfulp.interp.declare.notation`) with ``$name`` of a parameter, ``custom<Struct>()`` for ``struct(params)``, and
-``custom<Options>($name, …)`` for parameters in any order, a comma before each. It is compiled into a reader and a
-speller, which the attribute's definition carries.
+The notation is that of the "Assembly Format" of attributes in MLIR's "Defining Dialects Attributes and Types": that
+of ops (`halfulp.interp.declare.parameters`) with ``$name`` of a parameter, ``custom<Struct>()`` for
+``struct(params)``, and ``custom<Options>($name, …)`` for parameters in any order, a comma before each. It is compiled
+into a reader and a speller, which the attribute's definition carries.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple, NoReturn
 
-from halfulp.interp.declare.notation import Directive, Element, Group, Literal, Out, TypeOf, Variable, read_format
 from halfulp.interp.ir.attributes import ArrayAttr, BoolAttr, DictionaryAttr, StringAttr, SymbolRefAttr
-from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.base import Attribute, is_bare_identifier, quoted
 from halfulp.interp.ir.dialect_attributes import (
     AttributeDefinition,
     DialectAttr,
@@ -22,8 +25,179 @@ from halfulp.interp.ir.dialect_attributes import (
     ParameterForm,
     ParameterKind,
 )
-from halfulp.interp.ir.literals import is_bare_identifier, quoted
-from halfulp.interp.text.token_parser import TokenParser
+from halfulp.interp.text.affine_parser import TokenParser
+
+# --- notation ---------------------------------------------------------------------------------------------------------
+#
+# MLIR's declarative assembly notation: its elements, and its rules for spaces.
+#
+# The notation is that of the "Declarative Assembly Format" section of MLIR's "Operation Definition Specification":
+# literals in back quotes (an empty one joins its neighbours), ``$name`` of an operand, attribute, region or successor,
+# ``type($name)``, ``functional-type($operands, results)``, ``attr-dict``, ``attr-dict-with-keyword``, optional groups
+# ``(… ^ …):(…)?`` with an anchor, clauses in any order ``oilist(… | …)``, and ``custom<Name>(…)``. One element is not
+# MLIR's: ``newer(… | …)`` are clauses that LLVM 24 has in the place of entries of the dictionary. Both are read. The
+# clauses are printed for LLVM 24 only.
+
+
+@dataclass(frozen=True)
+class Literal:
+    """Text that is written literally; the empty text means "no space here", and a space means one space."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable: ``$name``."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class TypeOf:
+    """The type of a variable: ``type($name)``."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class FunctionalType:
+    """A function type: ``functional-type(inputs, results)``."""
+
+    inputs: str
+    results: str
+
+
+@dataclass(frozen=True)
+class AttributeDictionary:
+    """The dictionary of attributes: ``attr-dict`` or ``attr-dict-with-keyword``."""
+
+    keyword: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """An optional group: ``(elements)?``, with the index of the anchor among them, and ``:(otherwise)?``."""
+
+    elements: tuple[Element, ...]
+    anchor: int
+    otherwise: tuple[Element, ...] = ()
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """Clauses in any order, ``oilist(clause | clause)``: each begins with a literal and is written at most once.
+    ``newer``: MLIR 22 prints what they say in the dictionary.
+    """
+
+    clauses: tuple[tuple[Element, ...], ...]
+    newer: bool = False
+
+
+@dataclass(frozen=True)
+class Directive:
+    """A custom directive: ``custom<Name>($one, $other)``."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+Element = Literal | Variable | TypeOf | FunctionalType | AttributeDictionary | Group | Clauses | Directive
+
+_TOKEN = re.compile(r"\s*(`[^`]*`|\$\w+|custom<\w+>|[\w-]+|[()?:^,|])")
+
+
+def read_format(text: str) -> tuple[Element, ...]:
+    """Read the elements of a format. Raises ValueError where it is malformed."""
+    tokens = _TOKEN.findall(text)
+    if _TOKEN.sub("", text).strip():
+        raise ValueError(f"malformed assembly format: {text!r}")
+    elements, rest, _ = _read(tokens, 0)
+    if rest != len(tokens):
+        raise ValueError(f"malformed assembly format at {tokens[rest]!r}: {text!r}")
+    return tuple(elements)
+
+
+def _read(tokens: list[str], at: int) -> tuple[list[Element], int, int]:
+    elements: list[Element] = []
+    anchor = 0
+    while at < len(tokens) and tokens[at] not in (")", "|"):
+        token = tokens[at]
+        at += 1
+        if token[0] == "`":
+            elements.append(Literal(token[1:-1].strip() or token[1:-1][:1]))
+        elif token[0] == "$":
+            elements.append(Variable(token[1:]))
+        elif token in ("attr-dict", "attr-dict-with-keyword"):
+            elements.append(AttributeDictionary(token != "attr-dict"))
+        elif token == "type":
+            elements.append(TypeOf(tokens[at + 1].lstrip("$")))
+            at += 3
+        elif token == "functional-type":
+            elements.append(FunctionalType(tokens[at + 1].lstrip("$"), tokens[at + 3].lstrip("$")))
+            at += 5
+        elif token.startswith("custom<"):
+            end = tokens.index(")", at)
+            elements.append(Directive(token[7:-1], tuple(name[1:] for name in tokens[at + 1 : end : 2])))
+            at = end + 1
+        elif token in ("oilist", "newer"):
+            clauses: list[tuple[Element, ...]] = []
+            while tokens[at] != ")":
+                clause, at, _ = _read(tokens, at + 1)
+                clauses.append(tuple(clause))
+            elements.append(Clauses(tuple(clauses), token == "newer"))
+            at += 1
+        elif token == "^":
+            anchor = len(elements) - 1
+        elif token == "(":
+            inner, at, inner_anchor = _read(tokens, at)
+            otherwise: list[Element] = []
+            at += 1
+            if tokens[at : at + 2] == [":", "("]:
+                otherwise, at, _ = _read(tokens, at + 2)
+                at += 1
+            if tokens[at : at + 1] != ["?"]:
+                raise ValueError("a group in an assembly format ends in ')?'")
+            at += 1
+            elements.append(Group(tuple(inner), inner_anchor, tuple(otherwise)))
+        else:
+            raise ValueError(f"unknown directive {token!r} in an assembly format")
+    return elements, at, anchor
+
+
+class Out:
+    """The printed text of one op, with MLIR's rules for the spaces in it."""
+
+    __slots__ = ("punctuation", "space", "text")
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.space = True
+        self.punctuation = False
+
+    def literal(self, text: str) -> None:
+        """Add a literal of the format; an empty one suppresses a space."""
+        if not text.strip():
+            self.text += text
+            self.space = False
+            self.punctuation = not text
+            return
+        if self.space and not (len(text) == 1 and text in (">)}]," if self.punctuation else "<>(){}[],")):
+            self.text += " "
+        self.text += text
+        self.space = text not in ("<", "(", "{", "[")
+        self.punctuation = not (text[0].isalpha() or text[0] == "_")
+
+    def value(self, text: str) -> None:
+        """Add a name, a type or an attribute."""
+        if self.space or not self.punctuation:
+            self.text += " "
+        self.text += text
+        self.space = True
+        self.punctuation = False
+
+
+# --- parameters -------------------------------------------------------------------------------------------------------
 
 Names = Mapping[object, str]
 _Values = dict[str, Any]
@@ -367,3 +541,64 @@ def _struct(parameters: Mapping[str, Parameter]) -> _Part:
         out.value(", ".join(pairs))
 
     return _Part(read, print_)
+
+
+# --- enum parameters --------------------------------------------------------------------------------------------------
+#
+# Parameters of attributes that are enums of numbers, with mlir-opt's messages.
+
+
+def _text(p: TokenParser, what: str) -> str:
+    """Read a word, or several in a string. mlir-opt prints some flags as words with bars between, without quotes."""
+    token = p.tokens[p.pos]
+    if token[:1] == '"':
+        return p.string()
+    if not is_bare_identifier(token):
+        p.error(f"expected keyword for {what}")
+    p.pos += 1
+    while p.take("|"):
+        token += f"|{identifier(p)}"
+    return token
+
+
+def _unknown(p: TokenParser, at: int, what: str, text: str, known: Mapping[str, int]) -> NoReturn:
+    p.error(f"expected one of [{', '.join(known)}] for {what}, got: {text}", at, hint=p.similar(text, known))
+
+
+def case_of(what: str, *cases: str) -> ParameterKind:
+    """Return the kind of a number that is written as the case of an enum. The cases count from 0."""
+    numbers = {case: number for number, case in enumerate(cases)}
+
+    def read(p: TokenParser) -> int:
+        at = p.pos
+        text = _text(p, what)
+        if text not in numbers:
+            _unknown(p, at, what, text, numbers)
+        return numbers[text]
+
+    return ParameterKind(read, lambda value, names: cases[value], range(len(cases)).__contains__)
+
+
+def flags_of(what: str, flags: Mapping[str, int], groups: tuple[str, ...] = ()) -> ParameterKind:
+    """Return the kind of flags, with bars between. Of ``groups``, the first whose bits are all set stands for them."""
+    every = reduce(or_, flags.values())
+
+    def read(p: TokenParser) -> int:
+        at = p.pos
+        text = _text(p, what)
+        found = [flags.get(word.strip(), 0) for word in text.split("|")]
+        if 0 in found and flags.get(text) != 0:
+            _unknown(p, at, what, text, flags)
+        return reduce(or_, found)
+
+    def spell(value: int, names: Names) -> str:
+        words, rest = [], value
+        for group in groups:
+            if rest & flags[group] == flags[group]:
+                words.append(group)
+                rest &= ~flags[group]
+        words += [word for word, bits in flags.items() if word not in groups and rest & bits]
+        text = "|".join(words)
+        return text if value in flags.values() else quoted(text)
+
+    return ParameterKind(read, spell, lambda value: not value & ~every)

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Mask
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, Mask
 from halfulp.fp_formats.paths import fast
-from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     AttributeConstraint,
     CustomForm,
@@ -23,20 +22,19 @@ from halfulp.interp.declare.declarations import (
     OpDefinition,
     Property,
     TypeConstraint,
+    same_type,
+    type_of_property,
 )
-from halfulp.interp.declare.type_rules import same_type, type_of_property
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Run
-from halfulp.interp.text.op_parser import OpParser
-from halfulp.interp.text.op_printer import OpPrinter
-from halfulp.interp.values.printing import spell_value
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
+from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
 
 check = Dialect("check")
@@ -56,7 +54,7 @@ def _is_tensor_of(element: type[ty.Type]) -> Callable[[ty.Type], bool]:
 
 _INTEGER = TypeConstraint("signless integer", lambda t: isinstance(t, ty.IntegerType) and t.signedness == "signless")
 _INTEGERS = TypeConstraint("buffer_view or tensor of signless integer values", _is_tensor_of(ty.IntegerType))
-_TENSOR = TypeConstraint("buffer_view or tensor of any non-token type values", c.TENSOR.accepts)
+_TENSOR = TypeConstraint("buffer_view or tensor of any non-token type values", declarations.TENSOR.accepts)
 _FLOATS = TypeConstraint("buffer_view or tensor of floating-point values", _is_tensor_of(ty.FloatType))
 _FLOATS_ONLY = TypeConstraint("tensor of floating-point values", _is_tensor_of(ty.FloatType))
 _ELEMENTS = AttributeConstraint(

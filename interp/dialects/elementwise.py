@@ -8,7 +8,7 @@ from typing import Any
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.declare.type_rules import TypeRule
+from halfulp.interp.declare.declarations import TypeRule
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, ints_to_codes
-from halfulp.interp.declare import constraints as c
+from halfulp.fp_formats.formats import Codes, ints_to_codes
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
     CustomForm,
@@ -20,21 +20,20 @@ from halfulp.interp.declare.declarations import (
     Property,
     Slot,
     Trait,
+    same_type,
+    type_of_property,
 )
 from halfulp.interp.declare.operands import SEGMENTS
-from halfulp.interp.declare.type_rules import same_type, type_of_property
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.text.op_parser import OpParser
-from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.value import Value
 
 flow = Dialect("flow", partial=True)
@@ -81,16 +80,16 @@ def _fits(sizes: Sequence[int | None] | None, declared: Sequence[int | None] | N
 flow.op(
     "tensor.constant",
     "attr-dict $value",
-    results={"result": c.RANKED_TENSOR},
-    properties=(Property("value", c.TYPED_ATTR),),
+    results={"result": declarations.RANKED_TENSOR},
+    properties=(Property("value", declarations.TYPED_ATTR),),
     type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
     evaluate=OnValues(_constant, of_module=True),
 )
 flow.op(
     "tensor.dynamic_constant",
     custom=CustomForm(_parser, _print),
-    results={"result": c.RANKED_TENSOR},
-    properties=(Property("value", c.TYPED_ATTR),),
+    results={"result": declarations.RANKED_TENSOR},
+    properties=(Property("value", declarations.TYPED_ATTR),),
     evaluate=OnValues(_constant, of_module=True),
 )
 
@@ -167,10 +166,10 @@ for _name in ("tensor.reshape", "tensor.bitcast"):
         "$source `:` type($source) (`{` $source_dims^ `}`)? `->` type($result) (`{` $result_dims^ `}`)? "
         "attr-dict-with-keyword",
         operands=(
-            Slot("source", c.RANKED_TENSOR),
-            *(Slot(dims, c.INDEX, Arity.VARIADIC) for dims in _DIMS),
+            Slot("source", declarations.RANKED_TENSOR),
+            *(Slot(dims, declarations.INDEX, Arity.VARIADIC) for dims in _DIMS),
         ),
-        results={"result": c.RANKED_TENSOR},
+        results={"result": declarations.RANKED_TENSOR},
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         evaluate=OnValues(_moved),
     )
@@ -197,8 +196,8 @@ def _tied(op: Operation, settings: Settings) -> Function:
 flow.op(
     "tensor.tie_shape",
     "$operand attr-dict `:` type($result) (`{` $dynamic_dims^ `}`)?",
-    operands=(Slot("operand", c.RANKED_TENSOR), Slot("dynamic_dims", c.INDEX, Arity.VARIADIC)),
-    results={"result": c.RANKED_TENSOR},
+    operands=(Slot("operand", declarations.RANKED_TENSOR), Slot("dynamic_dims", declarations.INDEX, Arity.VARIADIC)),
+    results={"result": declarations.RANKED_TENSOR},
     type_rules=(same_type("operand", "result"),),
     evaluate=OnValues(_tied),
 )

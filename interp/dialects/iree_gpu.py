@@ -23,6 +23,22 @@ from halfulp.interp.ir.attributes import ArrayAttr, Attribute
 from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumDefinition, Parameter
 from halfulp.semantics.matrix_units.kinds import KINDS, TileKind
 
+# --- gpu --------------------------------------------------------------------------------------------------------------
+#
+# The gpu dialect: the attributes by which loops name what runs their iterations. None of its ops is known.
+
+gpu = Dialect("gpu", partial=True)
+
+_IDS = {name: number for number, name in enumerate(("x", "y", "z", *(f"linear_dim_{k}" for k in range(10))))}
+
+for _mnemonic in ("block", "warpgroup", "warp", "thread", "lane"):
+    gpu.enum(EnumDefinition("::mlir::gpu::MappingId", _IDS, mnemonic=f"gpu.{_mnemonic}"))
+
+MASK = gpu.attribute("mask", "`<` $mask `>`", parameters=(Parameter("mask", INTEGER),))
+
+
+# --- iree gpu ---------------------------------------------------------------------------------------------------------
+
 iree_gpu = Dialect("iree_gpu", partial=True)
 
 _NAMESPACE = "::mlir::iree_compiler::IREE::GPU::"

@@ -2,11 +2,174 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 
+from halfulp.interp.dialects.slices import undefined
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler, moves
+from halfulp.interp.run import frames
+from halfulp.interp.run.evaluators import Compiler, moves
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
+
+# --- boxes ------------------------------------------------------------------------------------------------------------
+#
+# The action of a parallel loop: over the points of a box, in lexicographic order, and with a log of its writes.
+
+Bounds = Callable[[Slots], Sequence[range]]
+"""Gives the values of the induction variables."""
+
+
+def checked_ranges(op: Operation, lower: Sequence[int], upper: Sequence[int], steps: Sequence[int]) -> Sequence[range]:
+    """Return the values of induction variables. Raises UndefinedBehavior for a step that is not positive."""
+    for number, step in enumerate(steps):
+        if step <= 0:
+            raise undefined(op, f"step {number} is {step}, but must be positive")
+    return [range(*each) for each in zip(lower, upper, steps, strict=True)]
+
+
+_MANY = 1 << 16
+"""The values of an induction variable that are not kept in a list."""
+
+
+def points_of(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
+    """Yield the points of a box, the last dimension fastest, without a list of a long dimension."""
+    if not all(ranges):
+        return
+    large = next((k for k, each in enumerate(ranges) if each[_MANY:]), None)
+    if large is None:
+        yield from product(*ranges)
+        return
+    for front in product(*ranges[:large]):
+        for position in ranges[large]:
+            for back in points_of(ranges[large + 1 :]):
+                yield (*front, position, *back)
+
+
+class _Box:
+    """The iterations of a loop that is running: its points, and the logs of what it writes."""
+
+    __slots__ = ("_logs", "_number", "_points", "_watched")
+
+    def __init__(self, run: Run, op: Operation, ranges: Sequence[range], slots: Slots, memory: Sequence[int]) -> None:
+        self._points = points_of(ranges)
+        self._watched = frames.watched(run, op, ranges, [slots[slot] for slot in memory])
+        self._logs = [writes for _, writes in self._watched]
+        self._number = -1
+
+    def following(self) -> tuple[int, ...] | None:
+        """Return the next point; None at the end, after which nothing is logged."""
+        point = next(self._points, None)
+        if point is None:
+            frames.left(self._watched)
+            return None
+        self._number += 1
+        for log in self._logs:
+            log.iteration = self._number
+        return point
+
+
+def over_box(
+    op: Operation,
+    compiler: Compiler,
+    bounds: Bounds,
+    begin: Sequence[Step],
+    after: Callable[[Sequence[int]], Sequence[Step]] = lambda sources: (),
+) -> Action:
+    """Return the action of a loop with one region, whose first arguments are the induction variables.
+
+    ``begin``: steps before the first point. ``after``: makes the steps after each point, from the slots of what the
+    terminator gives. In the end the slots of the results hold the results.
+    """
+    body = compiler.block(op.regions[0].blocks[0])
+    finish = compiler.resume(op)(compiler.slots(op.results))
+    state = compiler.hidden_slot()
+    memory = compiler.slots(frames.memory_used(op))
+    mask = (1 << compiler.settings.index_width) - 1
+    carry: tuple[Step, ...] = ()
+    at_end: Action | None = None
+
+    def yielding(sources: Sequence[int]) -> Action:
+        nonlocal carry, at_end
+        carry = tuple(after(sources))
+
+        def again(frame: Frame) -> Segment | None:
+            for step in carry:
+                step(frame.slots)
+            return following(frame)
+
+        at_end = again
+        return again
+
+    def following(frame: Frame) -> Segment | None:
+        slots = frame.slots
+        point = slots[state].following()
+        if point is None:
+            return finish(frame)
+        for variable, position in zip(body.arguments, point, strict=False):
+            slots[variable] = position & mask
+        return body
+
+    def box(slots: Slots) -> _Box:
+        made = _Box(slots[0], op, bounds(slots), slots, memory)
+        for step in begin:
+            step(slots)
+        return made
+
+    compiler.region(op.regions[0], yielding)
+
+    def start(frame: Frame) -> Segment | None:
+        frame.slots[state] = box(frame.slots)
+        return following(frame)
+
+    if body.control is not at_end:
+        return start
+    steps, cost, last = (*body.steps, *carry), body.cost, body.op
+
+    def loop(frame: Frame) -> Segment | None:
+        """Run all points at once. It is for bodies that pass no control on, and without listeners."""
+        slots = frame.slots
+        run: Run = slots[0]
+        every = box(slots)
+        while (point := every.following()) is not None:
+            run.steps -= cost
+            if run.steps < 0:
+                raise run.out_of_steps(last)
+            for variable, position in zip(body.arguments, point, strict=False):
+                slots[variable] = position & mask
+            for step in steps:
+                step(slots)
+        return finish(frame)
+
+    return loop
+
+
+# --- edges ------------------------------------------------------------------------------------------------------------
+#
+# The rule that the values fit which flow along an edge, from an op or a terminator into a region or to the parent.
+
+Edge = tuple[str, Sequence[ty.Type], str, Sequence[ty.Type]]
+
+
+def flow(edges: Iterable[Edge]) -> str | None:
+    """Return the first edge that does not fit: (source, types passed, target, types taken)."""
+    for source, passed, target, taken in edges:
+        where = f"along control flow edge from {source} to {target}"
+        if len(passed) != len(taken):
+            return (
+                f"{where}: region branch point has {len(passed)} operands, but region successor needs {len(taken)} "
+                "inputs"
+            )
+        for number, (one, other) in enumerate(zip(passed, taken, strict=True)):
+            if one != other:
+                return (
+                    f"{where}: successor operand type #{number} '{one}' should match successor input type "
+                    f"#{number} '{other}'"
+                )
+    return None
+
+
+# --- regions ----------------------------------------------------------------------------------------------------------
 
 
 def counted_loop(op: Operation, compiler: Compiler, initial: Sequence[int], trips: Callable[[Slots], range]) -> Action:

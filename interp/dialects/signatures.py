@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from halfulp.interp.ir.attributes import ArrayAttr, DictionaryAttr
-from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.base import Attribute, Location, Type
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import FunctionType
-from halfulp.interp.text.op_parser import Argument, OpParser
-from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 
 
 class Signature:

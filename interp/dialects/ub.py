@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import Dialect, Property, Trait
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import element_type
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import OnFrames, OnValues
-from halfulp.interp.run.frames import Action, Frame, Run, Segment
-from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues
+from halfulp.interp.run.frames import Action, Frame, Run, Segment, in_lanes
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origin
+from halfulp.semantics.kernel import Origin
 
 ub = Dialect("ub")
 
@@ -51,7 +49,7 @@ POISON = OnValues(_poison, words=lambda op, low: low.poison(op))
 ub.op(
     "poison",
     "attr-dict (`<` $value^ `>`)? `:` type($result)",
-    results={"result": c.ANY},
+    results={"result": declarations.ANY},
     properties=(Property("value", POISON_ATTR, default=0),),
     traits=(Trait.CONSTANT_LIKE,),
     evaluate=POISON,

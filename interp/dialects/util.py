@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot
-from halfulp.interp.declare.type_rules import TypeRule, type_of_property
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, TypeRule, type_of_property
 from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 
@@ -28,8 +26,8 @@ def _constant(op: Operation, compiler: Compiler) -> Function:
 util.op(
     "unfoldable_constant",
     "attr-dict $value",
-    results={"result": c.ANY},
-    properties=(Property("value", c.TYPED_ATTR),),
+    results={"result": declarations.ANY},
+    properties=(Property("value", declarations.TYPED_ATTR),),
     type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
     evaluate=OnValues(_constant, of_module=True),
 )
@@ -48,8 +46,8 @@ _SAME_TYPES = TypeRule(
 util.op(
     "optimization_barrier",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
-    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
+    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     type_rules=(_SAME_TYPES,),
     evaluate=OnValues(_passed_on, raw=True),
 )

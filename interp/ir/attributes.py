@@ -13,12 +13,20 @@ from math import prod
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
 from halfulp.interp.ir.affine_expressions import spell as spell_affine
-from halfulp.interp.ir.base import NO_NAMES, filled, immutable
+from halfulp.interp.ir.base import (
+    NO_NAMES,
+    decimal_text,
+    filled,
+    immutable,
+    is_bare_identifier,
+    quoted,
+    spell_float,
+    spell_symbol,
+)
 from halfulp.interp.ir.base import Attribute as Attribute
-from halfulp.interp.ir.literals import decimal_text, is_bare_identifier, quoted, spell_float, spell_symbol
 from halfulp.interp.ir.types import (
     I1,
     I64,

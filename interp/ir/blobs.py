@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, code_shape, limb_count, storage_dtype
+from halfulp.fp_formats.formats import Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.attributes import DenseElementsAttr, ElementsType
 from halfulp.interp.ir.types import I1, INDEX_WIDTH, ComplexType, Type, element_count, element_width

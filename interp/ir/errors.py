@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from halfulp.interp.ir.locations import FileLineCol, Location, UnknownLoc, file_position
+from halfulp.interp.ir.base import FileLineCol, Location, UnknownLoc, file_position
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,12 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from halfulp.interp.declare.declarations import OpDefinition, Trait, Unprefixed
-from halfulp.interp.declare.upstream import SYMBOL_TABLES
+from halfulp.interp.declare.registry import SYMBOL_TABLES
 from halfulp.interp.ir.attributes import DictionaryAttr, StringAttr, SymbolRefAttr
-from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.base import Attribute, FileLineCol, Location, Place, Source, Type, UnknownLoc, location_at
 from halfulp.interp.ir.errors import VerifyError
-from halfulp.interp.ir.locations import FileLineCol, Location, Place, UnknownLoc, location_at
-from halfulp.interp.ir.source import Source
 
 
 class SSAValue:

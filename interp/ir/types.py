@@ -11,13 +11,11 @@ from functools import lru_cache
 from math import prod
 from typing import Literal
 
-from halfulp.fp_formats.formats import BUILTIN_FORMATS, FORMATS, OTHER_FORMATS, FloatFormat, NanEncoding
-from halfulp.fp_formats.named_formats import p3109_format
+from halfulp.fp_formats.formats import BUILTIN_FORMATS, FORMATS, OTHER_FORMATS, FloatFormat, NanEncoding, p3109_format
 from halfulp.fp_formats.scalar import value
-from halfulp.interp.ir.base import Attribute, filled, immutable
+from halfulp.interp.ir.base import Attribute, filled, immutable, quoted, spell_double, spell_rounded
 from halfulp.interp.ir.base import Type as Type
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.literals import quoted, spell_double, spell_rounded
 
 Shape = tuple[int | None, ...]
 Signedness = Literal["signless", "signed", "unsigned"]

@@ -20,26 +20,16 @@ import numpy as np
 from flint import arb
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.reals.enclosing import bits_of_precision, exact_ball
-from halfulp.fp_formats.ulps import ulp_of_float
+from halfulp.fp_formats.formats import Codes, FloatFormat
+from halfulp.fp_formats.neighbours import ulp_of_float
+from halfulp.fp_formats.reals.functions import bits_of_precision, exact_ball
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.run.lineage import Chain, Leaf, Lineage, Node, Operand
 from halfulp.semantics.ball_rules import BALLS
-from halfulp.semantics.integer_shadows import Apart, reading_of, wraps
+from halfulp.semantics.integer_functions import Apart, reading_of, wraps
 from halfulp.semantics.judging import as_f64, has_shadows
-from halfulp.semantics.meanings import (
-    IDENTITIES,
-    Computes,
-    Integer,
-    Integral,
-    Meaning,
-    Numbers,
-    Quantized,
-    Reinterprets,
-)
+from halfulp.semantics.kernel import IDENTITIES, Computes, Integer, Integral, Meaning, Numbers, Quantized, Reinterprets
 from halfulp.semantics.shadows import Floats
 
 MOST_NUMBERS = 2_000_000
@@ -224,7 +214,7 @@ class Attribution:
         return arb.nan() if self._apart.get(operand.id, _WHOLE).misread(signed) else value
 
     def _integer_apart(self, node: Node, meaning: Meaning | None) -> Apart:
-        """Tell whether an integer is not the exact one; see `halfulp.semantics.integer_shadows`."""
+        """Tell whether an integer is not the exact one; see `halfulp.semantics.integer_functions`."""
         given = [self._apart.get(each.id, _WHOLE) for each in node.operands]
         if isinstance(meaning, Integral) and meaning.strict is not None:
             given.append(Apart(*wraps(meaning, [each.code for each in node.operands])))

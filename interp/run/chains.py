@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, ints_to_codes
+from halfulp.fp_formats.formats import Codes, ints_to_codes
 from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.interp.ir import types as ty
@@ -161,13 +161,13 @@ class Chain:
         """Tell whether one table for all ops is worth while."""
         found = self._short.get(plan.splats)
         if found is None:
-            from halfulp.interp.run.compiled import chain_tables
+            from halfulp.interp.run.compiled import chain_plan as chain_tables
 
             found = self._short[plan.splats] = chain_tables.worth(plan)
         return found
 
     def _tabled(self, plan: Plan, inputs: Sequence[Codes]) -> Plan:
-        from halfulp.interp.run.compiled import chain_tables
+        from halfulp.interp.run.compiled import chain_plan as chain_tables
 
         widths = [width_of(ty.element_type(output.type)) for output in self._outputs]
         return chain_tables.tabled(self._links, plan, inputs, widths)

@@ -7,18 +7,34 @@ from functools import partial
 from typing import Any, Protocol
 
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.run.chains import ChainPieces, can_join
-from halfulp.interp.run.control import Compiler, MachineCall
-from halfulp.interp.run.evaluators import Constant, Elementwise, Entry, OnFrames, OnRawSlots, OnValues, evaluator_of
-from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
-from halfulp.interp.run.function_attributes import settings_of
-from halfulp.interp.run.observing import observed, observed_control
-from halfulp.interp.run.recording import on_floats, recording_function
-from halfulp.interp.run.reports import located
-from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import is_cast, lower, seen
+from halfulp.interp.run.evaluators import (
+    Compiler,
+    Constant,
+    Elementwise,
+    Entry,
+    MachineCall,
+    OnFrames,
+    OnRawSlots,
+    OnValues,
+    evaluator_of,
+)
+from halfulp.interp.run.frames import (
+    Action,
+    Frame,
+    Function,
+    FunctionCode,
+    Segment,
+    Slots,
+    Step,
+    is_cast,
+    located,
+    lower,
+    seen,
+)
+from halfulp.interp.run.settings import Listener, Settings, on_floats, recording_function, settings_of
 from halfulp.interp.run.steps import (
     GeneralPath,
     drawing_step,
@@ -36,9 +52,67 @@ from halfulp.interp.run.steps import (
     without_casts,
 )
 from halfulp.interp.run.stochastic import rounds_stochastically, stochastic_kernel
+from halfulp.semantics.integer_kernels import tabled
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
-from halfulp.semantics.tabled_words import tabled
+
+# --- observing --------------------------------------------------------------------------------------------------------
+#
+# Steps and actions of which the listeners are told (`halfulp.interp.run.settings`).
+
+
+def _report_stop(op: Operation, listeners: Sequence[Listener], report: UndefinedBehavior) -> None:
+    """Tell the listeners of undefined behaviour that is about to stop the run."""
+    for listener in listeners:
+        listener.undefined_behavior(op, report)
+
+
+def observed(op: Operation, operands: tuple[int, ...], results: tuple[int, ...], step: Step | None) -> Step:
+    """Make a step of which the listeners are told, before and after; None stands for a step that does nothing."""
+    operand_types = [value.type for value in op.operands]
+    result_types = [value.type for value in op.results]
+
+    def watched(slots: Slots) -> None:
+        listeners = slots[0].settings.listeners
+        before = [seen(slots[slot], type_) for slot, type_ in zip(operands, operand_types, strict=True)]
+        for listener in listeners:
+            listener.op_will_run(op, before)
+        if step is not None:
+            try:
+                step(slots)
+            except UndefinedBehavior as report:
+                _report_stop(op, listeners, report)
+                raise
+        after = [seen(slots[slot], type_) for slot, type_ in zip(results, result_types, strict=True)]
+        for listener in listeners:
+            listener.op_did_run(op, before, after)
+
+    return watched
+
+
+def observed_control(op: Operation, operands: tuple[int, ...], action: Action) -> Action:
+    """Make an action of which the listeners are told: before, and, except for calls and ops with regions, after."""
+    types = [value.type for value in op.operands]
+
+    def watched(frame: Frame) -> Segment | None:
+        listeners = frame.slots[0].settings.listeners
+        before = [seen(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
+        for listener in listeners:
+            listener.op_will_run(op, before)
+        try:
+            following = action(frame)
+        except UndefinedBehavior as report:
+            _report_stop(op, listeners, report)
+            raise
+        if not op.results and not op.regions:
+            for listener in listeners:
+                listener.op_did_run(op, before, ())
+        return following
+
+    return watched
+
+
+# --- compiler ---------------------------------------------------------------------------------------------------------
 
 
 class CodeStore(Protocol):

@@ -11,24 +11,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
+from halfulp.fp_formats.formats import Codes, Mask, codes_to_ints
 from halfulp.interp.declare.declarations import Arity
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.errors import ScaleWarning, UndefinedBehavior, spell_place
-from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.evaluators import Elementwise
-from halfulp.interp.run.frames import Lanes, Run
-from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.frames import Lanes, Run, in_lanes
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import rounds_stochastically
-from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
+from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_element, spell_shape
 from halfulp.interp.values.lanes import alike, for_elements, over_lanes, ranked, repeated
-from halfulp.interp.values.printing import spell_element
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Fault, FaultKind, Kernel, Open, Outcome, apply
-from halfulp.semantics.poison import Origin, PoisonIds, first_place, with_faults, zeroed
+from halfulp.semantics.kernel import (
+    Fault,
+    FaultKind,
+    Kernel,
+    Open,
+    Origin,
+    Outcome,
+    PoisonIds,
+    apply,
+    first_place,
+    with_faults,
+    zeroed,
+)
 
 
 class Places:

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, element_shape, ints_to_codes
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, Codes, Mask, codes_to_ints, element_shape, ints_to_codes
 from halfulp.fp_formats.paths.domains import dtype_of
 from halfulp.fp_formats.paths.fast import is_nan, path_of, reduced_extremum
 from halfulp.fp_formats.policy import Rounding
@@ -30,12 +29,10 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.run.elementwise import Places
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.points import PointwiseStep
-from halfulp.interp.run.recording import Recorder
+from halfulp.interp.run.settings import Recorder
 from halfulp.interp.values.value import Value
-from halfulp.semantics.accumulators import SCALAR_LANES, Accumulator, Faults
-from halfulp.semantics.exact_totals import exact_sum
-from halfulp.semantics.kernel import Open
-from halfulp.semantics.poison import zeroed
+from halfulp.semantics.kernel import Open, zeroed
+from halfulp.semantics.sums import SCALAR_LANES, Accumulator, Faults, exact_sum
 
 _ADDITION = "arith.addf"
 _ASSOCIATIVE = frozenset(
@@ -73,7 +70,7 @@ class Fold:
     """A fold by one elementwise op with two operands, the accumulator and the element, and one result of their type.
 
     ``step``: the op. ``element_first``: the element is its first operand. ``order``: the order of additions, one of
-    `halfulp.semantics.reductions.ORDERS`; any other op goes in sequence.
+    `halfulp.semantics.sums.ORDERS`; any other op goes in sequence.
     """
 
     __slots__ = (

@@ -1,28 +1,30 @@
 """Compiled code and its activations: segments, frames, lanes, and the run that executes them.
 
 A step is a closure over slot numbers that reads and writes the slots of a frame. Slot 0 of each frame holds the `Run`:
-what belongs to one execution, so that compiled code can be shared between threads. `halfulp.interp.run.slots` says what
-the other slots hold.
+what belongs to one execution, so that compiled code can be shared between threads. The part on slots says what the
+other slots hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Mask
+from halfulp.fp_formats.formats import Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import OutOfSteps
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.host import host_values
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.ir.errors import HalfulpError, OutOfSteps, UndefinedBehavior, Unsupported
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.run.settings import Settings, host_values
 from halfulp.interp.run.stochastic import Draws
-from halfulp.semantics.poison import Origins
+from halfulp.interp.values.buffers import Allocation, Buffer
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Origins
 
 Slots = list[Any]
 Step = Callable[[Slots], None]
@@ -198,3 +200,251 @@ class Run:
             op=op.name,
             hint="raise the limit with max_steps (--max-steps)",
         )
+
+
+# --- races ------------------------------------------------------------------------------------------------------------
+#
+# Races: two iterations of a parallel loop that write one element with different bits.
+#
+# Iterations run one after the other. A log notes, for each element, the first iteration that wrote it; a second one may
+# write the same bits again. What an iteration reads of what another wrote is not reported.
+
+_WATCHED = "memory with a log of writes"
+
+View = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+
+
+class Writes:
+    """The iteration that wrote each element of a shape first, in one run of a loop.
+
+    ``ranges``: the values of the induction variables. `iteration` is the number of the current one, in row-major order.
+    ``outer``: the log of the loop around it.
+    """
+
+    __slots__ = ("_first", "_op", "_ranges", "iteration", "outer")
+
+    def __init__(self, op: Operation, ranges: Sequence[range], shape: tuple[int, ...], outer: Writes | None) -> None:
+        self.outer = outer
+        self.iteration = 0
+        self._op = op
+        self._ranges = ranges
+        self._first = np.full(shape, -1, np.int64)
+
+    def note(self, view: View, index: Any, differs: Any) -> None:
+        """Note that the current iteration writes elements, ``view(array)[index]`` of an array of the shape.
+
+        ``differs``: the elements whose bits change. Raises UndefinedBehavior for a race.
+        """
+        first = np.asarray(view(self._first)[index])
+        wrong = np.asarray(differs) & (first >= 0) & (first != self.iteration)
+        if wrong.any():
+            raise self._race(int(first[wrong][0]))
+        view(self._first)[index] = np.where(first < 0, self.iteration, first)
+        if self.outer is not None:
+            self.outer.note(view, index, differs)
+
+    def _race(self, before: int) -> UndefinedBehavior:
+        first, second = self._point(before), self._point(self.iteration)
+        return UndefinedBehavior(
+            f"{self._op.name}: undefined behaviour: a race: the iterations {first} and {second} write one element, "
+            "with different bits",
+            location=self._op.location,
+            op=self._op.name,
+        )
+
+    def _point(self, number: int) -> list[int]:
+        point = []
+        for values in reversed(self._ranges):
+            number, position = divmod(number, len(values))
+            point.append(values[position])
+        return point[::-1]
+
+
+Watched = Sequence[tuple[Allocation, Writes]]
+"""Memory with the log of its writes."""
+
+
+def watched(run: Run, op: Operation, ranges: Sequence[range], buffers: Sequence[Any]) -> Watched:
+    """Begin to log what a loop writes to the memory of some buffers, and return the memory with its logs."""
+    found: dict[int, tuple[Allocation, Writes]] = {}
+    for buffer in buffers:
+        if isinstance(buffer, Buffer) and id(buffer.allocation) not in found:
+            memory = buffer.allocation
+            outer = memory.log if isinstance(memory.log, Writes) else None
+            memory.log = writes = Writes(op, ranges, (len(memory),), outer)
+            found[id(memory)] = memory, writes
+    run.kept.setdefault(_WATCHED, []).extend(memory for memory, _ in found.values())
+    return list(found.values())
+
+
+def left(watched_memory: Watched) -> None:
+    """End the logs of a loop: those of the loop around it go on."""
+    for memory, writes in watched_memory:
+        memory.log = writes.outer
+
+
+def forget(run: Run) -> None:
+    """End all logs of a run, which an error may have stopped inside a loop."""
+    for memory in run.kept.pop(_WATCHED, ()):
+        memory.log = None
+
+
+def memory_used(op: Operation) -> list[SSAValue]:
+    """Return the memrefs from outside that the regions of an op use."""
+    inside: set[SSAValue] = set()
+    used: dict[SSAValue, None] = {}
+    for each in op.walk():
+        inside.update(each.results)
+        for region in each.regions:
+            for block in region.blocks:
+                inside.update(block.arguments)
+        passed = (value for _, values in each.successors for value in values)
+        used.update((value, None) for value in (*each.operands, *passed) if isinstance(value.type, ty.MemRefType))
+    return [value for value in used if value not in inside]
+
+
+# --- reports ----------------------------------------------------------------------------------------------------------
+#
+# Errors of a run, completed by the op, the place and the lanes in which they happened.
+
+Reported = TypeVar("Reported", bound=HalfulpError)
+
+
+def in_lanes(error: Reported, lanes: Lanes | None, mask: Mask | None = None) -> Reported:
+    """Add to an error the lanes in which it happened; outside of a batch it stays unchanged."""
+    if lanes is not None:
+        error.lanes = lanes.offending(mask)
+        error.message += f" ({_lanes_text(error.lanes, lanes)})"
+    return error
+
+
+def of_lanes(failed: Mapping[int, HalfulpError], lanes: Lanes) -> HalfulpError:
+    """Return the error of the first lane that failed. It names all lanes that failed so, at the same place.
+
+    ``failed``: the errors by the positions of their lanes, which ascend.
+    """
+    first = next(iter(failed.values()))
+    like = [position for position, error in failed.items() if _failure(error) == _failure(first)]
+    return in_lanes(first, lanes, np.isin(np.arange(len(lanes)), like))
+
+
+def _failure(error: HalfulpError) -> tuple[object, ...]:
+    return error.__class__, error.op, error.location
+
+
+def _lanes_text(offending: npt.NDArray[np.intp], lanes: Lanes) -> str:
+    return f"lane {offending[0]}; {len(offending)} of {lanes.total} lanes"
+
+
+def located(error: HalfulpError, op: Operation) -> HalfulpError:
+    """Add the location and the op to an error that was raised below, unless it has them."""
+    if error.location is None:
+        error.location = op.location
+    if error.op is None:
+        error.op = op.name
+    return error
+
+
+# --- slots ------------------------------------------------------------------------------------------------------------
+#
+# Slots: the forms that values take in a frame, and how control ops read them.
+#
+# A slot holds a Python integer for a clean scalar (its code), a `Value` for everything else, or a `Cast` for the result
+# of an unresolved conversion. In a batch a slot may hold a value over lanes (`halfulp.interp.values.lanes`); an
+# integer, or a value without that axis, is the same in all lanes.
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """An unresolved result of builtin.unrealized_conversion_cast: only another cast can use it.
+
+    ``source`` and ``source_types``: the values that the chain of casts began with. ``types``: the result types of the
+    last cast; this is result number ``index``.
+    """
+
+    source: tuple[Any, ...]
+    source_types: tuple[ty.Type, ...]
+    types: tuple[ty.Type, ...]
+    index: int
+
+
+def lift(slot: Any, type_: ty.Type) -> Any:
+    """Return what a slot holds as a `Value` (or buffer). Raises Unsupported for an unresolved cast."""
+    if slot.__class__ is int:
+        return _scalar_value(slot, type_)
+    if isinstance(slot, Cast):
+        raise Unsupported(unresolved(slot))
+    return slot
+
+
+def unresolved(cast: Cast) -> str:
+    """Say that an unresolved cast is used, and between which types."""
+    source = ", ".join(f"'{t}'" for t in cast.source_types) or "no values"
+    return (
+        f"the result of builtin.unrealized_conversion_cast from {source} to '{cast.types[cast.index]}' is used, "
+        "and no function is registered for this pair of types"
+    )
+
+
+def _scalar_value(code: int, type_: ty.Type) -> Value:
+    return Value(type_, ints_to_codes([code], width_of(type_), ()))
+
+
+def lower(value: Any) -> Any:
+    """Return the form that a slot holds: a clean scalar of a computable type as an integer, anything else unchanged."""
+    if (
+        isinstance(value, Value)
+        and value.poison is None
+        and value.open is None
+        and not isinstance(value.type, ty.ShapedType)
+        and value.shape == ()
+    ):
+        width = element_width(value.type)
+        if width is not None:
+            return int(value.bits) if value.bits.ndim == 0 else codes_to_ints(value.bits, width)[0]
+    return value
+
+
+def is_cast(value: SSAValue) -> bool:
+    """Tell whether a value is the result of a conversion cast, for which a slot may hold a `Cast`."""
+    owner = getattr(value, "owner", None)
+    return owner is not None and owner.name == "builtin.unrealized_conversion_cast"
+
+
+def seen(slot: Any, type_: ty.Type) -> Any:
+    """Return what listeners see of a slot: a `Value` for an integer, anything else unchanged."""
+    return _scalar_value(slot, type_) if slot.__class__ is int else slot
+
+
+def decided(value: Any, op: Operation) -> bool:
+    """Return the condition of a control op, an i1 that is the same in all lanes.
+
+    Raises UndefinedBehavior for poison, whatever ``on_ub`` says.
+    """
+    if value.__class__ is int:
+        return bool(value)
+    if value.poison is None:
+        return bool(value.bits.flat[0])
+    raise undecided(value, op, "condition")
+
+
+def number(value: Any, type_: ty.Type, op: Operation, name: str, settings: Settings, signed: bool = True) -> int:
+    """Return an integer or index operand of a control op as a number. Raises UndefinedBehavior for poison."""
+    if value.__class__ is not int:
+        if value.poison is not None:
+            raise undecided(value, op, name)
+        value = codes_to_ints(value.bits, settings.width(type_))[0]
+    width = settings.width(type_)
+    return int(value) - (1 << width) if signed and width and value >> (width - 1) else int(value)
+
+
+def undecided(value: Value, op: Operation, name: str, lanes: Lanes | None = None) -> UndefinedBehavior:
+    """Make the error of a control op whose operand ``name`` is poison, in a batch with the lanes where it is."""
+    where = np.argwhere(value.poisoned)[0] if value.shape else ()
+    report = UndefinedBehavior(
+        f"{op.name}: undefined behaviour: the {name} is poison: {value.origin(*where)}",
+        location=op.location,
+        op=op.name,
+        values=(value,),
+    )
+    return in_lanes(report, lanes, value.poisoned)

@@ -19,17 +19,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, codes_to_ints
+from halfulp.fp_formats.formats import Codes, codes_to_ints
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.errors import LimitExceeded
-from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.recording import holds_floats, on_floats
+from halfulp.interp.run.settings import holds_floats, on_floats
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
-from halfulp.semantics.integer_shadows import wrapped
-from halfulp.semantics.kernel import Kernel
-from halfulp.semantics.poison import PoisonIds
+from halfulp.semantics.integer_functions import wrapped
+from halfulp.semantics.kernel import Kernel, PoisonIds
 
 Ids = npt.NDArray[np.int64]
 

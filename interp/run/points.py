@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Mask
-from halfulp.interp.ir.locations import Location, UnknownLoc
+from halfulp.fp_formats.formats import Mask
+from halfulp.interp.ir.base import Location, UnknownLoc
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.elementwise import ElementwiseStep, Places
 from halfulp.interp.run.evaluators import Elementwise

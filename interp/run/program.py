@@ -16,22 +16,19 @@ from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.run import races
+from halfulp.interp.run import frames
 from halfulp.interp.run.compiler import FunctionCompiler
-from halfulp.interp.run.control import MachineCall
-from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
-from halfulp.interp.run.recording import recording_outside
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.evaluators import MachineCall
+from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run, lift, lower
+from halfulp.interp.run.settings import Settings, recording_outside
 from halfulp.interp.run.signature import result_types
-from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.run.stochastic import Draws, OpNumbers, check_source
 from halfulp.interp.run.tiering import Called, Entered
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import concrete
 from halfulp.interp.values.lanes import over_lanes, ranked
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Kernel
-from halfulp.semantics.poison import Origins
+from halfulp.semantics.kernel import Kernel, Origins
 from halfulp.semantics.profile import Profile
 from halfulp.semantics.random_sources import Words
 
@@ -125,7 +122,7 @@ class CompiledModule:
         except MemoryError as error:
             raise LimitExceeded("the machine has not enough memory for this program") from error
         finally:
-            races.forget(run)
+            frames.forget(run)
         return tuple(
             self._result(run, slot, type_, arguments) for slot, type_ in zip(run.results, result_types(op), strict=True)
         )

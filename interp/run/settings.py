@@ -3,24 +3,186 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import lru_cache
 from math import prod
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
-from halfulp.fp_formats.suggestions import did_you_mean, with_hint
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.aliases import did_you_mean, with_hint
+from halfulp.fp_formats.formats import Codes
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import LimitExceeded
+from halfulp.interp.ir.base import Location
+from halfulp.interp.ir.dialect_attributes import DialectAttr
+from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, UndefinedBehavior, VerifyError
+from halfulp.interp.ir.operations import Block, Operation
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.events import Listener
-from halfulp.interp.run.recording import Recorder
-from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.element_layout import code_layout, narrowed_index, shape_problem
+from halfulp.interp.values.elements import Marks
 from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Kernel, Origin, PoisonIds
 from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import SPEC, Profile
 from halfulp.semantics.random_sources import RandomSource, source_of
+
+# --- events -----------------------------------------------------------------------------------------------------------
+#
+# The events of a run: tracing, coverage, comparison and statistics listen to them.
+#
+# Without a listener nothing is called, and nothing is computed for one.
+#
+# In a batch, operands and results have one more leading axis than their types, with an entry for each of the lanes that
+# run the op together; where all of these have the same value, that axis may be missing. `Listener.lanes` gives the
+# lanes. An op runs again for lanes that come to it later. A branch at which lanes part is reported once for each way,
+# with the lanes that take it. A call is reported when the last of its lanes has returned.
+
+
+class Listener:
+    """The base of all listeners: override the events of interest. Operands and results are `Value`s (or buffers)."""
+
+    def run_will_start(self, function: Operation, arguments: Sequence[Any]) -> None:
+        """Handle the call of ``function`` from outside, before it runs."""
+
+    def op_will_run(self, op: Operation, operands: Sequence[Any]) -> None:
+        """Handle the start of ``op``, before it runs on ``operands``."""
+
+    def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
+        """Handle the end of ``op``. A call, and an op with regions, is reported when it ends, without operands."""
+
+    def poison_born(self, op: Operation, origin: Origin, count: int) -> None:
+        """Handle new poison: ``count`` elements that were not poison before became poison in ``op``."""
+
+    def undefined_behavior(self, op: Operation, report: UndefinedBehavior) -> None:
+        """Handle undefined behaviour of ``op``. The run then stops, or, with ``on_ub="poison"``, goes on."""
+
+    def printed(self, op: Operation, text: str, values: Sequence[Any]) -> None:
+        """Handle text that the program prints, and the `Value`s in it, of which a memref is a tensor. It is printed by
+        `vector.print`, or by a call of a function of mlir-runner's library.
+        """
+
+    def lanes(self, numbers: npt.NDArray[np.intp]) -> None:
+        """Note the lanes of a batch in which all following events happen, until this is called again."""
+
+    def branch(self, op: Operation, target: Block) -> None:
+        """Handle a branch: the terminator ``op`` passes control to ``target``."""
+
+
+# --- recording --------------------------------------------------------------------------------------------------------
+#
+# The interface between a run and what it records of its numbers: their lineage, or their shadows.
+#
+# A recorder gives elements marks, in the place where `Value.open` has its own. All that moves elements moves the marks
+# too. `Settings.recorder` names the recorder of a run.
+
+Ran = tuple[Operation, Operation]
+"""An op, and the one on whose behalf it ran: itself, or one with a body or with a loop of its own."""
+Function = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
+
+
+class Recorder(Protocol):
+    """What a run tells of its numbers, and asks the marks of."""
+
+    @property
+    def mark_type(self) -> np.dtype[Any]:
+        """The dtype of marks. 0 is the mark of a number of which nothing was recorded."""
+
+    def record(
+        self,
+        op: Operation,
+        around: Operation,
+        kernel: Kernel,
+        location: Location,
+        operands: Sequence[Value],
+        codes: tuple[Codes, ...],
+        results: tuple[Codes, ...],
+        shape: tuple[int, ...],
+        poison: PoisonIds | None,
+        accumulator: int | None = None,
+    ) -> tuple[Marks | None, ...]:
+        """Note what an op made of its operands, element by element, and return the marks of its results.
+
+        ``around``: the op on whose behalf it ran, such as a reduction; else ``op`` itself. ``accumulator``: of
+        the steps of a fold, along the first axis of ``shape``, the number of the operand that is the result before.
+        """
+
+    def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
+        """Return what a fold in sequence has before each of its steps, with marks; None if it must go step by step.
+
+        ``terms``: what it begins with, then all elements but the last, each with the shape of the lanes. ``codes``: of
+        the accumulators. What is returned is recorded next, as an operand of all steps at once.
+        """
+
+    def argument(self, number: int, given: Any) -> Any:
+        """Return an argument with marks for its elements. The memory of a buffer gets them in place."""
+
+    def constant(self, value: Value) -> Value:
+        """Return a value that the program spells, with marks if constants have any."""
+
+    def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the results of an op on whole values, where those that it computed, but did not record, are marked as
+        unknown.
+        """
+
+    def unknown(self, what: str, produced: Any) -> Any:
+        """Return a value, or a buffer, with marks that say that nothing is known of it. ``what``: what made it."""
+
+
+def recording_outside(recorder: Recorder, function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    """Return a function that gives the results of ops that no dialect has, as numbers of which nothing is known."""
+    return lambda op, *given: [recorder.unknown(op.name, value) for value in function(op, *given)]
+
+
+def recording_function(op: Operation, recorder: Recorder, function: Function) -> Function:
+    """Return the function of an op on whole values that also says where it computes what cannot be recorded."""
+    return lambda run, operands: recorder.computed(op, operands, function(run, operands))
+
+
+def unmarked(value: Value) -> Value:
+    """Return a value without the marks of a recorder."""
+    return Value(value.type, value.bits, value.poison, None, value.origins, value.unsigned)
+
+
+def clear_marks(arguments: Sequence[Any]) -> None:
+    """Remove the marks of a recorder from the memory of buffers."""
+    for each in arguments:
+        if isinstance(each, Buffer):
+            each.allocation.root.open = None
+
+
+def same_ran(made: dict[tuple[str, Operation], Ran], op: Operation, around: Operation) -> Ran:
+    """Return what stands for an op in all runs of a program. An op that another one made to compute with, outside of
+    the program, may be made anew in each run: the first one of its name in ``made`` stands for it.
+    """
+    outside = _top(op) is not _top(around)
+    return made.setdefault((op.name, around), (op, around)) if outside else (op, around)
+
+
+def _top(op: Operation) -> Operation:
+    while op.parent_op is not None:
+        op = op.parent_op
+    return op
+
+
+def holds_floats(value: Value) -> bool:
+    """Tell whether elements are numbers that are no integers."""
+    return not isinstance(value.element_type, ty.IntegerType | ty.IndexType)
+
+
+def on_floats(op: Operation) -> bool:
+    """Tell whether an op has numbers among its operands or results that are no integers."""
+    return any(
+        not isinstance(ty.element_type(value.type), ty.IntegerType | ty.IndexType)
+        for value in (*op.operands, *op.results)
+    )
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
 
 External = Callable[..., Any]
 """A Python function that a program calls: `Value`s in, values, arrays or numbers out."""
@@ -205,3 +367,89 @@ def check_allocation(type_: ty.Type, shape: tuple[int, ...], settings: Settings)
             f"a value of type '{type_}' takes {size} bytes; the limit is {settings.max_bytes}",
             hint="raise the limit with max_bytes (--max-bytes)",
         )
+
+
+# --- function attributes ----------------------------------------------------------------------------------------------
+#
+# Function attributes that change the settings of a body: ``iree_codegen.denormal_fp_math_f32``.
+#
+# The attribute flushes subnormals of f32, in operands and in results, as LLVM's function attribute ``denormal-fp-
+# math-f32`` does. It holds for all that the ops of the function's own body compute from or to f32, not for the
+# functions that it calls. Bits that are only moved (constants, negf, select, bitcast, calls) do not change. Tile
+# operations do not follow it either: their hardware has its own rules. With ``none`` the profile of the run holds.
+#
+# A function may also have it in the configuration of its ``translation_info``, where IREE's own compiler puts it. A
+# function with both follows the configuration, as in IREE 3.13.
+
+DENORMAL_F32 = "iree_codegen.denormal_fp_math_f32"
+_TRANSLATION = "translation_info"
+# The zero that replaces a subnormal of f32, by the attribute's word.
+_ZEROS = {"none": None, "preserve-sign": "signed", "positive-zero": "positive"}
+
+
+def settings_of(function: Operation, settings: Settings) -> Settings:
+    """Return the settings that hold in the body of a function; the same ones where its attributes say nothing.
+
+    Raises VerifyError for an attribute of another kind than its name says.
+    """
+    profile = profile_of(function, settings.profile)
+    return settings if profile is settings.profile else replace(settings, profile=profile)
+
+
+def ruling_attributes(function: Operation) -> dict[str, at.Attribute]:
+    """Return the attributes of a function that its ops need around them to give the same results elsewhere."""
+    return {name: function.attributes[name] for name in (DENORMAL_F32, _TRANSLATION) if name in function.attributes}
+
+
+def profile_of(function: Operation, profile: Profile) -> Profile:
+    """Return the profile that holds in the body of a function that runs with this one. Raises VerifyError."""
+    given = function.attributes
+    if not given:
+        return profile
+    found = _configured(given.get(_TRANSLATION)) or given.get(DENORMAL_F32)
+    if found is None:
+        return profile
+    if not isinstance(found, DialectAttr) or found.definition.name != "iree_codegen.denormal_fp_math":
+        raise VerifyError(
+            f"{DENORMAL_F32} is {found}, but must be an attribute of the kind #iree_codegen.denormal_fp_math"
+            f"<{' | '.join(_ZEROS)}>",
+            location=function.location,
+            op=function.name,
+        )
+    zero = _ZEROS[found["value"]]
+    return profile if zero is None else _flushing(profile, zero)
+
+
+def _configured(translation: at.Attribute | None) -> at.Attribute | None:
+    """Return the attribute in the configuration of a translation_info, or None."""
+    if not isinstance(translation, DialectAttr) or translation.definition.name != "iree_codegen.translation_info":
+        return None
+    configuration = translation["configuration"]
+    return None if configuration is None else dict(configuration.entries).get(DENORMAL_F32)
+
+
+@lru_cache(maxsize=64)
+def _flushing(profile: Profile, zero: str) -> Profile:
+    """Return a profile under which f32 flushes subnormals to zeros of this kind; its name says so."""
+    return replace(profile, name="", denormals_f32="flush_both", denormal_zero_f32=zero)
+
+
+# --- host -------------------------------------------------------------------------------------------------------------
+#
+# The boundary to Python: the results of a user's functions become values of the declared types.
+
+
+def host_values(produced: Any, types: Sequence[ty.Type], source: str, settings: Settings) -> tuple[Any, ...]:
+    """Return the results of a user's Python function as values, or buffers, of the declared types.
+
+    Arrays are copied, since the function may keep them. ``source`` names the function in errors. Raises TypeMismatch.
+    """
+    given = () if produced is None and not types else produced if isinstance(produced, tuple) else (produced,)
+    if len(given) != len(types):
+        raise TypeMismatch(f"{source} returned {len(given)} values; {len(types)} are declared")
+    values = []
+    for index, (value, type_) in enumerate(zip(given, types, strict=True)):
+        what = f"result {index} of {source}"
+        argument = to_argument(value, type_, what, settings.vscale, copy=True, max_bytes=settings.max_bytes)
+        values.append(settings.accepted(argument, what))
+    return tuple(values)

@@ -19,15 +19,14 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.paths import domains, llvm, word_floats
 from halfulp.fp_formats.paths.array_loop import Alone, Plan, Waiting
 from halfulp.fp_formats.paths.words import Real, Word
 from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.semantics import plain_shadows
 from halfulp.semantics.judging import as_f64, has_shadows, is_narrow
-from halfulp.semantics.meanings import Computes
+from halfulp.semantics.kernel import Computes
 from halfulp.semantics.shadows import NOTHING, RULES, Errors, Shadow, Shadowed
 
 BLOCK = 1 << 10

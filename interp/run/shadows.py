@@ -10,7 +10,7 @@ format that it belongs to; of a number with the tag of another format nothing is
 part in 2**46 by it.
 
 Integers have marks where they are no longer those of exact arithmetic: they are bits of a number that is not exact, or
-an op wrapped (`halfulp.semantics.integer_shadows`).
+an op wrapped (`halfulp.semantics.integer_functions`).
 
 A cheaper form of shadows (`halfulp.semantics.plain_shadows`) keeps the error alone, as f64, with the tag in its own
 last bits.
@@ -26,22 +26,21 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.ulps import ulp_of_float, ulps_of_floats
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
+from halfulp.fp_formats.neighbours import ulp_of_float, ulps_of_floats
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run import shadow_loops
 from halfulp.interp.run.folding import part
-from halfulp.interp.run.recording import Ran, holds_floats, same_ran
-from halfulp.interp.run.shadow_figures import ShadowFigures
-from halfulp.interp.run.shadow_marks import (
+from halfulp.interp.run.settings import Ran, holds_floats, same_ran
+from halfulp.interp.run.shadow_figures import (
     OTHER_TAG,
     TAG_MASK,
     TAGS,
     UNKNOWN,
     Marks,
+    ShadowFigures,
     decoded,
     decoded_one,
     decoded_plainly,
@@ -54,7 +53,7 @@ from halfulp.interp.run.shadow_marks import (
 )
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
-from halfulp.semantics.integer_shadows import Apart, joined, reading_of, wrapped
+from halfulp.semantics.integer_functions import Apart, joined, reading_of, wrapped
 from halfulp.semantics.judging import (
     Computed,
     Decided,
@@ -68,10 +67,18 @@ from halfulp.semantics.judging import (
     overflows_alone,
     quantized_numbers,
 )
-from halfulp.semantics.kernel import Kernel
-from halfulp.semantics.meanings import Computes, Integer, Meaning, Numbers, Quantized, Reinterprets, Stored
+from halfulp.semantics.kernel import (
+    Computes,
+    Integer,
+    Kernel,
+    Meaning,
+    Numbers,
+    PoisonIds,
+    Quantized,
+    Reinterprets,
+    Stored,
+)
 from halfulp.semantics.plain_shadows import WIDER, judge_plainly
-from halfulp.semantics.poison import PoisonIds
 from halfulp.semantics.shadows import Floats, Shadow
 
 BLOCK = 1 << 15

@@ -15,12 +15,22 @@ from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Elementwise
-from halfulp.interp.run.frames import Action, Frame, Function, Run, Segment, Slots, Step
-from halfulp.interp.run.reports import located
+from halfulp.interp.run.frames import (
+    Action,
+    Cast,
+    Frame,
+    Function,
+    Run,
+    Segment,
+    Slots,
+    Step,
+    lift,
+    located,
+    lower,
+    unresolved,
+)
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import Cast, lift, lower, unresolved
-from halfulp.semantics.kernel import Kernel, Open
-from halfulp.semantics.meanings import Integral
+from halfulp.semantics.kernel import Integral, Kernel, Open
 
 
 def refusing_casts(op: Operation, operands: tuple[int, ...], action: Action) -> Action:

@@ -67,7 +67,7 @@ outside of memory must not be silent. `tests/interp/run/compiled` compares code 
 of a loop that has written.
 
 Elementwise ops on whole tensors follow the same idea, by elements instead of steps: see `halfulp.interp.run.chains`.
-So do batches: see `halfulp.interp.run.batch.compiled_lanes`, where each lane stops for itself.
+So do batches: see `halfulp.interp.run.batch.program`, where each lane stops for itself.
 """
 
 from __future__ import annotations
@@ -81,8 +81,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.elements import count_of
-from halfulp.interp.run.compiled.limits import NotCompiled, is_silent, may_compile
+from halfulp.interp.run.compiled.limits import NotCompiled, count_of, is_silent, may_compile
 from halfulp.interp.run.compiled.memory_rollback import Copy, memories_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.evaluators import Constant, Elementwise, Entry, OnValues, evaluator_of

@@ -10,19 +10,16 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from halfulp.interp.declare.constraints import only_type
-from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, Trait
-from halfulp.interp.declare.notation import Out, read_format
+from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, Trait, only_type
 from halfulp.interp.declare.operands import SEGMENTS, default_properties
+from halfulp.interp.declare.parameters import Out, read_format
 from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation, SSAValue, Successor
 from halfulp.interp.ir.types import I32
-from halfulp.interp.text.directives import ElementForm, compile_elements
-from halfulp.interp.text.op_parser import OpParser, ParseOp
-from halfulp.interp.text.op_printer import OpPrinter, PrintOp
-from halfulp.interp.text.slots import OpReading, Slots
+from halfulp.interp.text.directives import ElementForm, OpReading, Slots, compile_elements
+from halfulp.interp.text.op_parser import OpParser, OpPrinter, ParseOp, PrintOp
 
 Solve = Callable[[OpParser, int, list[Any], Mapping[str, Attribute]], list[Any]]
 

@@ -27,9 +27,8 @@ from halfulp.interp.ir.attributes import (
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.types import I64, F, FloatType, IndexType, IntegerType, NoneType
-from halfulp.interp.text.affine_parser import AffineParser
+from halfulp.interp.text.affine_parser import AffineParser, integer_value, is_integer
 from halfulp.interp.text.elements_parser import ElementsParser
-from halfulp.interp.text.token_parser import integer_value, is_integer
 
 _UNIT = UnitAttr()
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from halfulp.interp.declare.declarations import Arity, Trait
-from halfulp.interp.declare.notation import (
+from halfulp.interp.declare.declarations import Arity, AttributeConstraint, OpDefinition, Property, Slot, Trait
+from halfulp.interp.declare.operands import SEGMENTS, default_properties, spread
+from halfulp.interp.declare.parameters import (
     AttributeDictionary,
     Clauses,
     Directive,
@@ -22,17 +23,234 @@ from halfulp.interp.declare.notation import (
     Variable,
     read_format,
 )
-from halfulp.interp.declare.operands import SEGMENTS, default_properties
-from halfulp.interp.ir.attributes import DenseArrayAttr
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import FunctionType, Type
-from halfulp.interp.text.mixed_lists import print_mixed, read_mixed
-from halfulp.interp.text.op_parser import OpParser
-from halfulp.interp.text.op_printer import OpPrinter
-from halfulp.interp.text.property_forms import UNIT, is_unit, property_form
-from halfulp.interp.text.slots import OpReading, Slots
+from halfulp.interp.ir.attributes import DenseArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, TypeAttr, UnitAttr
+from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.types import I1, I32, I64, INDEX, FunctionType, NoneType, TensorType, Type
+from halfulp.interp.text.op_parser import OpParser, OpPrinter, print_mixed, read_mixed
 
-Read = Callable[[OpParser, OpReading], None]
+# --- property forms ---------------------------------------------------------------------------------------------------
+#
+# Forms of properties: an attribute is written bare where its constraint leaves only one way to read it.
+
+UNIT = UnitAttr()
+_TYPE = TypeAttr(TensorType((), I32))
+
+Read = Callable[[OpParser], Attribute]
+
+
+class PropertyForm(NamedTuple):
+    """The form of a property. ``begins`` tells whether a token can be its first one; None where no token tells it."""
+
+    read: Read
+    print: Callable[[OpPrinter, Attribute], str]
+    begins: Callable[[str], bool] | None
+
+
+class _Shape(NamedTuple):
+    """A way to write an attribute. ``read``: None to read it as any other attribute. ``first``: its first character, if
+    fixed.
+    """
+
+    read: Read | None
+    print: Callable[[OpPrinter, Any], str]
+    first: str = ""
+
+
+def _read_string(p: OpParser) -> Attribute:
+    if p.tokens[p.pos][:1] != '"':
+        at = p.pos
+        attribute = p.attribute(NoneType())
+        p.error(f"invalid kind of attribute specified: expected builtin.string, but found '{attribute}'", at)
+    return StringAttr(p.string())
+
+
+_ANY = _Shape(None, lambda printer, attribute: printer.attribute(attribute))
+_SHAPES: Mapping[str, _Shape] = {
+    "any": _ANY,
+    "unit": _ANY,
+    "string": _Shape(_read_string, _ANY.print, '"'),
+    "symbol": _Shape(lambda p: p.symbol_reference(), lambda printer, attribute: str(attribute), "@"),
+    "array": _Shape(lambda p: p.array_values(I32), lambda printer, attribute: f"[{attribute.values_text()}]", "["),
+    "i64 array": _Shape(lambda p: p.array_values(I64), lambda printer, attribute: f"[{attribute.values_text()}]", "["),
+    "bool": _Shape(lambda p: p.attribute(I1), _ANY.print),
+    "i32": _Shape(lambda p: p.attribute(I32), lambda printer, attribute: str(attribute.value)),
+    "i64": _Shape(lambda p: p.attribute(I64), lambda printer, attribute: str(attribute.value)),
+    "index": _Shape(lambda p: p.attribute(INDEX), lambda printer, attribute: str(attribute.value)),
+}
+
+
+def _shape_of(kind: AttributeConstraint) -> str:
+    accepts_i64 = kind.accepts(IntegerAttr(1, I64))
+    if kind.accepts(UNIT):
+        return "any" if accepts_i64 else "unit"
+    if kind.accepts(StringAttr("")) and not accepts_i64:
+        return "string"
+    if kind.accepts(SymbolRefAttr("a")):
+        return "symbol"
+    if kind.accepts(DenseArrayAttr(I32, ())) and not accepts_i64:
+        return "array"
+    if kind.accepts(DenseArrayAttr(I64, ())) and not accepts_i64:
+        return "i64 array"
+    if kind.accepts(IntegerAttr(0, I32)):
+        return "any"
+    if kind.accepts(IntegerAttr(1, I1)) and not accepts_i64:
+        return "bool"
+    if kind.accepts(IntegerAttr(1, I32)):
+        return "i32"
+    return "i64" if accepts_i64 else "index" if kind.accepts(IntegerAttr(0, INDEX)) else "any"
+
+
+def is_unit(prop: Property) -> bool:
+    """Tell whether a property is a unit attribute. It is not written: the optional group around it is."""
+    return isinstance(prop.kind, AttributeConstraint) and _shape_of(prop.kind) == "unit"
+
+
+def property_form(prop: Property, prefix: str) -> PropertyForm:
+    """Return the form of a property; ``prefix`` stands in front of the messages of its errors."""
+    kind = prop.kind
+    if isinstance(kind, EnumDefinition):
+        return PropertyForm(_enum_reader(prop.name, kind, prefix), _print_enum(kind), kind.cases.__contains__)
+    shape = _SHAPES[_shape_of(kind)]
+    first = kind.first or shape.first
+    return PropertyForm(
+        _checked(kind, shape.read, prefix), shape.print, (lambda token: token[:1] == first) if first else None
+    )
+
+
+def _checked(kind: AttributeConstraint | EnumDefinition, special: Read | None, prefix: str) -> Read:
+    # In MLIR a string has a type. The op's own rules report a wrong string, a wrong type where the op needs a type, and
+    # a wrong number.
+    left_to_the_op: tuple[type, ...] = (IntegerAttr,) if special is not None else (StringAttr,)
+    if special is None and kind.accepts(_TYPE):
+        left_to_the_op = (StringAttr, TypeAttr)
+
+    def read(p: OpParser) -> Attribute:
+        at = p.pos
+        attribute = special(p) if special is not None else p.attribute()
+        if not kind.accepts(attribute) and not isinstance(attribute, left_to_the_op):
+            p.error(f"{prefix}invalid kind of attribute specified", at)
+        return attribute
+
+    return read
+
+
+def _enum_reader(name: str, kind: EnumDefinition, prefix: str) -> Read:
+    if kind.storage_width is None or kind.flags:
+        whole = _checked(kind, None, prefix)
+        # An attribute without keywords is written as any other, and each may be.
+        if "" in kind.cases:
+            return whole
+        return lambda p: whole(p) if p.tokens[p.pos][:1] == "#" else p.enum_brackets(kind, prefix)
+    attributes = {case: kind.attribute(value) for case, value in kind.cases.items()}
+
+    def keyword(p: OpParser) -> Attribute:
+        token = p.tokens[p.pos]
+        attribute = attributes.get(token) or attributes.get(token.strip('"'))
+        if attribute is None:
+            p.error(
+                f"{prefix}expected string or keyword containing one of the following enum values for attribute "
+                f"'{name}' [{', '.join(attributes)}]"
+            )
+        p.pos += 1
+        return attribute
+
+    return keyword
+
+
+def _print_enum(kind: EnumDefinition) -> Callable[[OpPrinter, Attribute], str]:
+    names = kind.names
+
+    def spell(printer: OpPrinter, attribute: Attribute) -> str:
+        if isinstance(attribute, EnumAttr):
+            return f"<{attribute.keywords}>" if attribute.keywords else printer.attribute(attribute)
+        assert isinstance(attribute, IntegerAttr)
+        if kind.flags:
+            return f"<{kind.spell(attribute.value)}>"
+        return names[attribute.value]
+
+    return spell
+
+
+# --- slots ------------------------------------------------------------------------------------------------------------
+#
+# The meaning of the names in an op's assembly format, and the parts of one op that were read.
+
+
+class Slots:
+    """An op's operands and results in one list, and the meaning of each name of its format."""
+
+    def __init__(self, definition: OpDefinition) -> None:
+        self.definition = definition
+        self.operands = definition.operands
+        self.results = definition.results
+        self.all: tuple[Slot, ...] = (*self.operands, *self.results)
+        self.index = {slot.name: index for index, slot in enumerate(self.all)}
+        # Each operand and result is one value, and none is passed to a successor.
+        self.plain = all(slot.arity is Arity.ONE for slot in self.all) and not definition.successors
+        self.properties: Mapping[str, Property] = {prop.name: prop for prop in definition.properties}
+        self.regions = {slot.name: index for index, slot in enumerate(definition.regions)}
+        self.successors = {slot.name: index for index, slot in enumerate(definition.successors)}
+        # Operand slots that are the values of a successor's arguments.
+        self.passed = {
+            self.index[f"{name}Operands"]: index
+            for name, index in self.successors.items()
+            if f"{name}Operands" in self.index
+        }
+
+    def of(self, name: str) -> list[int]:
+        """Return the slots that a name in a format stands for; ``operands`` and ``results`` stand for all of them."""
+        if name in self.index:
+            return [self.index[name]]
+        if name == "operands":
+            return list(range(len(self.operands)))
+        if name == "results":
+            return list(range(len(self.operands), len(self.all)))
+        raise ValueError(f"{self.definition.name}: the format names ${name}, which is not declared")
+
+    def values(self, operation: Operation, index: int) -> Sequence[SSAValue]:
+        """Return the values of one slot of an op."""
+        if index in self.passed:
+            return operation.successors[self.passed[index]][1]
+        if index >= len(self.operands):
+            group, offset, values = self.results, len(self.operands), list[SSAValue](operation.results)
+        else:
+            group, offset, values = self.operands, 0, operation.operands
+        own = [i for i in range(len(group)) if offset + i not in self.passed]
+        segments = operation.properties.get(SEGMENTS)
+        if offset == 0 and isinstance(segments, DenseArrayAttr):
+            counts = [segments.values[i] for i in own]
+        else:
+            counts = spread([group[i] for i in own], len(values)) or [len(values)]
+        position = own.index(index - offset)
+        start = sum(counts[:position])
+        return values[start : start + counts[position]]
+
+
+class OpReading:
+    """The parts of one op that were read: tokens of operands, types by slot, and the rest."""
+
+    __slots__ = ("attributes", "named", "operands", "properties", "regions", "start", "successors", "types")
+
+    def __init__(self, operands: int, slots: int, start: int) -> None:
+        # The token of the op's name.
+        self.start = start
+        # A token, or a list of them for a variadic operand.
+        self.operands: list[Any] = [None] * operands
+        # A type, or a tuple of them for a variadic slot.
+        self.types: list[Any] = [None] * slots
+        self.properties: dict[str, Attribute] = {}
+        self.attributes: dict[str, Attribute] = {}
+        # The properties that the dictionary names, which replace those of the custom form.
+        self.named: dict[str, Attribute] | None = None
+        self.regions: list[Region] = []
+        self.successors: list[Block] = []
+
+
+# --- directives -------------------------------------------------------------------------------------------------------
+
+DirectivesRead = Callable[[OpParser, OpReading], None]
 Print = Callable[[OpPrinter, Operation, Out], None]
 
 
@@ -43,7 +261,7 @@ class ElementForm(NamedTuple):
     ``present``: tells whether it has something to print; None where it cannot be the anchor of a group.
     """
 
-    read: Read
+    read: DirectivesRead
     print: Print
     begins: Callable[[OpParser], bool] | None = None
     present: Callable[[Operation], bool] | None = None

@@ -9,25 +9,195 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
-from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.interp.declare.declarations import OpDefinition, Schema
-from halfulp.interp.declare.op_names import number_family, op_hint, unknown_dialect
 from halfulp.interp.declare.operands import add_defaults, is_inherent, move_inherent, split_successor_operands
-from halfulp.interp.declare.registry import Registry, default_registry
-from halfulp.interp.declare.upstream import is_upstream
+from halfulp.interp.declare.registry import (
+    Registry,
+    default_registry,
+    is_upstream,
+    number_family,
+    op_hint,
+    unknown_dialect,
+)
 from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.attributes import Attribute, DictionaryAttr
+from halfulp.interp.ir.base import Location, Source
+from halfulp.interp.ir.dialect_attributes import nested_size
 from halfulp.interp.ir.errors import ParseError, UnknownOp
-from halfulp.interp.ir.locations import Location
-from halfulp.interp.ir.nested import nested_size
-from halfulp.interp.ir.operations import Block, Module, Operation, Region, Resources, Successor
-from halfulp.interp.ir.source import Source
+from halfulp.interp.ir.operations import (
+    Blob,
+    Block,
+    Module,
+    Operation,
+    Region,
+    Resource,
+    Resources,
+    Successor,
+    read_operation,
+)
 from halfulp.interp.ir.types import FunctionType, Type
 from halfulp.interp.text.assembly import compile_parser
 from halfulp.interp.text.lexer import Pattern
 from halfulp.interp.text.op_parser import Argument, Forward, OpParser, ParseOp
-from halfulp.interp.text.repeated_ops import remember
-from halfulp.interp.text.resource_parser import read_resources
+from halfulp.interp.text.type_parser import TypeParser
+
+# --- repeated ops -----------------------------------------------------------------------------------------------------
+#
+# Ops on lines that are like an earlier one except for the names of values.
+#
+# The general parser reads the op on the first of such lines. Its result, apart from the operands, is kept for the next
+# lines: it depends on the text of the line and on the types of the values. A line that differs in anything is read by
+# the general parser from its first token.
+
+
+def _behind(tokens: Sequence[str], place: int) -> str:
+    """Return what the token behind an op is: itself, but ``%`` for the name of the only result of the next op."""
+    token = tokens[place]
+    return "%" if token[:1] == "%" and tokens[place + 1] == "=" else token
+
+
+def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence[str], place: int) -> None:
+    """Keep in its pattern that a line is the op which was just read, if it is nothing else, and if each name in it,
+    apart from that of the result, is one operand. ``line``: its tokens. ``place``: that of the op's name.
+    """
+    tokens, values, source = p.tokens, p.values, p.source
+    if (
+        operation.source is not source
+        or operation.regions
+        or operation.successors
+        or operation.raw_properties is not None
+        or len(operation.results) != place // 2
+        # An abbreviated name stands for another op in another region.
+        or not ("." in line[place] or line[place][:1] == '"')
+    ):
+        return
+    names = pattern.names[place // 2 :]
+    given = [values.get(line[name]) for name in names]
+    places = {value: index for index, value in enumerate(given)}
+    order = [places[operand] for operand in operation.operands if operand in places]
+    # An operand that is given twice does not show its place.
+    if sorted(order) != [*range(len(names))] or len(order) != len(operation.operands):
+        return
+    width, depth = pattern.width, p.depth
+    expected = [(names[index], operand.type) for index, operand in zip(order, operation.operands, strict=True)]
+    name, definition, location = operation.name, operation.definition, operation._location
+    result_types = tuple(result.type for result in operation.results)
+    properties, attributes = operation.properties.copy(), operation.attributes.copy()
+    # A custom form may read a value that is given twice in another way: an affine map has one symbol for it.
+    is_distinct = definition is not None and definition.custom is not None and len(names) > 1
+    after = pattern.after
+    after.add(_behind(tokens, p.pos))
+
+    def again(start: int, block: Block) -> bool:
+        end = start + width
+        behind = tokens[end]
+        if (_behind(tokens, end) if behind[:1] == "%" else behind) not in after:
+            return False
+        operands = []
+        for index, type in expected:
+            value = values.get(tokens[start + index])
+            if value is None or (value.type is not type and value.type != type):
+                return False
+            operands.append(value)
+        if p.depth > depth or (is_distinct and len({*operands}) < len(operands)):
+            return False
+        p.pos = end
+        operation = read_operation(
+            name, definition, operands, result_types, properties, attributes, location, source, start + place, block
+        )
+        block.operations.append(operation)
+        if behind == "loc":
+            p.trailing_location(operation)
+        if place:
+            token = tokens[start]
+            result = operation.results[0]
+            if p.forward or token in values:
+                p.define(token, result, start)
+            else:
+                values[token] = result
+            result.name = token[1:]
+        return True
+
+    pattern.again = again
+
+
+# --- resource parser --------------------------------------------------------------------------------------------------
+#
+# The resource section of a file, ``{-# … #-}``, from text.
+
+
+def read_resources(p: TypeParser, resources: Resources) -> None:
+    """Read the section that begins here into ``resources``."""
+    p.pos += 1
+    sections = {"dialect_resources": resources.dialect, "external_resources": resources.external}
+    while not p.take("#-}"):
+        key = p.tokens[p.pos]
+        section = sections.get(key)
+        if not (key[:1].isalpha() or key[:1] == "_"):
+            p.wrong_token("expected identifier key in file metadata dictionary")
+        if section is None:
+            p.error(f"unknown key '{key}' in file metadata dictionary", hint=did_you_mean(key, sections))
+        p.pos += 1
+        p.expect(":")
+        _resource_groups(p, section, key == "dialect_resources")
+        if not p.take(",") and p.tokens[p.pos] != "#-}":
+            p.wrong_token("expected '#-}'")
+
+
+def _resource_groups(p: TypeParser, section: dict[str, dict[str, Resource]], of_dialects: bool) -> None:
+    p.expect("{")
+    while not p.take("}"):
+        at = p.pos
+        name = p.resource_key("expected identifier key for 'resource' entry")
+        if of_dialects and name not in p.registry.dialects:
+            p.error(f"dialect '{name}' is unknown", at)
+        group = section.setdefault(name, {})
+        p.expect(":")
+        p.expect("{")
+        while not p.take("}"):
+            if of_dialects and name != "builtin":
+                p.error(f"unexpected 'resource' section for dialect '{name}'")
+            key = p.resource_key("expected identifier key for 'resource' entry")
+            p.expect(":")
+            at = p.pos
+            group[key] = _resource(p, key)
+            if of_dialects and not isinstance(group[key], Blob):
+                p.error(f"expected hex string blob for key '{key}'", at)
+            if not p.take(",") and p.tokens[p.pos] != "}":
+                p.wrong_token("expected '}'")
+        if not p.take(",") and p.tokens[p.pos] != "}":
+            p.wrong_token("expected '}'")
+
+
+def _resource(p: TypeParser, key: str) -> Resource:
+    token = p.tokens[p.pos]
+    if token in ("true", "false"):
+        p.pos += 1
+        return token == "true"
+    at = p.pos
+    if token[:1] != '"':
+        p.error(f"expected hex string blob for key '{key}'")
+    text = p.string()
+    if not text.startswith("0x"):
+        return text
+    try:
+        data = bytes.fromhex(text[2:])
+    except ValueError:
+        p.error(f"expected hex string blob for key '{key}'", at)
+    if len(data) < 4:
+        p.error(f"expected hex string blob for key '{key}' to encode alignment in first 4 bytes", at)
+    alignment = int.from_bytes(data[:4], "little")
+    if not alignment or alignment & (alignment - 1):
+        p.error(
+            f"expected hex string blob for key '{key}' to encode alignment in first 4 bytes, but got "
+            f"non-power-of-2 value: {alignment}",
+            at,
+        )
+    return Blob(data[4:], alignment)
+
+
+# --- parser -----------------------------------------------------------------------------------------------------------
 
 # How much larger than the whole file an alias may be when the aliases in it are expanded.
 MAX_ALIAS_SIZE = 1 << 16

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from halfulp.fp_formats.formats import BUILTIN_FORMATS
-from halfulp.interp.declare.registry import Registry
-from halfulp.interp.declare.upstream import is_upstream
+from halfulp.interp.declare.registry import Registry, is_upstream
 from halfulp.interp.ir.attributes import (
     AffineMapAttr,
     DictionaryAttr,
@@ -40,7 +39,7 @@ from halfulp.interp.ir.types import (
     UniformQuantizedType,
     VectorType,
 )
-from halfulp.interp.text.token_parser import TokenParser, is_integer
+from halfulp.interp.text.affine_parser import TokenParser, is_integer
 
 _INTEGER = re.compile(r"(si|ui|i)(\d+)")
 _SHAPED = re.compile(r"(tensor|vector|memref)<((?:(?:\d+|\?|\[\d+\])x)*|\*x)([a-z][A-Za-z0-9]*)>")

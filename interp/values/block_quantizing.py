@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.value import Value
 from halfulp.semantics import block_scaling
 from halfulp.semantics.block_scaling import Element, Recipe
-from halfulp.semantics.poison import PoisonIds
+from halfulp.semantics.kernel import PoisonIds
 
 
 class Quantized(NamedTuple):

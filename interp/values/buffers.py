@@ -11,12 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.coerce import as_array, as_type
-from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
+from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape, spell_value
 from halfulp.interp.values.elements import Marks
 from halfulp.interp.values.memref_layout import (
     MapLayout,
@@ -28,9 +28,8 @@ from halfulp.interp.values.memref_layout import (
     row_major,
     spanned,
 )
-from halfulp.interp.values.printing import spell_value
 from halfulp.interp.values.value import Value, to_value
-from halfulp.semantics.poison import Origin, Origins, PoisonIds
+from halfulp.semantics.kernel import Origin, Origins, PoisonIds
 from halfulp.semantics.swizzle import Swizzle
 
 MOST_BYTES = 1 << 28

@@ -13,25 +13,34 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import DTYPE_NAMES, known_as, name_of, unknown_type
-from halfulp.fp_formats.bit_patterns import integers_of
-from halfulp.fp_formats.codes import Codes, ints_to_codes, limb_count, limbs_to_ints, storage_dtype
-from halfulp.fp_formats.formats import ALL_FORMATS, FORMATS, FloatFormat
-from halfulp.fp_formats.named_formats import format_named
+from halfulp.fp_formats.formats import (
+    ALL_FORMATS,
+    FORMATS,
+    Codes,
+    FloatFormat,
+    format_named,
+    integers_of,
+    ints_to_codes,
+    limb_count,
+    limbs_to_ints,
+    storage_dtype,
+)
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import InputError, ParseError, TypeMismatch, Unsupported
-from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.text.parser import parse_type
 from halfulp.interp.values.element_layout import (
     code_layout,
+    float_code,
     is_unsigned,
     numeric,
+    range_text,
     runtime_shape,
     shape_conflict,
     shape_of_codes,
     spell_shape,
 )
-from halfulp.interp.values.printing import float_code, range_text
 
 # --- foreign arrays ---------------------------------------------------------------------------------------------------
 #

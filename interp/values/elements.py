@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_ints
+from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.ir.errors import InputError, TypeMismatch
+from halfulp.interp.values.coerce import codes_of, long_doubles, natural_array, natural_dtype, type_of_dtype
 from halfulp.interp.values.element_layout import code_layout, has_layout, shape_of_codes, spell_shape
-from halfulp.semantics.poison import Origin, Origins, PoisonIds, first_place
+from halfulp.semantics import casts, integer
+from halfulp.semantics.integer import OVERFLOWS, Overflow, limits
+from halfulp.semantics.kernel import Kernel, Origin, Origins, PoisonIds, first_place, zeroed
+from halfulp.semantics.profile import SPEC, Profile
 
 Marks = npt.NDArray[np.uint8] | npt.NDArray[np.int64] | npt.NDArray[np.complex128] | npt.NDArray[np.float64]
 """What elements carry besides poison: uint8 with bits of `halfulp.semantics.kernel.Open`, int64 ids of a lineage,
@@ -175,3 +186,307 @@ def _unknown_origins(ids: PoisonIds) -> tuple[PoisonIds, Origins]:
         return ids, table
     one = table.id_of(Origin("input", "", "poison that was given", first_place(ids != 0)))
     return np.where(ids != 0, np.uint16(one), np.uint16(0)), table
+
+
+# --- conversions ------------------------------------------------------------------------------------------------------
+#
+# Conversions of elements: the kernels between element types, and the ways to Python numbers and NumPy's dtypes.
+#
+# The ways out never lie. Poison, and a type that NumPy and ml_dtypes lack, are errors that name the way on. A float
+# that becomes another float is rounded by our conversion, once, to nearest even; an integer must fit. NumPy's and
+# ml_dtypes' own casts are used only where they change nothing.
+
+
+def conversion_kernel(
+    from_: ty.Type,
+    to: ty.Type,
+    mode: Rounding | None,
+    profile: Profile,
+    random: npt.NDArray[Any] | None = None,
+    shape: tuple[int, ...] = (),
+    overflow: Overflow | None = None,
+) -> Kernel:
+    """Return the kernel of `halfulp.convert` between two element types.
+
+    ``mode``: None for the default: to nearest even into floats, the profile's into integers. ``random``: the bits of
+    stochastic rounding, for values of ``shape``. ``overflow``: what an integer becomes that another integer type
+    does not have; needed between integers. Raises TypeMismatch for types that cannot be converted.
+    """
+    into_floats = Rounding.TO_NEAREST_EVEN if mode is None else mode
+    match from_, to:
+        case ty.FloatType(), ty.FloatType():
+            if mode is Rounding.STOCHASTIC:
+                kernel = casts.convert_stochastically(from_.format, to.format, profile)
+                return kernel.given(random_bits(random, shape))
+            return casts.convert(from_.format, to.format, into_floats, 0, profile)
+        case ty.IntegerType(), ty.FloatType() if mode is not Rounding.STOCHASTIC:
+            return casts.from_integer(from_.width, reads_signed(from_), to.format, profile, rounding=into_floats)
+        case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
+            return casts.to_integer(from_.format, to.width, reads_signed(to), profile, rounding=mode)
+        case ty.IntegerType(), ty.IntegerType() if mode is None and overflow is not None:
+            return integer.convert(from_.width, reads_signed(from_), to.width, reads_signed(to), overflow)
+    how = "" if mode is not Rounding.STOCHASTIC else " with stochastic rounding"
+    raise TypeMismatch(f"cannot convert '{from_}' to '{to}'{how}")
+
+
+def reads_signed(integer: ty.IntegerType) -> bool:
+    """Tell whether a conversion reads an integer type as signed: all but unsigned ones and i1, which is 0 or 1."""
+    return integer.signedness != "unsigned" and integer != ty.I1
+
+
+def kernel_between_integers(
+    source: Elements, from_: ty.IntegerType, to: ty.IntegerType, overflow: Overflow | None
+) -> Kernel:
+    """Return the kernel between integer types. Without ``overflow`` raise TypeMismatch for an element that does not
+    fit.
+
+    ``from_``: the element type of the source, as which it is read.
+    """
+    if overflow is None:
+        bits = source.bits if source.poison is None else zeroed(source.bits, source.poison)
+        found = integer.outside(bits, from_.width, reads_signed(from_), to.width, reads_signed(to))
+        if found is not None:
+            raise out_of_range(*found, to)
+    return conversion_kernel(from_, to, None, SPEC, overflow=overflow or "wrap")
+
+
+def out_of_range(place: tuple[int, ...], number: int, to: ty.IntegerType) -> TypeMismatch:
+    """Return the error for an integer that a type does not have, with the choices."""
+    low, high = limits(to.width, reads_signed(to))
+    where = f"element {list(place)} is" if place else "the number is"
+    shown = str(number) if number.bit_length() < 256 else f"an integer of {number.bit_length()} bits"
+    choices = ", ".join(f'overflow="{each}"' for each in OVERFLOWS)
+    message = f"convert: {where} {shown}, which '{to}' does not have: its numbers are {low} to {high}"
+    return TypeMismatch(message, hint=f"choose {choices}")
+
+
+def check_overflow(overflow: Overflow | None, from_integers: bool, to: ty.Type) -> None:
+    """Raise InputError for an unknown ``overflow``, and for one that is not between integer types."""
+    if overflow is None:
+        return
+    if overflow not in OVERFLOWS:
+        raise InputError(f"overflow is {overflow!r}, but must be one of {', '.join(OVERFLOWS)}")
+    if not (from_integers and isinstance(to, ty.IntegerType)):
+        hint = "into floats: saturate=True; from floats into integers: the field float_to_int of the profile"
+        raise InputError("overflow is for conversions from integers to integers", hint=hint)
+
+
+def not_stochastic(name: str) -> InputError:
+    """Return the error for random bits that the rounding does not take."""
+    return InputError(f"{name} is given, but the rounding is not stochastic", hint='give rounding="stochastic", too')
+
+
+def random_bits(random: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> tuple[npt.NDArray[Any], int]:
+    """Return the random bits of stochastic rounding and their width. Raise unless there is one integer per element."""
+    if random is None:
+        raise InputError("stochastic rounding needs random=…: one unsigned integer per element")
+    bits = np.asarray(random)
+    if bits.dtype.kind != "u" or bits.shape != shape:
+        raise TypeMismatch(
+            f"random: expected unsigned integers of shape {shape}, got {bits.dtype} of shape {bits.shape}"
+        )
+    return bits, 8 * bits.dtype.itemsize
+
+
+# --- export -----------------------------------------------------------------------------------------------------------
+#
+# The ways of elements out of halfulp: Python numbers, and arrays of NumPy's dtypes. They never lie.
+#
+# Poison, and a type that NumPy and ml_dtypes lack, are errors that name the way on. A float that becomes another float
+# is rounded by our conversion, once, to nearest even; an integer must fit. NumPy's and ml_dtypes' own casts are used
+# only where they change nothing.
+
+_F64 = ty.FloatType(FORMATS["f64"])
+_POISON_HINT = "v.masked() masks them, v.numpy(poison=0) or poison='nan' puts something there; v.poisoned is the mask"
+
+
+def exported(value: Elements, poison: Any, signed: bool | None) -> npt.NDArray[Any]:
+    """Return the natural array of a value; see `Value.numpy`. Raises TypeMismatch."""
+    element = _read_as(value, signed)
+    _dtype_of(element)
+    return natural_array(element, value.bits if value.poison is None else _without_poison(value, poison))
+
+
+def exported_dtype(value: Elements) -> np.dtype[Any]:
+    """Return the dtype of `exported`. Raises TypeMismatch."""
+    return _dtype_of(_read_as(value, None))
+
+
+def _dtype_of(element: ty.Type) -> np.dtype[Any]:
+    dtype = natural_dtype(element)
+    if dtype is None:
+        raise TypeMismatch(
+            f"NumPy has no dtype for '{element}'",
+            hint='v.astype("f64").numpy() rounds once, v.tolist() gives exact numbers, v.bits the raw codes',
+        )
+    return dtype
+
+
+def array_of_dtype(value: Elements, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return the elements as an array of a dtype; see `Value.__array__`. Raises TypeMismatch."""
+    element = _read_as(value, None)
+    wanted = dtype.newbyteorder("=")
+    natural = natural_dtype(element)  # None would equal float64
+    if value.poison is None and natural is not None and natural == wanted:
+        found = natural_array(element, value.bits)
+    elif wanted == np.dtype(object):
+        found = np.empty(value.shape, object)
+        found.reshape(-1)[:] = numbers(value)
+    else:
+        check_clean(value)
+        found = _cast(value, element, wanted)
+    return found.astype(dtype, copy=False)  # the byte order at most
+
+
+def numbers(value: Elements) -> list[Any]:
+    """Return the elements as Python numbers, flat, in row-major order: exact ones, see `Value.item`.
+
+    Raises TypeMismatch for poison, and for complex numbers that no Python number holds.
+    """
+    check_clean(value)
+    element = _read_as(value, None)
+    match element:
+        case ty.FloatType():
+            return _float_numbers(element.format, value.bits)
+        case ty.ComplexType(element=ty.FloatType() as part) if _fits_f64(part.format):
+            parts = _float_numbers(part.format, value.bits)
+            return [complex(real, imaginary) for real, imaginary in zip(parts[::2], parts[1::2], strict=True)]
+        case ty.ComplexType():
+            raise TypeMismatch(f"no Python number holds every '{element}'", hint="v.bits has the raw codes")
+    found: list[Any] = natural_array(element, value.bits).reshape(-1).tolist()
+    return found
+
+
+def check_clean(value: Elements) -> None:
+    """Raise TypeMismatch, naming the number of poisoned elements and the first one's origin, if there are any."""
+    if value.poison is None or not value.poison.any():
+        return
+    mask = value.poison != 0
+    place = first_place(mask)
+    origin = "" if value.origins is None else f": {value.origins[int(value.poison[place])]}"
+    if not place:
+        raise TypeMismatch(f"the value is poison{origin}", hint=_POISON_HINT)
+    count = int(np.count_nonzero(mask))
+    raise TypeMismatch(
+        f"{count} of {mask.size} elements are poison, the first at {list(place)}{origin}", hint=_POISON_HINT
+    )
+
+
+def _read_as(value: Elements, signed: bool | None) -> ty.Type:
+    """Return the element type as which integers are read: the signedness that is chosen, remembered, or the type's."""
+    element = value.element_type
+    if isinstance(element, ty.IndexType):
+        element = ty.IntegerType(ty.INDEX_WIDTH)
+    if isinstance(element, ty.IntegerType) and element.signedness == "signless":
+        if signed is None and element.width == 1:
+            return element
+        chosen = value.unsigned if signed is None else not signed
+        return ty.IntegerType(element.width, "unsigned" if chosen else "signed")
+    if signed is not None:
+        raise TypeMismatch(f"signed={signed} goes with signless integers, but the elements are '{element}'")
+    return element
+
+
+def _without_poison(value: Elements, poison: Any) -> Codes:
+    """Return the codes with those of ``poison`` in place of poison."""
+    if isinstance(poison, str) and poison == "raise":
+        check_clean(value)
+        return value.bits
+    element = value.element_type
+    if isinstance(poison, str):
+        if poison != "nan":
+            raise ValueError(f'poison is {poison!r}, but must be "raise", "nan" or a number')
+        poison = math.nan
+    lacks_nan = not isinstance(element, ty.FloatType) or element.format.nan_code is None
+    if lacks_nan and isinstance(poison, float) and math.isnan(poison):
+        raise TypeMismatch(f"'{element}' has no NaN", hint="give a number, as in poison=0, or use v.masked()")
+    code = codes_of(poison, element, "poison")
+    assert value.poison is not None
+    mask = (value.poison != 0).reshape(value.poison.shape + (1,) * code.ndim)
+    return np.where(mask, code, value.bits)
+
+
+# Casts.
+
+
+def _cast(value: Elements, element: ty.Type, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    target = type_of_dtype(dtype)
+    match element, target:
+        case (ty.FloatType() | ty.IntegerType(), ty.FloatType()):
+            return _rounded(value, element, target)
+        case (ty.IntegerType(), ty.IntegerType()) if dtype.kind in "iu":
+            return _fitting(natural_array(element, value.bits), dtype)
+    raise TypeMismatch(
+        f"a value of type '{element}' does not become an array of dtype {dtype} on its own",
+        hint="convert it by halfulp first, with .astype(…), which rounds once; then .numpy()",
+    )
+
+
+def _rounded(value: Elements, element: ty.Type, target: ty.FloatType) -> npt.NDArray[Any]:
+    """Return numbers rounded once to a float type that NumPy has."""
+    if element == ty.I1:
+        element = ty.IntegerType(1, "unsigned")  # a bool is 0 or 1
+    cpu.check()
+    outcome = conversion_kernel(element, target, None, SPEC).array(value.bits)
+    if outcome.faults:
+        fault, mask = outcome.faults[0]
+        place = list(first_place(np.broadcast_to(mask, value.shape)))
+        raise TypeMismatch(f"{fault.reason}, which element {place} is", hint=f'v.astype("{target}") makes it poison')
+    codes = outcome.results[0]
+    return natural_array(target, codes) if natural_dtype(target) is not None else long_doubles(codes)
+
+
+def _fitting(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return integers in another dtype. Raises TypeMismatch if one does not fit."""
+    info = np.iinfo(dtype)
+    if array.size:
+        for number in (int(array.min()), int(array.max())):
+            if not info.min <= number <= info.max:
+                raise TypeMismatch(
+                    f"{number} does not fit dtype {dtype}",
+                    hint="v.numpy(signed=False) and v.numpy(signed=True) choose how signless integers are read",
+                )
+    return array.astype(dtype)
+
+
+# Exact numbers.
+
+
+@lru_cache(maxsize=256)
+def _fits_f64(fmt: FloatFormat) -> bool:
+    """Tell whether float64 holds every number of a format."""
+    return fmt.precision <= 53 and fmt.emax <= 1023 and fmt.emin - fmt.mantissa_bits >= -1074
+
+
+def _float_numbers(fmt: FloatFormat, bits: Codes) -> list[Any]:
+    if fmt == FORMATS["f64"]:
+        return list(bits.reshape(-1).view(np.float64).tolist())
+    if _fits_f64(fmt):
+        cpu.check()
+        doubles = conversion_kernel(ty.FloatType(fmt), _F64, None, SPEC).array(bits).results[0]
+        return list(np.asarray(doubles).reshape(-1).view(np.float64).tolist())
+    return [_number(fmt, code) for code in codes_to_ints(bits, fmt.bits)]
+
+
+def _number(fmt: FloatFormat, code: int) -> float | Fraction:
+    """Return a float if it has exactly this value, else a Fraction."""
+    exact = scalar.value(fmt, code)
+    negative = fmt.sign_mask is not None and bool(code & fmt.sign_mask)
+    if exact is None:
+        return math.copysign(math.inf if fmt.is_infinite(code) else math.nan, -1 if negative else 1)
+    try:
+        number = float(exact)
+    except OverflowError:
+        return exact
+    if number != exact:
+        return exact
+    return -0.0 if negative and not number else number
+
+
+_ALL_DIGITS = Context(prec=200_000)
+"""More digits than any number of a float format has: its exponents end at 2^-131,200."""
+
+
+def exact_decimal(number: Fraction) -> Decimal:
+    """Return a number of a float format, whose denominator is a power of two, as a decimal number with all digits."""
+    return _ALL_DIGITS.divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -16,16 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import Codes
 from halfulp.fp_formats.paths import cpu
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.coerce import codes_of, natural_dtypes, type_of_dtype
-from halfulp.interp.values.conversions import exported
 from halfulp.interp.values.element_layout import code_layout, spell_shape
-from halfulp.interp.values.elements import Elements, V, common_origins, reshaped_type
-from halfulp.semantics.kernel import Kernel, Open, apply
-from halfulp.semantics.poison import Origin, Origins, first_place, with_faults, zeroed
+from halfulp.interp.values.elements import Elements, V, common_origins, exported, reshaped_type
+from halfulp.semantics.kernel import Kernel, Open, Origin, Origins, apply, first_place, with_faults, zeroed
 
 # --- cells ------------------------------------------------------------------------------------------------------------
 #

@@ -20,15 +20,12 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.coerce import codes_of
-from halfulp.interp.values.conversions import check_clean, exported
-from halfulp.interp.values.elements import Elements, V, common_origins, reshaped_type
+from halfulp.interp.values.elements import Elements, V, check_clean, common_origins, exported, reshaped_type
 from halfulp.interp.values.elementwise import applied, as_operand, beside, cells_of, codes_of_cells, item, joined, moved
 from halfulp.interp.values.reductions import dot_product, matrix_product, sum_along
-from halfulp.semantics import elementary, float_bits, floats, integer, integral
-from halfulp.semantics.kernel import Kernel
-from halfulp.semantics.poison import zeroed
+from halfulp.semantics import elementary, float_bits, floats, integer, integer_functions
+from halfulp.semantics.kernel import Kernel, select, select_poison, zeroed
 from halfulp.semantics.profile import Profile
-from halfulp.semantics.select import select, select_poison
 
 # --- element ops ------------------------------------------------------------------------------------------------------
 #
@@ -79,7 +76,7 @@ def _rounded_of_two(row: str, op: str) -> FloatOp:
 
 
 def _integral(name: str) -> FloatOp:
-    return FloatOp(f"math.{name}", lambda fmt, profile: integral.to_integral(name, fmt, 0, profile))
+    return FloatOp(f"math.{name}", lambda fmt, profile: integer_functions.to_integral(name, fmt, 0, profile))
 
 
 def _square(fmt: FloatFormat, profile: Profile) -> Kernel:

@@ -18,7 +18,7 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.values.buffers import Allocation, Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origins
+from halfulp.semantics.kernel import Origins
 
 # --- lane memory ------------------------------------------------------------------------------------------------------
 #

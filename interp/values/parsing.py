@@ -1,4 +1,4 @@
-"""Read values from text: the types and elements that `halfulp.interp.values.printing` writes."""
+"""Read values from text: the types and elements that `halfulp.interp.values.element_layout` writes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats import numbers
-from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FloatFormat, ints_to_codes
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import decimal_number
 from halfulp.interp.ir.counts import are_given, plural
 from halfulp.interp.ir.errors import InputError
-from halfulp.interp.ir.literals import decimal_number
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.element_layout import is_unsigned, numeric, shape_problem
-from halfulp.interp.values.printing import range_text
+from halfulp.interp.values.element_layout import is_unsigned, numeric, range_text, shape_problem
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origin, Origins
+from halfulp.semantics.kernel import Origin, Origins
 
 # --- elements ---------------------------------------------------------------------------------------------------------
 

@@ -13,22 +13,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask, code_shape
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, code_shape
 from halfulp.fp_formats.paths import cpu
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.element_layout import is_unsigned, spell_shape
 from halfulp.interp.values.elements import Elements, V
-from halfulp.semantics.accumulators import Number, width_of
 from halfulp.semantics.integer_kernels import Reading
-from halfulp.semantics.kernel import Fault, Open
+from halfulp.semantics.kernel import Fault, Open, Origin, Origins, PoisonIds
 from halfulp.semantics.matrix_units.kinds import KINDS
-from halfulp.semantics.matrix_units.models import Unpublished
-from halfulp.semantics.matrix_units.products import MatrixUnit, multiply_by_unit
-from halfulp.semantics.poison import Origin, Origins, PoisonIds
+from halfulp.semantics.matrix_units.models import MatrixUnit, Unpublished, multiply_by_unit
 from halfulp.semantics.profile import Profile
-from halfulp.semantics.reductions import Reduced, add_up, check_accumulator, check_order, lanes_of, multiply_and_add
+from halfulp.semantics.sums import (
+    Number,
+    Reduced,
+    add_up,
+    check_accumulator,
+    check_order,
+    lanes_of,
+    multiply_and_add,
+    width_of,
+)
 
 Axis = int | tuple[int, ...] | None
 AccumulatorType = ty.Type | FloatFormat | None

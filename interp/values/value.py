@@ -13,14 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from halfulp.fp_formats.bit_patterns import bits_of
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.display import code, fragment, table, title
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.aliases import with_hint
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, bits_of, codes_to_ints
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding, as_rounding
-from halfulp.fp_formats.spelling import hexadecimal, value_text
-from halfulp.fp_formats.suggestions import with_hint
+from halfulp.fp_formats.spelling import code, fragment, hexadecimal, table, title, value_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.types import element_width, width_of
@@ -33,7 +30,17 @@ from halfulp.interp.values.coerce import (
     natural_array,
     type_of_dtype,
 )
-from halfulp.interp.values.conversions import (
+from halfulp.interp.values.element_layout import (
+    Spelled,
+    code_layout,
+    concrete,
+    shape_conflict,
+    spell_element,
+    spell_shape,
+    spell_value,
+)
+from halfulp.interp.values.elements import (
+    Elements,
     array_of_dtype,
     check_overflow,
     conversion_kernel,
@@ -41,15 +48,13 @@ from halfulp.interp.values.conversions import (
     exported,
     exported_dtype,
     kernel_between_integers,
+    kind_of,
     not_stochastic,
     numbers,
 )
-from halfulp.interp.values.element_layout import code_layout, concrete, shape_conflict, spell_shape
-from halfulp.interp.values.elements import Elements, kind_of
 from halfulp.interp.values.elementwise import applied, item, moved
-from halfulp.interp.values.printing import Spelled, spell_element, spell_value
-from halfulp.semantics.integer_casts import Overflow
-from halfulp.semantics.poison import Origin, Origins
+from halfulp.semantics.integer import Overflow
+from halfulp.semantics.kernel import Origin, Origins
 from halfulp.semantics.profile import Profile, as_profile, current_profile
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from typing import Any, get_type_hints
 
+from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, Rounding, as_rounding
-from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 PREFIX = "custom:"
 KEPT = "kept"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from halfulp.fp_formats.suggestions import asking, did_you_mean
+from halfulp.fp_formats.aliases import asking, did_you_mean
 from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
 
 

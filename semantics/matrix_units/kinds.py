@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, Codes
 
 Index = npt.NDArray[np.intp]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 
 
 def test_convert_between_floats_and_integers() -> None:

@@ -16,8 +16,8 @@ from halfulp.explanations.applications import keywords_of
 from halfulp.explanations.explaining import explain, explain_op
 from halfulp.explanations.op import signature_of
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.display import CSS, bit_boxes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.spelling import CSS, bit_boxes
 from halfulp.number_reader import MODES
 
 VOID = {"br"}

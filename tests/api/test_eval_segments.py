@@ -11,7 +11,7 @@ from command import halfulp
 from tile_programs import MFMA, SEED, random_codes, small
 
 import halfulp as hu
-from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait
 from halfulp.interp.declare.operands import operand_sizes
 from halfulp.interp.ir.operations import Operation
@@ -154,12 +154,12 @@ for name, verify in (("any", None), ("more", _verify_more)):
     SEGMENTED.op(
         name,
         operands=(
-            Slot("left", c.ANY, Arity.VARIADIC),
-            Slot("switch", c.INDEX, Arity.OPTIONAL),
-            Slot("right", c.ANY, Arity.VARIADIC),
+            Slot("left", declarations.ANY, Arity.VARIADIC),
+            Slot("switch", declarations.INDEX, Arity.OPTIONAL),
+            Slot("right", declarations.ANY, Arity.VARIADIC),
         ),
-        results={"result": c.ANY},
-        properties=(Property("text", c.STRING_ATTR, optional=True),),
+        results={"result": declarations.ANY},
+        properties=(Property("text", declarations.STRING_ATTR, optional=True),),
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         verify=verify,
         evaluate=OnValues(_sums),

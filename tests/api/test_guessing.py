@@ -11,7 +11,7 @@ import pytest
 
 import halfulp as hu
 from halfulp import guessing
-from halfulp.interp.values import value as attributes
+from halfulp.interp.values import value
 
 
 def message(name: str) -> str:
@@ -45,13 +45,13 @@ def test_other_names_get_no_hint(name: str) -> None:
 
 def test_no_advice_is_for_a_name_that_exists() -> None:
     assert not set(guessing.INSTEAD) & set(hu.__all__)
-    assert not {name for name in attributes.INSTEAD if hasattr(hu.Value, name)}
+    assert not {name for name in value.INSTEAD if hasattr(hu.Value, name)}
 
 
 CALLS = re.compile(r"\bhu\.(\w+)(?:\.(\w+))?")
 
 
-@pytest.mark.parametrize("advice", sorted({*guessing.INSTEAD.values(), *attributes.INSTEAD.values()}))
+@pytest.mark.parametrize("advice", sorted({*guessing.INSTEAD.values(), *value.INSTEAD.values()}))
 def test_advice_names_what_exists(advice: str) -> None:
     for name, member in CALLS.findall(advice):
         assert name in {*hu.__all__, "__version__"}

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import halfulp as hu
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints
 from halfulp.fp_formats.policy import SPEC, Rounding
 from halfulp.inputs import as_value
 from halfulp.interp.ir.types import FloatType

@@ -12,9 +12,8 @@ import pytest
 
 import halfulp as hu
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FORMATS
-from halfulp.semantics.poison import Origin, Origins
+from halfulp.fp_formats.formats import FORMATS, codes_to_ints
+from halfulp.semantics.kernel import Origin, Origins
 
 np: Any = numpy
 """NumPy without its types, which do not know that values are arrays."""

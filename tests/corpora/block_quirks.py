@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from corpora.block_inputs import Case, Floats
 
-from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import block_scaling as bs
 from halfulp.semantics.floats import is_nan

@@ -1,6 +1,6 @@
 """The ops of MLIR's test dialect that have a meaning: the passes that they test use it.
 
-All others are unknown functions (`halfulp.conformance.whole_programs.uninterpreted`).
+All others are unknown functions (`halfulp.conformance.whole_programs.printed`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from halfulp.conformance.whole_programs.uninterpreted import Calls, attributes_of
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.conformance.whole_programs.printed import Calls, attributes_of
+from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, Unsupported

@@ -32,13 +32,12 @@ from corpora.run_lines import Stage, run_lines
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.oracle import OracleError
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline
-from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.conformance.proving.comparison import with_proof
+from halfulp.conformance.oracles.tool import PassPipeline, Tool, find_tool
+from halfulp.conformance.proving.proof import with_proof
 from halfulp.conformance.whole_programs import validation
-from halfulp.conformance.whole_programs.calls import called
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
+from halfulp.conformance.whole_programs.printed import called
 from halfulp.conformance.whole_programs.validation import Basis, Inputs, common_functions
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module, Operation

@@ -21,15 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.check import Tally, ask, check
+from halfulp.conformance.comparing.check import Tally, ask, check, known_differences
 from halfulp.conformance.comparing.divergences import pin
-from halfulp.conformance.comparing.error_bounds import known_differences
 from halfulp.conformance.comparing.inputs import digest, inputs_for
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.ops.jobs import jobs
 from halfulp.conformance.oracles import ORACLES, oracle
 from halfulp.conformance.oracles.oracle import Answer, Oracle, Unavailable
-from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
+from halfulp.fp_formats.formats import Codes, code_shape, storage_dtype
 from halfulp.interp.ir.types import width_of
 
 FILE = Path(__file__).parent / "recorded" / "oracles.npz"

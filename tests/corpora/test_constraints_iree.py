@@ -13,8 +13,8 @@ from corpora.constraints_iree import Diagnostic, ask, program, recorded
 from halfulp.codegen.constraints import constraints
 from halfulp.interp.dialects.iree_codegen.verdicts import EVALUATORS
 from halfulp.interp.ir.attributes import StringAttr
+from halfulp.interp.ir.base import Location, file_position
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
-from halfulp.interp.ir.locations import Location, file_position
 from halfulp.interp.ir.operations import SSAValue
 from halfulp.interp.loading import parse_module
 from halfulp.semantics.smt import MODELS, Term, Unknown

@@ -16,8 +16,8 @@ from corpora.deviations import DELIBERATE, EXPECTED_FAILURES
 from corpora.text_coverage import NOT_COUNTED, Facts, groups_of, ops, productions
 
 from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from corpora.recordings import FILE, NOT_RECORDED, recorded, replay
 
+from halfulp.conformance.comparing.check import error_bounds
 from halfulp.conformance.comparing.divergences import divergences
-from halfulp.conformance.comparing.error_bounds import error_bounds
 from halfulp.conformance.ops.jobs import jobs
 from halfulp.conformance.oracles import ORACLES
 

@@ -19,7 +19,7 @@ from halfulp.interp.bytecode.encoding import MAX_VERSION, NATIVE_PROPERTIES
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import attributes as at
-from halfulp.interp.ir import locations as lo
+from halfulp.interp.ir import base as lo
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, Region, SSAValue
 from halfulp.interp.loading import parse_module, read_bytecode

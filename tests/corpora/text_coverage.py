@@ -15,15 +15,15 @@ from functools import cached_property
 
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.declare.declarations import Arity, OpDefinition
-from halfulp.interp.declare.notation import Group, read_format
 from halfulp.interp.declare.operands import SEGMENTS, all_operands, spread
+from halfulp.interp.declare.parameters import Group, read_format
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
-from halfulp.interp.ir import locations as lo
+from halfulp.interp.ir import base as lo
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Symbol
 from halfulp.interp.ir.attributes import Attribute
-from halfulp.interp.ir.nested import parts
+from halfulp.interp.ir.dialect_attributes import parts
 from halfulp.interp.ir.operations import BlockArgument, Module, Operation
 from halfulp.interp.ir.types import Type
 from halfulp.interp.text.lexer import tokenize

@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 from bitstring import BitArray, Bits
 
-from halfulp.fp_formats.bit_patterns import bits_of, code_of, integers_of, is_bit_pattern, is_bits
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import (
+    FORMATS,
+    FloatFormat,
+    NanEncoding,
+    bits_of,
+    code_of,
+    integers_of,
+    is_bit_pattern,
+    is_bits,
+)
 from halfulp.fp_formats.spelling import bit_fields, bits_text, hex_text, split_bits
 
 USERS = (

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from halfulp.conformance.oracles import apfloat
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.fp_formats.exact import arithmetic, comparisons
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding, codes_to_ints
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding, choices_of
 

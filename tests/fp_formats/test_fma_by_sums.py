@@ -12,11 +12,9 @@ import pytest
 from amounts import amounts
 
 from halfulp.fp_formats import mixed
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
-from halfulp.fp_formats.exact import mixed as exact_mixed
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 
@@ -70,8 +68,8 @@ def check(name: str, formats: tuple[FloatFormat, ...], columns: Columns, mode: R
     signs = SIGNS[name]
     want = conversions.convert(F64, dst, odd_sum(signs[0] * (a * b), signs[1] * c, mode), mode, want_flags=True)
     results: list[ArrayResult] = [
-        exact_mixed.operate(name, formats, dst, columns, mode, want_flags=True),
-        exact_mixed.operate(name, formats, dst, columns, mode, operations=fast, convert=fast.convert),
+        comparisons.operate(name, formats, dst, columns, mode, want_flags=True),
+        comparisons.operate(name, formats, dst, columns, mode, operations=fast, convert=fast.convert),
     ]
     if name == "fma" and len(set(formats)) == 1:
         results += [arithmetic.fma(dst, *columns, mode, want_flags=True), fast.fma(dst, *columns, mode)]
@@ -83,7 +81,7 @@ def check(name: str, formats: tuple[FloatFormat, ...], columns: Columns, mode: R
     rows = np.unique(np.array([x[special].astype(np.uint64) for x in columns]).T, axis=0)
     if rows.size:
         given = tuple(x.astype(fmt.storage_dtype) for x, fmt in zip(rows.T, formats, strict=True))
-        found = exact_mixed.operate(name, formats, dst, given, mode, want_flags=True)
+        found = comparisons.operate(name, formats, dst, given, mode, want_flags=True)
         assert found.flags is not None
         for k in range(0, len(rows), max(1, len(rows) // 500)):
             one = mixed.operate(name, formats, dst, [int(x[k]) for x in given], mode)

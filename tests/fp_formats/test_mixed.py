@@ -15,9 +15,8 @@ from float_samples import codes as sample_codes
 from float_samples import to_array
 
 from halfulp.fp_formats import mixed, scalar
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.exact import mixed as exact_mixed
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.exact import comparisons
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints
 from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, FloatPolicy, Rounding
 
 F32 = FORMATS["f32"]
@@ -104,7 +103,7 @@ def check(
     noise: Any = (np.array(drawn, np.uint64), width) if width else None
     bits = [(value, width) if width else None for value in drawn]
     want = [mixed.operate(name, sources, dst, row, mode, policy, r) for row, r in zip(rows, bits, strict=True)]
-    got = exact_mixed.operate(name, sources, dst, columns, mode, policy, noise, want_flags=True)
+    got = comparisons.operate(name, sources, dst, columns, mode, policy, noise, want_flags=True)
     assert got.flags is not None
     poison = [False] * len(rows) if got.poison is None else got.poison.tolist()
     actual = list(zip(codes_to_ints(got.codes, dst.bits), got.flags.tolist(), poison, strict=True))

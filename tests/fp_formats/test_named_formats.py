@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from halfulp.fp_formats import named_formats, scalar
+from halfulp.fp_formats import formats, scalar
 from halfulp.fp_formats.aliases import float_format, known_as
-from halfulp.fp_formats.formats import ALL_FORMATS, FORMATS, FloatFormat, NanEncoding
-from halfulp.fp_formats.named_formats import (
+from halfulp.fp_formats.formats import (
+    ALL_FORMATS,
     ENTRY_POINTS,
+    FORMATS,
+    FloatFormat,
+    NanEncoding,
     format_named,
     p3109_format,
     p3109_formats,
@@ -121,7 +124,7 @@ def test_formats_of_hardware() -> None:
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what a test registers."""
-    monkeypatch.setattr(named_formats, "_registered", {})
+    monkeypatch.setattr(formats, "_registered", {})
 
 
 @pytest.mark.usefixtures("registered")

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.exact import steps as array_steps
+from halfulp.fp_formats.exact import encoding as array_steps
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.neighbours import code_at, lowest_rank, next_code, rank_of, ulp_at
 from halfulp.fp_formats.paths import fast
-from halfulp.fp_formats.steps import code_at, lowest_rank, next_code, rank_of, ulp_at
 
 OWN = (
     FloatFormat("binary8p4", 4, 3, 8, nan=NanEncoding.NEGATIVE_ZERO),

@@ -15,10 +15,8 @@ from amounts import amounts
 
 import halfulp as hu
 from halfulp.fp_formats import mixed, scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.fp_formats.exact import arithmetic, conversions
-from halfulp.fp_formats.exact import mixed as exact_mixed
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 
 RULES = ("less", "p3109_a", "p3109_b", "p3109_c")
@@ -206,7 +204,7 @@ def test_fused_multiply_add(policy: FloatPolicy, k: int) -> None:
     assert arithmetic.fma(f8, x, y, z, STOCHASTIC, policy, bits).codes.tolist() == want
     columns = (x, y, conversions.convert(f8, f32, z).codes)
     formats = (f8, f8, f32)
-    assert exact_mixed.operate("fma", formats, f8, columns, STOCHASTIC, policy, bits).codes.tolist() == want
+    assert comparisons.operate("fma", formats, f8, columns, STOCHASTIC, policy, bits).codes.tolist() == want
     for row, (*_, r, _), code in zip(zip(*columns, strict=True), rows, want, strict=True):
         given = [int(each) for each in row]
         assert mixed.operate("fma", formats, f8, given, STOCHASTIC, policy, (r, k)).code == code

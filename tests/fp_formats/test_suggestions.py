@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from halfulp.fp_formats.suggestions import asking, did_you_mean, nearest
+from halfulp.fp_formats.aliases import asking, did_you_mean, nearest
 
 WORDS = ("addf", "addi", "row", "column", "return", "value", "dialect_resources", "maxui", "MFMA_F32_16x16x16_F16")
 

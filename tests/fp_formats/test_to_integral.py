@@ -11,9 +11,8 @@ from functools import cache
 import pytest
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.exact import conversions
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.steps import rank_of, ulp_at
-from halfulp.fp_formats.ulps import (
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.neighbours import (
     FloatSums,
     Summary,
     Worst,
@@ -20,9 +18,11 @@ from halfulp.fp_formats.ulps import (
     errors_of_codes,
     integer_steps_between,
     place_of_largest,
+    rank_of,
     ranks,
     steps_apart,
     steps_between,
+    ulp_at,
     ulp_of_float,
     ulps_of_floats,
 )

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import VerifyError
-from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.operations import Block, Operation
 from halfulp.interp.loading import parse_module
 from halfulp.interp.verifier import verify

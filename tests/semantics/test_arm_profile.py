@@ -18,8 +18,7 @@ import pytest
 from amounts import amounts
 
 from halfulp.conformance.comparing.op_case import op_case
-from halfulp.fp_formats.codes import storage_dtype
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, storage_dtype
 from halfulp.fp_formats.policy import Flags
 from halfulp.semantics.profile import as_profile
 

@@ -12,7 +12,7 @@ from math import ceil, floor, fmod, trunc
 import pytest
 from flint import arb
 
-from halfulp.fp_formats.reals.enclosing import bits_of_precision
+from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.semantics.ball_rules import BALLS
 
 NUMBERS = [arb(0), arb(1.5), arb(-1.5), arb(0, 1), arb(1, 1e-9), arb(-1, 1e-9)]

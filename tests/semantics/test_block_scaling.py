@@ -10,8 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import block_scaling as bs
 from halfulp.semantics.profile import PROFILES

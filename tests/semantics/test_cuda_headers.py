@@ -18,8 +18,7 @@ import numpy.typing as npt
 import pytest
 from amounts import amounts
 
-from halfulp.fp_formats.codes import storage_dtype
-from halfulp.fp_formats.formats import ALL_FORMATS, FloatFormat
+from halfulp.fp_formats.formats import ALL_FORMATS, FloatFormat, storage_dtype
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.profile import PROFILES, as_profile

@@ -14,8 +14,7 @@ from amounts import amounts
 import halfulp as hu
 from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, op_case
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, codes_to_ints
 from halfulp.fp_formats.paths import emulation
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.semantics.kernel import Fault

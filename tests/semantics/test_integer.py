@@ -17,7 +17,7 @@ from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfulp.fp_formats.codes import code_shape, codes_to_ints, ints_to_codes, limb_count, storage_dtype
+from halfulp.fp_formats.formats import code_shape, codes_to_ints, ints_to_codes, limb_count, storage_dtype
 from halfulp.semantics import integer
 from halfulp.semantics.kernel import Fault, FaultKind, Kernel
 

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.semantics import integer_functions
 from halfulp.semantics.kernel import Fault, Kernel
 

@@ -14,9 +14,8 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
-from halfulp.semantics import poison
-from halfulp.semantics.poison import OTHER, Origin, Origins
-from halfulp.semantics.select import select_poison
+from halfulp.semantics import kernel
+from halfulp.semantics.kernel import OTHER, Origin, Origins, select_poison
 
 
 def function(body: str, arguments: str, results: str) -> str:
@@ -445,7 +444,7 @@ def test_seventy_thousand_origins() -> None:
     ("largest", "count"), [(700, 1_000), pytest.param(OTHER, 70_000, marks=pytest.mark.exhaustive)]
 )
 def test_more_origins_in_one_run_than_there_are_ids(largest: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poison, "OTHER", largest)
+    monkeypatch.setattr(kernel, "OTHER", largest)
     lines = "\n".join(f"  %p{k} = ub.poison : i8" for k in range(count))
     text = f"func.func @f() -> (i8, i8, i8) {{\n{lines}\n  %x = arith.addi %p0, %p{count - 1} : i8\n  return %p0, %p{count - 1}, %x : i8, i8, i8\n}}\n"
     first, last, merged = hu.run(text)

@@ -22,7 +22,7 @@ from op_implementations import Outcome, check, every_implementation, outcomes_of
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.golden.options import FIELDS
+from halfulp.golden.recipes import FIELDS
 from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, Profile, as_profile
 
 POISON: Outcome = "poison"

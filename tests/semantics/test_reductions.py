@@ -14,15 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.paths.running_sums import has_running_sums, last_running_sum
-from halfulp.semantics import accumulators
-from halfulp.semantics.accumulators import Accumulator, Faults, Number, width_of
+from halfulp.semantics import sums
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Fault
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
-from halfulp.semantics.reductions import ORDERS, add_up, multiply_and_add
+from halfulp.semantics.sums import ORDERS, Accumulator, Faults, Number, add_up, multiply_and_add, width_of
 
 SUMMED = [fmt for fmt in FORMATS.values() if fmt.zero]
 F32, F8, F16 = FORMATS["f32"], FORMATS["f8E4M3FN"], FORMATS["f16"]
@@ -187,7 +185,7 @@ def test_sums_under_other_profiles_are_those_of_the_kernels(data: st.DataObject)
 def test_long_sums_equal_those_row_by_row(
     monkeypatch: pytest.MonkeyPatch, name: str, lanes: int, specials: bool
 ) -> None:
-    monkeypatch.setattr(accumulators, "TABLE_PAYS", 200)
+    monkeypatch.setattr(sums, "TABLE_PAYS", 200)
     fmt = FORMATS[name]
     accumulator = Accumulator(fmt, SPEC)
     count = 600 // lanes + 30
@@ -246,7 +244,7 @@ def test_running_sums_of_rows_across_memory(name: str) -> None:
 def test_long_sums_of_other_profiles_equal_those_row_by_row(
     monkeypatch: pytest.MonkeyPatch, name: str, profile: Profile
 ) -> None:
-    monkeypatch.setattr(accumulators, "TABLE_PAYS", 200)
+    monkeypatch.setattr(sums, "TABLE_PAYS", 200)
     fmt = FORMATS[name]
     accumulator = Accumulator(fmt, profile)
     rows = to_array(fmt, moderate(fmt, 200, 5) + sampled(fmt, 100, 6))[:, None]
@@ -261,14 +259,14 @@ def test_long_sums_use_a_table_and_blocks(monkeypatch: pytest.MonkeyPatch) -> No
     expected = 0
     for term in terms:
         expected = scalar.add(F8, expected, term).code
-    monkeypatch.setattr("halfulp.semantics.reductions.AT_ONCE", 5000)
+    monkeypatch.setattr("halfulp.semantics.sums.AT_ONCE", 5000)
     assert added([[term] for term in terms], F8, F8, "sequential") == [expected]
-    assert accumulators._additions.cache_info().currsize > 0
+    assert sums._additions.cache_info().currsize > 0
 
 
 def test_long_pairwise_sums_take_some_lanes_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     terms = [moderate(F16, 7, row) for row in range(100)]
-    monkeypatch.setattr("halfulp.semantics.reductions.AT_ONCE", 200)
+    monkeypatch.setattr("halfulp.semantics.sums.AT_ONCE", 200)
     assert added(terms, F16, F16, "pairwise") == [
         specified(list(x), F16, F16, "pairwise") for x in zip(*terms, strict=True)
     ]
@@ -287,9 +285,9 @@ def test_long_exact_sums(name: str) -> None:
 
 
 def test_long_exact_sums_go_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halfulp.semantics.exact_totals.COLUMNS", 8)
-    monkeypatch.setattr("halfulp.semantics.exact_totals.ROWS", 3)
-    monkeypatch.setattr("halfulp.semantics.reductions.AT_ONCE", 64)
+    monkeypatch.setattr("halfulp.semantics.sums.COLUMNS", 8)
+    monkeypatch.setattr("halfulp.semantics.sums.ROWS", 3)
+    monkeypatch.setattr("halfulp.semantics.sums.AT_ONCE", 64)
     for source, into in ((F16, F16), (F32, FORMATS["f4E2M1FN"]), (F8, F32)):
         terms = [moderate(source, 5, row) for row in range(53)]
         terms[50][1], terms[7][2] = source.nan_code or 0, source.infinity_code or source.max_code
@@ -474,7 +472,7 @@ def test_exact_products_of_infinities_do_not_depend_on_the_accumulator() -> None
 
 
 def test_products_of_many_tiles_and_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halfulp.semantics.reductions.AT_ONCE", 64)
+    monkeypatch.setattr("halfulp.semantics.sums.AT_ONCE", 64)
     a, b = matrix(F16, 20, 30, 3), matrix(F16, 30, 9, 4)
     for order in ("sequential", "pairwise"):
         assert product_of(a, b, (F16, F16), F16, order) == multiplied(a, b, (F16, F16), F16, order)

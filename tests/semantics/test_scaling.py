@@ -18,9 +18,8 @@ from op_implementations import Outcome, check, outcomes_of, value
 
 import halfulp as hu
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.exact import conversions
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import casts
 from halfulp.semantics.profile import Profile

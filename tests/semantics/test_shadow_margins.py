@@ -7,9 +7,8 @@ import pytest
 from flint import arb
 
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS
-from halfulp.fp_formats.reals.enclosing import bits_of_precision
-from halfulp.fp_formats.reals.functions import FUNCTIONS
-from halfulp.semantics.shadow_margins import FEWEST, SLOPES, covers
+from halfulp.fp_formats.reals.functions import FUNCTIONS, bits_of_precision
+from halfulp.semantics.ball_rules import FEWEST, SLOPES, covers
 from halfulp.semantics.shadows import Shadowed, errors
 
 POSITIVE = ("log", "log2", "log10", "log1p", "rsqrt")

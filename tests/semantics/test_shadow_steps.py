@@ -9,7 +9,7 @@ from math import ceil, floor
 import numpy as np
 import pytest
 
-from halfulp.semantics.shadow_steps import STEPS
+from halfulp.semantics.judging import STEPS
 from halfulp.semantics.shadows import Shadow, Shadowed, errors
 
 

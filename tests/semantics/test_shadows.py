@@ -16,8 +16,7 @@ from flint import arb
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.reals.enclosing import bits_of_precision
-from halfulp.fp_formats.reals.functions import FUNCTIONS
+from halfulp.fp_formats.reals.functions import FUNCTIONS, bits_of_precision
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
 from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ
 from halfulp.semantics.shadows import Errors, Shadow, Shadowed, errors, exact, order

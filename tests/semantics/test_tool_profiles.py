@@ -21,10 +21,9 @@ from amounts import amounts
 
 import halfulp as hu
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import ALL_FORMATS, FORMATS, FloatFormat
+from halfulp.fp_formats.formats import ALL_FORMATS, FORMATS, FloatFormat, ints_to_codes
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.profile import PROFILES

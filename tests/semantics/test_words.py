@@ -14,10 +14,9 @@ import pytest
 from word_arrays import described
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, ints_to_codes
 from halfulp.fp_formats.policy import Rounding
-from halfulp.semantics import casts, elementary, float_bits, floats, integer, integral, quant, tabled_words
+from halfulp.semantics import casts, elementary, float_bits, floats, integer, integer_functions, integer_kernels, quant
 from halfulp.semantics.kernel import Fault, Kernel
 from halfulp.semantics.profile import SPEC, as_profile
 
@@ -286,9 +285,9 @@ def _halves(fmt: FloatFormat) -> list[int]:
 
 
 @pytest.mark.parametrize("fmt", NATIVE, ids=lambda fmt: fmt.name)
-@pytest.mark.parametrize("name", integral.DIRECTIONS)
+@pytest.mark.parametrize("name", integer_functions.DIRECTIONS)
 def test_rounding_to_integers(name: str, fmt: FloatFormat) -> None:
-    kernel = integral.to_integral(name, fmt, 0, SPEC)
+    kernel = integer_functions.to_integral(name, fmt, 0, SPEC)
     assert kernel.words is not None
     check_floats(kernel, fmt, ([*_halves(fmt), *float_samples.codes(fmt, 2000, 5)],), fmt)
 
@@ -348,7 +347,7 @@ def test_kernels_of_few_bits_become_tables(fmt: FloatFormat) -> None:
         (elementary.unary("exp", fmt, RNE, 3, SPEC), (codes,), (bits,)),
         (casts.to_integer(fmt, 5, True, SPEC), (codes,), (5,)),
     ):
-        described = tabled_words.tabled(replace(kernel, words=None), [bits] * len(columns), results)
+        described = integer_kernels.tabled(replace(kernel, words=None), [bits] * len(columns), results)
         refused = check(described, columns, [bits] * len(columns))
         assert refused == [isinstance(kernel.scalar(*each), Fault) for each in zip(*columns, strict=True)]
 
@@ -356,9 +355,9 @@ def test_kernels_of_few_bits_become_tables(fmt: FloatFormat) -> None:
 def test_a_table_of_two_results_and_unlike_operands() -> None:
     kernel = replace(integer.mulsi_extended(7), words=None)
     columns = tuple(zip(*itertools.product(range(128), repeat=2), strict=True))
-    assert not any(check(tabled_words.tabled(kernel, (7, 7), (7, 7)), columns, (7, 7)))
+    assert not any(check(integer_kernels.tabled(kernel, (7, 7), (7, 7)), columns, (7, 7)))
 
 
 def test_longer_kernels_get_no_table() -> None:
     for kernel, width in ((replace(integer.addi(9), words=None), 9), (integer.addi(4), 4)):
-        assert tabled_words.tabled(kernel, (width, width), (width,)) is kernel
+        assert integer_kernels.tabled(kernel, (width, width), (width,)) is kernel

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from halfulp.command.option import CommandHelp
 from halfulp.described import option
-from halfulp.golden.options import CheckOptions, ComputationOptions
+from halfulp.golden.recipes import CheckOptions, ComputationOptions
 
 _ABOUT = """\
 Read a file of vectors in any of the formats, compute every row again, and show the first row that differs:

@@ -6,9 +6,9 @@ import argparse
 from dataclasses import dataclass
 
 from halfulp.command.option import CommandHelp
-from halfulp.conformance.vectors.names import FORMAT_NAMES, NO_SHARDS, PACKINGS, UNMARKED, Unmarked
+from halfulp.conformance.vectors.packing import FORMAT_NAMES, NO_SHARDS, PACKINGS, UNMARKED, Unmarked
 from halfulp.described import option, positive
-from halfulp.golden.options import RecipeOptions
+from halfulp.golden.recipes import RecipeOptions
 
 FORMATS = tuple(name for name in FORMAT_NAMES if name not in NO_SHARDS)
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from halfulp.command.console import EXIT_CODES
 from halfulp.command.option import CommandHelp
-from halfulp.conformance.vectors.names import FORMAT_NAMES, PACKINGS, SCALE_PLACES, UNMARKED, ScalePlace, Unmarked
+from halfulp.conformance.vectors.packing import FORMAT_NAMES, PACKINGS, SCALE_PLACES, UNMARKED, ScalePlace, Unmarked
 from halfulp.described import option, positive
-from halfulp.golden.options import RecipeOptions
+from halfulp.golden.recipes import RecipeOptions
 
 BLOCK = 32
 """The elements of a block, as in OCP's MX formats."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from halfulp.conformance.accuracy.questions import Question
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Unavailable
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import Codes
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError

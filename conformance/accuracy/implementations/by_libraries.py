@@ -2,24 +2,159 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import mmap
+import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from halfulp.conformance.accuracy.implementations import library_child
-from halfulp.conformance.accuracy.questions import Question
+from halfulp.conformance.accuracy.implementations.by_arrays import (
+    Jax,
+    MlDtypes,
+    NumPy,
+    PythonFunction,
+    Torch,
+    named_function,
+)
+from halfulp.conformance.accuracy.questions import Chosen, Question
+from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
+from halfulp.conformance.oracles.libraries import LlvmLibc
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Unavailable
 from halfulp.conformance.oracles.tool import run_bounded
-from halfulp.fp_formats.codes import Codes, code_shape, codes_to_ints, limb_count, storage_dtype
+from halfulp.fp_formats.aliases import did_you_mean
+from halfulp.fp_formats.formats import Codes, code_shape, codes_to_ints, limb_count, storage_dtype
+from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.types import width_of
+
+# --- library child ----------------------------------------------------------------------------------------------------
+#
+# Call a symbol of a shared library on codes: run as a program of its own, so that a crash ends nothing else.
+#
+# It imports nothing of halfulp. The arguments are a JSON object; the operands are files of codes, and so are the
+# results.
+
+
+class _F16(ctypes.c_float):
+    """A 16-bit float in the low half of a vector register: its code is that of the low half of an f32."""
+
+
+class _F32(ctypes.c_float):
+    pass
+
+
+class _F64(ctypes.c_double):
+    pass
+
+
+class _F80(ctypes.c_longdouble):
+    pass
+
+
+# Subclasses are passed and returned as they are: ctypes would convert the plain types to Python's floats.
+_FLOATS: dict[str, Any] = {"f16": _F16, "bf16": _F16, "f32": _F32, "f64": _F64, "f80": _F80}
+_CODES: dict[int, Any] = {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64}
+
+
+def main() -> int:
+    """Call the symbol for each element. Return 3 if there is no such library or symbol."""
+    asked = json.loads(sys.argv[1])
+    try:
+        function = ctypes.CDLL(asked["library"])[asked["symbol"]]
+    except (OSError, AttributeError) as error:
+        sys.stderr.write(str(error))
+        return 3
+    count = asked["count"]
+    operands = [bytearray(Path(path).read_bytes()) for path in asked["operands"]]
+    with open(asked["place"], "r+b") as file:
+        place = (ctypes.c_int64 * 1).from_buffer(mmap.mmap(file.fileno(), 8))
+    if asked["form"] == "array":
+        result = bytearray(asked["bytes"] * count)
+        buffers = [(ctypes.c_char * len(data)).from_buffer(data) for data in (*operands, result)]
+        function.restype = None
+        function(*buffers, ctypes.c_size_t(count))
+    else:
+        kinds = [_FLOATS[kind] if asked["form"] == "float" else _CODES[kind] for kind in asked["kinds"]]
+        *types, returned = kinds
+        function.argtypes, function.restype = types, returned
+        arrays = [(kind * count).from_buffer(data) for kind, data in zip(types, operands, strict=True)]
+        results = (returned * count)()
+        for k, arguments in enumerate(zip(*arrays, strict=True)):
+            place[0] = k
+            results[k] = function(*arguments)
+        result = bytearray(results)
+    Path(asked["result"]).write_bytes(result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+
+
+# --- by oracles -------------------------------------------------------------------------------------------------------
+#
+# Measure an oracle: mlir-native, mlir-math-expand, iree, ml_dtypes and the others of `halfulp.conformance.oracles`.
+
+
+class ByOracle:
+    """An oracle: it answers ops of MLIR."""
+
+    def __init__(self, spelling: str) -> None:
+        self._oracle = oracle(spelling)
+        self.name, self.version = spelling, self._oracle.version
+
+    def refuses(self, asked: Question) -> str | None:
+        """Refuse functions that MLIR does not have, and what the oracle refuses."""
+        if "." not in asked.case.op:
+            return f"MLIR has no op for {asked.case.op}"
+        if asked.function is not None and asked.rounding is not Rounding.TO_NEAREST_EVEN:
+            return f"{asked.case.op} has no rounding modes in MLIR"
+        return self._oracle.refuses(asked.case)
+
+    def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
+        """Ask for all elements at once."""
+        return self._oracle.evaluate(asked.case, operands)[0]
+
+
+# --- interface --------------------------------------------------------------------------------------------------------
+#
+# The interface of an implementation whose accuracy is measured.
+
+
+class Implementation(Protocol):
+    """``name``: as reports call it. ``version``: what it says of itself.
+
+    The constructor raises `halfulp.conformance.oracles.oracle.Unavailable`, with what to install, where it is missing.
+    """
+
+    name: str
+    version: str
+
+    def refuses(self, asked: Question) -> str | None:
+        """Say why it cannot answer a question at all, or None. Cheap: it runs nothing."""
+
+    def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
+        """Return its results, in one row as the operands. Raises OracleError; InputError for code of the user."""
+
+
+@runtime_checkable
+class HoldingImplementation(Implementation, Protocol):
+    """An implementation with results for certain arguments only, which it lists."""
+
+    def arguments(self, asked: Question) -> Chosen:
+        """Return the arguments that it has results for, in chunks."""
+
+
+# --- by libraries -----------------------------------------------------------------------------------------------------
 
 FORMS = ("float", "codes", "array")
 SECONDS = 60.0
@@ -86,7 +221,7 @@ class Library:
         return Answer(np.frombuffer(data, storage_dtype(width)).reshape(shape) & _mask(width))
 
     def _call(self, told: dict[str, Any], asked: Question, operands: Sequence[Codes]) -> None:
-        command = [sys.executable, "-I", library_child.__file__, json.dumps(told)]
+        command = [sys.executable, "-I", __file__, json.dumps(told)]
         try:
             done = run_bounded(command, b"", self._seconds)
         except OracleError as error:
@@ -148,3 +283,76 @@ def _mask(width: int) -> Codes:
     if width <= 64:
         return np.array((1 << width) - 1, storage_dtype(width))
     return np.array([(1 << 64) - 1, (1 << (width - 64)) - 1], np.uint64)
+
+
+# --- by libc ----------------------------------------------------------------------------------------------------------
+#
+# Measure LLVM's C library.
+
+
+class ByLlvmLibc:
+    """The functions of ``libllvmlibc.a`` on f16, bf16, f32, f64 and wider types."""
+
+    name = "llvm-libc"
+
+    def __init__(self) -> None:
+        self._library = LlvmLibc()
+        self.version = self._library.version
+
+    def refuses(self, asked: Question) -> str | None:
+        """Refuse functions that the library does not have, and rounding modes."""
+        if asked.rounding is not Rounding.TO_NEAREST_EVEN:
+            return "llvm-libc is asked to round to nearest even only"
+        one_type = {str(type_) for type_ in asked.operand_types} == {asked.result.name}
+        if not one_type or self._library.symbol(asked.function or asked.case.op, asked.result.name) is None:
+            return f"llvm-libc has no {asked}"
+        return None
+
+    def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
+        """Call the function in a loop, in a child process."""
+        path, symbol = self._library.shared(asked.function or asked.case.op, asked.result.name)
+        return Library(str(path), symbol, "array").results(asked, operands)
+
+
+# --- table ------------------------------------------------------------------------------------------------------------
+#
+# Find the implementation that a text or a Python function names.
+
+_ARRAYS: Mapping[str, Callable[[], Implementation]] = {
+    "numpy": NumPy,
+    "ml_dtypes": MlDtypes,
+    "torch": Torch,
+    "jax": Jax,
+    "llvm-libc": ByLlvmLibc,
+}
+_NOT_FLOATS = frozenset({"exact", "mlir-quant", "npz"})
+NAMES: tuple[str, ...] = (*_ARRAYS, *(name for name in ORACLES if name not in {*_ARRAYS, *_NOT_FLOATS, "command"}))
+"""The implementations with a name; beside them, anybody's code and files are measured."""
+LIBRARIES = (".so", ".dylib", ".dll")
+
+
+def implementation(against: str | Callable[..., Any], seconds: float = SECONDS) -> Implementation:
+    """Return the implementation that ``against`` names.
+
+    One of `NAMES`; ``command=PROGRAM`` as for ``halfulp verify``; ``PATH:SYMBOL`` of a shared library;
+    ``module:function`` of Python; or a Python function itself. ``seconds``: the time limit of a library. Raises
+    Unavailable with what to install, and InputError for anything else.
+    """
+    if not isinstance(against, str):
+        return PythonFunction(against, getattr(against, "__name__", "the function"))
+    head, equals, _ = against.partition("=")
+    if against in _ARRAYS:
+        return _ARRAYS[against]()
+    if against in NAMES or (equals and head in TAKES_ARGUMENT):
+        return ByOracle(against)
+    path, colon, _ = against.partition(":")
+    if colon and (os.path.basename(path).partition(".so")[1] or path.endswith(LIBRARIES)):
+        try:
+            return library_named(against, seconds)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+    if colon:
+        return named_function(against)
+    others = "a library's symbol ./lib.so:expf, a Python function module:function, or a file, but it does not exist"
+    hint = did_you_mean(against, NAMES)
+    raise InputError(f"unknown implementation {against!r}; there are {', '.join(NAMES)}, {others}", hint=hint)

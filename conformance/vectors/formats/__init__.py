@@ -7,8 +7,8 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats.format import Carried, Format, Options, Written, with_file
-from halfulp.conformance.vectors.names import FORMAT_NAMES, Unmarked
-from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.conformance.vectors.packing import FORMAT_NAMES, Unmarked
+from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.interp.ir.errors import InputError
 
 

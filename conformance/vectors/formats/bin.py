@@ -17,10 +17,10 @@ from typing import IO, BinaryIO
 import numpy as np
 
 from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet, rechunked
-from halfulp.conformance.vectors.formats.arrays import Aside, checked_widths, exactly
 from halfulp.conformance.vectors.formats.format import Format, Options, malformed, needed, seekable
+from halfulp.conformance.vectors.formats.npz import Aside, checked_widths, exactly
 from halfulp.conformance.vectors.packing import BlockLayout, Bytes, pack, pack_blocks, unpack, unpack_blocks
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir.errors import InputError
 
 

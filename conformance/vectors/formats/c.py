@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
-from halfulp.conformance.vectors.formats.reserved import C, check_names
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
@@ -21,7 +21,58 @@ from halfulp.conformance.vectors.formats.text import (
     read_rows,
     write_rows,
 )
-from halfulp.fp_formats.codes import LIMB_BITS, limb_count, storage_dtype
+from halfulp.fp_formats.formats import LIMB_BITS, limb_count, storage_dtype
+from halfulp.interp.ir.errors import InputError
+
+# --- reserved ---------------------------------------------------------------------------------------------------------
+#
+# The reserved words of C and SystemVerilog, which cannot be names in their files.
+
+_C = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
+nullptr alignas alignof constexpr static_assert thread_local typeof typeof_unqual asm
+and and_eq bitand bitor catch class compl const_cast delete dynamic_cast explicit export friend mutable namespace
+new not not_eq operator or or_eq private protected public reinterpret_cast static_cast template this throw try
+typeid typename using virtual wchar_t xor xor_eq
+int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
+"""
+C = frozenset(_C.split())
+"""The words of C23 and C++, since both languages may include a header, and the types of <stdint.h> that it uses."""
+
+_SYSTEMVERILOG = """
+accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins
+binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const
+constraint context continue cover covergroup coverpoint cross deassign default defparam design disable dist do edge
+else end endcase endchecker endclass endclocking endconfig endfunction endgenerate endgroup endinterface endmodule
+endpackage endprimitive endprogram endproperty endspecify endsequence endtable endtask enum event eventually expect
+export extends extern final first_match for force foreach forever fork forkjoin function generate genvar global
+highz0 highz1 if iff ifnone ignore_bins illegal_bins implements implies import incdir include initial inout input
+inside instance int integer interconnect interface intersect join join_any join_none large let liblist library local
+localparam logic longint macromodule matches medium modport module nand negedge nettype new nexttime nmos nor
+noshowcancelled not notif0 notif1 null or output package packed parameter pmos posedge primitive priority program
+property protected pull0 pull1 pulldown pullup pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase
+randsequence rcmos real realtime ref reg reject_on release repeat restrict return rnmos rpmos rtran rtranif0
+rtranif1 s_always s_eventually s_nexttime s_until s_until_with scalared sequence shortint shortreal showcancelled
+signed small soft solve specify specparam static string strong strong0 strong1 struct super supply0 supply1
+sync_accept_on sync_reject_on table tagged task this throughout time timeprecision timeunit tran tranif0 tranif1 tri
+tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire var
+vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
+"""
+SYSTEMVERILOG = frozenset(_SYSTEMVERILOG.split())
+"""The words of IEEE 1800-2017."""
+
+
+def check_names(language: str, reserved: frozenset[str], names: Iterable[str]) -> None:
+    """Raise InputError for a name that is a reserved word of the language."""
+    for name in names:
+        if name in reserved:
+            raise InputError(
+                f"'{name}' is a reserved word of {language}, and cannot be a name", hint="choose another name"
+            )
+
+
+# --- c ----------------------------------------------------------------------------------------------------------------
 
 _COUNT = re.compile(r"#define \w+_COUNT (\d+)")
 _WORD = re.compile(r"0x([0-9A-Fa-f]+)")

@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, VectorSet, results_of, settled
-from halfulp.conformance.vectors.names import UNMARKED, Unmarked
-from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
-from halfulp.fp_formats.codes import LIMB_BITS, Codes, limb_count
+from halfulp.conformance.vectors.packing import CONTAINERS, UNMARKED, Blocks, Packing, Unmarked
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, limb_count
+from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import InputError
-from halfulp.interp.ir.locations import FileLineCol
 
 EVERY_ROLE = frozenset(Role)
 

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, results_of
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
-from halfulp.conformance.vectors.formats.numbering import INDEX, numbered, without_numbers
+from halfulp.conformance.vectors.formats.sv import INDEX, numbered, without_numbers
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,

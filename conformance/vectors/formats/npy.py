@@ -9,10 +9,17 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet
-from halfulp.conformance.vectors.formats.arrays import Aside, checked_widths, ended, exactly, little_endian, trailing
 from halfulp.conformance.vectors.formats.format import Format, Options, malformed, needed
-from halfulp.conformance.vectors.formats.npz import read_header
-from halfulp.fp_formats.codes import storage_dtype
+from halfulp.conformance.vectors.formats.npz import (
+    Aside,
+    checked_widths,
+    ended,
+    exactly,
+    little_endian,
+    read_header,
+    trailing,
+)
+from halfulp.fp_formats.formats import storage_dtype
 
 
 def _record(columns: Sequence[Column]) -> np.dtype[Any]:

@@ -28,7 +28,7 @@ from halfulp.conformance.vectors.formats.text import (
     read_rows,
     whole,
 )
-from halfulp.fp_formats.codes import LIMB_BITS, Codes
+from halfulp.fp_formats.formats import LIMB_BITS, Codes
 from halfulp.interp.ir.errors import InputError
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from halfulp.conformance.vectors.columns import Column, VectorSet
-from halfulp.conformance.vectors.formats.format import Format, Options, same_columns, spool
-from halfulp.conformance.vectors.formats.numbering import INDEX, numbered, without_numbers
-from halfulp.conformance.vectors.formats.reserved import SYSTEMVERILOG, check_names
+import numpy as np
+
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
+from halfulp.conformance.vectors.formats.c import SYSTEMVERILOG, check_names
+from halfulp.conformance.vectors.formats.format import Format, Options, malformed, same_columns, spool
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
@@ -25,6 +27,41 @@ from halfulp.conformance.vectors.formats.text import (
     whole,
     write_rows,
 )
+from halfulp.interp.ir.errors import InputError
+
+# --- numbering --------------------------------------------------------------------------------------------------------
+#
+# Number the rows, for formats that write a number in front of each row.
+
+INDEX = Column("halfulp_index", 32, "i32", Role.OPERAND)
+
+MOST = (1 << 31) - 1
+"""Most rows that an ``int`` can count."""
+
+
+def numbered(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Yield the chunks with `INDEX` in front. Raises InputError for too many rows."""
+    done = 0
+    for chunk in chunks:
+        rows = len(chunk[0])
+        if done + rows > MOST:
+            raise InputError(f"a format that numbers its vectors holds at most {MOST} of them")
+        yield (np.arange(done, done + rows, dtype=np.uint32), *chunk)
+        done += rows
+
+
+def without_numbers(chunks: Iterable[Chunk], options: Options) -> Iterator[Chunk]:
+    """Yield the chunks without the numbers of `numbered`. Raises InputError where they do not count up from 0."""
+    done = 0
+    for chunk in chunks:
+        rows = len(chunk[0])
+        if (chunk[0] != np.arange(done, done + rows)).any():
+            raise malformed(f"the numbers of rows {done} to {done + rows - 1} do not count up from 0", options)
+        yield chunk[1:]
+        done += rows
+
+
+# --- sv ---------------------------------------------------------------------------------------------------------------
 
 _COUNT = re.compile(r"localparam int COUNT = (\d+);")
 _ROW = re.compile(r"`HALFULP_ROW\(32'h([0-9A-Fa-f]+), \{(.*)\}\)")

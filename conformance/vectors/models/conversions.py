@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import product
 
 from halfulp.conformance.vectors.intermediate import (
+    Dice,
     Integer,
     ModelCase,
     encoded,
@@ -16,10 +17,16 @@ from halfulp.conformance.vectors.intermediate import (
     pieces,
     random_normal,
 )
-from halfulp.conformance.vectors.models.codes import basic_codes
-from halfulp.conformance.vectors.models.model import SIGNS, Bucket, CoverageModel, Operands
-from halfulp.conformance.vectors.models.results import exponent_range, nonzero_result, with_lead
-from halfulp.conformance.vectors.philox import Dice
+from halfulp.conformance.vectors.models.model import (
+    SIGNS,
+    Bucket,
+    CoverageModel,
+    Operands,
+    basic_codes,
+    exponent_range,
+    nonzero_result,
+    with_lead,
+)
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 

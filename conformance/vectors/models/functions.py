@@ -12,16 +12,20 @@ from functools import lru_cache
 from itertools import pairwise, product, zip_longest
 from typing import TYPE_CHECKING
 
-from halfulp.conformance.vectors.intermediate import Integer, ModelCase, encoded
-from halfulp.conformance.vectors.models.codes import basic_codes, present_types
-from halfulp.conformance.vectors.models.model import SIGNS, Bucket, CoverageModel, Operands
-from halfulp.conformance.vectors.models.results import float_target
-from halfulp.conformance.vectors.philox import Dice
+from halfulp.conformance.vectors.intermediate import Dice, Integer, ModelCase, encoded
+from halfulp.conformance.vectors.models.model import (
+    SIGNS,
+    Bucket,
+    CoverageModel,
+    Operands,
+    basic_codes,
+    float_target,
+    present_types,
+)
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FloatFormat, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.neighbours import code_at, floor_exponent, lowest_rank, rank_of
 from halfulp.fp_formats.paths import elementary as paths
-from halfulp.fp_formats.steps import code_at, floor_exponent, lowest_rank, rank_of
 
 if TYPE_CHECKING:
     from halfulp.fp_formats.reals.hard_cases import Distance

@@ -6,23 +6,32 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 
-from halfulp.conformance.vectors.constructing import operands_for
 from halfulp.conformance.vectors.intermediate import (
+    Dice,
     ExactResult,
     ModelCase,
     addend_of,
     encoded,
     exact,
+    factors,
     operand,
+    operands_for,
     pieces,
     product_of,
     quantum,
+    row_with,
+    significand,
 )
-from halfulp.conformance.vectors.models.codes import fraction_patterns, normal_fraction, pattern_names
-from halfulp.conformance.vectors.models.model import SIGNS, Bucket, CoverageModel, Operands
-from halfulp.conformance.vectors.models.results import float_target
-from halfulp.conformance.vectors.multiply_adds import factors, row_with, significand
-from halfulp.conformance.vectors.philox import Dice
+from halfulp.conformance.vectors.models.model import (
+    SIGNS,
+    Bucket,
+    CoverageModel,
+    Operands,
+    float_target,
+    fraction_patterns,
+    normal_fraction,
+    pattern_names,
+)
 from halfulp.fp_formats.formats import FloatFormat
 
 KIND = ("multiply-add",)

@@ -6,27 +6,34 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
-from halfulp.conformance.vectors.constructing import operands_for
 from halfulp.conformance.vectors.intermediate import (
+    Dice,
     ModelCase,
     exact,
     nearest,
     operand,
+    operands_for,
     pieces,
     smallest,
 )
-from halfulp.conformance.vectors.models.codes import code_of_one, largest_subnormal, smallest_subnormal
-from halfulp.conformance.vectors.models.model import ROUNDED, SIGNS, SUMS, Bucket, CoverageModel, Operands
-from halfulp.conformance.vectors.models.results import (
+from halfulp.conformance.vectors.models.model import (
+    ROUNDED,
+    SIGNS,
+    SUMS,
+    Bucket,
+    CoverageModel,
+    Operands,
+    code_of_one,
     exponent_range,
     float_target,
     floor_log2,
     largest_result,
+    largest_subnormal,
     nonzero_result,
     reaches,
+    smallest_subnormal,
     with_lead,
 )
-from halfulp.conformance.vectors.philox import Dice
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import SPEC

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.vectors.inputs import chosen_models
 from halfulp.conformance.vectors.intermediate import model_case_of
 from halfulp.conformance.vectors.models.model import Bucket, CoverageModel, Operands
 from halfulp.conformance.vectors.models.table import models_for
+from halfulp.conformance.vectors.op_inputs import chosen_models
 
 LOOKED_AT = 1 << 14
 """The most rows of a set whose buckets are counted: a row takes up to 50 microseconds for each model."""

@@ -6,15 +6,22 @@ from collections.abc import Iterator
 from itertools import product
 
 from halfulp.conformance.vectors.intermediate import (
+    Dice,
     ModelCase,
     encoded,
     operand,
     random_normal,
 )
-from halfulp.conformance.vectors.models.codes import fraction_patterns, normal_fraction, pattern_names
-from halfulp.conformance.vectors.models.model import SUMS, Bucket, CoverageModel, Operands
-from halfulp.conformance.vectors.models.results import nonzero_result
-from halfulp.conformance.vectors.philox import Dice
+from halfulp.conformance.vectors.models.model import (
+    SUMS,
+    Bucket,
+    CoverageModel,
+    Operands,
+    fraction_patterns,
+    nonzero_result,
+    normal_fraction,
+    pattern_names,
+)
 from halfulp.fp_formats.formats import FloatFormat
 
 

@@ -2,24 +2,215 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
+import secrets
+import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, BinaryIO
 
-from halfulp.conformance.vectors.metadata import (
-    Document,
-    to_text,
-)
-from halfulp.conformance.vectors.shards.files import flush_and_close, lock, temporary_path, writing
-from halfulp.conformance.vectors.shards.plan import MOST_ROWS, SweepPlan
+from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.formats import format_named
+from halfulp.conformance.vectors.formats.format import Carried
+from halfulp.conformance.vectors.formats.runs import check_unary
+from halfulp.conformance.vectors.metadata import Document, to_text
+from halfulp.conformance.vectors.packing import CONTAINERS, NO_SHARDS, Packing, Unmarked
+from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION
+
+# --- plan -------------------------------------------------------------------------------------------------------------
+#
+# The plan of a sweep: its vectors, and how they are cut into shards.
+
+MOST_ROWS = 1 << 24
+"""Most rows of a shard whose size nobody chose: its file stays small enough to be copied and checked."""
+
+
+LAYOUT_VERSION = 2
+"""Version of the layout of a directory; a sweep cannot continue in a directory of another version."""
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """The vectors of a sweep, their format, and how they are cut into shards.
+
+    ``unmarked``, ``packing``: as in `formats.write_vectors`. ``shard_rows``: the least number of rows in a shard, which
+    has 1, 2, 4, 8 ... whole leaves of the hash tree over the set; None until it is decided (`sized`). ``leaf_rows``:
+    the rows of a leaf, those of the recipe unless given; another number gives another digest. A plan can be pickled.
+    Raises InputError for a format without shards, and what the recipe's rows raise.
+    """
+
+    recipe: Recipe
+    format: str = "npz"
+    unmarked: Unmarked = "refuse"
+    packing: Packing = CONTAINERS
+    shard_rows: int | None = None
+    leaf_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.format in NO_SHARDS:
+            raise InputError(f"a sweep cannot be written in the format '{self.format}'")
+        # Refuse columns that the format has no place for before computing anything.
+        if self.format == "runs":
+            check_unary(self.columns)
+        _ = self.columns, self.recipe.rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SweepPlan, (
+            self.recipe, self.format, self.unmarked, self.packing, self.shard_rows, self.leaf_rows,
+        )  # fmt: skip
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Return the columns that the files hold."""
+        return self.carried(VectorSet(self.recipe.columns, ())).written.columns
+
+    def carried(self, vectors: VectorSet) -> Carried:
+        """Return the vectors as the format of the plan carries them."""
+        return Carried(vectors, format_named(self.format), self.unmarked)
+
+    @property
+    def leaf(self) -> int:
+        """Return the number of rows of a leaf of the hash tree, in whole periods."""
+        step = self.recipe.step
+        return self.recipe.leaf_rows if self.leaf_rows is None else max(self.leaf_rows // step, 1) * step
+
+    @property
+    def size(self) -> int:
+        """Return the number of rows of a shard; the last one may have fewer. Raises ValueError if it is not decided."""
+        if self.shard_rows is None:
+            raise ValueError("it is not decided how many rows a shard of this plan has")
+        size, most = self.leaf, max(self.recipe.rows.count, 1)
+        while size < min(self.shard_rows, most):
+            size *= 2
+        return size
+
+    def sized(self, shard_rows: int) -> SweepPlan:
+        """Return the plan with shards of at least this many rows."""
+        return replace(self, shard_rows=shard_rows)
+
+    @cached_property
+    def shards(self) -> int:
+        """Return the number of shards."""
+        return -(-self.recipe.rows.count // self.size)
+
+    def rows(self, index: int) -> tuple[int, int]:
+        """Return the rows of a shard: the first, and the one after the last."""
+        return index * self.size, min((index + 1) * self.size, self.recipe.rows.count)
+
+    def rows_of_part(self, place: int, of: int) -> int:
+        """Return the number of rows in all shards of a part: shard ``place`` of every ``of``."""
+        indices = range(place, self.shards, of)
+        missing = self.shards * self.size - self.recipe.rows.count
+        return len(indices) * self.size - (missing if self.shards - 1 in indices else 0)
+
+    def file_name(self, index: int, sha256: str) -> str:
+        """Return the name of the file of a shard whose bytes have this digest."""
+        return f"{index:0{len(str(self.shards - 1))}d}-{sha256[:32]}{format_named(self.format).suffix}"
+
+    def to_json(self) -> Document:
+        """Return everything that must be the same for a sweep to continue in a directory."""
+        profile = self.recipe.computation.profile
+        return {
+            "layout_version": LAYOUT_VERSION,
+            "generator": dict(zip(("version", "semantics_version"), generator(), strict=True)),
+            "source": self.recipe.computation.source(),
+            "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in PROFILE_FIELDS}},
+            "inputs": self.recipe.inputs(),
+            "format": self.format,
+            "poison": self.unmarked,
+            "packing": self.packing.to_json(),
+            "rows": self.recipe.rows.count,
+            "leaf_rows": self.leaf,
+            "shard_rows": self.size,
+            "shards": self.shards,
+        }
+
+
+def generator() -> tuple[str, int]:
+    """Return the version of halfulp and that of its semantics."""
+    return version("halfulp"), SEMANTICS_VERSION
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+#
+# Files that are written completely or not at all, and locks that one process holds at a time.
+
+if sys.platform != "win32":
+    import fcntl
+
+
+@contextmanager
+def writing(directory: Path) -> Iterator[None]:
+    """Turn errors of the operating system into InputError, which names the directory."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot write in '{directory}': {error.strerror or error}") from error
+
+
+@contextmanager
+def temporary_path(directory: Path, owner: str, name: str) -> Iterator[Path]:
+    """Give a path of this process alone, and remove the file afterwards unless it was renamed."""
+    path = directory / f".{owner}.{name}.{secrets.token_hex(6)}.tmp"
+    try:
+        yield path
+    finally:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def flush_and_close(file: IO[bytes]) -> None:
+    """Close a file after the operating system has written all of it."""
+    file.flush()
+    os.fsync(file.fileno())
+    file.close()
+
+
+def put_file(directory: Path, owner: str, name: str, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file as a whole or not at all."""
+    with writing(directory), temporary_path(directory, owner, name) as path:
+        with path.open("wb") as file:
+            write(file)
+            flush_and_close(file)
+        path.replace(directory / name)
+
+
+_NO_LOCKS = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL})
+"""What file systems without locks say: Lustre without the option ``flock``, and NFS without a server for locks."""
+
+
+def lock(file: IO[bytes], shared: bool = False) -> bool | None:
+    """Lock a file until it is closed; return False where another process has the lock, and None where the file system
+    has no locks. The kernel releases the locks of a killed process.
+
+    ``shared``: only ask whether another process has it. Such a lock is for files that are open for reading: by NFS,
+    they cannot be locked otherwise.
+    """
+    if sys.platform == "win32":
+        return None
+    try:
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return None
+        raise
+    return True
+
+
+# --- directory --------------------------------------------------------------------------------------------------------
 
 LAYOUT = "sweep.json"
 """The file that describes the sweep of a directory."""

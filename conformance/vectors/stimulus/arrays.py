@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
 
 MOST_UNPACKED = 1 << 30

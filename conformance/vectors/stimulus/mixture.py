@@ -12,11 +12,19 @@ from math import lcm
 from typing import Any
 
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.vectors import quantised, testfloat_levels
+from halfulp.conformance.vectors import op_inputs, testfloat_levels
 from halfulp.conformance.vectors.columns import Column
-from halfulp.conformance.vectors.inputs import chosen_models, kinds_of, rows_of_case, rows_of_models
-from halfulp.conformance.vectors.rows import ENDLESS, Rows, interleaved, repeating, spread, turns_in
-from halfulp.conformance.vectors.scaled import DIVIDES, drawn_together
+from halfulp.conformance.vectors.op_inputs import chosen_models, kinds_of, rows_of_case, rows_of_models
+from halfulp.conformance.vectors.rows import (
+    DIVIDES,
+    ENDLESS,
+    Rows,
+    drawn_together,
+    interleaved,
+    repeating,
+    spread,
+    turns_in,
+)
 from halfulp.conformance.vectors.stimulus.arrays import digest_of
 from halfulp.conformance.vectors.stimulus.grammar import (
     Drawn,
@@ -41,7 +49,7 @@ from halfulp.conformance.vectors.stimulus.tables import (
     widths_of,
 )
 from halfulp.conformance.vectors.testfloat_levels import STREAMS
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 
@@ -150,7 +158,7 @@ class Mixture:
         operands without a count; Unsupported for types without operands.
         """
         case, unit = target.case, block or 1
-        if case is not None and quantised.quantised_type(case) is not None:
+        if case is not None and op_inputs.quantised_type(case) is not None:
             raise Unsupported("quantised types have operands of levels only")
         tables = [
             self._part(part, target, seed, STREAM + OF_A_PART * number, block) for number, part in enumerate(self.parts)

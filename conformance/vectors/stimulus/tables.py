@@ -12,13 +12,18 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.vectors.philox import words
+from halfulp.conformance.vectors.intermediate import words
 from halfulp.conformance.vectors.rows import ENDLESS, Rows, of_tuples
-from halfulp.conformance.vectors.stimulus import text
 from halfulp.conformance.vectors.stimulus.arrays import Stored, named_array, read_arrays
-from halfulp.conformance.vectors.stimulus.elements import codes_of_elements, rounded_numbers, width_in_bits
+from halfulp.conformance.vectors.stimulus.elements import (
+    ENDINGS,
+    codes_of_elements,
+    rounded_numbers,
+    rows_of_text,
+    width_in_bits,
+)
 from halfulp.conformance.vectors.stimulus.grammar import Drawn, File
-from halfulp.fp_formats.codes import Codes, code_shape
+from halfulp.fp_formats.formats import Codes, code_shape
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
 
@@ -203,7 +208,7 @@ def from_file(source: File, group: Group, groups: Sequence[Group], seed: int, st
     Raises InputError for a file that cannot be read or lacks an array, TypeMismatch for elements that do not fit.
     """
     stream += OF_AN_OPERAND * group.first + 2
-    if os.path.splitext(source.path)[1].lower() in text.ENDINGS:
+    if os.path.splitext(source.path)[1].lower() in ENDINGS:
         return _of_text(source, group).rows(source.sample, source.hold, seed, stream)
     fields = _fields(source, groups) if source.array is None else None
     if fields is not None:
@@ -226,7 +231,7 @@ def from_file(source: File, group: Group, groups: Sequence[Group], seed: int, st
 def _of_text(source: File, group: Group) -> _Table:
     if source.array is not None:
         raise InputError(f"'{source.path}' is text, which has no arrays")
-    listed = text.rows_of_text(source.path, group.names, group.types, source.fitting)
+    listed = rows_of_text(source.path, group.names, group.types, source.fitting)
     rows = of_tuples([tuple(row) for row in listed], widths_of(group.types))
     columns = rows.make(0, rows.count)
     return _Table(rows.widths, rows.count, lambda index: tuple(codes[index] for codes in columns))

@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence
-from halfulp.conformance.comparing.exact_reference import Truth, record_of, truth_of_run, ulps_text
-from halfulp.conformance.comparing.refinement import ulps_away
+from halfulp.conformance.comparing.refinement import Truth, record_of, truth_of_run, ulps_away, ulps_text
 from halfulp.conformance.oracles.oracle import Runner
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.bisection.explaining import MOST_WORK, Explainer, Ground, TooLong
 from halfulp.conformance.whole_programs.bisection.histories import History, number_at
 from halfulp.conformance.whole_programs.bisection.runs import Comparison, StageRun, StageRunner, first_other_op
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage
-from halfulp.conformance.whole_programs.counterexamples import Counterexample, counterexample_record
-from halfulp.conformance.whole_programs.difference_text import code_text
+from halfulp.conformance.whole_programs.counterexamples import Counterexample, code_text, counterexample_record
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.pass_differences import (
     PassDifference,
@@ -32,14 +30,14 @@ from halfulp.conformance.whole_programs.pass_differences import (
     reduced,
 )
 from halfulp.conformance.whole_programs.signatures import signature
-from halfulp.fp_formats.codes import Mask
+from halfulp.fp_formats.formats import Mask
 from halfulp.interp.ir.counts import plural
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
-from halfulp.interp.values.printing import spell_value
+from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
 
 # --- results ----------------------------------------------------------------------------------------------------------

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult

@@ -15,14 +15,13 @@ from halfulp.conformance.comparing.refinement import Mismatch, identical, judged
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner, Unanswered
 from halfulp.conformance.whole_programs.arguments import Arguments, Part, joined
 from halfulp.conformance.whole_programs.bisection.histories import number_at
-from halfulp.conformance.whole_programs.counterexamples import Counterexample
-from halfulp.conformance.whole_programs.difference_text import code_text
-from halfulp.conformance.whole_programs.input_transfer import carrier
+from halfulp.conformance.whole_programs.counterexamples import Counterexample, code_text
 from halfulp.conformance.whole_programs.printed import Output, elements, prints, silent
+from halfulp.conformance.whole_programs.signatures import carrier
 from halfulp.conformance.whole_programs.two_runs import Outcome, Ran, Version, one_lane
 from halfulp.conformance.whole_programs.validation import Inputs, ValidationReport, differences, outputs_of
-from halfulp.fp_formats.codes import Mask
-from halfulp.interp.dialects.llvm.shared import conversion
+from halfulp.fp_formats.formats import Mask
+from halfulp.interp.dialects.llvm.descriptor_memory import conversion
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, OutOfSteps, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Module, Operation

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.rewrite import module_with
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.operations import Module, Operation

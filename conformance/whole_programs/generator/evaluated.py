@@ -22,8 +22,7 @@ from halfulp.conformance.whole_programs.domains import any_code
 from halfulp.conformance.whole_programs.generator.grower import QUANTIZED
 from halfulp.conformance.whole_programs.rewrite import definition_of, function, returnable
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, ints_to_codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, ints_to_codes
 from halfulp.fp_formats.policy import MLIR_ROUNDINGS
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE

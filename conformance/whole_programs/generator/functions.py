@@ -23,10 +23,10 @@ from halfulp.conformance.whole_programs.generator.grower import (
     random_properties,
 )
 from halfulp.conformance.whole_programs.rewrite import definition_of, function, returnable
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.dialects.arith.ops import OVERFLOW
-from halfulp.interp.dialects.indices import DYNAMIC
+from halfulp.interp.dialects.slices import DYNAMIC
 from halfulp.interp.dialects.ub import POISON_ATTR
 from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir import attributes as at

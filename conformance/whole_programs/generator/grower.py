@@ -12,9 +12,8 @@ from typing import Any
 from halfulp.conformance.whole_programs.domains import any_code
 from halfulp.conformance.whole_programs.rewrite import definition_of
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.declare import constraints as c
+from halfulp.fp_formats.formats import FORMATS, ints_to_codes
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import Arity, OpDefinition, Property, Schema, Trait
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
@@ -218,7 +217,7 @@ def random_properties(op: OpDefinition, rng: random.Random, often: float) -> dic
                 found[prop.name] = prop.kind.attribute(_random_case(prop.kind, rng))
             elif (implied := prop.implied) is not None:
                 found[prop.name] = implied
-        elif chosen and prop.kind is c.UNIT_ATTR:
+        elif chosen and prop.kind is declarations.UNIT_ATTR:
             found[prop.name] = at.UnitAttr()
     return found
 

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import narrowed_index
-from halfulp.semantics.integer_kernels import Reading
-from halfulp.semantics.integer_words import division, wrapping
+from halfulp.semantics.integer_kernels import Reading, division, wrapping
 from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, poison, undefined
 
 DIVISION = undefined("division by a number that is not positive")

@@ -6,27 +6,169 @@ divisor that is not positive is undefined, as in all affine arithmetic.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from halfulp.fp_formats.formats import Codes, signed_integers
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent, operand_sizes
+from halfulp.interp.dialects.affine import symbols
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
+from halfulp.interp.dialects.affine.loops import results_of
+from halfulp.interp.dialects.affine.symbols import (
+    misused,
+    print_inline,
+    print_lists,
+    read_lists,
+    read_place,
+    usable,
+    used,
+)
 from halfulp.interp.dialects.elements import Function, Operands, poisoned
-from halfulp.interp.dialects.indices import DYNAMIC, numbers
+from halfulp.interp.dialects.memref import evaluate
+from halfulp.interp.dialects.slices import DYNAMIC, numbers
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, Symbol, add, floordiv, modulo
 from halfulp.interp.ir.affine_expressions import multiply as times
-from halfulp.interp.ir.attributes import AffineMapAttr, BoolAttr, DenseArrayAttr, UnitAttr
-from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.attributes import AffineMapAttr, BoolAttr, DenseArrayAttr, IntegerAttr, IntegerSetAttr, UnitAttr
+from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.ir.types import I32, I64, INDEX
+from halfulp.interp.ir.operations import Operation, Region, SSAValue
+from halfulp.interp.ir.types import I32, I64, INDEX, MemRefType, VectorType, element_type, shape_of
 from halfulp.interp.run.elementwise import ElementwiseStep
-from halfulp.interp.run.evaluators import Elementwise
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.evaluators import Compiler, Elementwise, passing
+from halfulp.interp.run.frames import Action, Frame, Run, Segment
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.affine_parser import MAX_DEPTH
-from halfulp.interp.text.op_parser import OpParser
-from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
+from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar
+
+# --- choices ----------------------------------------------------------------------------------------------------------
+#
+# affine.if, affine.min and affine.max: what an integer set or the results of a map decide.
+
+# --- if ---------------------------------------------------------------------------------------------------------------
+
+
+def _parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int) -> Operation:
+        at_set = p.pos
+        condition = p.attribute()
+        if not isinstance(condition, IntegerSetAttr):
+            p.error(f"custom op '{definition.name}' invalid kind of attribute specified: expected integer set", at_set)
+        tokens, dimensions = read_lists(p)
+        if (dimensions, len(tokens) - dimensions) != (condition.dimensions, condition.symbols):
+            p.error(f"custom op '{definition.name}' symbol operand count and integer set symbol count must match", at)
+        operands = used(p, tokens)
+        results = p.function_results() if p.take("->") else ()
+        regions = [p.terminated(p.region(definition.name), "affine.yield", at), Region()]
+        if p.take("else"):
+            regions[1] = p.terminated(p.region(definition.name), "affine.yield", at)
+        attributes = p.optional_dictionary()
+        properties: dict[str, Attribute] = {"condition": condition}
+        return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, regions), at)
+
+    return parse
+
+
+def _print(printer: OpPrinter, op: Operation) -> str:
+    condition = op.properties["condition"]
+    assert isinstance(condition, IntegerSetAttr)
+    text = f" {printer.attribute(condition)}{print_lists(printer, condition.dimensions, op.operands)}"
+    types = [printer.type(result.type) for result in op.results]
+    if types:
+        text += f" -> {types[0] if len(types) == 1 else '(' + ', '.join(types) + ')'}"
+    shown = [
+        printer.region(region, op, entry_arguments=False, terminators=bool(types))
+        for region in op.regions
+        if region.blocks
+    ]
+    text += f" {' else '.join(shown)}"
+    return text + (f" {printer.dictionary(op.attributes)}" if op.attributes else "")
+
+
+FORM = CustomForm(_parser, _print)
+
+
+def verify_if(op: Operation) -> str | None:
+    """Check that the integer set fits the operands."""
+    condition = op.properties["condition"]
+    assert isinstance(condition, IntegerSetAttr)
+    if len(op.operands) != condition.dimensions + condition.symbols:
+        return "operand count and condition integer set dimension and symbol count must match"
+    for number, region in enumerate(op.regions):
+        if any(block.arguments for block in region.blocks):
+            return f"region #{number} should have no arguments"
+    return misused(op.operands, condition.dimensions)
+
+
+def choose(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of affine.if: the first region where all constraints hold."""
+    condition = op.properties["condition"]
+    assert isinstance(condition, IntegerSetAttr)
+    slots = compiler.slots(op.operands)
+    expressions = AffineMapAttr(condition.dimensions, condition.symbols, tuple(e for e, _ in condition.constraints))
+    values = results_of(op, expressions, slots, compiler.settings, "a constraint of the condition")
+    zero = [equal for _, equal in condition.constraints]
+    resume = compiler.resume(op)
+    yes, no = [passing((), compiler.region(region, resume)) if region.blocks else resume(()) for region in op.regions]
+
+    def decide(frame: Frame) -> Segment | None:
+        holds = all(v == 0 if equal else v >= 0 for v, equal in zip(values(frame.slots), zero, strict=True))
+        return yes(frame) if holds else no(frame)
+
+    return decide
+
+
+# --- min and max ------------------------------------------------------------------------------------------------------
+
+
+def verify_map(op: Operation) -> str | None:
+    """Check that the map fits the operands."""
+    map_ = op.properties["map"]
+    assert isinstance(map_, AffineMapAttr)
+    if len(op.operands) != map_.dimensions + map_.symbols:
+        return "operand count and affine map dimension and symbol count must match"
+    return None if map_.results else "affine map expect at least one result"
+
+
+def extreme(smallest: bool) -> Callable[[Operation, Settings], Kernel]:
+    """Return the maker of kernels of affine.min or affine.max: the smallest or the largest result of the map."""
+
+    def build(op: Operation, settings: Settings) -> Kernel:
+        map_ = op.properties["map"]
+        assert isinstance(map_, AffineMapAttr)
+        width = settings.index_width
+        kernels = [apply_kernel(formula_of(map_, result, settings), width) for result in map_.results]
+        half = 1 << (width - 1)
+        pick: Callable[..., Any] = min if smallest else max
+
+        def scalar(*codes: int) -> Scalar:
+            found = [kernel.scalar(*codes) for kernel in kernels]
+            fault = next((each for each in found if isinstance(each, Fault)), None)
+            return fault if fault is not None else pick(found, key=lambda code: (code ^ half) - half)
+
+        def array(*codes: Codes) -> Outcome:
+            outcomes = [kernel.array(*codes) for kernel in kernels]
+            signed = [signed_integers(outcome.results[0], width) for outcome in outcomes]
+            chosen = (np.minimum if smallest else np.maximum).reduce(signed)
+            faults = tuple(fault for outcome in outcomes for fault in outcome.faults)
+            return Outcome((np.asarray(chosen.view(np.uint64) & np.uint64(2 * half - 1)),), faults)
+
+        worst = _worst([kernel.worst for kernel in kernels], len(op.operands))
+        faults = tuple(dict.fromkeys(fault for kernel in kernels for fault in kernel.faults))
+        return Kernel(scalar, array, worst, faults=faults)
+
+    return build
+
+
+def _worst(each: Sequence[tuple[int, ...] | None], operands: int) -> tuple[int, ...] | None:
+    known = [worst for worst in each if worst is not None]
+    return tuple(max(worst[k] for worst in known) for k in range(operands)) if known else None
+
+
+# --- indexing ---------------------------------------------------------------------------------------------------------
 
 # --- forms ------------------------------------------------------------------------------------------------------------
 
@@ -217,3 +359,168 @@ def delinearize(op: Operation, settings: Settings) -> Function:
         return tuple(step.run(run, operands)[0] for step in steps)
 
     return split
+
+
+# --- vector access ----------------------------------------------------------------------------------------------------
+#
+# affine.vector_load, affine.vector_store and affine.prefetch: memory at indices that are affine expressions.
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+
+
+def memref_type(p: OpParser) -> MemRefType:
+    """Read the type of a ranked memref."""
+    at = p.pos
+    type_ = p.type()
+    if not isinstance(type_, MemRefType) or type_.shape is None:
+        p.error(f"invalid kind of type specified: expected builtin.memref, but found '{type_}'", at)
+    return type_
+
+
+def _vector_access_parser(definition: OpDefinition) -> CustomParse:
+    stores = not definition.results
+
+    def parse(p: OpParser, at: int) -> Operation:
+        value = p.operand_token() if stores else None
+        if stores:
+            p.expect(",")
+        base = p.operand_token()
+        map_, tokens = read_place(p)
+        attributes = p.optional_dictionary()
+        p.expect(":")
+        type_ = memref_type(p)
+        p.expect(",")
+        at_vector = p.pos
+        vector: Type = p.type()
+        if not isinstance(vector, VectorType):
+            p.error(
+                f"custom op '{definition.name}' invalid kind of type specified: expected builtin.vector, but found "
+                f"'{vector}'",
+                at_vector,
+            )
+        operands = [p.use(base, type_), *used(p, tokens)]
+        if value is not None:
+            operands.insert(0, p.use(value, vector))
+        results = () if stores else (vector,)
+        return p.placed(Operation(definition.name, definition, operands, results, {"map": map_}, attributes), at)
+
+    return parse
+
+
+def _element(printer: OpPrinter, op: Operation, which: int) -> str:
+    map_ = op.properties["map"]
+    assert isinstance(map_, AffineMapAttr)
+    return f"{printer.name(op.operands[which])}[{print_inline(printer, map_, op.operands[which + 1 :])}]"
+
+
+def _vector_access_print(printer: OpPrinter, op: Operation) -> str:
+    which = 0 if op.results else 1
+    vector = (op.results or op.operands)[0].type
+    text = f" {printer.name(op.operands[0])}," if which else ""
+    text += f" {_element(printer, op, which)}"
+    text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
+    return f"{text} : {printer.type(op.operands[which].type)}, {printer.type(vector)}"
+
+
+def _prefetch_parser(definition: OpDefinition) -> CustomParse:
+    prefix = f"custom op '{definition.name}'"
+
+    def parse(p: OpParser, at: int) -> Operation:
+        base = p.operand_token()
+        map_, tokens = read_place(p)
+        p.expect(",")
+        access_word = p.tokens[p.pos]
+        p.pos += 1
+        p.expect(",")
+        p.keyword(definition, "locality")
+        p.expect("<")
+        locality = p.attribute(I32)
+        p.expect(">")
+        p.expect(",")
+        cache = p.tokens[p.pos]
+        p.pos += 1
+        attributes = p.optional_dictionary()
+        p.expect(":")
+        type_ = memref_type(p)
+        if access_word not in ("read", "write"):
+            p.error(f"{prefix} rw specifier has to be 'read' or 'write'", at)
+        if cache not in ("data", "instr"):
+            p.error(f"{prefix} cache type has to be 'data' or 'instr'", at)
+        properties: dict[str, Attribute] = {
+            "isDataCache": BoolAttr(cache == "data"),
+            "isWrite": BoolAttr(access_word == "write"),
+            "localityHint": locality,
+            "map": map_,
+        }
+        operands = [p.use(base, type_), *used(p, tokens)]
+        return p.placed(Operation(definition.name, definition, operands, (), properties, attributes), at)
+
+    return parse
+
+
+def _print_prefetch(printer: OpPrinter, op: Operation) -> str:
+    numbers = [op.properties[name] for name in ("isWrite", "localityHint", "isDataCache")]
+    write, locality, data = (number.value for number in numbers if isinstance(number, IntegerAttr))
+    text = f" {_element(printer, op, 0)}, {'write' if write else 'read'}, locality<{locality}>, "
+    text += "data" if data else "instr"
+    text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
+    return f"{text} : {printer.type(op.operands[0].type)}"
+
+
+PREFETCH = CustomForm(_prefetch_parser, _print_prefetch)
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def verify(op: Operation) -> str | None:
+    """Check that the map fits the memref and the operands, and the element types each other."""
+    which = 0 if op.results else 1
+    problem = _verify_map(op, which, "")
+    if problem:
+        return problem
+    vector = (op.results or op.operands)[0].type
+    if element_type(op.operands[which].type) != element_type(vector):
+        return "requires memref and vector types of the same elemental type"
+    return None
+
+
+def verify_prefetch(op: Operation) -> str | None:
+    """Check that the map fits the memref and the operands."""
+    return _verify_map(op, 0, "affine.prefetch ")
+
+
+def _verify_map(op: Operation, which: int, name: str) -> str | None:
+    map_ = op.properties["map"]
+    assert isinstance(map_, AffineMapAttr)
+    if len(map_.results) != len(shape_of(op.operands[which].type) or ()):
+        return f"{name}affine map num results must equal memref rank"
+    if map_.dimensions + map_.symbols != len(op.operands) - which - 1:
+        return "expects as many subscripts as affine map inputs"
+    if name:
+        valid = all(map(usable, op.operands[1:]))
+        return None if valid else "index must be a valid dimension or symbol identifier"
+    return misused(op.operands[which + 1 :], map_.dimensions)
+
+
+# --- evaluation -------------------------------------------------------------------------------------------------------
+
+
+def load(op: Operation, settings: Settings) -> Function:
+    """Return the function of affine.vector_load."""
+    inner, places = evaluate.load_vector(op, settings), symbols.indices(op, 1, settings)
+    return lambda run, slots: inner(run, (slots[0], *places(slots)))
+
+
+def store(op: Operation, settings: Settings) -> Function:
+    """Return the function of affine.vector_store."""
+    inner, places = evaluate.store_vector(op, settings), symbols.indices(op, 2, settings)
+
+    def put(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
+        return inner(run, (slots[0], slots[1], *places(slots)))
+
+    return put
+
+
+def prefetch(op: Operation, settings: Settings) -> Function:
+    """Return the function of affine.prefetch, which does nothing: a hint may name a place outside of memory."""
+    return lambda run, slots: ()

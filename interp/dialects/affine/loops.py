@@ -8,21 +8,19 @@ from typing import Any
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, operand_sizes
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
-from halfulp.interp.dialects.affine.inline_maps import print_lists, read_lists, used
-from halfulp.interp.dialects.affine.symbols import misused
-from halfulp.interp.dialects.indices import numbers, undefined
+from halfulp.interp.dialects.affine.symbols import misused, print_lists, read_lists, used
 from halfulp.interp.dialects.regions import counted_loop
+from halfulp.interp.dialects.slices import numbers, undefined
 from halfulp.interp.ir.affine_expressions import AffineConstant, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr, DenseArrayAttr, IntegerAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import I32, INDEX
-from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.evaluators import Compiler
 from halfulp.interp.run.frames import Action, Slots
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.text.op_parser import Argument, OpParser
-from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 
 # --- forms ------------------------------------------------------------------------------------------------------------
 

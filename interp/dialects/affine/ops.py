@@ -2,22 +2,261 @@
 
 from __future__ import annotations
 
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, AttributeConstraint, Dialect, Property, RegionSlot, Slot, Trait
-from halfulp.interp.dialects.affine import access, choices, dma, indexing, loops, parallel, vector_access, words
-from halfulp.interp.dialects.affine.forms import APPLY, EXTREME
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from halfulp.fp_formats.paths.words import Word
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import (
+    Arity,
+    AttributeConstraint,
+    CustomForm,
+    CustomParse,
+    Dialect,
+    OpDefinition,
+    Property,
+    RegionSlot,
+    Slot,
+    Trait,
+)
+from halfulp.interp.dialects.affine import indexing, loops, parallel, symbols
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
-from halfulp.interp.dialects.affine.symbols import dimension_as_symbol
-from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND
-from halfulp.interp.dialects.memref.ops import MEMREF
-from halfulp.interp.dialects.regions import yielded
-from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr, IntegerAttr, UnitAttr
+from halfulp.interp.dialects.affine.symbols import (
+    dimension_as_symbol,
+    print_inline,
+    print_lists,
+    read_lists,
+    read_place,
+    usable,
+    used,
+)
+from halfulp.interp.dialects.combiners import ATOMIC_KIND
+from halfulp.interp.dialects.memref.ops import MEMREF, access
+from halfulp.interp.dialects.regions import yielded as region_yielded
+from halfulp.interp.dialects.scf.forms import either, yielded
+from halfulp.interp.ir.affine_expressions import AffineConstant, Dimension, Symbol
+from halfulp.interp.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseElementsAttr,
+    IntegerAttr,
+    IntegerSetAttr,
+    UnitAttr,
+)
+from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import VerifyError
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import I32
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.types import I32, INDEX, MemRefType
 from halfulp.interp.run.evaluators import Elementwise, OnFrames, OnValues
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.semantics.kernel import Kernel
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
+
+# --- dma --------------------------------------------------------------------------------------------------------------
+#
+# affine.dma_start and affine.dma_wait, which are read, verified and printed: nothing says when a transfer happens.
+#
+# Their maps are attributes in the dictionary, which their own forms leave out.
+
+_MAPS = ("src_map", "dst_map", "tag_map")
+_Place = tuple[int, AffineMapAttr, list[int]]
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+
+
+def _read_place(p: OpParser) -> _Place:
+    base = p.operand_token()
+    return base, *read_place(p)
+
+
+def _parser(definition: OpDefinition) -> CustomParse:
+    starts = definition.name == "affine.dma_start"
+    prefix = f"custom op '{definition.name}'"
+
+    def parse(p: OpParser, at: int) -> Operation:
+        places = [_read_place(p)]
+        for _ in range(2 if starts else 0):
+            p.expect(",")
+            places.append(_read_place(p))
+        p.expect(",")
+        count = p.operand_token()
+        strides = p.operand_tokens() if p.take(",") else []
+        if strides and (len(strides) != 2 or not starts):
+            p.error(f"{prefix} expected two stride related operands", at)
+        attributes: dict[str, Attribute] = dict(p.optional_dictionary())
+        p.expect(":")
+        types = p.type_list()
+        if len(types) != len(places):
+            p.error(f"{prefix} expected {'three types' if starts else 'one type'}", at)
+        operands: list[SSAValue] = []
+        for name, (base, map_, tokens), type_ in zip(_MAPS if starts else _MAPS[2:], places, types, strict=True):
+            operands += [p.use(base, type_), *used(p, tokens)]
+            attributes[name] = map_
+        operands += used(p, [count, *strides])
+        return p.placed(Operation(definition.name, definition, operands, (), {}, attributes), at)
+
+    return parse
+
+
+def _places(op: Operation) -> list[tuple[AffineMapAttr, list[SSAValue]]] | None:
+    """Return the map and the operands, the memref first, of each place; None where they do not fit."""
+    found = []
+    start = 0
+    for name in _MAPS if op.name == "affine.dma_start" else _MAPS[2:]:
+        map_ = op.attributes.get(name)
+        if not isinstance(map_, AffineMapAttr):
+            return None
+        end = start + 1 + map_.dimensions + map_.symbols
+        found.append((map_, op.operands[start:end]))
+        start = end
+    return found if start < len(op.operands) else None
+
+
+def _print(printer: OpPrinter, op: Operation) -> str:
+    places = _places(op) or []
+    texts = [f"{printer.name(operands[0])}[{print_inline(printer, map_, operands[1:])}]" for map_, operands in places]
+    rest: Sequence[SSAValue] = op.operands[sum(len(operands) for _, operands in places) :]
+    texts += map(printer.name, rest)
+    types = ", ".join(printer.type(operands[0].type) for _, operands in places)
+    return f" {', '.join(texts)} : {types}"
+
+
+START = CustomForm(_parser, _print)
+WAIT = CustomForm(_parser, _print)
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def verify_start(op: Operation) -> str | None:
+    """Check the operands of affine.dma_start, which are one list."""
+    places = _places(op)
+    if places is None:
+        return "incorrect number of operands"
+    for word, (_, operands) in zip(("source", "destination", "tag"), places, strict=True):
+        if not isinstance(operands[0].type, MemRefType):
+            return f"expected DMA {word} to be of memref type"
+    for word, (_, operands) in zip(("src", "dst", "tag"), places, strict=True):
+        if any(value.type != INDEX for value in operands[1:]):
+            return f"{word} index to dma_start must have 'index' type"
+        if not all(map(usable, operands[1:])):
+            return f"{word} index must be a valid dimension or symbol identifier"
+    rest = len(op.operands) - sum(len(operands) for _, operands in places)
+    return None if rest in (1, 3) else "incorrect number of operands"
+
+
+def verify_wait(op: Operation) -> str | None:
+    """Check the operands of affine.dma_wait."""
+    places = _places(op)
+    if places is None or not isinstance(places[0][1][0].type, MemRefType):
+        return "expected DMA tag to be of memref type"
+    if any(value.type != INDEX for value in places[0][1][1:]):
+        return "index to dma_wait must have 'index' type"
+    if not all(map(usable, places[0][1][1:])):
+        return "index must be a valid dimension or symbol identifier"
+    return None
+
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+#
+# The custom forms of affine.apply, affine.min and affine.max, which MLIR writes by hand.
+
+
+def _forms_parser(by_map: bool) -> Callable[[OpDefinition], CustomParse]:
+    """Return the parser of ``#map(%dimensions)[%symbols]``. ``by_map``: the op has as many results as the map."""
+
+    def parser(definition: OpDefinition) -> CustomParse:
+        def parse(p: OpParser, at: int) -> Operation:
+            at_map = p.pos
+            map_ = p.attribute()
+            if not isinstance(map_, AffineMapAttr):
+                p.error("invalid kind of attribute specified", at_map)
+            tokens, dimensions = read_lists(p)
+            if by_map and (dimensions, len(tokens) - dimensions) != (map_.dimensions, map_.symbols):
+                p.error(f"custom op '{definition.name}' dimension or symbol index mismatch", at)
+            results = (INDEX,) * (len(map_.results) if by_map else 1)
+            operands = used(p, tokens)
+            properties: dict[str, Attribute] = {"map": map_}
+            return p.placed(
+                Operation(definition.name, definition, operands, results, properties, p.optional_dictionary()), at
+            )
+
+        return parse
+
+    return parser
+
+
+def _forms_print(printer: OpPrinter, operation: Operation) -> str:
+    map_ = operation.properties["map"]
+    assert isinstance(map_, AffineMapAttr)
+    text = f" {printer.attribute(map_)}{print_lists(printer, map_.dimensions, operation.operands)}"
+    return text + (f" {printer.dictionary(operation.attributes)}" if operation.attributes else "")
+
+
+APPLY = CustomForm(_forms_parser(by_map=True), _forms_print)
+EXTREME = CustomForm(_forms_parser(by_map=False), _forms_print)
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+#
+# The affine ops that compiled code covers, on machine words.
+
+
+def results_of(low: FunctionLowering, map_: AffineMapAttr, operands: Sequence[Word]) -> list[Word]:
+    """Lower the results of a map; the run stops where one is not a number."""
+    found = []
+    for result in map_.results:
+        if isinstance(result, AffineConstant):
+            found.append(low.emit.number(result.value))
+        elif isinstance(result, Dimension | Symbol):
+            found.append(operands[result.position + (map_.dimensions if isinstance(result, Symbol) else 0)])
+        else:
+            found += low.combined(apply_kernel(formula_of(map_, result, low.settings), 64), operands)
+    return found
+
+
+def memory(op: Operation, low: FunctionLowering) -> None:
+    """Lower affine.load and affine.store."""
+    map_ = op.properties["map"]
+    assert isinstance(map_, AffineMapAttr)
+    access(op, low, results_of(low, map_, low.words(op.operands[1 if op.results else 2 :])))
+
+
+def extreme(words: Sequence[Word], smallest: bool) -> Word:
+    """Return the smallest or the largest of some numbers."""
+    found, *rest = words
+    for word in rest:
+        first = word.less(found, signed=True) if smallest else found.less(word, signed=True)
+        found = first.choose(word, found)
+    return found
+
+
+def loop(op: Operation, low: FunctionLowering) -> None:
+    """Lower affine.for: from the largest lower bound to below the smallest upper bound."""
+    first, last, initial = loops.operands_of(op)
+    bounds = []
+    for name, operands, smallest in (("lowerBoundMap", first, False), ("upperBoundMap", last, True)):
+        map_ = op.properties[name]
+        assert isinstance(map_, AffineMapAttr)
+        bounds.append(extreme(results_of(low, map_, low.words(operands)), smallest))
+    begin, end = bounds
+    low.counted(op, begin, end, begin.of(loops.step_of(op)), low.items(initial))
+
+
+def choice(op: Operation, low: FunctionLowering) -> None:
+    """Lower affine.if: the first region where all constraints hold."""
+    condition = op.properties["condition"]
+    assert isinstance(condition, IntegerSetAttr)
+    values = AffineMapAttr(condition.dimensions, condition.symbols, tuple(each for each, _ in condition.constraints))
+    holds = low.emit.number(1, 1)
+    for value, (_, equal) in zip(results_of(low, values, low.words(op.operands)), condition.constraints, strict=True):
+        holds = holds & (value.equals(0) if equal else ~value.less(0, signed=True))
+    either(op, low, holds)
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 affine = Dialect("affine")
 
@@ -28,7 +267,9 @@ _GROUPS = AttributeConstraint(
 )
 _INTEGERS = AttributeConstraint(
     "64-bit integer array attribute",
-    lambda attribute: isinstance(attribute, ArrayAttr) and all(map(c.INTEGER_64_ATTR.accepts, attribute.elements)),
+    lambda attribute: (
+        isinstance(attribute, ArrayAttr) and all(map(declarations.INTEGER_64_ATTR.accepts, attribute.elements))
+    ),
 )
 _REDUCTIONS = AttributeConstraint(
     "Reduction ops",
@@ -39,7 +280,7 @@ _LOCALITY = AttributeConstraint(
     lambda attribute: isinstance(attribute, IntegerAttr) and attribute.type == I32 and 0 <= attribute.value <= 3,
 )
 _FLAG = AttributeConstraint(
-    "unit attribute", lambda attribute: isinstance(attribute, UnitAttr) or c.BOOL_ATTR.accepts(attribute)
+    "unit attribute", lambda attribute: isinstance(attribute, UnitAttr) or declarations.BOOL_ATTR.accepts(attribute)
 )
 
 
@@ -66,9 +307,9 @@ def _verify(op: Operation) -> str | None:
 affine.op(
     "apply",
     custom=APPLY,
-    operands=(Slot("mapOperands", c.INDEX, Arity.VARIADIC),),
-    results={"result": c.INDEX},
-    properties=(Property("map", c.AFFINE_MAP_ATTR),),
+    operands=(Slot("mapOperands", declarations.INDEX, Arity.VARIADIC),),
+    results={"result": declarations.INDEX},
+    properties=(Property("map", declarations.AFFINE_MAP_ATTR),),
     verify=_verify,
     evaluate=Elementwise(_apply),
 )
@@ -76,81 +317,85 @@ for _name, _smallest in (("min", True), ("max", False)):
     affine.op(
         _name,
         custom=EXTREME,
-        operands=(Slot("operands", c.INDEX, Arity.VARIADIC),),
-        results={"result": c.INDEX},
-        properties=(Property("map", c.AFFINE_MAP_ATTR),),
-        verify=choices.verify_map,
-        evaluate=Elementwise(choices.extreme(_smallest)),
+        operands=(Slot("operands", declarations.INDEX, Arity.VARIADIC),),
+        results={"result": declarations.INDEX},
+        properties=(Property("map", declarations.AFFINE_MAP_ATTR),),
+        verify=indexing.verify_map,
+        evaluate=Elementwise(indexing.extreme(_smallest)),
     )
 affine.op(
     "load",
-    custom=access.FORM,
-    operands=(Slot("memref", MEMREF), Slot("indices", c.INDEX, Arity.VARIADIC)),
-    results={"result": c.ANY},
-    properties=(Property("map", c.AFFINE_MAP_ATTR),),
-    verify=access.verify,
-    evaluate=OnValues(access.load, raw=True, words=words.memory),
+    custom=symbols.FORM,
+    operands=(Slot("memref", MEMREF), Slot("indices", declarations.INDEX, Arity.VARIADIC)),
+    results={"result": declarations.ANY},
+    properties=(Property("map", declarations.AFFINE_MAP_ATTR),),
+    verify=symbols.verify,
+    evaluate=OnValues(symbols.load, raw=True, words=memory),
 )
 affine.op(
     "store",
-    custom=access.FORM,
-    operands=(Slot("value", c.ANY), Slot("memref", MEMREF), Slot("indices", c.INDEX, Arity.VARIADIC)),
-    properties=(Property("map", c.AFFINE_MAP_ATTR),),
-    verify=access.verify,
-    evaluate=OnValues(access.store, raw=True, words=words.memory),
+    custom=symbols.FORM,
+    operands=(
+        Slot("value", declarations.ANY),
+        Slot("memref", MEMREF),
+        Slot("indices", declarations.INDEX, Arity.VARIADIC),
+    ),
+    properties=(Property("map", declarations.AFFINE_MAP_ATTR),),
+    verify=symbols.verify,
+    evaluate=OnValues(symbols.store, raw=True, words=memory),
 )
 affine.op(
     "for",
     custom=loops.FORM,
     operands=(
-        Slot("lowerBoundOperands", c.INDEX, Arity.VARIADIC),
-        Slot("upperBoundOperands", c.INDEX, Arity.VARIADIC),
-        Slot("inits", c.ANY, Arity.VARIADIC),
+        Slot("lowerBoundOperands", declarations.INDEX, Arity.VARIADIC),
+        Slot("upperBoundOperands", declarations.INDEX, Arity.VARIADIC),
+        Slot("inits", declarations.ANY, Arity.VARIADIC),
     ),
-    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     properties=(
-        Property("lowerBoundMap", c.AFFINE_MAP_ATTR),
-        Property("step", c.INDEX_ATTR),
-        Property("upperBoundMap", c.AFFINE_MAP_ATTR),
+        Property("lowerBoundMap", declarations.AFFINE_MAP_ATTR),
+        Property("step", declarations.INDEX_ATTR),
+        Property("upperBoundMap", declarations.AFFINE_MAP_ATTR),
     ),
     regions=(RegionSlot("region"),),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=loops.verify,
     verify_regions=loops.verify_body,
     implicit_terminator="affine.yield",
-    evaluate=OnFrames(loops.evaluate, alone=True, words=words.loop),
+    evaluate=OnFrames(loops.evaluate, alone=True, words=loop),
 )
 affine.op(
     "if",
-    custom=choices.FORM,
-    operands=(Slot("operands", c.INDEX, Arity.VARIADIC),),
-    results=(Slot("results", c.ANY, Arity.VARIADIC),),
-    properties=(Property("condition", c.INTEGER_SET_ATTR),),
+    custom=indexing.FORM,
+    operands=(Slot("operands", declarations.INDEX, Arity.VARIADIC),),
+    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
+    properties=(Property("condition", declarations.INTEGER_SET_ATTR),),
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
-    verify=choices.verify_if,
+    verify=indexing.verify_if,
     implicit_terminator="affine.yield",
-    evaluate=OnFrames(choices.choose, alone=True, words=words.choice),
+    evaluate=OnFrames(indexing.choose, alone=True, words=choice),
 )
 affine.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=parallel.verify_yield,
-    evaluate=OnFrames(yielded, words=words.yielded),
+    evaluate=OnFrames(region_yielded, words=yielded),
 )
 affine.op(
     "parallel",
     custom=parallel.FORM,
-    operands=(Slot("mapOperands", c.INDEX, Arity.VARIADIC),),
-    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("mapOperands", declarations.INDEX, Arity.VARIADIC),),
+    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     properties=(
         Property("lowerBoundsGroups", _GROUPS),
-        Property("lowerBoundsMap", c.AFFINE_MAP_ATTR),
+        Property("lowerBoundsMap", declarations.AFFINE_MAP_ATTR),
         Property("reductions", _REDUCTIONS),
         Property("steps", _INTEGERS),
         Property("upperBoundsGroups", _GROUPS),
-        Property("upperBoundsMap", c.AFFINE_MAP_ATTR),
+        Property("upperBoundsMap", declarations.AFFINE_MAP_ATTR),
     ),
     regions=(RegionSlot("region"),),
     traits=(Trait.SINGLE_BLOCK,),
@@ -161,49 +406,49 @@ affine.op(
 
 # --- vectors and hints ------------------------------------------------------------------------------------------------
 
-_INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
-_MAP = Property("map", c.AFFINE_MAP_ATTR)
+_INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
+_MAP = Property("map", declarations.AFFINE_MAP_ATTR)
 affine.op(
     "vector_load",
-    custom=vector_access.FORM,
+    custom=indexing.FORM,
     operands=(Slot("memref", MEMREF), _INDICES),
-    results={"result": c.VECTOR},
+    results={"result": declarations.VECTOR},
     properties=(_MAP,),
-    verify=vector_access.verify,
-    evaluate=OnValues(vector_access.load, raw=True),
+    verify=indexing.verify,
+    evaluate=OnValues(indexing.load, raw=True),
 )
 affine.op(
     "vector_store",
-    custom=vector_access.FORM,
-    operands=(Slot("value", c.VECTOR), Slot("memref", MEMREF), _INDICES),
+    custom=indexing.FORM,
+    operands=(Slot("value", declarations.VECTOR), Slot("memref", MEMREF), _INDICES),
     properties=(_MAP,),
-    verify=vector_access.verify,
-    evaluate=OnValues(vector_access.store, raw=True),
+    verify=indexing.verify,
+    evaluate=OnValues(indexing.store, raw=True),
 )
 affine.op(
     "prefetch",
-    custom=vector_access.PREFETCH,
+    custom=indexing.PREFETCH,
     operands=(Slot("memref", MEMREF), _INDICES),
     properties=(
-        Property("isDataCache", c.BOOL_ATTR),
-        Property("isWrite", c.BOOL_ATTR),
+        Property("isDataCache", declarations.BOOL_ATTR),
+        Property("isWrite", declarations.BOOL_ATTR),
         Property("localityHint", _LOCALITY),
         _MAP,
     ),
-    verify=vector_access.verify_prefetch,
-    evaluate=OnValues(vector_access.prefetch, raw=True),
+    verify=indexing.verify_prefetch,
+    evaluate=OnValues(indexing.prefetch, raw=True),
 )
 affine.op(
     "dma_start",
-    custom=dma.START,
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
-    verify=dma.verify_start,
+    custom=START,
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
+    verify=verify_start,
 )
 affine.op(
     "dma_wait",
-    custom=dma.WAIT,
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
-    verify=dma.verify_wait,
+    custom=WAIT,
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
+    verify=verify_wait,
 )
 
 # --- digits -----------------------------------------------------------------------------------------------------------
@@ -211,11 +456,14 @@ affine.op(
 affine.op(
     "linearize_index",
     custom=indexing.LINEARIZE,
-    operands=(Slot("multi_index", c.INDEX, Arity.VARIADIC), Slot("dynamic_basis", c.INDEX, Arity.VARIADIC)),
-    results={"linear_index": c.INDEX},
+    operands=(
+        Slot("multi_index", declarations.INDEX, Arity.VARIADIC),
+        Slot("dynamic_basis", declarations.INDEX, Arity.VARIADIC),
+    ),
+    results={"linear_index": declarations.INDEX},
     properties=(
         Property("disjoint", _FLAG, optional=True, flag=True),
-        Property("static_basis", c.INTEGER_64_ARRAY_ATTR),
+        Property("static_basis", declarations.INTEGER_64_ARRAY_ATTR),
     ),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=indexing.verify_linearize,
@@ -224,9 +472,9 @@ affine.op(
 affine.op(
     "delinearize_index",
     custom=indexing.DELINEARIZE,
-    operands=(Slot("linear_index", c.INDEX), Slot("dynamic_basis", c.INDEX, Arity.VARIADIC)),
-    results=(Slot("multi_index", c.INDEX, Arity.VARIADIC),),
-    properties=(Property("static_basis", c.INTEGER_64_ARRAY_ATTR),),
+    operands=(Slot("linear_index", declarations.INDEX), Slot("dynamic_basis", declarations.INDEX, Arity.VARIADIC)),
+    results=(Slot("multi_index", declarations.INDEX, Arity.VARIADIC),),
+    properties=(Property("static_basis", declarations.INTEGER_64_ARRAY_ATTR),),
     verify=indexing.verify_delinearize,
     evaluate=OnValues(indexing.delinearize),
 )

@@ -8,27 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import move_inherent
-from halfulp.interp.dialects.affine.inline_maps import inline_group, read_groups, used
 from halfulp.interp.dialects.affine.loops import results_of
-from halfulp.interp.dialects.affine.symbols import misused
-from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND, COMBINING
-from halfulp.interp.dialects.boxes import Bounds, checked_ranges, over_box
-from halfulp.interp.dialects.combining import elementwise_step, neutral
+from halfulp.interp.dialects.affine.symbols import inline_group, misused, read_groups, used
+from halfulp.interp.dialects.combiners import ATOMIC_KIND, COMBINING, elementwise_step, neutral
+from halfulp.interp.dialects.regions import Bounds, checked_ranges, over_box
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr, IntegerAttr
-from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.base import Attribute, quoted
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.literals import quoted
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.frames import Action, Slots, Step
-from halfulp.interp.run.slots import lower
+from halfulp.interp.run.evaluators import Compiler
+from halfulp.interp.run.frames import Action, Slots, Step, lower
 from halfulp.interp.run.steps import general_step
-from halfulp.interp.text.op_parser import Argument, OpParser
-from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 
 # --- forms ------------------------------------------------------------------------------------------------------------
 

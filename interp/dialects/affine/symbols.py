@@ -2,14 +2,154 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from enum import Enum
+from typing import Any
 
-from halfulp.interp.declare.declarations import Trait
+from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition, Trait
 from halfulp.interp.declare.operands import operand_sizes
-from halfulp.interp.dialects.indices import constant
+from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
+from halfulp.interp.dialects.memref import evaluate
+from halfulp.interp.dialects.slices import constant, numbers, undefined
+from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, Symbol, spell
+from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
-from halfulp.interp.ir.types import INDEX, MemRefType
+from halfulp.interp.ir.types import INDEX, MemRefType, element_type, shape_of
+from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.text.affine_parser import AffineParser
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
+
+# --- inline maps ------------------------------------------------------------------------------------------------------
+#
+# Affine maps that are written over values, ``%i + 1, symbol(%n)``, and over lists of values, ``#map(%i)[%n]``.
+
+_PLACE = re.compile(r"\b([ds])(\d+)\b")
+
+
+class _OverValues(AffineParser):
+    """A parser of expressions whose operands are values. ``found``: the tokens of dimensions and of symbols."""
+
+    def __init__(self, parser: OpParser) -> None:
+        super().__init__(parser)
+        self._parser = parser
+        self.found: dict[type[AffineExpr], dict[str, int]] = {Dimension: {}, Symbol: {}}
+
+    def _operand(self, left: AffineExpr | None) -> AffineExpr:
+        parser = self._parser
+        token = parser.tokens[parser.pos]
+        if token[:1] == "%":
+            return self._value(Dimension)
+        if token == "symbol" and parser.tokens[parser.pos + 1] == "(":
+            parser.pos += 2
+            value = self._value(Symbol)
+            parser.expect(")")
+            return value
+        return super()._operand(left)
+
+    def _value(self, kind: type[Dimension] | type[Symbol]) -> AffineExpr:
+        at = self._parser.operand_token()
+        named = self.found[kind]
+        name = self._parser.tokens[at]
+        numbers = list(named)
+        if name not in named:
+            named[name] = at
+            numbers.append(name)
+        return kind(numbers.index(name))
+
+
+def read_inline(p: OpParser, end: str = "]") -> tuple[AffineMapAttr, list[int]]:
+    """Read expressions up to the token ``end``, and return their map and the tokens of its operands."""
+    inner = _OverValues(p)
+    if not p.take(end):
+        inner.results.append(inner.expression())
+        while p.take(","):
+            inner.results.append(inner.expression())
+        p.expect(end)
+    dimensions, symbols = inner.found[Dimension], inner.found[Symbol]
+    map_ = AffineMapAttr(len(dimensions), len(symbols), tuple(inner.results))
+    return map_, [*dimensions.values(), *symbols.values()]
+
+
+def print_inline(printer: OpPrinter, map_: AffineMapAttr, operands: Sequence[SSAValue]) -> str:
+    """Print the expressions of a map over its operands."""
+
+    def name(found: re.Match[str]) -> str:
+        number = int(found[2])
+        if found[1] == "d":
+            return printer.name(operands[number])
+        return f"symbol({printer.name(operands[map_.dimensions + number])})"
+
+    return ", ".join(_PLACE.sub(name, spell(result)) for result in map_.results)
+
+
+def read_place(p: OpParser) -> tuple[AffineMapAttr, list[int]]:
+    """Read ``[%i + 1, %j]``, the indices of an element, and return their map and the tokens of its operands."""
+    if not p.take("["):
+        p.wrong_token("expected '[' in affine map")
+    return read_inline(p)
+
+
+def read_lists(p: OpParser) -> tuple[list[int], int]:
+    """Read ``(%dimensions)[%symbols]`` and return the tokens, and the number of dimensions."""
+    p.expect("(")
+    tokens = p.operand_tokens()
+    p.expect(")")
+    dimensions = len(tokens)
+    if p.take("["):
+        tokens += p.operand_tokens()
+        p.expect("]")
+    return tokens, dimensions
+
+
+def print_lists(printer: OpPrinter, dimensions: int, operands: Sequence[SSAValue]) -> str:
+    """Print ``(%dimensions)[%symbols]``; no brackets without symbols."""
+    names = [printer.name(value) for value in operands]
+    symbols = f"[{', '.join(names[dimensions:])}]" if len(names) > dimensions else ""
+    return f"({', '.join(names[:dimensions])}){symbols}"
+
+
+def used(p: OpParser, tokens: Sequence[int]) -> list[SSAValue]:
+    """Return the index values of some tokens."""
+    return [p.use(token, INDEX) for token in tokens]
+
+
+def read_groups(p: OpParser, word: str) -> tuple[AffineMapAttr, list[int], list[int]]:
+    """Read ``(%i + 1, max(%j, 3))``: expressions of values, several in one place behind ``word``. Return their map, the
+    tokens of its operands, and the number of results in each place.
+    """
+    inner = _OverValues(p)
+    sizes: list[int] = []
+    p.expect("(")
+    while p.tokens[p.pos] != ")":
+        before = len(inner.results)
+        if p.take(word):
+            p.expect("(")
+            if p.tokens[p.pos] != ")":
+                inner.results.append(inner.expression())
+            while p.take(","):
+                inner.results.append(inner.expression())
+            p.expect(")")
+        else:
+            inner.results.append(inner.expression())
+        sizes.append(len(inner.results) - before)
+        if not p.take(","):
+            break
+    p.expect(")")
+    dimensions, symbols = inner.found[Dimension], inner.found[Symbol]
+    map_ = AffineMapAttr(len(dimensions), len(symbols), tuple(inner.results))
+    return map_, [*dimensions.values(), *symbols.values()], sizes
+
+
+def inline_group(
+    printer: OpPrinter, map_: AffineMapAttr, results: Sequence[AffineExpr], operands: Sequence[SSAValue]
+) -> str:
+    """Print some results of a map over its operands."""
+    return print_inline(printer, AffineMapAttr(map_.dimensions, map_.symbols, tuple(results)), operands)
+
+
+# --- symbols ----------------------------------------------------------------------------------------------------------
 
 _LOOPS = ("affine.for", "affine.parallel")
 _SCOPES = ("func.func", "builtin.module")
@@ -139,3 +279,121 @@ def misused(operands: Sequence[SSAValue], dimensions: int) -> str | None:
 def usable(value: SSAValue) -> bool:
     """Tell whether a value may be used as a dimension or as a symbol."""
     return _standing(value) is not _Standing.OTHER
+
+
+# --- access -----------------------------------------------------------------------------------------------------------
+#
+# affine.load and affine.store: memory at indices that are affine expressions of values.
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+
+
+def _parser(definition: OpDefinition) -> CustomParse:
+    stores = not definition.results
+
+    def parse(p: OpParser, at: int) -> Operation:
+        value = p.operand_token() if stores else None
+        if stores:
+            p.expect(",")
+        base = p.operand_token()
+        map_, tokens = read_place(p)
+        attributes = p.optional_dictionary()
+        p.expect(":")
+        at_type = p.pos
+        type_ = p.type()
+        if not isinstance(type_, MemRefType) or type_.shape is None:
+            p.error(f"invalid kind of type specified: expected builtin.memref, but found '{type_}'", at_type)
+        operands = [p.use(base, type_), *used(p, tokens)]
+        if value is not None:
+            operands.insert(0, p.use(value, type_.element))
+        results = () if stores else (type_.element,)
+        return p.placed(Operation(definition.name, definition, operands, results, {"map": map_}, attributes), at)
+
+    return parse
+
+
+def _print(printer: OpPrinter, op: Operation) -> str:
+    which = _memory(op)
+    map_ = op.properties["map"]
+    assert isinstance(map_, AffineMapAttr)
+    base = op.operands[which]
+    text = f" {printer.name(op.operands[0])}," if which else ""
+    text += f" {printer.name(base)}[{print_inline(printer, map_, op.operands[which + 1 :])}]"
+    text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
+    return f"{text} : {printer.type(base.type)}"
+
+
+FORM = CustomForm(_parser, _print)
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def _memory(op: Operation) -> int:
+    """Return the number of the operand that is the memref."""
+    return 0 if op.results else 1
+
+
+def verify(op: Operation) -> str | None:
+    """Check that the map fits the memref and the operands."""
+    which = _memory(op)
+    map_, rank = op.properties["map"], len(shape_of(op.operands[which].type) or ())
+    if which and op.operands[0].type != element_type(op.operands[1].type):
+        return "value to store must have the same type as memref element type"
+    assert isinstance(map_, AffineMapAttr)
+    if len(map_.results) != rank:
+        return f"affine map num results must equal memref rank: expected {rank}, got {len(map_.results)}"
+    indices = op.operands[which + 1 :]
+    if map_.dimensions + map_.symbols != len(indices):
+        return "expects as many subscripts as affine map inputs"
+    return misused(indices, map_.dimensions)
+
+
+# --- evaluation -------------------------------------------------------------------------------------------------------
+
+Index = Callable[[Sequence[Any]], Any]
+
+
+def indices(op: Operation, first: int, settings: Settings) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Return the function from slots to the indices of an access: codes.
+
+    ``first``: the number of the first operand of the map. A result that is no number (poison) is undefined behaviour.
+    """
+    map_ = op.properties["map"]
+    assert isinstance(map_, AffineMapAttr)
+    each = [_index(op, map_, result, first, settings) for result in map_.results]
+    return lambda slots: tuple([index(slots) for index in each])
+
+
+def _index(op: Operation, map_: AffineMapAttr, result: AffineExpr, first: int, settings: Settings) -> Index:
+    if isinstance(result, Dimension | Symbol):
+        place = first + result.position + (map_.dimensions if isinstance(result, Symbol) else 0)
+        return lambda slots: slots[place]
+    kernel = apply_kernel(formula_of(map_, result, settings), settings.index_width)
+    mask = (1 << settings.index_width) - 1
+
+    def computed(slots: Sequence[Any]) -> int:
+        codes = slots[first:]
+        if any(code.__class__ is not int for code in codes):
+            codes = [number & mask for number in numbers(op, codes, settings)]
+        found = kernel.scalar(*codes)
+        if found.__class__ is not int:
+            raise undefined(op, f"an index of the map is not a number: {getattr(found, 'reason', found)}")
+        return found
+
+    return computed
+
+
+def load(op: Operation, settings: Settings) -> Function:
+    """Return the function of affine.load."""
+    inner, places = evaluate.load(op, settings), indices(op, 1, settings)
+    return lambda run, slots: inner(run, (slots[0], *places(slots)))
+
+
+def store(op: Operation, settings: Settings) -> Function:
+    """Return the function of affine.store."""
+    inner, places = evaluate.store(op, settings), indices(op, 2, settings)
+
+    def put(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
+        return inner(run, (slots[0], slots[1], *places(slots)))
+
+    return put

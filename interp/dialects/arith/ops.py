@@ -11,12 +11,21 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.policy import MLIR_ROUNDINGS
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Dialect, OpDefinition, Property, Schema, Trait
-from halfulp.interp.declare.type_rules import TypeRule, derived_type, same_type, type_of_property
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import (
+    CustomForm,
+    CustomParse,
+    Dialect,
+    OpDefinition,
+    Property,
+    Schema,
+    Trait,
+    TypeRule,
+    derived_type,
+    same_type,
+    type_of_property,
+)
 from halfulp.interp.dialects.arith.constants import constant_value
-from halfulp.interp.dialects.arith.forms import SELECT
-from halfulp.interp.dialects.arith.memrefs import RECAST
 from halfulp.interp.dialects.elementwise import (
     bool_like,
     element_of,
@@ -29,22 +38,96 @@ from halfulp.interp.dialects.elementwise import (
     same_shape,
     shapes_agree,
 )
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import Type, decimal_text
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
-from halfulp.interp.ir.errors import UndefinedBehavior
-from halfulp.interp.ir.literals import decimal_text
+from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import I1, ShapedType
 from halfulp.interp.run.evaluators import Constant, Elementwise, OnValues
-from halfulp.interp.run.frames import Run
-from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.frames import Cast, Function, Run, decided, in_lanes, lift
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import Cast, decided, lift
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import alike, over_lanes
 from halfulp.interp.values.value import Value
-from halfulp.semantics import casts, floats, integer, select
+from halfulp.semantics import casts, floats, integer, kernel
 from halfulp.semantics.kernel import Kernel, Open
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+#
+# The custom form of `arith.select`, which MLIR writes by hand.
+
+
+def _select_parser(definition: OpDefinition) -> CustomParse:
+    """Return the parser of ``%c, %a, %b : type``, with the type of the condition before it unless that is i1."""
+
+    def parse(p: OpParser, at: int) -> Operation:
+        names = [p.operand_token()]
+        for _ in range(2):
+            p.expect(",")
+            names.append(p.operand_token())
+        attributes = p.optional_dictionary()
+        p.expect(":")
+        condition: Type = I1
+        result = p.type()
+        if p.take(","):
+            condition, result = result, p.type()
+        operands = [p.use(name, type) for name, type in zip(names, (condition, result, result), strict=True)]
+        return p.placed(Operation(definition.name, definition, operands, (result,), {}, attributes), at)
+
+    return parse
+
+
+def _print_select(printer: OpPrinter, operation: Operation) -> str:
+    names = ", ".join(printer.name(value) for value in operation.operands)
+    extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+    result = operation.results[0].type
+    condition = ""
+    if isinstance(operation.operands[0].type, ShapedType) and isinstance(result, ShapedType):
+        condition = f"{printer.type(operation.operands[0].type)}, "
+    return f" {names}{extra} : {condition}{printer.type(result)}"
+
+
+SELECT = CustomForm(_select_parser, _print_select)
+
+
+# --- memrefs ----------------------------------------------------------------------------------------------------------
+#
+# The casts of arith on memrefs: the same memory with elements of another type.
+#
+# MLIR's document does not say what they do. Its lowering to the llvm dialect passes the memref on as it is where both
+# elements have one width, and fails for `arith.index_cast` between others.
+
+
+def _recast(op: Operation, settings: Settings) -> Function:
+    """Return the function that views a memref with elements of another type of the same width."""
+    from halfulp.interp.dialects.memref.evaluate import buffer_in
+
+    type_ = op.results[0].type
+    assert isinstance(type_, ty.MemRefType)
+    widths = [settings.width(ty.element_type(value.type)) for value in (*op.operands, *op.results)]
+
+    def view(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
+        buffer = buffer_in(op, slots[0], 0)
+        if widths[0] != widths[1]:
+            raise Unsupported(
+                f"no document says what memory of elements of {widths[1]} bits '{op.name}' gives for {widths[0]} bits"
+            )
+        conflict = buffer.conflict(type_)
+        if conflict:
+            raise undefined(op, conflict)
+        return (buffer.as_type(type_),)
+
+    return view
+
+
+RECAST = OnValues(_recast, raw=True)
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 arith = Dialect("arith")
 
@@ -110,8 +193,8 @@ _OPTIONAL_FASTMATH = Property("fastmath", FASTMATH, optional=True)
 _ROUNDING_MODE = Property("roundingmode", ROUNDING, optional=True)
 _NEW_ROUNDING_MODE = Property("roundingmode", ROUNDING, optional=True, since=Schema.LLVM24)
 _OVERFLOW_FLAGS = Property("overflowFlags", OVERFLOW, default=0)
-_EXACT = Property("isExact", c.UNIT_ATTR, optional=True)
-_NNEG = Property("nonNeg", c.UNIT_ATTR, optional=True, since=Schema.LLVM24)
+_EXACT = Property("isExact", declarations.UNIT_ATTR, optional=True)
+_NNEG = Property("nonNeg", declarations.UNIT_ATTR, optional=True, since=Schema.LLVM24)
 
 
 # --- families ---------------------------------------------------------------------------------------------------------
@@ -145,8 +228,8 @@ def _binary_integer(
     return arith.op(
         mnemonic,
         f"$lhs `,` $rhs {group}attr-dict `:` type($result)",
-        operands={"lhs": c.INTEGER_LIKE, "rhs": c.INTEGER_LIKE},
-        results={"result": c.INTEGER_LIKE},
+        operands={"lhs": declarations.INTEGER_LIKE, "rhs": declarations.INTEGER_LIKE},
+        results={"result": declarations.INTEGER_LIKE},
         properties={"": (), "overflow": (_OVERFLOW_FLAGS,), "exact": (_EXACT,)}[flags],
         traits=traits,
         named_results=_multiple_name if mnemonic == "muli" else (),
@@ -184,8 +267,8 @@ def _binary_float(
     return arith.op(
         mnemonic,
         f"$lhs `,` $rhs {mode}(`fastmath` `` $fastmath^)? attr-dict `:` type($result)",
-        operands={"lhs": c.FLOAT_LIKE, "rhs": c.FLOAT_LIKE},
-        results={"result": c.FLOAT_LIKE},
+        operands={"lhs": declarations.FLOAT_LIKE, "rhs": declarations.FLOAT_LIKE},
+        results={"result": declarations.FLOAT_LIKE},
         properties=(_FASTMATH, _NEW_ROUNDING_MODE) if rounding else (_FASTMATH,),
         traits=traits,
         evaluate=Elementwise(build),
@@ -297,8 +380,8 @@ def _constant_name(op: Operation) -> tuple[str, ...]:
 arith.op(
     "constant",
     "attr-dict $value",
-    results={"result": c.ANY},
-    properties=(Property("value", c.TYPED_ATTR),),
+    results={"result": declarations.ANY},
+    properties=(Property("value", declarations.TYPED_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
     verify=_verify_constant,
@@ -345,8 +428,8 @@ for _mnemonic, _names, _factory, _traits, _since in (
     arith.op(
         _mnemonic,
         f"$lhs `,` $rhs attr-dict `:` type(${_value}) `,` type(${_carry})",
-        operands={"lhs": c.INTEGER_LIKE, "rhs": c.INTEGER_LIKE},
-        results={_value: c.INTEGER_LIKE, _carry: c.BOOL_LIKE},
+        operands={"lhs": declarations.INTEGER_LIKE, "rhs": declarations.INTEGER_LIKE},
+        results={_value: declarations.INTEGER_LIKE, _carry: declarations.BOOL_LIKE},
         traits=(Trait.ELEMENTWISE, *_traits),
         type_rules=(
             same_type("lhs", "rhs", _value),
@@ -363,8 +446,8 @@ for _mnemonic, _factory in (("mulsi_extended", integer.mulsi_extended), ("mului_
     arith.op(
         _mnemonic,
         "$lhs `,` $rhs attr-dict `:` type($lhs)",
-        operands={"lhs": c.INTEGER_LIKE, "rhs": c.INTEGER_LIKE},
-        results={"low": c.INTEGER_LIKE, "high": c.INTEGER_LIKE},
+        operands={"lhs": declarations.INTEGER_LIKE, "rhs": declarations.INTEGER_LIKE},
+        results={"low": declarations.INTEGER_LIKE, "high": declarations.INTEGER_LIKE},
         traits=(Trait.ELEMENTWISE, Trait.COMMUTATIVE),
         type_rules=(same_type("lhs", "rhs", "low", "high"),),
         evaluate=_integer_kernel(_factory),
@@ -385,8 +468,8 @@ _RESULT_OF_COMPARISON = derived_type(
 arith.op(
     "cmpi",
     "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs)",
-    operands={"lhs": c.INTEGER_LIKE, "rhs": c.INTEGER_LIKE},
-    results={"result": c.BOOL_LIKE},
+    operands={"lhs": declarations.INTEGER_LIKE, "rhs": declarations.INTEGER_LIKE},
+    results={"result": declarations.BOOL_LIKE},
     properties=(Property("predicate", CMPI_PREDICATE),),
     traits=(Trait.ELEMENTWISE, Trait.SAME_TYPE_OPERANDS),
     type_rules=(_RESULT_OF_COMPARISON,),
@@ -416,8 +499,8 @@ def _unary_float(mnemonic: str, name: str, operand: str, since: Schema = Schema.
     return arith.op(
         mnemonic,
         f"${operand} (`fastmath` `` $fastmath^)? attr-dict `:` type($result)",
-        operands={operand: c.FLOAT_LIKE},
-        results={"result": c.FLOAT_LIKE},
+        operands={operand: declarations.FLOAT_LIKE},
+        results={"result": declarations.FLOAT_LIKE},
         properties=(_FASTMATH,),
         traits=_SAME,
         evaluate=Elementwise(build),
@@ -438,8 +521,8 @@ def _cmpf(op: Operation, settings: Settings) -> Kernel:
 arith.op(
     "cmpf",
     "$predicate `,` $lhs `,` $rhs (`fastmath` `` $fastmath^)? attr-dict `:` type($lhs)",
-    operands={"lhs": c.FLOAT_LIKE, "rhs": c.FLOAT_LIKE},
-    results={"result": c.BOOL_LIKE},
+    operands={"lhs": declarations.FLOAT_LIKE, "rhs": declarations.FLOAT_LIKE},
+    results={"result": declarations.BOOL_LIKE},
     properties=(_FASTMATH, Property("predicate", CMPF_PREDICATE)),
     traits=(Trait.ELEMENTWISE, Trait.SAME_TYPE_OPERANDS),
     type_rules=(_RESULT_OF_COMPARISON,),
@@ -457,8 +540,8 @@ def _integer_cast(factory: Callable[..., Kernel]) -> Callable[[Operation, Settin
     return build
 
 
-_INT = c.FIXED_WIDTH_INTEGER_LIKE
-_FLOAT = c.FLOAT_LIKE
+_INT = declarations.FIXED_WIDTH_INTEGER_LIKE
+_FLOAT = declarations.FLOAT_LIKE
 
 _cast("extsi", _INT, _INT, _integer_cast(integer.extsi), _wider)
 _cast("extui", _INT, _INT, _integer_cast(integer.extui), _wider, "(`nneg` $nonNeg^)? ", (_NNEG,))
@@ -534,24 +617,24 @@ def _bitcast(op: Operation, settings: Settings) -> Kernel:
 
 _cast(
     "bitcast",
-    c.BITCASTABLE,
-    c.BITCASTABLE,
+    declarations.BITCASTABLE,
+    declarations.BITCASTABLE,
     _bitcast,
     lambda source, target: _width(source) == _width(target),
     on_memrefs=RECAST,
 )
 _cast(
     "index_cast",
-    c.INDEX_CASTABLE,
-    c.INDEX_CASTABLE,
+    declarations.INDEX_CASTABLE,
+    declarations.INDEX_CASTABLE,
     _integer_cast(integer.index_cast),
     _one_is_index,
     on_memrefs=RECAST,
 )
 _cast(
     "index_castui",
-    c.INDEX_CASTABLE,
-    c.INDEX_CASTABLE,
+    declarations.INDEX_CASTABLE,
+    declarations.INDEX_CASTABLE,
     _integer_cast(integer.index_castui),
     _one_is_index,
     "(`nneg` $nonNeg^)? ",
@@ -574,8 +657,8 @@ def _scaling(
     return arith.op(
         mnemonic,
         f"$in `,` $scale {group}attr-dict `:` type($in) `,` type($scale) `to` type($out)",
-        operands={"in": c.FLOAT_LIKE, "scale": c.FLOAT_LIKE},
-        results={"out": c.FLOAT_LIKE},
+        operands={"in": declarations.FLOAT_LIKE, "scale": declarations.FLOAT_LIKE},
+        results={"out": declarations.FLOAT_LIKE},
         properties=properties,
         traits=(Trait.ELEMENTWISE,),
         type_rules=(_SAME_DIMENSIONS,),
@@ -644,33 +727,33 @@ def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
             condition, yes, no = alike(condition, yes, no)
         if yes.shape != no.shape or (condition.shape and condition.shape != yes.shape[: len(condition.shape)]):
             raise _different_shapes(run, condition, yes, no)
-        ids = select.select_poison(condition.bits, condition.poison, yes.poison, no.poison, yes.shape)
-        bits = select.select(condition.bits, yes.bits, no.bits)
+        ids = kernel.select_poison(condition.bits, condition.poison, yes.poison, no.poison, yes.shape)
+        bits = kernel.select(condition.bits, yes.bits, no.bits)
         return Value(yes.type, bits, ids, _open(condition, yes, no), None if ids is None else run.origins)
 
     def _open(condition: Value, yes: Value, no: Value) -> Any:
         if not settings.marks_elements or condition.open is yes.open is no.open is None:
             return None
         clean = next(arm.open for arm in (yes, no, condition) if arm.open is not None).dtype.type(0)
-        mask = select.select(
+        mask = kernel.select(
             condition.bits,
             np.broadcast_to(clean if yes.open is None else yes.open, yes.shape),
             np.broadcast_to(clean if no.open is None else no.open, no.shape),
         )
         if settings.track_open and condition.open is not None:  # the chosen arm is unspecified
-            mask = mask | np.where(select.spread(condition.open, mask.ndim) != 0, np.uint8(Open.VALUE.value), clean)
+            mask = mask | np.where(kernel.spread(condition.open, mask.ndim) != 0, np.uint8(Open.VALUE.value), clean)
         return mask
 
     return choose
 
 
-SELECTION = OnValues(_select, raw=True, words=_select_words, kernel=select.KERNEL)
+SELECTION = OnValues(_select, raw=True, words=_select_words, kernel=kernel.KERNEL)
 
 arith.op(
     "select",
     custom=SELECT,
-    operands={"condition": c.BOOL_LIKE, "true_value": c.ANY, "false_value": c.ANY},
-    results={"result": c.ANY},
+    operands={"condition": declarations.BOOL_LIKE, "true_value": declarations.ANY, "false_value": declarations.ANY},
+    results={"result": declarations.ANY},
     traits=(Trait.ELEMENTWISE,),
     type_rules=(same_type("true_value", "false_value", "result"),),
     verify=_verify_select,

@@ -2,18 +2,295 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait, TypeConstraint, TypeKind
-from halfulp.interp.declare.type_rules import TypeRule
-from halfulp.interp.dialects.bufferization import evaluate, rules
-from halfulp.interp.dialects.bufferization.forms import ALLOC_TENSOR
-from halfulp.interp.dialects.memref.ops import ANY_MEMREF
-from halfulp.interp.dialects.memref.words import refused
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import (
+    Arity,
+    CustomForm,
+    CustomParse,
+    Dialect,
+    OpDefinition,
+    Property,
+    Slot,
+    Trait,
+    TypeConstraint,
+    TypeKind,
+    TypeRule,
+    Unprefixed,
+)
+from halfulp.interp.declare.operands import SEGMENTS, move_inherent, operand_sizes
+from halfulp.interp.dialects.elements import Function, Operands
+from halfulp.interp.dialects.memref.evaluate import buffer_in, living
+from halfulp.interp.dialects.memref.memory import give_back
+from halfulp.interp.dialects.memref.ops import ANY_MEMREF, refused
+from halfulp.interp.dialects.slices import numbers, undefined
+from halfulp.interp.dialects.tensor.ops import result_shape, unwritten
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import DenseArrayAttr
+from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import I32, INDEX, TensorType
 from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.frames import Run, decided, lift
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.element_layout import shape_conflict, spell_shape
+from halfulp.interp.values.memref_layout import chosen_layout, layout_conflict, row_major, spanned
+from halfulp.interp.values.value import Value
+
+# --- evaluate ---------------------------------------------------------------------------------------------------------
+#
+# The evaluation of the bufferization dialect: tensors become memory, and memory tensors.
+#
+# A tensor is a value: what a program writes into the buffer of a tensor does not change the tensor. So both ways copy.
+
+Slots = Sequence[Any]
+
+
+def alloc_tensor(op: Operation, settings: Settings) -> Function:
+    """Return the function of bufferization.alloc_tensor: a copy, or a tensor that was never written."""
+    assert op.definition is not None
+    type_ = op.results[0].type
+    sizes, copied, _ = operand_sizes(op, op.definition) or (0, 0, 0)
+
+    def make(run: Run, operands: Operands) -> tuple[Any, ...]:
+        if copied:
+            return (operands[sizes],)
+        shape = result_shape(op, type_, numbers(op, operands[:sizes], settings), settings)
+        return (unwritten(op, run, type_, shape, settings),)
+
+    return make
+
+
+def _copied(op: Operation, type_: ty.Type, value: Value, run: Run, settings: Settings) -> Buffer:
+    """Return a buffer of a type over new memory with these elements."""
+    assert isinstance(type_, ty.MemRefType)
+    shape = value.shape
+    ranked = replace(type_, shape=shape) if type_.shape is None else type_
+    layout = row_major(shape), 0
+    conflict = layout_conflict(ranked, shape, layout)
+    if conflict:
+        try:
+            layout = chosen_layout(ranked, shape)
+        except TypeMismatch as error:
+            raise undefined(op, error.message) from None
+    strides, offset = layout
+    size = (spanned(shape, strides, offset)[1],)
+    check_allocation(type_, size, settings)
+    memory = Buffer.allocate(ty.MemRefType(size, type_.element), size, op.name)
+    made = memory.part(type_, offset, shape, strides, False)
+    made.store(value, run.origins)
+    return made
+
+
+def to_buffer(op: Operation, settings: Settings) -> Function:
+    """Return the function of bufferization.to_buffer."""
+    source, type_ = op.operands[0].type, op.results[0].type
+
+    def copy(run: Run, slots: Slots) -> tuple[Any, ...]:
+        return (_copied(op, type_, lift(slots[0], source), run, settings),)
+
+    return copy
+
+
+def clone(op: Operation, settings: Settings) -> Function:
+    """Return the function of bufferization.clone."""
+    type_ = op.results[0].type
+
+    def copy(run: Run, slots: Slots) -> tuple[Any, ...]:
+        value = living(op, slots[0], 0).load(origins=run.origins)
+        conflict = shape_conflict(type_, value.shape, settings.vscale)
+        if conflict:
+            raise undefined(op, conflict)
+        return (_copied(op, type_, value, run, settings),)
+
+    return copy
+
+
+def to_tensor(op: Operation, settings: Settings) -> Function:
+    """Return the function of bufferization.to_tensor."""
+    type_ = op.results[0].type
+
+    def read(run: Run, slots: Slots) -> tuple[Any, ...]:
+        return (living(op, slots[0], 0).load(type_, run.origins),)
+
+    return read
+
+
+def materialize(op: Operation, settings: Settings) -> Function:
+    """Return the function of bufferization.materialize_in_destination."""
+    source, dest = (value.type for value in op.operands)
+
+    def put(run: Run, slots: Slots) -> tuple[Any, ...]:
+        value: Value = lift(slots[0], source)
+        place = living(op, slots[1], 1) if isinstance(dest, ty.MemRefType) else lift(slots[1], dest)
+        if place.shape != value.shape:
+            raise undefined(
+                op, f"the source has the shape {spell_shape(value.shape)}, the destination {spell_shape(place.shape)}"
+            )
+        if isinstance(place, Buffer):
+            place.store(value, run.origins)
+            return ()
+        return (Value(dest, value.bits, value.poison, value.open, value.origins),)
+
+    return put
+
+
+def dealloc(op: Operation, settings: Settings) -> Function:
+    """Return the function of bufferization.dealloc.
+
+    It frees the memory of each memref that has its condition and none of whose memory is retained, once. A retained
+    memref gets the conditions of those that have its memory.
+    """
+    assert op.definition is not None
+    count, _, _ = operand_sizes(op, op.definition) or (0, 0, 0)
+
+    def free(run: Run, slots: Slots) -> tuple[Any, ...]:
+        conditions = [decided(slot, op) for slot in slots[count : 2 * count]]
+        owned = [buffer_in(op, slot, which) for which, slot in enumerate(slots[:count])]
+        retained = [buffer_in(op, slot, which) for which, slot in enumerate(slots[2 * count :], 2 * count)]
+        pairs = list(zip(owned, conditions, strict=True))
+        kept = {id(buffer.allocation) for buffer in retained}
+        for buffer, condition in pairs:
+            if condition and id(buffer.allocation) not in kept:
+                kept.add(id(buffer.allocation))
+                give_back(op, living(op, buffer, owned.index(buffer)))
+        return tuple(
+            int(any(condition and buffer.allocation is each.allocation for buffer, condition in pairs))
+            for each in retained
+        )
+
+    return free
+
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+#
+# The custom form of `bufferization.alloc_tensor`, which MLIR writes by hand.
+
+
+def _parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int) -> Operation:
+        p.expect("(")
+        sizes = p.operand_tokens()
+        p.expect(")")
+        copied: list[int] = []
+        if p.take("copy"):
+            p.expect("(")
+            copied.append(p.operand_token())
+            p.expect(")")
+        hint: list[int] = []
+        if p.take("size_hint"):
+            p.expect("=")
+            hint.append(p.operand_token())
+        attributes: dict[str, Attribute] = p.optional_dictionary()
+        p.expect(":")
+        at_type = p.pos
+        type_ = p.type()
+        if not isinstance(type_, TensorType):
+            p.error(f"custom op '{definition.name}' invalid kind of type specified", at_type)
+        operands = [p.use(token, INDEX) for token in sizes]
+        operands += [p.use(token, type_) for token in copied]
+        operands += [p.use(token, INDEX) for token in hint]
+        properties: dict[str, Attribute] = {SEGMENTS: DenseArrayAttr(I32, (len(sizes), len(copied), len(hint)))}
+        move_inherent(definition, properties, attributes)
+        return p.placed(Operation(definition.name, definition, operands, (type_,), properties, attributes), at)
+
+    return parse
+
+
+def _print(printer: OpPrinter, operation: Operation) -> str:
+    assert operation.definition is not None
+    sizes, copied, hint = operand_sizes(operation, operation.definition) or (0, 0, 0)
+    names = [printer.name(value) for value in operation.operands]
+    text = f"({', '.join(names[:sizes])})"
+    if copied:
+        text += f" copy({names[sizes]})"
+    if hint:
+        text += f" size_hint={names[-1]}"
+    shown = dict(operation.attributes)
+    shown |= {name: value for name, value in operation.properties.items() if name != SEGMENTS}
+    dictionary = f" {printer.dictionary(shown)}" if shown else ""
+    return f"{text}{dictionary} : {printer.type(operation.results[0].type)}"
+
+
+ALLOC_TENSOR = CustomForm(_parser, _print)
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+#
+# Rules of the ops of the bufferization dialect, in the words of MLIR.
+
+
+def verify_alloc_tensor(op: Operation) -> str | None:
+    """Check the sizes and the copied tensor of bufferization.alloc_tensor."""
+    assert op.definition is not None
+    sizes, copied, _ = operand_sizes(op, op.definition) or (0, 0, 0)
+    type_ = op.results[0].type
+    if copied and sizes:
+        return Unprefixed("dynamic sizes not needed when copying a tensor")
+    if copied and op.operands[sizes].type != type_:
+        return Unprefixed("expected that `copy` and return type match")
+    needed = sum(size is None for size in ty.shape_of(type_) or ())
+    if not copied and sizes != needed:
+        return f"incorrect number of dynamic sizes, has {sizes}, expected {needed}"
+    return None
+
+
+def verify_same_shape(op: Operation) -> str | None:
+    """Check that a tensor and its buffer have one shape and one element type."""
+    one, other = op.operands[0].type, op.results[0].type
+    if ty.shape_of(one) != ty.shape_of(other):
+        return Unprefixed("shapes do not match")
+    if ty.element_type(one) != ty.element_type(other):
+        return Unprefixed("element types do not match")
+    return None
+
+
+def verify_materialize(op: Operation) -> str | None:
+    """Check the types and the flags of bufferization.materialize_in_destination."""
+    source, dest = (value.type for value in op.operands)
+    if not isinstance(dest, ty.TensorType | ty.MemRefType):
+        return "'dest' must be a tensor or a memref"
+    if isinstance(dest, ty.TensorType):
+        if len(op.results) != 1:
+            return "tensor 'dest' implies exactly one tensor result"
+        if op.results[0].type != dest:
+            return "result and 'dest' types must match"
+    elif op.results:
+        return "memref 'dest' implies zero results"
+    if "restrict" in op.properties and isinstance(dest, ty.TensorType):
+        return "'restrict' is valid only for memref destinations"
+    if ("writable" in op.properties) != isinstance(dest, ty.MemRefType):
+        return "'writable' must be specified if and only if the destination is of memref type"
+    one, other = ty.shape_of(source), ty.shape_of(dest)
+    if (one is None) != (other is None):
+        return "source/destination shapes are incompatible"
+    if one is None or other is None:
+        return None
+    if len(one) != len(other):
+        return "rank mismatch between source and destination shape"
+    if any(a is not None and b is not None and a != b for a, b in zip(one, other, strict=True)):
+        return "source/destination shapes are incompatible"
+    return None
+
+
+def verify_dealloc(op: Operation) -> str | None:
+    """Check the numbers of operands and results of bufferization.dealloc."""
+    assert op.definition is not None
+    memrefs, conditions, retained = operand_sizes(op, op.definition) or (0, 0, 0)
+    if memrefs != conditions:
+        return "must have the same number of conditions as memrefs to deallocate"
+    if len(op.results) != retained:
+        return "must have the same number of updated conditions (results) as retained operands"
+    return None
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 bufferization = Dialect("bufferization")
 
@@ -23,7 +300,7 @@ _ANY_MEMREF = TypeConstraint(ANY_MEMREF.description, ANY_MEMREF.accepts, TypeKin
 
 
 def _flag(name: str) -> Property:
-    return Property(name, c.UNIT_ATTR, optional=True)
+    return Property(name, declarations.UNIT_ATTR, optional=True)
 
 
 def _one_condition_each() -> TypeRule:
@@ -39,22 +316,22 @@ bufferization.op(
     "alloc_tensor",
     custom=ALLOC_TENSOR,
     operands=(
-        Slot("dynamic_sizes", c.INDEX, Arity.VARIADIC),
-        Slot("copy", c.TENSOR, Arity.OPTIONAL),
-        Slot("size_hint", c.INDEX, Arity.OPTIONAL),
+        Slot("dynamic_sizes", declarations.INDEX, Arity.VARIADIC),
+        Slot("copy", declarations.TENSOR, Arity.OPTIONAL),
+        Slot("size_hint", declarations.INDEX, Arity.OPTIONAL),
     ),
-    results={"result": c.TENSOR},
-    properties=(Property("memory_space", c.ANY_ATTR, optional=True),),
+    results={"result": declarations.TENSOR},
+    properties=(Property("memory_space", declarations.ANY_ATTR, optional=True),),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
-    verify=rules.verify_alloc_tensor,
-    evaluate=OnValues(evaluate.alloc_tensor),
+    verify=verify_alloc_tensor,
+    evaluate=OnValues(alloc_tensor),
 )
 bufferization.op(
     "clone",
     "$input attr-dict `:` type($input) `to` type($output)",
     operands={"input": _ANY_MEMREF},
     results={"output": _ANY_MEMREF},
-    evaluate=OnValues(evaluate.clone, raw=True),
+    evaluate=OnValues(clone, raw=True),
 )
 bufferization.op(
     "dealloc",
@@ -62,31 +339,31 @@ bufferization.op(
     "(`retain` ` ` `(` $retained^ `:` type($retained) `)`)? attr-dict",
     operands=(
         Slot("memrefs", ANY_MEMREF, Arity.VARIADIC),
-        Slot("conditions", c.BOOL, Arity.VARIADIC),
+        Slot("conditions", declarations.BOOL, Arity.VARIADIC),
         Slot("retained", ANY_MEMREF, Arity.VARIADIC),
     ),
-    results=(Slot("updatedConditions", c.BOOL, Arity.VARIADIC),),
+    results=(Slot("updatedConditions", declarations.BOOL, Arity.VARIADIC),),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     type_rules=(_one_condition_each(),),
-    verify=rules.verify_dealloc,
-    evaluate=OnValues(evaluate.dealloc, raw=True, words=refused),
+    verify=verify_dealloc,
+    evaluate=OnValues(dealloc, raw=True, words=refused),
 )
 # What reads the tensor after it is wrong, and values do not show that.
 bufferization.op(
     "dealloc_tensor",
     "$tensor attr-dict `:` type($tensor)",
-    operands={"tensor": c.TENSOR},
+    operands={"tensor": declarations.TENSOR},
     evaluate=OnValues(lambda op, settings: lambda run, operands: ()),
 )
 bufferization.op(
     "materialize_in_destination",
     "$source `in` (`restrict` $restrict^)? (`writable` $writable^)? $dest attr-dict "
     "`:` functional-type(operands, results)",
-    operands={"source": c.TENSOR, "dest": c.ANY},
-    results=(Slot("result", c.TENSOR, Arity.OPTIONAL),),
+    operands={"source": declarations.TENSOR, "dest": declarations.ANY},
+    results=(Slot("result", declarations.TENSOR, Arity.OPTIONAL),),
     properties=(_flag("restrict"), _flag("writable")),
-    verify=rules.verify_materialize,
-    evaluate=OnValues(evaluate.materialize, raw=True),
+    verify=verify_materialize,
+    evaluate=OnValues(materialize, raw=True),
 )
 bufferization.op(
     "to_buffer",
@@ -94,8 +371,8 @@ bufferization.op(
     operands={"tensor": _TENSOR_LIKE},
     results={"buffer": _BUFFER_LIKE},
     properties=(_flag("read_only"),),
-    verify=rules.verify_same_shape,
-    evaluate=OnValues(evaluate.to_buffer, raw=True),
+    verify=verify_same_shape,
+    evaluate=OnValues(to_buffer, raw=True),
 )
 bufferization.op(
     "to_tensor",
@@ -103,6 +380,6 @@ bufferization.op(
     operands={"buffer": _BUFFER_LIKE},
     results={"result": _TENSOR_LIKE},
     properties=(_flag("restrict"), _flag("writable")),
-    verify=rules.verify_same_shape,
-    evaluate=OnValues(evaluate.to_tensor, raw=True),
+    verify=verify_same_shape,
+    evaluate=OnValues(to_tensor, raw=True),
 )

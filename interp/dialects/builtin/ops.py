@@ -7,14 +7,67 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
-from halfulp.interp.dialects.builtin.forms import MODULE
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import (
+    Arity,
+    CustomForm,
+    CustomParse,
+    Dialect,
+    OpDefinition,
+    Property,
+    RegionSlot,
+    Slot,
+    Trait,
+)
+from halfulp.interp.ir.attributes import StringAttr
+from halfulp.interp.ir.base import Attribute, spell_symbol
+from halfulp.interp.ir.operations import Block, Operation
 from halfulp.interp.run.evaluators import OnValues
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.frames import Cast, Run, lift
 from halfulp.interp.run.settings import Settings, SlotConversion
-from halfulp.interp.run.slots import Cast, lift
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+#
+# The custom form of `builtin.module`, which MLIR writes by hand.
+
+
+def _module_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int) -> Operation:
+        properties: dict[str, Attribute] = {}
+        if p.tokens[p.pos][:1] == "@":
+            properties["sym_name"] = StringAttr(p.symbol())
+        attributes: dict[str, Attribute] = {}
+        if p.take("attributes"):
+            p.dictionary(attributes)
+        for name in ("sym_name", "sym_visibility"):
+            if name in attributes:
+                properties[name] = attributes.pop(name)
+        region = p.region(definition.name)
+        if not region.blocks:
+            region.append(Block())
+        return p.placed(Operation(definition.name, definition, None, (), properties, attributes, [region]), at)
+
+    return parse
+
+
+def _print_module(printer: OpPrinter, operation: Operation) -> str:
+    text = ""
+    name = operation.properties.get("sym_name")
+    if isinstance(name, StringAttr):
+        text += f" {spell_symbol(name.value)}"
+    extra = dict(operation.attributes)
+    if "sym_visibility" in operation.properties:
+        extra["sym_visibility"] = operation.properties["sym_visibility"]
+    if extra:
+        text += f" attributes {printer.dictionary(extra)}"
+    return f"{text} {printer.region(operation.regions[0], operation)}"
+
+
+MODULE = CustomForm(_module_parser, _print_module)
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 builtin = Dialect("builtin")
 
@@ -30,8 +83,8 @@ builtin.op(
     "module",
     custom=MODULE,
     properties=(
-        Property("sym_name", c.STRING_ATTR, optional=True),
-        Property("sym_visibility", c.STRING_ATTR, optional=True),
+        Property("sym_name", declarations.STRING_ATTR, optional=True),
+        Property("sym_visibility", declarations.STRING_ATTR, optional=True),
     ),
     regions=(RegionSlot("bodyRegion"),),
     traits=(
@@ -91,8 +144,8 @@ def _verify_conversion(op: Operation) -> str | None:
 builtin.op(
     "unrealized_conversion_cast",
     "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict",
-    operands=(Slot("inputs", c.ANY, Arity.VARIADIC),),
-    results=(Slot("outputs", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("inputs", declarations.ANY, Arity.VARIADIC),),
+    results=(Slot("outputs", declarations.ANY, Arity.VARIADIC),),
     verify=_verify_conversion,
     evaluate=OnValues(_conversion, raw=True, casts=True),
 )

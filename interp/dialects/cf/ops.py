@@ -2,31 +2,203 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, SuccessorSlot, Trait, Unprefixed
-from halfulp.interp.dialects.cf import words
-from halfulp.interp.dialects.cf.forms import SWITCH
+from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import (
+    Arity,
+    CustomForm,
+    CustomParse,
+    Dialect,
+    OpDefinition,
+    Property,
+    Slot,
+    SuccessorSlot,
+    Trait,
+    Unprefixed,
+)
+from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import DenseArrayAttr, DenseElementsAttr, python_codes
+from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.errors import AssertionFailed
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler, moves, passing
-from halfulp.interp.run.evaluators import OnFrames
-from halfulp.interp.run.frames import (
-    Action,
-    Frame,
-    Segment,
-    Slots,
-    Step,
-)
-from halfulp.interp.run.reports import in_lanes
-from halfulp.interp.run.slots import decided, number, undecided
+from halfulp.interp.ir.operations import Operation, SSAValue, Successor
+from halfulp.interp.ir.types import I32, IntegerType, VectorType
+from halfulp.interp.run.evaluators import Compiler, OnFrames, moves, passing
+from halfulp.interp.run.frames import Action, Frame, Segment, Slots, Step, decided, in_lanes, number, undecided
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.value import Value
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+#
+# The custom form of `cf.switch`, which MLIR writes by hand.
+
+
+def typed_operands(p: OpParser) -> tuple[list[int], list[Type]]:
+    """Read ``%a, %b : type, type)`` or ``)``."""
+    tokens = p.operand_tokens()
+    types: list[Type] = []
+    if tokens:
+        p.expect(":")
+        types = p.type_list()
+    p.expect(")")
+    return tokens, types
+
+
+def read_successor(p: OpParser) -> Successor:
+    """Read ``^block`` or ``^block(%a, %b : type, type)``."""
+    block = p.successor_block()
+    values: list[SSAValue] = []
+    if p.take("("):
+        tokens, types = typed_operands(p)
+        if len(tokens) != len(types):
+            p.error(
+                f"number of operands and types do not match: got {len(tokens)} operands and {len(types)} types",
+                tokens[0],
+            )
+        values = [p.use(token, type) for token, type in zip(tokens, types, strict=True)]
+        if p.forward:
+            p.pending.append(values)
+    return block, values
+
+
+def _switch_parser(definition: OpDefinition) -> CustomParse:
+    """Read ``%flag : type, [default: ^a, 1: ^b(%x : i32)]``."""
+
+    def parse(p: OpParser, at: int) -> Operation:
+        name = p.operand_token()
+        p.expect(":")
+        at_type = p.pos
+        type = p.type()
+        if not isinstance(type, IntegerType):
+            p.error(
+                f"custom op '{definition.name}' invalid kind of type specified: expected builtin.integer, but found "
+                f"'{type}'",
+                at_type,
+            )
+        p.expect(",")
+        p.expect("[")
+        p.keyword(definition, "default")
+        p.expect(":")
+        successors = [read_successor(p)]
+        codes: list[int] = []
+        while p.take(","):
+            at_value = p.pos
+            value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
+            codes.append(case_code(p, at_value, value, type))
+            p.expect(":")
+            successors.append(read_successor(p))
+        p.expect("]")
+        properties = case_properties(successors, codes, type)
+        attributes = p.optional_dictionary()
+        flag = p.use(name, type)
+        made = Operation(definition.name, definition, [flag], (), properties, attributes, successors=successors)
+        return p.placed(made, at)
+
+    return parse
+
+
+def case_code(p: OpParser, at: int, value: int, type: IntegerType) -> int:
+    """Return the code of a case's value. Raises ParseError where it does not fit the type of the flag."""
+    if not -(1 << type.width >> 1) <= value < 1 << type.width:
+        p.error(f"the case value does not fit the type '{type}' of the flag", at)
+    return value & ((1 << type.width) - 1)
+
+
+def case_properties(successors: Sequence[Successor], codes: list[int], type: IntegerType) -> dict[str, Attribute]:
+    """Return the properties of a switch: how many operands each successor takes, and the values of the cases."""
+    sizes = [len(values) for _, values in successors]
+    properties: dict[str, Attribute] = {
+        "case_operand_segments": DenseArrayAttr(I32, tuple(sizes[1:])),
+        SEGMENTS: DenseArrayAttr(I32, (1, sizes[0], sum(sizes[1:]))),
+    }
+    if codes:
+        properties["case_values"] = _case_values(codes, type)
+    return properties
+
+
+def _case_values(codes: list[int], type: IntegerType) -> DenseElementsAttr:
+    splat = codes.count(codes[0]) == len(codes)
+    array = ints_to_codes(codes[:1], type.width, ()) if splat else ints_to_codes(codes, type.width, (len(codes),))
+    return DenseElementsAttr(VectorType((len(codes),), type), array, splat)
+
+
+def case_codes(operation: Operation) -> list[int]:
+    """Return the codes of the values of the cases."""
+    values = operation.properties.get("case_values")
+    if not isinstance(values, DenseElementsAttr):
+        return []
+    flat = values.array().reshape(-1, *values.element_shape)
+    return list(python_codes(flat, wide=bool(values.element_shape)))
+
+
+def print_successor(printer: OpPrinter, successor: Successor) -> str:
+    """Print ``^block`` or ``^block(%a, %b : type, type)``."""
+    block, passed = successor
+    if not passed:
+        return printer.label(block)
+    names = ", ".join(printer.name(value) for value in passed)
+    types = ", ".join(printer.type(value.type) for value in passed)
+    return f"{printer.label(block)}({names} : {types})"
+
+
+def _print_switch(printer: OpPrinter, operation: Operation) -> str:
+    flag = operation.operands[0]
+    indent = "\n" + printer.indent + "  "
+    labels = ["default", *map(str, case_codes(operation))]
+    cases = [
+        f"{indent}{label}: {print_successor(printer, successor)}"
+        for label, successor in zip(labels, operation.successors, strict=True)
+    ]
+    end = "]" if len(cases) == 1 else f"\n{printer.indent}]"
+    extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+    return f" {printer.name(flag)} : {printer.type(flag.type)}, [{','.join(cases)}{end}{extra}"
+
+
+SWITCH = CustomForm(_switch_parser, _print_switch)
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+#
+# The cf ops on machine words.
+
+
+def _to(op: Operation, low: FunctionLowering, index: int) -> None:
+    block, operands = op.successors[index]
+    low.go(block, low.items(operands))
+
+
+def branch(op: Operation, low: FunctionLowering) -> None:
+    """Lower cf.br."""
+    _to(op, low, 0)
+
+
+def conditional(op: Operation, low: FunctionLowering) -> None:
+    """Lower cf.cond_br."""
+    low.ways(low.word(op.operands[0]), partial(_to, op, low, 0), partial(_to, op, low, 1))
+
+
+def switch(op: Operation, low: FunctionLowering) -> None:
+    """Lower cf.switch: its cases one after the other, and then the default."""
+    flag, values = low.word(op.operands[0]), op.properties.get("case_values")
+    codes = codes_to_ints(values.array(), flag.width) if isinstance(values, DenseElementsAttr) else []
+    for index, code in enumerate(codes, 1):
+        following = low.emit.label()
+        low.ways(flag.equals(code), partial(_to, op, low, index), partial(low.emit.jump, following))
+        low.emit.begin(following)
+    _to(op, low, 0)
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 cf = Dialect("cf")
 
@@ -66,13 +238,13 @@ def _conditional(op: Operation, compiler: Compiler) -> Action:
     return branch
 
 
-BRANCH = OnFrames(_branch, words=words.branch)
-CONDITIONAL = OnFrames(_conditional, decides=0, words=words.conditional)
+BRANCH = OnFrames(_branch, words=branch)
+CONDITIONAL = OnFrames(_conditional, decides=0, words=conditional)
 
 cf.op(
     "br",
     "$dest (`(` $destOperands^ `:` type($destOperands) `)`)? attr-dict",
-    operands=(Slot("destOperands", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("destOperands", declarations.ANY, Arity.VARIADIC),),
     successors=(SuccessorSlot("dest"),),
     traits=(Trait.TERMINATOR,),
     evaluate=BRANCH,
@@ -95,11 +267,11 @@ cf.op(
     "$trueDest (`(` $trueDestOperands^ `:` type($trueDestOperands) `)`)? `,` "
     "$falseDest (`(` $falseDestOperands^ `:` type($falseDestOperands) `)`)? attr-dict",
     operands=(
-        Slot("condition", c.BOOL),
-        Slot("trueDestOperands", c.ANY, Arity.VARIADIC),
-        Slot("falseDestOperands", c.ANY, Arity.VARIADIC),
+        Slot("condition", declarations.BOOL),
+        Slot("trueDestOperands", declarations.ANY, Arity.VARIADIC),
+        Slot("falseDestOperands", declarations.ANY, Arity.VARIADIC),
     ),
-    properties=(Property("branch_weights", c.INTEGER_ARRAY_ATTR, optional=True),),
+    properties=(Property("branch_weights", declarations.INTEGER_ARRAY_ATTR, optional=True),),
     successors=(SuccessorSlot("trueDest"), SuccessorSlot("falseDest")),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     verify=_verify_weights,
@@ -172,19 +344,19 @@ def _verify_switch(op: Operation) -> str | None:
     return None
 
 
-SWITCHING = OnFrames(_switch, words=words.switch)
+SWITCHING = OnFrames(_switch, words=switch)
 
 cf.op(
     "switch",
     custom=SWITCH,
     operands=(
-        Slot("flag", c.INTEGER),
-        Slot("defaultOperands", c.ANY, Arity.VARIADIC),
-        Slot("caseOperands", c.ANY, Arity.VARIADIC),
+        Slot("flag", declarations.INTEGER),
+        Slot("defaultOperands", declarations.ANY, Arity.VARIADIC),
+        Slot("caseOperands", declarations.ANY, Arity.VARIADIC),
     ),
     properties=(
-        Property("case_operand_segments", c.INTEGER_ARRAY_ATTR),
-        Property("case_values", c.INTEGER_ELEMENTS_ATTR, optional=True),
+        Property("case_operand_segments", declarations.INTEGER_ARRAY_ATTR),
+        Property("case_values", declarations.INTEGER_ELEMENTS_ATTR, optional=True),
     ),
     successors=(SuccessorSlot("default"), SuccessorSlot("case", Arity.VARIADIC)),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
@@ -194,7 +366,7 @@ cf.op(
 cf.op(
     "assert",
     "$arg `,` $msg attr-dict",
-    operands={"arg": c.BOOL},
-    properties=(Property("msg", c.STRING_ATTR),),
+    operands={"arg": declarations.BOOL},
+    properties=(Property("msg", declarations.STRING_ATTR),),
     evaluate=OnFrames(_assert, decides=0),
 )

@@ -6,11 +6,11 @@ the roundings nor the special values, so that they are read, verified and printe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.fp_formats.formats import FloatFormat
-from halfulp.interp.declare import constraints as c
+from halfulp.fp_formats.formats import FloatFormat, ints_to_codes
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     AttributeConstraint,
     Dialect,
@@ -18,20 +18,77 @@ from halfulp.interp.declare.declarations import (
     Trait,
     TypeConstraint,
     TypeKind,
+    derived_type,
+    same_type,
 )
-from halfulp.interp.declare.type_rules import derived_type, same_type
 from halfulp.interp.dialects.arith.ops import FASTMATH
-from halfulp.interp.dialects.complex.number import NUMBER
 from halfulp.interp.dialects.elementwise import fastmath_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import spell_float
+from halfulp.interp.ir.dialect_attributes import (
+    AttributeDefinition,
+    DialectAttr,
+    Parameter,
+    ParameterForm,
+    ParameterKind,
+)
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Constant, Elementwise
+from halfulp.interp.run.evaluators import Compiler, Constant, Elementwise
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.text.affine_parser import TokenParser
 from halfulp.interp.values.value import Value
 from halfulp.semantics import complex_numbers
 from halfulp.semantics.kernel import Kernel
+
+# --- number -----------------------------------------------------------------------------------------------------------
+#
+# The attribute ``#complex.number<:f64 1.0, 2.0>``.
+
+
+def _read(p: TokenParser) -> tuple[Any, ...]:
+    p.expect("<")
+    p.expect(":")
+    at_type = p.pos
+    element = p.type()
+    if not isinstance(element, ty.FloatType):
+        p.error("invalid kind of type specified: expected float", at_type)
+    real = _part(p, element)
+    p.expect(",")
+    imaginary = _part(p, element)
+    p.expect(">")
+    if p.take(":"):
+        at_type = p.pos
+        written = p.type()
+        if written != ty.ComplexType(element):
+            p.error(f"the number has the type 'complex<{element}>', not '{written}'", at_type)
+    return real, imaginary
+
+
+def _part(p: TokenParser, element: ty.FloatType) -> at.FloatAttr:
+    where = p.pos
+    found = p.attribute(element)
+    if not isinstance(found, at.FloatAttr) or found.type != element:
+        p.error("expected floating point literal", where)
+    return found
+
+
+def _spell(value: DialectAttr, names: Mapping[object, str]) -> str:
+    real, imaginary = value.values
+    texts = [spell_float(part.type.format, part.code) for part in (real, imaginary)]
+    type_ = real.type.spell(names)
+    return f"<:{type_} {', '.join(texts)}> : complex<{type_}>"
+
+
+_PART = ParameterKind(lambda p: p.attribute(), lambda value, names: value.spell_nested(names))
+NUMBER = AttributeDefinition(
+    name="complex.number",
+    form=ParameterForm(_read, _spell),
+    parameters=(Parameter("real", _PART), Parameter("imag", _PART)),
+)
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 complex = Dialect("complex")
 complex.attributes["number"] = NUMBER
@@ -132,7 +189,7 @@ complex.op(
 )
 
 
-def _part(mnemonic: str, which: int | None = None) -> None:
+def _ops_part(mnemonic: str, which: int | None = None) -> None:
     def build(op: Operation, settings: Settings) -> Kernel:
         assert which is not None
         return complex_numbers.part(which, _format(op.operands[0].type), fastmath_of(op))
@@ -148,10 +205,10 @@ def _part(mnemonic: str, which: int | None = None) -> None:
     )
 
 
-_part("re", 0)
-_part("im", 1)
-_part("abs")
-_part("angle")
+_ops_part("re", 0)
+_ops_part("im", 1)
+_ops_part("abs")
+_ops_part("angle")
 
 # --- one number, two numbers ------------------------------------------------------------------------------------------
 
@@ -215,7 +272,7 @@ def _comparison(mnemonic: str, unequal: bool) -> None:
         mnemonic,
         "$lhs `,` $rhs attr-dict `:` type($lhs)",
         operands={"lhs": _COMPLEX, "rhs": _COMPLEX},
-        results={"result": c.BOOL},
+        results={"result": declarations.BOOL},
         type_rules=(same_type("lhs", "rhs"),),
         evaluate=Elementwise(
             lambda op, settings: complex_numbers.equal(_format(op.operands[0].type), settings.profile, unequal)
@@ -243,7 +300,7 @@ def _verify_bitcast(op: Operation) -> str | None:
 complex.op(
     "bitcast",
     "$operand attr-dict `:` type($operand) `to` type($result)",
-    operands={"operand": c.ANY},
-    results={"result": c.ANY},
+    operands={"operand": declarations.ANY},
+    results={"result": declarations.ANY},
     verify=_verify_bitcast,
 )

@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from halfulp.fp_formats.codes import storage_dtype
-from halfulp.interp.dialects.combining import elementwise_step
-from halfulp.interp.dialects.indices import undefined
+from halfulp.fp_formats.formats import storage_dtype
+from halfulp.interp.dialects.combiners import elementwise_step
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
@@ -26,7 +26,7 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
-from halfulp.interp.values.printing import printed
+from halfulp.interp.values.element_layout import printed
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES
 

@@ -2,38 +2,327 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
-from halfulp.interp.declare.type_rules import TypeRule
-from halfulp.interp.dialects.func import rules, words
-from halfulp.interp.dialects.func.forms import FUNCTION
+from halfulp.fp_formats.aliases import did_you_mean
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import (
+    Arity,
+    CustomForm,
+    CustomParse,
+    Dialect,
+    OpDefinition,
+    Property,
+    RegionSlot,
+    Slot,
+    Trait,
+    TypeRule,
+    Unprefixed,
+)
+from halfulp.interp.dialects.combiners import elementwise_step
+from halfulp.interp.dialects.signatures import Signature, print_signature
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import ArrayAttr, DictionaryAttr, StringAttr, SymbolRefAttr, TypeAttr
+from halfulp.interp.ir.base import Attribute, Type, spell_symbol
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler, MachineCall
-from halfulp.interp.run.evaluators import Constant, OnFrames
-from halfulp.interp.run.frames import (
-    Action,
-    Frame,
-    FunctionCode,
-    Run,
-    Segment,
-)
+from halfulp.interp.ir.operations import VISIBILITIES, Operation, Region
+from halfulp.interp.ir.types import FunctionType
+from halfulp.interp.run.compiled.limits import NotCompiled
+from halfulp.interp.run.elementwise import ElementwiseStep
+from halfulp.interp.run.evaluators import Compiler, Constant, MachineCall, OnFrames
+from halfulp.interp.run.frames import Action, Frame, FunctionCode, Run, Segment, lift, lower
 from halfulp.interp.run.settings import External, Settings
 from halfulp.interp.run.signature import argument_types, result_types
-from halfulp.interp.run.slots import lift, lower
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.value import Value
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+#
+# The custom form of `func.func`, which MLIR writes by hand.
+
+
+def _function_parser(definition: OpDefinition) -> CustomParse:
+    inherent = {prop.name for prop in definition.properties}
+    inferred = ("function_type", "sym_name", "sym_visibility")
+
+    def parse(p: OpParser, at: int) -> Operation:
+        properties: dict[str, Attribute] = {}
+        if p.tokens[p.pos] in VISIBILITIES:
+            properties["sym_visibility"] = StringAttr(p.tokens[p.pos])
+            p.pos += 1
+        if p.tokens[p.pos][:1] != "@":
+            p.error(f"custom op '{definition.name}' expected valid '@'-identifier for symbol name")
+        properties["sym_name"] = StringAttr(p.symbol())
+        signature = Signature(p, definition.name)
+        properties["function_type"] = TypeAttr(FunctionType(tuple(signature.inputs), tuple(signature.results)))
+        properties |= signature.attributes()
+        attributes: dict[str, Attribute] = {}
+        at_attributes = p.pos
+        if p.take("attributes"):
+            p.dictionary(attributes)
+            for name in inferred:
+                if name in attributes:
+                    p.error_at_offset(
+                        f"custom op '{definition.name}' '{name}' is an inferred attribute and should not be "
+                        "specified in the explicit attribute dictionary",
+                        p.offset(at_attributes),
+                    )
+            for name in inherent & attributes.keys():
+                properties[name] = attributes.pop(name)
+        at_body = p.pos
+        region = Region()
+        if p.tokens[p.pos] == "{":
+            region = p.region(definition.name, signature.arguments)
+            if not any(block.operations for block in region.blocks) and len(region.blocks) < 2:
+                p.error(f"custom op '{definition.name}' expected non-empty function body", at_body)
+        return p.placed(Operation(definition.name, definition, None, (), properties, attributes, [region]), at)
+
+    return parse
+
+
+def _print_function(printer: OpPrinter, operation: Operation) -> str:
+    properties = operation.properties
+    text = ""
+    visibility = properties.get("sym_visibility")
+    if isinstance(visibility, StringAttr):
+        text += f" {visibility.value}"
+    text += f" {spell_symbol(operation.symbol_name or '')}"
+    function_type = properties["function_type"]
+    assert isinstance(function_type, TypeAttr)
+    type = function_type.type
+    assert isinstance(type, FunctionType)
+    region = operation.regions[0]
+    text += print_signature(printer, operation, type.inputs, type.results)
+    extra = dict(operation.attributes)
+    if "no_inline" in properties:
+        extra["no_inline"] = properties["no_inline"]
+    if extra:
+        text += f" attributes {printer.dictionary(extra)}"
+    if region.blocks:
+        text += f" {printer.region(region, operation, entry_arguments=False)}"
+    return text
+
+
+FUNCTION = CustomForm(_function_parser, _print_function)
+
+
+# --- libm -------------------------------------------------------------------------------------------------------------
+#
+# The functions of C's mathematical library that programs declare and call, as convert-math-to-libm writes them.
+#
+# Each computes what the op of `math` that it came from computes: the exact real function, rounded once.
+
+_OPERANDS: Mapping[str, int] = {
+    **dict.fromkeys(
+        (
+            "absf", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "erf", "erfc",
+            "exp", "exp2", "expm1", "floor", "log", "log10", "log1p", "log2", "round", "roundeven", "rsqrt", "sin",
+            "sinh", "sqrt", "tan", "tanh", "trunc",
+        ),
+        1,
+    ),
+    "atan2": 2,
+    "copysign": 2,
+    "powf": 2,
+    "fma": 3,
+}  # fmt: skip
+"""The ops of `math` that have a function, and the numbers of their operands."""
+_NAMES: Mapping[str, str] = {"absf": "fabs", "powf": "pow"}
+"""The names of the functions that are not those of their ops."""
+_SUFFIXES: Mapping[str, str] = {"f64": "", "f32": "f"}
+
+
+class _Function(NamedTuple):
+    """A function: the op that computes the same, and the type of its operands and of its result."""
+
+    op: str
+    operands: tuple[ty.Type, ...]
+    result: ty.Type
+
+
+def _functions() -> Iterable[tuple[str, _Function]]:
+    for op, count in _OPERANDS.items():
+        for spelled, suffix in _SUFFIXES.items():
+            type_ = ty.F(spelled)
+            yield f"{_NAMES.get(op, op)}{suffix}", _Function(f"math.{op}", (type_,) * count, type_)
+
+
+_FUNCTIONS: Mapping[str, _Function] = dict(_functions())
+
+
+def libm_step(call: Operation, target: Operation, settings: Settings) -> ElementwiseStep | None:
+    """Return the step of a call of a function of the library; None if the name and the types are not those of one."""
+    found = _FUNCTIONS.get(target.symbol_name or "")
+    if found is None or (found.operands, (found.result,)) != (argument_types(target), result_types(target)):
+        return None
+    return elementwise_step(call, found.op, found.operands, found.result, settings)
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+#
+# The func ops on machine words.
+
+
+def call(op: Operation, low: FunctionLowering) -> None:
+    """Lower func.call of a function with a body."""
+    symbol = op.properties["callee"]
+    assert isinstance(symbol, SymbolRefAttr)
+    target = low.compiler.module.lookup(symbol, op)
+    if target is None or target.name != "func.func":
+        raise NotCompiled(f"'{symbol}' is not a function")
+    low.call(op, target, op.operands)
+
+
+def leave(op: Operation, low: FunctionLowering) -> None:
+    """Lower func.return."""
+    low.leave(op.operands)
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+#
+# The rules of functions: signatures, bodies, calls and returns.
+
+
+def _similar_function(name: str, symbols: Mapping[str, Operation]) -> str | None:
+    return did_you_mean(f"@{name}", (f"@{known}" for known, op in symbols.items() if op.name == "func.func"))
+
+
+def verify_call(call: Operation, symbols: Mapping[str, Operation]) -> None:
+    """Raise VerifyError unless a call names a function of the right type."""
+    callee = call.properties.get("callee")
+    if not isinstance(callee, SymbolRefAttr):
+        return
+    target = symbols.get(callee.root)
+    if target is None or target.name != "func.func":
+        raise call.rule_broken(
+            f"'{callee.root}' does not reference a valid function", hint=_similar_function(callee.root, symbols)
+        )
+    type = _function_type(target)
+    if type is None:
+        return
+    if len(type.inputs) != len(call.operands):
+        raise call.rule_broken("incorrect number of operands for callee")
+    for number, (value, input) in enumerate(zip(call.operands, type.inputs, strict=True)):
+        if value.type != input:
+            raise call.rule_broken(
+                f"operand type mismatch: expected operand type '{input}', but provided '{value.type}' for operand "
+                f"number {number}",
+            )
+    if len(type.results) != len(call.results):
+        raise call.rule_broken("incorrect number of results for callee")
+    for number, (result, expected) in enumerate(zip(call.results, type.results, strict=True)):
+        if result.type != expected:
+            raise call.rule_broken(
+                f"result type mismatch at index {number}",
+                notes=[
+                    (None, f"      op result types: {_types([r.type for r in call.results])}"),
+                    (None, f"function result types: {_types(type.results)}"),
+                ],
+            )
+
+
+def verify_constant(operation: Operation, symbols: Mapping[str, Operation]) -> None:
+    """Raise VerifyError unless a constant names a function of its type."""
+    value = operation.properties.get("value")
+    if not isinstance(value, SymbolRefAttr):
+        return
+    target = symbols.get(value.root)
+    if target is None or target.name != "func.func":
+        raise operation.rule_broken(
+            f"reference to undefined function '{value.root}'",
+            hint=_similar_function(value.root, symbols),
+        )
+    if _function_type(target) != operation.results[0].type:
+        raise operation.rule_broken("reference to function with mismatched type")
+
+
+def _types(types: Sequence[Type]) -> str:
+    return ", ".join(f"'{type}'" for type in types)
+
+
+def _function_type(function: Operation) -> FunctionType | None:
+    attribute: Attribute | None = function.properties.get("function_type")
+    return attribute.type if isinstance(attribute, TypeAttr) and isinstance(attribute.type, FunctionType) else None
+
+
+def wrong_attributes(function: Operation, arguments: int, results: int) -> str | None:
+    """Return what is wrong with the attributes of a function's arguments and results, of which there are these many."""
+    for name, what, count in (("arg_attrs", "argument", arguments), ("res_attrs", "result", results)):
+        attributes = function.properties.get(name)
+        if not isinstance(attributes, ArrayAttr):
+            continue
+        if len(attributes.elements) != count:
+            return (
+                f"expects {what} attribute array to have the same number of elements as the number of function "
+                f"{what}s, got {len(attributes.elements)}, but expected {count}"
+            )
+        for dictionary in attributes.elements:
+            if isinstance(dictionary, DictionaryAttr) and any("." not in key for key, _ in dictionary.entries):
+                return f"{what}s may only have dialect attributes"
+    return None
+
+
+def verify_function(function: Operation) -> str | None:
+    """Return what is wrong with the signature or the body of a function, or None."""
+    parent = function.parent_op
+    if parent is not None and parent.definition is not None and Trait.SYMBOL_TABLE not in parent.definition.traits:
+        return "symbol's parent must have the SymbolTable trait"
+    type = _function_type(function)
+    if type is None:
+        return None
+    problem = wrong_attributes(function, len(type.inputs), len(type.results))
+    if problem is not None:
+        return problem
+    region = function.regions[0]
+    visibility = function.properties.get("sym_visibility")
+    if not region.blocks:
+        if not isinstance(visibility, StringAttr) or visibility.value == "public":
+            return "symbol declaration cannot have public visibility"
+        return None
+    arguments = region.blocks[0].arguments
+    if len(arguments) != len(type.inputs):
+        return f"entry block must have {len(type.inputs)} arguments to match function signature"
+    for number, (argument, input) in enumerate(zip(arguments, type.inputs, strict=True)):
+        if argument.type != input:
+            return (
+                f"type of entry block argument #{number}('{argument.type}') must match the type of the corresponding "
+                f"argument in function signature('{input}')"
+            )
+    return None
+
+
+def verify_return(operation: Operation) -> str | None:
+    """Return what is wrong with the number or the types of returned values, or None."""
+    function = operation.parent_op
+    if function is None or function.name != "func.func":
+        return "expects parent op 'func.func'"
+    type = _function_type(function)
+    declared = () if type is None else type.results
+    count = len(operation.operands)
+    if len(declared) != count:
+        return f"has {count} operands, but enclosing function (@{function.symbol_name}) returns {len(declared)}"
+    for number, (value, expected) in enumerate(zip(operation.operands, declared, strict=True)):
+        if value.type != expected:
+            return Unprefixed(
+                f"type of return operand {number} ('{value.type}') doesn't match function result type ('{expected}') "
+                f"in function @{function.symbol_name}"
+            )
+    return None
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 func = Dialect("func")
 
 _ARGUMENT_ATTRIBUTES = (
-    Property("arg_attrs", c.DICTIONARY_ARRAY_ATTR, optional=True),
-    Property("res_attrs", c.DICTIONARY_ARRAY_ATTR, optional=True),
+    Property("arg_attrs", declarations.DICTIONARY_ARRAY_ATTR, optional=True),
+    Property("res_attrs", declarations.DICTIONARY_ARRAY_ATTR, optional=True),
 )
 
 
@@ -60,15 +349,15 @@ func.op(
     custom=FUNCTION,
     properties=(
         *_ARGUMENT_ATTRIBUTES,
-        Property("function_type", c.FUNCTION_TYPE_ATTR),
-        Property("no_inline", c.UNIT_ATTR, optional=True),
-        Property("sym_name", c.STRING_ATTR),
-        Property("sym_visibility", c.STRING_ATTR, optional=True),
+        Property("function_type", declarations.FUNCTION_TYPE_ATTR),
+        Property("no_inline", declarations.UNIT_ATTR, optional=True),
+        Property("sym_name", declarations.STRING_ATTR),
+        Property("sym_visibility", declarations.STRING_ATTR, optional=True),
     ),
     regions=(RegionSlot("body"),),
     traits=(Trait.SYMBOL, Trait.ISOLATED_FROM_ABOVE),
     default_dialect="func",
-    verify=rules.verify_function,
+    verify=verify_function,
 )
 
 
@@ -174,7 +463,7 @@ def _library_function(
 ) -> tuple[External | None, LibraryStep | None]:
     """Find what a declaration names in the libraries: a function of mlir-runner's, or the step of a call of another."""
     from halfulp.interp.dialects.func.apfloat import apfloat_step
-    from halfulp.interp.dialects.func.libm import libm_step
+    from halfulp.interp.dialects.func.ops import libm_step
     from halfulp.interp.dialects.func.runner import runner_function
 
     function = runner_function(op, target, settings)
@@ -228,23 +517,23 @@ def _external_call(
 func.op(
     "call",
     "$callee `(` $operands `)` attr-dict `:` functional-type($operands, results)",
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
-    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
+    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     properties=(
         *_ARGUMENT_ATTRIBUTES,
-        Property("callee", c.FLAT_SYMBOL_REF_ATTR),
-        Property("no_inline", c.UNIT_ATTR, optional=True),
+        Property("callee", declarations.FLAT_SYMBOL_REF_ATTR),
+        Property("no_inline", declarations.UNIT_ATTR, optional=True),
     ),
-    verify_symbols=rules.verify_call,
-    evaluate=OnFrames(_call, words=words.call),
+    verify_symbols=verify_call,
+    evaluate=OnFrames(_call, words=call),
 )
 
 
 func.op(
     "call_indirect",
     "$callee `(` $callee_operands `)` attr-dict `:` type($callee)",
-    operands=(Slot("callee", c.FUNCTION), Slot("callee_operands", c.ANY, Arity.VARIADIC)),
-    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("callee", declarations.FUNCTION), Slot("callee_operands", declarations.ANY, Arity.VARIADIC)),
+    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     properties=_ARGUMENT_ATTRIBUTES,
     type_rules=(_TYPES_OF_CALLEE,),
     evaluate=OnFrames(_call_indirect),
@@ -252,11 +541,11 @@ func.op(
 func.op(
     "constant",
     "attr-dict $value `:` type($result)",
-    results={"result": c.ANY},
-    properties=(Property("value", c.FLAT_SYMBOL_REF_ATTR),),
+    results={"result": declarations.ANY},
+    properties=(Property("value", declarations.FLAT_SYMBOL_REF_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     named_results=("f",),
-    verify_symbols=rules.verify_constant,
+    verify_symbols=verify_constant,
     evaluate=Constant(_constant),
 )
 
@@ -265,13 +554,13 @@ def _return(op: Operation, compiler: Compiler) -> Action:
     return compiler.leaving(compiler.slots(op.operands))
 
 
-RETURN = OnFrames(_return, words=words.leave)
+RETURN = OnFrames(_return, words=leave)
 
 func.op(
     "return",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    verify=rules.verify_return,
+    verify=verify_return,
     evaluate=RETURN,
 )

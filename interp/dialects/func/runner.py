@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
@@ -22,8 +22,8 @@ from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import External, Settings
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.element_layout import printed, printed_elements
 from halfulp.interp.values.memref_layout import row_major
-from halfulp.interp.values.printing import printed, printed_elements
 from halfulp.interp.values.value import Value
 
 ADDRESS = "0x1000"

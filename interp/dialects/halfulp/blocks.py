@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from halfulp.fp_formats.suggestions import did_you_mean, with_hint
+from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.interp.dialects.elementwise import element_of, rounding_of
-from halfulp.interp.dialects.indices import undefined
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation

@@ -3,32 +3,193 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
-from halfulp.interp.declare import constraints as c
+import numpy as np
+
+from halfulp.fp_formats.aliases import did_you_mean, with_hint
+from halfulp.fp_formats.formats import Codes, FloatFormat, format_named, storage_dtype
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait, TypeConstraint
 from halfulp.interp.dialects.arith.ops import ROUNDING
 from halfulp.interp.dialects.elementwise import element_of, elementwise, format_of, same_shape
-from halfulp.interp.dialects.halfulp import blocks, requantizing
-from halfulp.interp.dialects.halfulp.types import PARSERS
+from halfulp.interp.dialects.halfulp import blocks
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import FLOAT_FLAGS, FLOAT_NUMBERS, NAN_WORDS, FloatType
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.text.type_parser import TypeParser
 from halfulp.semantics import casts
-from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, undefined
+from halfulp.semantics.requantization import RULES, Integers, Target, faults, requantized
+from halfulp.semantics.requantization_words import requantization_words
+
+# --- requantizing -----------------------------------------------------------------------------------------------------
+#
+# halfulp.requantize: integers to narrower integers, by the rules of libraries.
+
+_MOST_BITS = 48
+_ZERO_POINTS = 1 << 31
+
+
+def verify(op: Operation) -> str | None:
+    """Return what is wrong with an op, or None."""
+    rule = _rule(op)
+    if rule not in RULES:
+        return with_hint(f"rule is '{rule}', but must be one of {', '.join(RULES)}", did_you_mean(rule, RULES))
+    for value, name in zip(op.operands, ("input", "multiplier", "shift"), strict=True):
+        if not 1 <= ty.width_of(element_of(value)) <= _MOST_BITS:
+            return f"takes integers of 1 to {_MOST_BITS} bits, but the {name} has '{element_of(value)}'"
+    if not 1 <= ty.width_of(element_of(op.results[0])) <= 32:
+        return f"makes integers of 1 to 32 bits, not '{element_of(op.results[0])}'"
+    for name in ("input_zero_point", "output_zero_point"):
+        if not -_ZERO_POINTS <= _integer(op, name) < _ZERO_POINTS:
+            return f"{name} is {_integer(op, name)}, but must be a number of i32"
+    return None
+
+
+def _rule(op: Operation) -> str:
+    rule = op.properties["rule"]
+    assert isinstance(rule, at.StringAttr)
+    return rule.value
+
+
+def _integer(op: Operation, name: str) -> int:
+    attribute = op.properties.get(name)
+    return attribute.value if isinstance(attribute, at.IntegerAttr) else 0
+
+
+def _build(op: Operation, settings: Settings) -> Kernel:
+    rule = RULES[_rule(op)]
+    kinds = tuple([undefined(reason) for reason in faults(rule)])
+    widths = [ty.width_of(element_of(value)) for value in op.operands]
+    width = ty.width_of(element_of(op.results[0]))
+    target = Target(
+        width, "unsigned" not in op.properties, _integer(op, "input_zero_point"), _integer(op, "output_zero_point")
+    )
+
+    def array(*codes: Codes) -> Outcome:
+        x, multiplier, shift = np.broadcast_arrays(
+            *[_signed(each, bits) for each, bits in zip(codes, widths, strict=True)]
+        )
+        found, wrong = requantized(rule, x, multiplier, shift, target)
+        result = (found & (1 << width) - 1).astype(storage_dtype(width))
+        return Outcome((result,), faults_of(zip(kinds, wrong, strict=True)))
+
+    def scalar(*codes: int) -> Scalar:
+        outcome = array(*[np.array([code], np.uint64) for code in codes])
+        return outcome.faults[0][0] if outcome.faults else int(outcome.results[0][0])
+
+    return Kernel(scalar, array, faults=kinds, words=requantization_words(_rule(op), target))
+
+
+def _signed(codes: Codes, width: int) -> Integers:
+    """Return codes as signed numbers."""
+    half = 1 << width - 1
+    return (codes.astype(np.int64) ^ half) - half
+
+
+REQUANTIZE = Elementwise(_build, may_be_scalar=frozenset({1, 2}))
+"""The evaluator of the op."""
+
+
+# --- types ------------------------------------------------------------------------------------------------------------
+#
+# The types of the dialect: float types that MLIR has no spelling for.
+#
+# ``!halfulp.float<"binary8p3se">`` names a format that every halfulp knows. ``!halfulp.float<"e3m2x", exponent = 3,
+# mantissa = 2, bias = 3>`` defines one; the words unsigned, finite, no_zero, integer_bit and even_code, and ``nan =
+# all_ones``, ``negative_zero`` or ``none``, stand for the other fields of a `FloatFormat`.
+
+
+def _float(parser: TypeParser) -> FloatType:
+    """Read ``<"name">``, or ``<"name", key = value, …, flag, …>``."""
+    parser.expect("<")
+    start = parser.pos
+    name = parser.string('expected the name of a float format, as in !halfulp.float<"binary8p3se">')
+    if parser.take(">"):
+        return FloatType(_named(parser, name, start))
+    fields: dict[str, Any] = {}
+    while parser.take(","):
+        _field(parser, fields)
+    parser.expect(">", "expected ',' or '>' in float type")
+    missing = [word for word, field in FLOAT_NUMBERS.items() if field not in fields]
+    if missing:
+        parser.error(f"float format {name!r} needs {', '.join(missing)}, as in exponent = 3", start)
+    try:
+        made = FloatFormat(name, **fields)
+        known = format_named(name)
+    except ValueError as error:
+        parser.error(str(error), start)
+    if known is not None and known != made:
+        parser.error(f"{name!r} names another format; give yours another name", start)
+    return FloatType(made)
+
+
+def _named(parser: TypeParser, name: str, start: int) -> FloatFormat:
+    try:
+        known = format_named(name)
+    except ValueError as error:
+        parser.error(str(error), start)
+    if known is None:
+        parser.error(
+            f"no float format is named {name!r}; write its fields, as in "
+            f'!halfulp.float<"{name}", exponent = 3, mantissa = 2, bias = 3>, or register it: hu.register_format',
+            start,
+        )
+    return known
+
+
+def _field(parser: TypeParser, fields: dict[str, Any]) -> None:
+    at = parser.pos
+    word = parser.tokens[at]
+    parser.pos += 1
+    value: Any
+    if word in FLOAT_FLAGS:
+        name, value = FLOAT_FLAGS[word]
+    elif word in FLOAT_NUMBERS or word == "nan":
+        parser.expect("=")
+        if word == "nan":
+            name, value = "nan", _nan(parser)
+        else:
+            name, value = FLOAT_NUMBERS[word], parser.integer()
+    else:
+        parser.pos = at
+        parser.wrong_token(f"expected one of {', '.join((*FLOAT_NUMBERS, 'nan', *FLOAT_FLAGS))}")
+    if name in fields:
+        parser.error(f"{word} is given twice", at)
+    fields[name] = value
+
+
+def _nan(parser: TypeParser) -> Any:
+    at = parser.pos
+    word = parser.tokens[at]
+    if word not in NAN_WORDS:
+        parser.wrong_token(f"expected one of {', '.join(NAN_WORDS)}")
+    parser.pos += 1
+    return NAN_WORDS[word]
+
+
+PARSERS = {"float": _float}
+"""The readers of the types, by name."""
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 halfulp = Dialect("halfulp")
 halfulp.types.update(PARSERS)
 
 # --- stochastic rounding ----------------------------------------------------------------------------------------------
 
-_MOST_BITS = 64
+_OPS_MOST_BITS = 64
 
 
 def _verify_round(op: Operation) -> str | None:
     width = ty.width_of(element_of(op.operands[1]))
-    if not 1 <= width <= _MOST_BITS:
-        return f"takes 1 to {_MOST_BITS} random bits for each element, but has {width}"
+    if not 1 <= width <= _OPS_MOST_BITS:
+        return f"takes 1 to {_OPS_MOST_BITS} random bits for each element, but has {width}"
     return None
 
 
@@ -40,8 +201,8 @@ def _round(op: Operation, settings: Settings) -> Kernel:
 halfulp.op(
     "stochastic_round",
     "$in `,` $bits attr-dict `:` type($in) `,` type($bits) `to` type($out)",
-    operands={"in": c.FLOAT_LIKE, "bits": c.FIXED_WIDTH_INTEGER_LIKE},
-    results={"out": c.FLOAT_LIKE},
+    operands={"in": declarations.FLOAT_LIKE, "bits": declarations.FIXED_WIDTH_INTEGER_LIKE},
+    results={"out": declarations.FLOAT_LIKE},
     traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_SHAPE),
     type_rules=(*elementwise("out"), same_shape("in", "bits"), same_shape("in", "out")),
     verify=_verify_round,
@@ -68,9 +229,9 @@ halfulp.op(
     operands=(Slot("in", _FLOATS), Slot("tensor_scale", _F32, Arity.OPTIONAL)),
     results=(Slot("elements", _ELEMENTS), Slot("scales", _FLOATS), Slot("amax_scale", _F32, Arity.OPTIONAL)),
     properties=(
-        Property("axis", c.INTEGER_64_ATTR, optional=True),
-        Property("block", c.INTEGER_64_ATTR, optional=True),
-        Property("recipe", c.STRING_ATTR),
+        Property("axis", declarations.INTEGER_64_ATTR, optional=True),
+        Property("block", declarations.INTEGER_64_ATTR, optional=True),
+        Property("recipe", declarations.STRING_ATTR),
         Property("roundingmode", ROUNDING, optional=True),
     ),
     verify=blocks.verify,
@@ -82,16 +243,16 @@ halfulp.op(
 halfulp.op(
     "requantize",
     "$in `,` $multiplier `,` $shift attr-dict `:` type($in) `,` type($multiplier) `,` type($shift) `to` type($out)",
-    operands=dict.fromkeys(("in", "multiplier", "shift"), c.FIXED_WIDTH_INTEGER_LIKE),
-    results={"out": c.FIXED_WIDTH_INTEGER_LIKE},
+    operands=dict.fromkeys(("in", "multiplier", "shift"), declarations.FIXED_WIDTH_INTEGER_LIKE),
+    results={"out": declarations.FIXED_WIDTH_INTEGER_LIKE},
     properties=(
-        Property("input_zero_point", c.INTEGER_64_ATTR, optional=True),
-        Property("output_zero_point", c.INTEGER_64_ATTR, optional=True),
-        Property("rule", c.STRING_ATTR),
-        Property("unsigned", c.UNIT_ATTR, optional=True),
+        Property("input_zero_point", declarations.INTEGER_64_ATTR, optional=True),
+        Property("output_zero_point", declarations.INTEGER_64_ATTR, optional=True),
+        Property("rule", declarations.STRING_ATTR),
+        Property("unsigned", declarations.UNIT_ATTR, optional=True),
     ),
     traits=(Trait.ELEMENTWISE,),
     type_rules=(*elementwise("out"), same_shape("in", "out")),
-    verify=requantizing.verify,
-    evaluate=requantizing.REQUANTIZE,
+    verify=verify,
+    evaluate=REQUANTIZE,
 )

@@ -7,22 +7,70 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import AttributeConstraint, Dialect, Property, Trait, TypeConstraint
+from halfulp.fp_formats.formats import ints_to_codes
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import (
+    AttributeConstraint,
+    CustomForm,
+    CustomParse,
+    Dialect,
+    OpDefinition,
+    Property,
+    Trait,
+    TypeConstraint,
+)
+from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.declare.parameters import keyword
 from halfulp.interp.dialects.elementwise import element_of
-from halfulp.interp.dialects.index.forms import comparison
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumDefinition, Parameter
+from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumDefinition, Parameter
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Constant, Elementwise
+from halfulp.interp.ir.types import I1, INDEX
+from halfulp.interp.run.evaluators import Compiler, Constant, Elementwise
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.value import Value
 from halfulp.semantics import integer
 from halfulp.semantics.kernel import Kernel
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+#
+# The custom form of `index.cmp`: the predicate stands before the operands, which are in parentheses.
+
+
+def comparison(predicate: AttributeDefinition, predicates: EnumDefinition) -> CustomForm:
+    """Return the form of `index.cmp` for the attribute of its predicate, and the enum that this holds."""
+    kind = keyword(predicates)
+
+    def parser(definition: OpDefinition) -> CustomParse:
+        def parse(p: OpParser, at: int) -> Operation:
+            case = kind.read(p)
+            p.expect("(")
+            names = [p.operand_token()]
+            p.expect(",")
+            names.append(p.operand_token())
+            p.expect(")")
+            attributes: dict[str, Attribute] = p.optional_dictionary()
+            properties: dict[str, Attribute] = {"pred": DialectAttr(predicate, (case,))}
+            move_inherent(definition, properties, attributes)
+            operands = [p.use(name, INDEX) for name in names]
+            return p.placed(Operation(definition.name, definition, operands, (I1,), properties, attributes), at)
+
+        return parse
+
+    def print_(printer: OpPrinter, operation: Operation) -> str:
+        chosen = operation.properties["pred"]
+        assert isinstance(chosen, DialectAttr)
+        names = ", ".join(printer.name(value) for value in operation.operands)
+        extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+        return f" {chosen['value']}({names}){extra}"
+
+    return CustomForm(parser, print_)
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 index = Dialect("index")
 
@@ -44,8 +92,8 @@ def _binary(mnemonic: str, factory: Callable[[int], Kernel], *traits: Trait) -> 
     index.op(
         mnemonic,
         "$lhs `,` $rhs attr-dict",
-        operands={"lhs": c.INDEX, "rhs": c.INDEX},
-        results={"result": c.INDEX},
+        operands={"lhs": declarations.INDEX, "rhs": declarations.INDEX},
+        results={"result": declarations.INDEX},
         traits=traits,
         evaluate=Elementwise(lambda op, settings: factory(settings.width(ty.INDEX))),
     )
@@ -88,8 +136,8 @@ def _compared(op: Operation, settings: Settings) -> Kernel:
 index.op(
     "cmp",
     custom=comparison(_PREDICATE, _PREDICATES),
-    operands={"lhs": c.INDEX, "rhs": c.INDEX},
-    results={"result": c.BOOL},
+    operands={"lhs": declarations.INDEX, "rhs": declarations.INDEX},
+    results={"result": declarations.BOOL},
     properties=(Property("pred", _PREDICATE_PROPERTY),),
     evaluate=Elementwise(_compared),
 )
@@ -148,8 +196,8 @@ def _size(op: Operation, compiler: Compiler) -> Value:
 index.op(
     "constant",
     "attr-dict $value",
-    results={"result": c.INDEX},
-    properties=(Property("value", c.INDEX_ATTR),),
+    results={"result": declarations.INDEX},
+    properties=(Property("value", declarations.INDEX_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     named_results=lambda op: (f"idx{_value(op)}",),
     evaluate=Constant(_constant),
@@ -157,10 +205,10 @@ index.op(
 index.op(
     "bool.constant",
     "attr-dict $value",
-    results={"result": c.BOOL},
-    properties=(Property("value", c.BOOL_ATTR),),
+    results={"result": declarations.BOOL},
+    properties=(Property("value", declarations.BOOL_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     named_results=lambda op: ("true" if _value(op) else "false",),
     evaluate=Constant(_constant),
 )
-index.op("sizeof", "attr-dict", results={"result": c.INDEX}, evaluate=Constant(_size))
+index.op("sizeof", "attr-dict", results={"result": declarations.INDEX}, evaluate=Constant(_size))

@@ -6,8 +6,9 @@ no successor, is kept as that word.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from halfulp.interp.declare.declarations import Dialect
 from halfulp.interp.declare.parameters import (
@@ -19,16 +20,160 @@ from halfulp.interp.declare.parameters import (
     STRING_ATTRIBUTE,
     SYMBOL,
     attribute,
+    bracketed_integers,
     flag,
     has_interface,
     keyword,
     nested,
+    word,
 )
-from halfulp.interp.dialects.iree_codegen.pipelines import problem_of_pipeline
-from halfulp.interp.dialects.iree_codegen.tile_levels import TILING_LEVEL, TILING_LEVELS
+from halfulp.interp.dialects.smt.ops import INT
 from halfulp.interp.ir import attributes as at
-from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumDefinition, Parameter, ParameterKind
-from halfulp.interp.text.token_parser import TokenParser
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumDefinition, Parameter, ParameterKind, parts
+from halfulp.interp.ir.errors import VerifyError
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.text.affine_parser import TokenParser
+
+# --- tile levels ------------------------------------------------------------------------------------------------------
+#
+# Tile sizes as parameters of attributes: ``[4, [8]]``, or with the order of the loops.
+
+
+class TilingLevel(NamedTuple):
+    """The tile sizes of one level of loops.
+
+    ``scalable``: one flag per size, empty where none is scalable. ``interchange``: the order of the loops, empty for
+    the order of the op.
+    """
+
+    sizes: tuple[int, ...]
+    scalable: tuple[bool, ...] = ()
+    interchange: tuple[int, ...] = ()
+
+
+def _sizes(p: TokenParser) -> TilingLevel:
+    """Read ``[1, [32]]``: sizes, scalable ones in brackets of their own."""
+    p.expect("[")
+    sizes: list[int] = []
+    scalable: list[bool] = []
+    if not p.take("]"):
+        while True:
+            scalable.append(p.take("["))
+            sizes.append(p.integer())
+            if scalable[-1]:
+                p.expect("]")
+            if not p.take(","):
+                break
+        p.expect("]")
+    return TilingLevel(tuple(sizes), tuple(scalable) if any(scalable) else ())
+
+
+def read_tiling_level(p: TokenParser) -> TilingLevel:
+    """Read ``[sizes]`` or ``{sizes = [sizes], interchange = [order]}``."""
+    if p.tokens[p.pos] == "[":
+        return _sizes(p)
+    p.expect("{")
+    word(p, "sizes")
+    p.expect("=")
+    level = _sizes(p)
+    p.expect(",")
+    word(p, "interchange")
+    p.expect("=")
+    order = bracketed_integers(p)
+    p.expect("}")
+    return level._replace(interchange=order)
+
+
+def spell_tiling_level(level: TilingLevel) -> str:
+    """Spell a level as `read_tiling_level` reads it."""
+    flags = level.scalable or (False,) * len(level.sizes)
+    sizes = ", ".join(f"[{size}]" if flag else str(size) for size, flag in zip(level.sizes, flags, strict=True))
+    if not level.interchange:
+        return f"[{sizes}]"
+    return f"{{sizes = [{sizes}], interchange = [{', '.join(map(str, level.interchange))}]}}"
+
+
+def _read_levels(p: TokenParser) -> tuple[TilingLevel, ...]:
+    p.expect("[")
+    levels: list[TilingLevel] = []
+    if not p.take("]"):
+        levels.append(read_tiling_level(p))
+        while p.take(","):
+            levels.append(read_tiling_level(p))
+        p.expect("]")
+    return tuple(levels)
+
+
+TILING_LEVEL = ParameterKind(read_tiling_level, lambda level, names: spell_tiling_level(level))
+TILING_LEVELS = ParameterKind(_read_levels, lambda levels, names: f"[{', '.join(map(spell_tiling_level, levels))}]")
+
+
+# --- pipelines --------------------------------------------------------------------------------------------------------
+#
+# The syntax of MLIR's textual pass pipelines, ``builtin.module(cse,a{b=1})``, with passes of any name.
+
+_NAME_END = re.compile(r"[,({)]")
+_NO_SPACE = re.compile(r"\S")
+_BRACE = re.compile("[{}]")
+
+
+def problem_of_pipeline(text: str) -> str | None:
+    """Return what is wrong with a pipeline, in MLIR's words, or None. Names of passes are not checked."""
+    passes: list[str] = []
+    place = depth = 0
+    while text:
+        found = _NAME_END.search(text, place)
+        end = len(text) if found is None else found.start()
+        name, mark = text[place:end].strip(), text[end : end + 1]
+        place = end + 1
+        if mark == "(":
+            # The op that the inner pipeline is for, of any name.
+            depth += 1
+            continue
+        passes.append(name)
+        if mark == "{":
+            closing = _closing_brace(text, place)
+            if closing is None:
+                return "missing closing '}' while processing pass options"
+            mark, place = _mark(text, closing + 1)
+            if mark not in ("", ",", ")"):
+                return "expected ',' after parsing pipeline"
+        if mark == ")":
+            while mark == ")":
+                depth -= 1
+                mark = text[place : place + 1]
+                place += mark == ")"
+            if depth < 0:
+                return "encountered extra closing ')' creating unbalanced parentheses while parsing pipeline"
+            mark, place = _mark(text, place)
+            if mark not in ("", ","):
+                return "expected ',' after parsing pipeline"
+        if not mark:
+            break
+    if depth:
+        return "encountered unbalanced parentheses while parsing pipeline"
+    nameless = next((name for name in passes if not name or "}" in name), None)
+    return None if nameless is None else f"'{nameless}' does not refer to a registered pass or pass pipeline"
+
+
+def _mark(text: str, place: int) -> tuple[str, int]:
+    """Return the next character that is not a space, "" at the end, and the place after it."""
+    found = _NO_SPACE.search(text, place)
+    return ("", len(text)) if found is None else (found.group(), found.end())
+
+
+def _closing_brace(text: str, place: int) -> int | None:
+    """Return the place where the braces close that were opened before ``place``."""
+    depth = 1
+    for found in _BRACE.finditer(text, place):
+        depth += 1 if found.group() == "{" else -1
+        if not depth:
+            return found.start()
+    return None
+
+
+# --- attributes -------------------------------------------------------------------------------------------------------
 
 iree_codegen = Dialect("iree_codegen")
 
@@ -266,3 +411,85 @@ ONE_OF_KNOB = iree_codegen.attribute(
     "`<` $name `,` $options `>`",
     parameters=(Parameter("name", STRING_ATTRIBUTE), Parameter("options", ARRAY_ATTRIBUTE)),
 )
+
+
+# --- constraint rules -------------------------------------------------------------------------------------------------
+#
+# The rules of `iree_codegen.smt.constraints` and of the ops inside it.
+
+CONSTRAINTS = "iree_codegen.smt.constraints"
+
+
+def knobs_in(found: at.Attribute) -> Iterator[tuple[str, DialectAttr]]:
+    """Yield every knob inside an attribute, with its name."""
+    stack: list[at.Attribute | ty.Type] = [found]
+    while stack:
+        thing = stack.pop()
+        if isinstance(thing, DialectAttr) and thing.definition in (INT_KNOB, ONE_OF_KNOB):
+            yield thing["name"].value, thing
+        stack += parts(thing)
+
+
+def verify_constraints(op: Operation) -> str | None:
+    """Return what is wrong with the arguments and knobs of a block of constraints, or None."""
+    block = op.regions[0].blocks[0]
+    if len(block.arguments) != len(op.operands):
+        return f"expected {len(op.operands)} block arguments but got {len(block.arguments)}"
+    for number, argument in enumerate(block.arguments):
+        if argument.type != INT:
+            return f"block argument #{number} must be !smt.int but got '{argument.type}'"
+    known = {name for name, _ in knobs_in(op.properties["knobs"])}
+    seen: dict[str, Operation] = {}
+    for inner in block.operations:
+        if inner.name != "iree_codegen.smt.knob":
+            continue
+        name = inner.properties.get("name")
+        text = name.value if isinstance(name, at.StringAttr) else ""
+        if text in seen:
+            first = seen[text]
+            _fail(inner, f"duplicate knob name '{text}'", [(first.position or first.location, "first occurrence here")])
+        if text not in known:
+            _fail(inner, f"knob name '{text}' not found in knobs dict")
+        seen[text] = inner
+    return None
+
+
+def _fail(op: Operation, message: str, notes: Any = ()) -> None:
+    raise VerifyError(f"'{op.name}' op {message}", location=op.position or op.location, op=op.name, notes=notes)
+
+
+def inside_constraints(op: Operation) -> str | None:
+    """Return a message unless an op stands directly in a block of constraints."""
+    parent = op.parent_op
+    return None if parent is not None and parent.name == CONSTRAINTS else f"expects parent op '{CONSTRAINTS}'"
+
+
+def verify_lookup(op: Operation) -> str | None:
+    """Return what is wrong with the table of a lookup, or None."""
+    keys, values = op.properties["keys"], op.properties["values"]
+    assert isinstance(keys, at.DenseArrayAttr)
+    assert isinstance(values, at.DenseArrayAttr)
+    problem = inside_constraints(op)
+    if problem is not None:
+        return problem
+    if len(keys.codes) != len(values.codes):
+        return f"keys and values must have the same size, got {len(keys.codes)} keys and {len(values.codes)} values"
+    if not keys.codes:
+        return "lookup table must be non-empty"
+    seen: set[int] = set()
+    for key in keys.values:
+        if key in seen:
+            return f"duplicate key {key} in lookup table"
+        seen.add(key)
+    return None
+
+
+def verify_assert(op: Operation) -> str | None:
+    """Return what is wrong with the message of an assert, or None."""
+    message = op.properties["msg"]
+    assert isinstance(message, at.StringAttr)
+    problem = inside_constraints(op)
+    if problem is not None:
+        return problem
+    count, given = message.value.count("{}"), len(op.operands) - 1
+    return None if count == given else f"format string has {count} placeholder(s) but got {given} arg(s)"

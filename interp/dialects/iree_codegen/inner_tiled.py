@@ -29,21 +29,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
-from halfulp.interp.dialects import iree_gpu as gpu
+from halfulp.fp_formats.formats import Codes
+from halfulp.interp.dialects import iree_gpu
 from halfulp.interp.dialects.elements import Function, Operands
-from halfulp.interp.dialects.indices import undefined
-from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE
+from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
 from halfulp.interp.dialects.memref.evaluate import living
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.batch.slots import joined
-from halfulp.interp.run.frames import Lanes, Run
-from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.batch.frames import joined
+from halfulp.interp.run.frames import Lanes, Run, in_lanes
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import spell_shape
@@ -185,7 +184,7 @@ def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
 
 def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
     """Return the function of an op in a batch, None where each lane does it for itself."""
-    if gpu.kind_of(op.properties["kind"]) is None:
+    if iree_gpu.kind_of(op.properties["kind"]) is None:
         return None
     if _is(op, "distributed"):
         return _by_subgroups(op, settings)
@@ -409,7 +408,7 @@ def _plan(op: Operation, model: str, around: Sequence[Shape] | None = None, lane
     ``lane_loop``: the one over the lanes of a subgroup.
     """
     attribute = op.properties["kind"]
-    kind = gpu.kind_of(attribute)
+    kind = iree_gpu.kind_of(attribute)
     if kind is None or not isinstance(attribute, DialectAttr):
         raise Unsupported(f"what {attribute} computes is not known")
     elements = [ty.element_type(value.type) for value in op.operands]

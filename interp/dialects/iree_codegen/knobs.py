@@ -21,9 +21,8 @@ from halfulp.interp.declare.parameters import has_interface
 from halfulp.interp.dialects.iree_codegen.attributes import INT_KNOB, ONE_OF_KNOB, TRANSLATION_INFO
 from halfulp.interp.dialects.iree_gpu import LOWERING_CONFIG, PIPELINE_OPTIONS
 from halfulp.interp.ir.attributes import ArrayAttr, Attribute, BoolAttr, DictionaryAttr, IntegerAttr, OpaqueAttr
-from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr, parts
 from halfulp.interp.ir.errors import LimitExceeded
-from halfulp.interp.ir.nested import parts
 from halfulp.interp.ir.operations import Operation, is_symbol_table
 from halfulp.interp.ir.types import I64, IntegerType, Type
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from halfulp.interp.declare import constraints as c
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats.formats import Mask
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
     AttributeConstraint,
@@ -11,38 +18,284 @@ from halfulp.interp.declare.declarations import (
     Slot,
     Trait,
     TypeConstraint,
+    same_type,
 )
 from halfulp.interp.declare.parameters import has_interface
-from halfulp.interp.declare.type_rules import same_type
-from halfulp.interp.dialects.iree_codegen import hints
-from halfulp.interp.dialects.iree_codegen import memory as buffers
+from halfulp.interp.dialects import iree_gpu
 from halfulp.interp.dialects.iree_codegen.attributes import (
     ROOT_OP,
+    inside_constraints,
     iree_codegen,
     is_pipeline,
     read_checked_pipeline,
     spell_pipeline,
-)
-from halfulp.interp.dialects.iree_codegen.constraint_rules import (
-    inside_constraints,
     verify_assert,
     verify_constraints,
     verify_lookup,
 )
-from halfulp.interp.dialects.iree_codegen.forms import COUNT_HINT, INNER_TILED, constraints_form
 from halfulp.interp.dialects.iree_codegen.inner_tiled import inner_tiled, inner_tiled_in_lanes
-from halfulp.interp.dialects.iree_codegen.tiled_rules import TYPES_OF_OUTPUTS, one_tile, verify_tiled
-from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE
-from halfulp.interp.dialects.memref.layouts import is_strided
+from halfulp.interp.dialects.iree_codegen.tiled_rules import (
+    COUNT_HINT,
+    INNER_TILED,
+    TYPES_OF_OUTPUTS,
+    constraints_form,
+    one_tile,
+    verify_tiled,
+)
+from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
+from halfulp.interp.dialects.memref.evaluate import buffer_in, living
+from halfulp.interp.dialects.memref.rules import is_strided
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.dialects.smt.ops import SMT_BOOL, SMT_INT
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DYNAMIC
 from halfulp.interp.ir.dialect_attributes import DialectAttr, ParameterKind
+from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Constant, OnFrames, OnValues
+from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames, OnValues
+from halfulp.interp.run.frames import Action, Function, Lanes, Run, in_lanes, lift
+from halfulp.interp.run.settings import Settings, check_allocation, host_values
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.element_layout import shape_conflict, spell_shape
+from halfulp.interp.values.value import Value
+from halfulp.semantics.swizzle import RotateRows, Swizzle, XorShuffle
 
-iree_codegen.types["null_pointer"] = lambda p: hints.NULL_POINTER
+# --- hints ------------------------------------------------------------------------------------------------------------
+#
+# The evaluation of the small ops of iree_codegen: barriers and hints return their operand unchanged.
+#
+# A hint on an index claims how the index varies over lanes. With ``Settings.check_hints``, a batch checks the claim
+# over the lanes that execute the hint together. ``#iree_gpu.lane_constant<N>``: the index is the same in all lanes of a
+# group of N consecutive ones; the first group begins at lane 0. ``#iree_gpu.lane_increment<N, step = S>``: it grows by
+# S from each lane of a group to the next; with ``aligned``, it is a multiple of N in the first lane of a group. Lanes
+# whose index is poison are not checked, since poison may be any number. The claims of other hints are not known here.
+
+NULL_POINTER = ty.DialectType("iree_codegen", "null_pointer")
+QUERY = "iree_codegen.query_tile_sizes"
+
+
+def identity(op: Operation, settings: Settings) -> Function:
+    """Return the operand."""
+    return lambda run, slots: slots
+
+
+def nothing(op: Operation, settings: Settings) -> Function:
+    """Do nothing: the op only informs listeners."""
+    return lambda run, slots: ()
+
+
+def null_pointer(op: Operation, compiler: Compiler) -> Value:
+    """Return the only value of its type, which can be passed on: as a Python object it is None."""
+    return Value(NULL_POINTER, np.array(None, object))
+
+
+def yielding(op: Operation, compiler: Compiler) -> Action:
+    """End a region that runs by itself, such as that of dispatch_config: its operands are the results."""
+    return compiler.leaving(compiler.slots(op.operands))
+
+
+def query_tile_sizes(op: Operation, settings: Settings) -> Function:
+    """Return the sizes that the user's function ``externals["iree_codegen.query_tile_sizes"]`` gives for the tensor
+    type.
+    """
+    function = settings.externals.get(QUERY)
+    wanted = op.properties["tensor_type"]
+    assert isinstance(wanted, at.TypeAttr)
+    types = [result.type for result in op.results]
+
+    def query(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
+        if function is None:
+            raise Unsupported(
+                f"'{QUERY}' asks what only the target knows",
+                hint=f"give a function that takes the tensor type and returns {len(types)} integers: "
+                f'externals={{"{QUERY}": function}}',
+            )
+        sizes = function(wanted.type)
+        if isinstance(sizes, list | np.ndarray):
+            sizes = tuple(sizes)
+        return host_values(sizes, types, f"the function bound to {QUERY}", settings)
+
+    return query
+
+
+# --- claims about lanes -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The claim of a hint: within each group of ``group`` lanes an index grows by ``step`` from lane to lane.
+    ``aligned``: it starts at a multiple of ``group``.
+    """
+
+    group: int
+    step: int = 0
+    aligned: bool = False
+
+    @staticmethod
+    def of(hint: at.Attribute) -> Claim | None:
+        """Return the claim of a hint; None for an unknown hint. Raises Unsupported for groups without lanes."""
+        claim = None
+        if isinstance(hint, DialectAttr) and hint.definition is iree_gpu.LANE_CONSTANT:
+            claim = Claim(hint["group_size"])
+        elif isinstance(hint, DialectAttr) and hint.definition is iree_gpu.LANE_INCREMENT:
+            claim = Claim(hint["group_size"], hint["step"], hint["aligned"])
+        if claim is not None and claim.group < 1:
+            raise Unsupported(f"the hint {hint} cannot be checked: its groups hold {claim.group} lanes")
+        return claim
+
+    def broken(self, index: Value | int, lanes: Lanes, width: int) -> tuple[Mask, str] | None:
+        """Return the lanes in which the claim is wrong, and the problem of the first of them; None where it holds.
+
+        ``width``: the bits of an index, which wraps.
+        """
+        numbers = lanes.numbers.astype(np.int64)
+        spare = np.int64(64 - width)
+        bits = np.broadcast_to(np.asarray(index.bits if isinstance(index, Value) else index, np.uint64), numbers.shape)
+        clean = np.ones(numbers.shape, np.bool_)
+        if isinstance(index, Value) and index.poison is not None:
+            clean = np.broadcast_to(~index.poisoned, numbers.shape)
+        values = (bits.view(np.int64) << spare) >> spare
+        places = np.flatnonzero(clean)
+        within = numbers % self.group
+        bases = ((values - within * np.int64(self.step)) << spare) >> spare
+        # Lanes ascend, so that the first place of a group is its first lane.
+        _, first, group = np.unique(numbers[places] // self.group, return_index=True, return_inverse=True)
+        reference = places[first[group]]
+        differs = bases[places] != bases[reference]
+        wrong = differs | (bases[places] % self.group != 0) if self.aligned else differs
+        if not wrong.any():
+            return None
+        mask = np.zeros(numbers.shape, np.bool_)
+        mask[places[wrong]] = True
+        at_fault = int(np.argmax(wrong))
+        lane, other = places[at_fault], reference[at_fault]
+        if differs[at_fault]:
+            return mask, f"{values[other]} in lane {numbers[other]}, but {values[lane]} in lane {numbers[lane]}"
+        return mask, (
+            f"{values[lane]} in lane {numbers[lane]}, so that the first lane of its group, "
+            f"{numbers[lane] - within[lane]}, has {bases[lane]}, which is not a multiple of {self.group}"
+        )
+
+
+def index_hint(op: Operation, settings: Settings) -> Function:
+    """Return the index itself. In a batch whose settings check hints, compare all lanes before. Raises
+    UndefinedBehavior.
+    """
+    hint = op.properties["hint"]
+    claim = Claim.of(hint) if settings.check_hints else None
+    if claim is None:
+        return identity(op, settings)
+
+    def checked(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
+        broken = None if run.lanes is None else claim.broken(slots[0], run.lanes, settings.index_width)
+        if broken is not None:
+            mask, what = broken
+            report = UndefinedBehavior(
+                f"{op.name}: the hint {hint} does not hold: {what}", location=op.location, op=op.name
+            )
+            raise in_lanes(report, run.lanes, mask)
+        return slots
+
+    return checked
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+#
+# iree_codegen on buffers: copies between tensors and memrefs, the numbers of a memref, and swizzled memory.
+#
+# With the setting ``swizzle="physical"``, the memref that `swizzle_hint` returns is swizzled: elements and vectors that
+# ops load from it or store to it directly are at their physical place, so that other users of the same memory see them
+# permuted. The hint has no effect on a tensor, on a memref of another rank than 1, or on one whose elements are not
+# contiguous. It also ends at memref.cast, memref.subview, load_from_buffer and store_to_buffer, and where its result
+# passes through a call, a branch, a loop or a selection.
+
+Slots = Sequence[Any]
+
+
+def load_from_buffer(op: Operation, settings: Settings) -> Function:
+    """Return the function that copies a memref into a tensor. The actual dimensions must fit both types."""
+    type_ = op.results[0].type
+
+    def load(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffer = living(op, slots[0], 0)
+        conflict = shape_conflict(type_, buffer.shape)
+        if conflict:
+            raise undefined(op, conflict)
+        check_allocation(type_, buffer.shape, settings)
+        return (buffer.load(type_, run.origins),)
+
+    return load
+
+
+def store_to_buffer(op: Operation, settings: Settings) -> Function:
+    """Return the function that copies a tensor into a memref of the same shape."""
+    type_ = op.operands[0].type
+
+    def store(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffer, value = living(op, slots[1], 1), lift(slots[0], type_)
+        if value.shape != buffer.shape:
+            shapes = f"{spell_shape(value.shape)} into a memref of shape {spell_shape(buffer.shape)}"
+            raise undefined(op, f"a tensor of shape {shapes}")
+        buffer.store(value, run.origins)
+        return ()
+
+    return store
+
+
+def extract_strided_metadata(op: Operation, settings: Settings) -> Function:
+    """Return the function that takes a memref apart: its memory as a memref of rank 0, then the offset, the sizes and
+    the strides at run time.
+
+    They are those of the buffer, not those of its type. The offset is counted from the first element of the memory.
+    """
+    base = op.results[0].type
+    assert isinstance(base, ty.MemRefType)
+    mask = (1 << settings.index_width) - 1
+
+    def extract(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffer = buffer_in(op, slots[0], 0)
+        start = Buffer(base, buffer.allocation, 0, (), ())
+        return (start, *(number & mask for number in (buffer.offset, *buffer.shape, *buffer.strides)))
+
+    return extract
+
+
+def swizzle_hint(op: Operation, settings: Settings) -> Function:
+    """Return the function that returns the operand itself, swizzled where the settings ask for it and it is possible.
+    Of a hint on a hint, the outer one counts.
+    """
+    swizzle = op.properties["swizzle"]
+    if settings.swizzle == "hint" or not isinstance(op.operands[0].type, ty.MemRefType):
+        return lambda run, slots: (slots[0],)
+    assert isinstance(swizzle, DialectAttr)
+
+    def swizzled(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffer = slots[0]
+        if not isinstance(buffer, Buffer) or len(buffer.shape) != 1 or not buffer.is_contiguous:
+            return (buffer,)
+        return (replace(buffer, swizzle=_permutation(swizzle)),)
+
+    return swizzled
+
+
+def _permutation(found: DialectAttr) -> Swizzle:
+    """Return the permutation of offsets of an attribute. Raises Unsupported for widths that make none."""
+    given = dict(zip([parameter.name for parameter in found.definition.parameters], found.values, strict=True))
+    if found.definition.name == "iree_codegen.xor_shuffle":
+        stride, phase = given.pop("row_stride"), given.pop("per_phase")
+        given |= {
+            "row_stride": given["row_width"] if stride is None else stride,
+            "per_phase": 1 if phase is None else phase,
+        }
+    if any(number <= 0 for number in given.values()):
+        raise Unsupported(f"elements cannot be moved by '{found}': its numbers must be positive")
+    return RotateRows(**given) if len(given) == 2 else XorShuffle(**given)
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
+
+iree_codegen.types["null_pointer"] = lambda p: NULL_POINTER
 
 # --- constraints of types and attributes ------------------------------------------------------------------------------
 
@@ -51,7 +304,7 @@ def _is_ranked(type_: ty.Type) -> bool:
     return isinstance(type_, ty.TensorType | ty.MemRefType) and type_.shape is not None
 
 
-STRIDED_MEMREF = TypeConstraint("strided memref of any type values", is_strided, c.MEMREF_KIND)
+STRIDED_MEMREF = TypeConstraint("strided memref of any type values", is_strided, declarations.MEMREF_KIND)
 RANKED_TENSOR_OR_MEMREF = TypeConstraint("ranked tensor or memref of any type", _is_ranked)
 TILED_RESULT = TypeConstraint(
     "ranked tensor or vector of any type values",
@@ -61,8 +314,8 @@ TILED_RESULT = TypeConstraint(
 TILED = TypeConstraint(TILED_RESULT.description, lambda type_: is_strided(type_) or TILED_RESULT.accepts(type_))
 NULL_POINTER_TYPE = TypeConstraint(
     "Pseudo null-pointer type. Lowers to a null pointer.",
-    lambda type_: type_ == hints.NULL_POINTER,
-    builds=hints.NULL_POINTER,
+    lambda type_: type_ == NULL_POINTER,
+    builds=NULL_POINTER,
 )
 
 
@@ -80,7 +333,7 @@ def _are_iterators(found: at.Attribute) -> bool:
 
 def _are_permutations(found: at.Attribute) -> bool:
     return isinstance(found, at.ArrayAttr) and all(
-        c.INTEGER_64_ARRAY_ATTR.accepts(element) for element in found.elements
+        declarations.INTEGER_64_ARRAY_ATTR.accepts(element) for element in found.elements
     )
 
 
@@ -119,54 +372,52 @@ iree_codegen.op(
     operands={"source": STRIDED_MEMREF},
     results=(
         Slot("base_buffer", TypeConstraint("strided memref of any type values of rank 0", _is_ranked)),
-        Slot("offset", c.INDEX),
-        Slot("sizes", c.INDEX, Arity.VARIADIC),
-        Slot("strides", c.INDEX, Arity.VARIADIC),
+        Slot("offset", declarations.INDEX),
+        Slot("sizes", declarations.INDEX, Arity.VARIADIC),
+        Slot("strides", declarations.INDEX, Arity.VARIADIC),
     ),
     verify=_verify_metadata,
     named_results=_metadata_names,
-    evaluate=OnValues(buffers.extract_strided_metadata, raw=True),
+    evaluate=OnValues(extract_strided_metadata, raw=True),
 )
 iree_codegen.op(
     "fusion_barrier",
     "attr-dict $source `:` type($result)",
-    operands={"source": c.RANKED_TENSOR},
-    results={"result": c.RANKED_TENSOR},
+    operands={"source": declarations.RANKED_TENSOR},
+    results={"result": declarations.RANKED_TENSOR},
     traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
-    evaluate=OnValues(hints.identity, raw=True),
+    evaluate=OnValues(identity, raw=True),
 )
 iree_codegen.op(
     "index_hint",
     "$input `(` $hint `)` attr-dict `:` type($input)",
-    operands={"input": c.INDEX},
-    results={"result": c.INDEX},
-    properties=(Property("hint", c.ANY_ATTR),),
-    evaluate=OnValues(hints.index_hint, raw=True),
+    operands={"input": declarations.INDEX},
+    results={"result": declarations.INDEX},
+    properties=(Property("hint", declarations.ANY_ATTR),),
+    evaluate=OnValues(index_hint, raw=True),
 )
 iree_codegen.op(
     "load_from_buffer",
     "$buffer attr-dict `:` type($buffer) `->` type($tensor)",
     operands={"buffer": STRIDED_MEMREF},
-    results={"tensor": c.RANKED_TENSOR},
+    results={"tensor": declarations.RANKED_TENSOR},
     verify=lambda op: _verify_copy(op.results[0].type, op.operands[0].type, "buffer and tensor"),
-    evaluate=OnValues(buffers.load_from_buffer, raw=True),
+    evaluate=OnValues(load_from_buffer, raw=True),
 )
 iree_codegen.op(
     "store_to_buffer",
     "$tensor `,` $buffer attr-dict `:` type($tensor) `into` type($buffer)",
-    operands={"tensor": c.RANKED_TENSOR, "buffer": STRIDED_MEMREF},
+    operands={"tensor": declarations.RANKED_TENSOR, "buffer": STRIDED_MEMREF},
     verify=lambda op: _verify_copy(op.operands[0].type, op.operands[1].type, "tensor and buffer"),
-    evaluate=OnValues(buffers.store_to_buffer, raw=True),
+    evaluate=OnValues(store_to_buffer, raw=True),
 )
-iree_codegen.op(
-    "null_pointer", "attr-dict", results={"result": NULL_POINTER_TYPE}, evaluate=Constant(hints.null_pointer)
-)
+iree_codegen.op("null_pointer", "attr-dict", results={"result": NULL_POINTER_TYPE}, evaluate=Constant(null_pointer))
 iree_codegen.op(
     "query_tile_sizes",
     "attr-dict $tensor_type `->` type($results)",
-    results=(Slot("results", c.INDEX, Arity.VARIADIC),),
+    results=(Slot("results", declarations.INDEX, Arity.VARIADIC),),
     properties=(Property("tensor_type", AttributeConstraint("Tensor type attribute", _is_tensor_type)),),
-    evaluate=OnValues(hints.query_tile_sizes, raw=True),
+    evaluate=OnValues(query_tile_sizes, raw=True),
 )
 iree_codegen.op(
     "swizzle_hint",
@@ -175,14 +426,16 @@ iree_codegen.op(
     results={"result": RANKED_TENSOR_OR_MEMREF},
     properties=(Property("swizzle", _with("swizzle", "swizzling descriptor attributes")),),
     traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
-    evaluate=OnValues(buffers.swizzle_hint, raw=True),
+    evaluate=OnValues(swizzle_hint, raw=True),
 )
 
 # --- microkernels -----------------------------------------------------------------------------------------------------
 
 
 def _is_integer_array(found: at.Attribute) -> bool:
-    return isinstance(found, at.ArrayAttr) and all(c.INTEGER_64_ATTR.accepts(element) for element in found.elements)
+    return isinstance(found, at.ArrayAttr) and all(
+        declarations.INTEGER_64_ATTR.accepts(element) for element in found.elements
+    )
 
 
 def _verify_microkernel(op: Operation) -> str | None:
@@ -213,14 +466,14 @@ iree_codegen.op(
     "(`outs` `(` $outputs^ `:` type($outputs) `)`)? (`(` $other_operands^ `:` type($other_operands) `)`)? "
     "(`fn_def_attrs` $fn_def_attrs^)? (`strided_dims` `(` $strided_dims^ `)`)? (`->` type($results)^)?",
     operands=(
-        Slot("inputs", c.ANY, Arity.VARIADIC),
+        Slot("inputs", declarations.ANY, Arity.VARIADIC),
         Slot("outputs", RANKED_TENSOR_OR_MEMREF, Arity.VARIADIC),
-        Slot("other_operands", c.ANY, Arity.VARIADIC),
+        Slot("other_operands", declarations.ANY, Arity.VARIADIC),
     ),
-    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     properties=(
-        Property("u_kernel_fn_name", c.STRING_ATTR),
-        Property("fn_def_attrs", c.DICTIONARY_ATTR, optional=True),
+        Property("u_kernel_fn_name", declarations.STRING_ATTR),
+        Property("fn_def_attrs", declarations.DICTIONARY_ATTR, optional=True),
         Property(
             "strided_dims",
             AttributeConstraint(
@@ -262,10 +515,10 @@ iree_codegen.op(
     "$function_ref (`workgroup_size` `=` $workgroup_size^)? (`subgroup_size` `=` $subgroup_size^)? "
     "(`workgroup_local_memory` `=` $workgroup_local_memory^)? $body attr-dict",
     properties=(
-        Property("function_ref", c.FLAT_SYMBOL_REF_ATTR),
-        Property("workgroup_size", c.INTEGER_64_ARRAY_ATTR, optional=True),
-        Property("subgroup_size", c.INTEGER_64_ATTR, optional=True),
-        Property("workgroup_local_memory", c.INDEX_ATTR, optional=True),
+        Property("function_ref", declarations.FLAT_SYMBOL_REF_ATTR),
+        Property("workgroup_size", declarations.INTEGER_64_ARRAY_ATTR, optional=True),
+        Property("subgroup_size", declarations.INTEGER_64_ATTR, optional=True),
+        Property("workgroup_local_memory", declarations.INDEX_ATTR, optional=True),
     ),
     regions=(RegionSlot("body"),),
     traits=(Trait.ISOLATED_FROM_ABOVE, Trait.SINGLE_BLOCK),
@@ -286,17 +539,17 @@ def _verify_hint(op: Operation) -> str | None:
 iree_codegen.op(
     "workgroup_count_hint",
     custom=COUNT_HINT,
-    operands=(Slot("sizes", c.INDEX, Arity.VARIADIC),),
-    properties=(Property("static_sizes", c.INTEGER_64_ARRAY_ATTR),),
+    operands=(Slot("sizes", declarations.INDEX, Arity.VARIADIC),),
+    properties=(Property("static_sizes", declarations.INTEGER_64_ARRAY_ATTR),),
     verify=_verify_hint,
-    evaluate=OnValues(hints.nothing, raw=True),
+    evaluate=OnValues(nothing, raw=True),
 )
 iree_codegen.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    evaluate=OnFrames(hints.yielding),
+    evaluate=OnFrames(yielding),
 )
 
 # --- tile operations --------------------------------------------------------------------------------------------------
@@ -307,7 +560,7 @@ iree_codegen.op(
     operands=(Slot("inputs", TILED, Arity.VARIADIC), Slot("outputs", TILED, Arity.VARIADIC)),
     results=(Slot("results", TILED_RESULT, Arity.VARIADIC),),
     properties=(
-        Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR),
+        Property("indexing_maps", declarations.AFFINE_MAP_ARRAY_ATTR),
         Property("iterator_types", AttributeConstraint("Iterator type should be an enum.", _are_iterators)),
         Property("kind", _with("mma_kind", "buffer-like constant attribute values")),
         Property("semantics", _with("mma_semantics", "Attribute implementing InnerTiledSemanticsAttrInterface")),
@@ -325,7 +578,7 @@ iree_codegen.op(
 iree_codegen.op(
     "smt.constraints",
     custom=constraints_form(ROOT_OP, ParameterKind(read_checked_pipeline, spell_pipeline)),
-    operands=(Slot("problem_dims", c.INDEX, Arity.VARIADIC),),
+    operands=(Slot("problem_dims", declarations.INDEX, Arity.VARIADIC),),
     properties=(
         Property(
             "target",
@@ -335,19 +588,19 @@ iree_codegen.op(
             ),
         ),
         Property("pipeline", AttributeConstraint("PipelineAttrInterface instance", is_pipeline)),
-        Property("knobs", c.DICTIONARY_ATTR),
+        Property("knobs", declarations.DICTIONARY_ATTR),
     ),
     regions=(RegionSlot("body"),),
     traits=(Trait.ISOLATED_FROM_ABOVE, Trait.NO_TERMINATOR, Trait.SINGLE_BLOCK),
     verify=verify_constraints,
     # The constraints are for the choice of a configuration; `verdicts` evaluates them.
-    evaluate=OnValues(hints.nothing, raw=True),
+    evaluate=OnValues(nothing, raw=True),
 )
 iree_codegen.op(
     "smt.knob",
     "$name attr-dict `:` type($result)",
     results={"result": SMT_INT},
-    properties=(Property("name", c.STRING_ATTR),),
+    properties=(Property("name", declarations.STRING_ATTR),),
     verify=inside_constraints,
 )
 iree_codegen.op(
@@ -355,7 +608,10 @@ iree_codegen.op(
     "$index $keys `->` $values attr-dict `:` type($result)",
     operands={"index": SMT_INT},
     results={"result": SMT_INT},
-    properties=(Property("keys", c.INTEGER_64_ARRAY_ATTR), Property("values", c.INTEGER_64_ARRAY_ATTR)),
+    properties=(
+        Property("keys", declarations.INTEGER_64_ARRAY_ATTR),
+        Property("values", declarations.INTEGER_64_ARRAY_ATTR),
+    ),
     type_rules=(same_type("index", "result"),),
     verify=verify_lookup,
 )
@@ -363,6 +619,6 @@ iree_codegen.op(
     "smt.assert",
     "$condition `,` $msg (`,` $printArgs^)? `:` type($condition) (`,` type($printArgs)^)? attr-dict",
     operands=(Slot("condition", SMT_BOOL), Slot("printArgs", SMT_INT, Arity.VARIADIC)),
-    properties=(Property("msg", c.STRING_ATTR),),
+    properties=(Property("msg", declarations.STRING_ATTR),),
     verify=verify_assert,
 )

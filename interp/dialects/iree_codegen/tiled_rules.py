@@ -6,16 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from halfulp.interp.declare.type_rules import TypeRule
-from halfulp.interp.dialects import iree_gpu as gpu
-from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE
+from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition, TypeRule
+from halfulp.interp.declare.operands import SEGMENTS, move_inherent
+from halfulp.interp.declare.parameters import read_parameters
+from halfulp.interp.dialects import iree_gpu
+from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
-from halfulp.interp.ir.base import Type
-from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import MemRefType
+from halfulp.interp.ir.attributes import DenseArrayAttr, DictionaryAttr
+from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr, ParameterKind
+from halfulp.interp.ir.operations import Block, Operation, SSAValue
+from halfulp.interp.ir.types import I32, INDEX, MemRefType
+from halfulp.interp.text.op_parser import OpParser, OpPrinter, print_mixed, read_mixed
 from halfulp.semantics.matrix_units.kinds import TileKind
 
 
@@ -38,7 +42,7 @@ def _scalar(name: str) -> ty.Type:
 
 def expected_tiles(kind: at.Attribute, semantics: at.Attribute) -> tuple[ty.VectorType, ...] | None:
     """Return the tile type of each operand by the semantics, before its permutation; None where that is not known."""
-    row = gpu.kind_of(kind)
+    row = iree_gpu.kind_of(kind)
     if row is None or not isinstance(kind, DialectAttr) or not isinstance(semantics, DialectAttr):
         return None
     shapes = row.lane_shapes if semantics["distributed"] else row.operand_shapes
@@ -49,7 +53,7 @@ def expected_tiles(kind: at.Attribute, semantics: at.Attribute) -> tuple[ty.Vect
 
 
 def _input_count(kind: DialectAttr) -> int:
-    return 4 if kind.definition in (gpu.SCALED_MMA_LAYOUT, gpu.DATA_TILED_SCALED_MMA_LAYOUT) else 2
+    return 4 if kind.definition in (iree_gpu.SCALED_MMA_LAYOUT, iree_gpu.DATA_TILED_SCALED_MMA_LAYOUT) else 2
 
 
 def verify_tiled(op: Operation) -> str | None:
@@ -188,9 +192,9 @@ def one_tile(properties: dict[str, at.Attribute], count: int) -> tuple[ty.Type, 
     """
     kind = properties.get("kind")
     properties.setdefault("operandSegmentSizes", at.DenseArrayAttr(ty.I32, (max(0, count - 1), min(1, count))))
-    row = None if kind is None else gpu.kind_of(kind)
+    row = None if kind is None else iree_gpu.kind_of(kind)
     if row is not None:
-        properties.setdefault("semantics", DialectAttr(gpu.MMA_SEMANTICS, (False, False)))
+        properties.setdefault("semantics", DialectAttr(iree_gpu.MMA_SEMANTICS, (False, False)))
     if "iterator_types" not in properties:
         properties.setdefault("indexing_maps", at.ArrayAttr((at.AffineMapAttr(0, 0, ()),) * count))
     maps = properties.get("indexing_maps")
@@ -202,3 +206,180 @@ def one_tile(properties: dict[str, at.Attribute], count: int) -> tuple[ty.Type, 
     iterators = [EnumAttr(ITERATOR_TYPE, ITERATOR_TYPE.cases[word]) for word in words]
     properties.setdefault("iterator_types", at.ArrayAttr(tuple(iterators)))
     return operand_elements(kind, row) if row is not None and isinstance(kind, DialectAttr) else ()
+
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+#
+# Custom forms that IREE writes by hand.
+#
+# IREE 3.13 writes properties in ``<…>`` and discardable attributes in ``{…}``. Older releases, and the dialect's
+# document, write all in ``{…}``. Both forms are read; the first is printed.
+
+
+def _discardable(printer: OpPrinter, operation: Operation) -> str:
+    return f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+
+
+# --- iree_codegen.inner_tiled -----------------------------------------------------------------------------------------
+
+
+def _inner_tiled_parser(definition: OpDefinition) -> CustomParse:
+    """Return the parser of ``ins(%a, %b) outs(%c) <properties> {attributes} : types into types``."""
+
+    def parse(p: OpParser, at: int) -> Operation:
+        groups = [_operands_of(p, definition, word) for word in ("ins", "outs")]
+        properties: dict[str, Attribute] = {}
+        if p.take("<"):
+            _properties(p, definition, properties)
+        attributes = p.optional_dictionary()
+        move_inherent(definition, properties, attributes)
+        for prop in definition.properties:
+            if not prop.optional and prop.name not in properties:
+                p.error(f"properties dictionary is missing required attribute: {prop.name}", at)
+        p.expect(":")
+        types = [p.type_list()]
+        p.keyword(definition, "into")
+        types.append(p.type_list())
+        values: list[SSAValue] = []
+        for tokens, known in zip(groups, types, strict=True):
+            if len(tokens) != len(known):
+                p.error(
+                    f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} "
+                    f"operands and {len(known)} types",
+                    tokens[0] if tokens else None,
+                )
+            values += [p.use(token, type) for token, type in zip(tokens, known, strict=True)]
+        # IREE takes them from the dictionary if they are a dense array, and removes them there in any case.
+        segments = properties.get(SEGMENTS)
+        if not isinstance(segments, DenseArrayAttr) or len(segments.values) != len(groups):
+            properties[SEGMENTS] = DenseArrayAttr(I32, tuple(map(len, groups)))
+        results = results_of(types[1])
+        return p.placed(Operation(definition.name, definition, values, results, properties, attributes), at)
+
+    return parse
+
+
+def _operands_of(p: OpParser, definition: OpDefinition, word: str) -> list[int]:
+    p.keyword(definition, word)
+    p.expect("(")
+    tokens = p.operand_tokens()
+    p.expect(")")
+    return tokens
+
+
+def _properties(p: OpParser, definition: OpDefinition, properties: dict[str, Attribute]) -> None:
+    """Read ``name = value, …>``."""
+    names = [prop.name for prop in definition.properties]
+    while True:
+        name = p.tokens[p.pos]
+        if name not in names or name in properties:
+            p.error(f"duplicate or unknown property '{name}'", hint=p.similar(name, names))
+        p.pos += 1
+        p.expect("=")
+        properties[name] = p.attribute()
+        if not p.take(","):
+            break
+    p.expect(">")
+
+
+def _print_inner_tiled(printer: OpPrinter, operation: Operation) -> str:
+    """Print what `_inner_tiled_parser` reads."""
+    properties = operation.properties
+    segments = properties[SEGMENTS]
+    assert isinstance(segments, DenseArrayAttr)
+    assert operation.definition is not None
+    count = segments.values[0]
+    groups = operation.operands[:count], operation.operands[count:]
+    ins, outs = (", ".join(printer.name(value) for value in group) for group in groups)
+    inputs, outputs = (", ".join(printer.type(value.type) for value in group) for group in groups)
+    written = ", ".join(
+        f"{prop.name} = {printer.attribute(properties[prop.name])}"
+        for prop in operation.definition.properties
+        if prop.name in properties
+    )
+    extra = _discardable(printer, operation)
+    return f" ins({ins}) outs({outs}) <{written}>{extra} : {inputs} into {outputs}"
+
+
+INNER_TILED = CustomForm(_inner_tiled_parser, _print_inner_tiled)
+
+# --- iree_codegen.workgroup_count_hint --------------------------------------------------------------------------------
+
+
+def _count_hint_parser(definition: OpDefinition) -> CustomParse:
+    """Return the parser of ``(%a, 4)``; the document's examples have the word ``sizes`` before it."""
+
+    def parse(p: OpParser, at: int) -> Operation:
+        p.take("sizes")
+        names, sizes = read_mixed(p, "()", f"custom op '{definition.name}' expected integer value")
+        values = [p.use(name, INDEX) for name in names]
+        properties: dict[str, Attribute] = {"static_sizes": sizes}
+        attributes = p.optional_dictionary()
+        move_inherent(definition, properties, attributes)
+        return p.placed(Operation(definition.name, definition, values, (), properties, attributes), at)
+
+    return parse
+
+
+def _print_count_hint(printer: OpPrinter, operation: Operation) -> str:
+    """Print what `_count_hint_parser` reads, without ``sizes``."""
+    sizes = operation.properties["static_sizes"]
+    assert isinstance(sizes, DenseArrayAttr)
+    return f"{print_mixed(printer, sizes, operation.operands, '()')}{_discardable(printer, operation)}"
+
+
+COUNT_HINT = CustomForm(_count_hint_parser, _print_count_hint)
+
+# --- iree_codegen.smt.constraints -------------------------------------------------------------------------------------
+
+
+def constraints_form(target: AttributeDefinition, pipeline: ParameterKind) -> CustomForm:
+    """Return the form ``target = <set = 0>, pipeline = #p, knobs = {…} dims(%m) attributes {…} { body }``."""
+
+    def parser(definition: OpDefinition) -> CustomParse:
+        def assigned(p: OpParser, word: str) -> None:
+            p.keyword(definition, word)
+            p.expect("=")
+
+        def parse(p: OpParser, at: int) -> Operation:
+            properties: dict[str, Attribute] = {}
+            assigned(p, "target")
+            at_target = p.pos
+            properties["target"] = p.attribute() if p.tokens[p.pos][:1] == "#" else read_parameters(p, target)
+            if getattr(properties["target"], "definition", None) is not target:
+                p.error(f"custom op '{definition.name}' invalid kind of attribute specified", at_target)
+            p.expect(",")
+            assigned(p, "pipeline")
+            properties["pipeline"] = pipeline.read(p)
+            p.expect(",")
+            assigned(p, "knobs")
+            at_knobs = p.pos
+            properties["knobs"] = p.attribute()
+            if not isinstance(properties["knobs"], DictionaryAttr):
+                p.error(f"custom op '{definition.name}' invalid kind of attribute specified", at_knobs)
+            dims = [p.use(token, INDEX) for token in _operands_of(p, definition, "dims")]
+            attributes: dict[str, Attribute] = {}
+            if p.take("attributes"):
+                p.dictionary(attributes)
+            region = p.region(definition.name)
+            if not region.blocks:
+                region.append(Block())
+            return p.placed(Operation(definition.name, definition, dims, (), properties, attributes, [region]), at)
+
+        return parse
+
+    def print_(printer: OpPrinter, operation: Operation) -> str:
+        properties = operation.properties
+        root = properties["target"]
+        assert isinstance(root, DialectAttr)
+        dims = ", ".join(printer.name(value) for value in operation.operands)
+        extra = f" attributes {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+        line = f"\n{printer.indent} "
+        return (
+            f" target = {root.spell_parameters(printer.names)}, "
+            f"pipeline = {pipeline.spell(properties['pipeline'], printer.names)}, "
+            f"{line}knobs = {printer.attribute(properties['knobs'])}{line}dims({dims}){extra} "
+            f"{printer.region(operation.regions[0], operation)}"
+        )
+
+    return CustomForm(parser, print_)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from halfulp.interp.dialects.smt.forms import smt_integer
+from halfulp.interp.dialects.smt.ops import smt_integer
 from halfulp.interp.ir.attributes import DenseArrayAttr, IntegerAttr, StringAttr
+from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.errors import Unsupported, spell_place
-from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.semantics.smt import NOT_IN_IREE, OPS, Op, SmtModel, Term, Unknown, compare, integer, lookup
 

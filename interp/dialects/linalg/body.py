@@ -8,23 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.interp.dialects.indices import undefined
 from halfulp.interp.dialects.linalg.space import Block, Space
 from halfulp.interp.dialects.linalg.structure import Structure
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.chains import SHORTEST, Chain, can_join_as_scalars
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Constant, Elementwise, evaluator_of
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.evaluators import Compiler, Constant, Elementwise, evaluator_of
+from halfulp.interp.run.frames import Run, lift
 from halfulp.interp.run.points import Points, PointwiseStep, broadcast
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import lift
 from halfulp.interp.values.element_layout import code_layout, spell_shape
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import first_place
+from halfulp.semantics.kernel import first_place
 
 Values = list[Any]
 """The values of a body, by their numbers; None for one that is not computed yet, or not needed any more."""

@@ -2,25 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import (
+    Arity,
+    CustomForm,
+    Dialect,
+    OpDefinition,
+    Property,
+    RegionSlot,
+    Slot,
+    Trait,
+)
+from halfulp.interp.dialects.linalg import structure
 from halfulp.interp.dialects.linalg.arrays import OnArrays, plan_of
 from halfulp.interp.dialects.linalg.body import runs_on_arrays
-from halfulp.interp.dialects.linalg.overlaps import may_be_arrays
+from halfulp.interp.dialects.linalg.forms import argument_names
 from halfulp.interp.dialects.linalg.points import PointByPoint
-from halfulp.interp.dialects.linalg.structure import structure_of
+from halfulp.interp.dialects.linalg.structure import STRUCTURES, Reader, Structure, structure_of
 from halfulp.interp.dialects.memref.in_lanes import living_over_lanes
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.compiler import LaneCompiler
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Choice, OnFrames, OnRawSlots
-from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
-from halfulp.interp.run.reports import located
-from halfulp.interp.run.slots import lift, lower
+from halfulp.interp.run.evaluators import Choice, Compiler, OnFrames, OnRawSlots
+from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step, lift, located, lower
+from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.lanes import LaneBuffer, over_lanes, repeated
+from halfulp.interp.values.memref_layout import is_injective
+
+# --- overlaps ---------------------------------------------------------------------------------------------------------
+#
+# Operands in memory that share elements: where the order of reads and writes matters.
+
+_WORK = 1 << 10
+"""The effort to find out whether two views share an element; beyond it they count as if they did."""
+
+
+def may_be_arrays(buffers: Sequence[Buffer | None], structure: Structure) -> bool:
+    """Tell whether reading all operands before anything is written gives what the loops give.
+
+    A buffer that is written may share memory with another operand only if every point reads there just the element that
+    it writes.
+    """
+    inputs = len(structure.inputs)
+    for number, written in enumerate(buffers[inputs:], inputs):
+        if written is None or written.mapped is not None or not is_injective(written.shape, written.strides):
+            return False
+        for other, buffer in enumerate(buffers):
+            if other == number or buffer is None or not _overlap(written, buffer):
+                continue
+            same = (written.layout, written.shape) == (buffer.layout, buffer.shape)
+            map_ = structure.maps[number]
+            every_point = len(map_.results) == map_.dimensions
+            if other >= inputs or not same or structure.maps[other] != map_ or not every_point:
+                return False
+    return True
+
+
+def _overlap(one: Buffer, other: Buffer) -> bool:
+    try:
+        return np.shares_memory(one.view(), other.view(), _WORK)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
+# --- evaluate ---------------------------------------------------------------------------------------------------------
 
 
 def _on_tensors(op: Operation, compiler: Compiler) -> Step:
@@ -135,3 +187,75 @@ def _yield(op: Operation, compiler: Compiler) -> Action:
 YIELD = OnFrames(_yield)
 INDEX = OnRawSlots(lambda op, compiler: lambda slots: None)
 """The evaluator of linalg.index where its op runs point by point: the loop writes its result."""
+
+
+# --- declaring --------------------------------------------------------------------------------------------------------
+#
+# The dialect linalg, and the declaration of its structured ops.
+
+linalg = Dialect("linalg")
+
+_FUNCTIONS = {
+    "Unary": (
+        *("exp", "log", "abs", "ceil", "floor", "negf"),
+        *("reciprocal", "round", "sqrt", "rsqrt", "square", "tanh", "erf"),
+    ),
+    "Binary": (
+        *("add", "sub", "mul", "div", "div_unsigned"),
+        *("max_signed", "min_signed", "max_unsigned", "min_unsigned", "powf"),
+    ),
+    "Ternary": ("select",),
+}
+_KINDS = tuple(name for names in _FUNCTIONS.values() for name in names)
+
+
+def _numbered(names: Sequence[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}
+
+
+ITERATOR_TYPE = linalg.enum(
+    EnumDefinition("::mlir::utils::IteratorType", {"parallel": 0, "reduction": 1}, mnemonic="linalg.iterator_type")
+)
+TYPE_FN = linalg.enum(
+    EnumDefinition("::mlir::linalg::TypeFn", {"cast_signed": 0, "cast_unsigned": 1}, mnemonic="linalg.type_fn")
+)
+ELEMENTWISE_KIND = linalg.enum(
+    EnumDefinition(
+        "::mlir::linalg::ElementwiseKind",
+        _numbered(_KINDS),
+        mnemonic="linalg.elementwise_kind",
+    )
+)
+for _arity, _names in _FUNCTIONS.items():
+    linalg.enum(
+        EnumDefinition(f"::mlir::linalg::{_arity}Fn", _numbered(_names), mnemonic=f"linalg.{_arity.lower()}_fn")
+    )
+ITERATOR_TYPES_ATTR = declarations.array_of_enum("Iterator type should be an enum.", ITERATOR_TYPE)
+
+
+def structured(
+    mnemonic: str,
+    reader: Reader,
+    custom: CustomForm,
+    properties: Sequence[Property] = (),
+    verify: Callable[[Operation], str | None] = structure.verify_blocks,
+    verify_regions: Callable[[Operation], str | None] = structure.verify_structured,
+) -> OpDefinition:
+    """Declare a structured op. ``reader``: the functions that give its maps and its iterators."""
+    STRUCTURES[f"linalg.{mnemonic}"] = reader
+    return linalg.op(
+        mnemonic,
+        custom=custom,
+        operands=(
+            Slot("inputs", declarations.ANY, Arity.VARIADIC),
+            Slot("outputs", declarations.SHAPED, Arity.VARIADIC),
+        ),
+        results=(Slot("result_tensors", declarations.RANKED_TENSOR, Arity.VARIADIC),),
+        properties=tuple(properties),
+        regions=(RegionSlot("region"),),
+        traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+        named_arguments=argument_names,
+        verify=verify,
+        verify_regions=verify_regions,
+        evaluate=STRUCTURED,
+    )

@@ -18,8 +18,7 @@ from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.ir.types import I32, FunctionType
-from halfulp.interp.text.op_parser import OpParser
-from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
 Body = Callable[[OpParser, Operation, Block], None]
 """Writes the ops of a named op's body into its block, which has its arguments."""

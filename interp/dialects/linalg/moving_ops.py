@@ -2,21 +2,398 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, AttributeConstraint, Property, RegionSlot, Slot
-from halfulp.interp.dialects.linalg import rules
-from halfulp.interp.dialects.linalg.declaring import linalg
-from halfulp.interp.dialects.linalg.evaluate import STRUCTURED
-from halfulp.interp.dialects.linalg.moving_forms import Shape, argument_names, moving_form
-from halfulp.interp.dialects.linalg.structure import INITS, PARALLEL, REDUCTION, STRUCTURES, Reader, inputs_and_inits
+from halfulp.fp_formats.formats import FloatFormat, ints_to_codes
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import (
+    Arity,
+    AttributeConstraint,
+    CustomForm,
+    CustomParse,
+    OpDefinition,
+    Property,
+    RegionSlot,
+    Slot,
+    TypeConstraint,
+    TypeKind,
+    same_element,
+)
+from halfulp.interp.declare.operands import move_inherent
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.dialects.elements import repeated
+from halfulp.interp.dialects.linalg import structure
+from halfulp.interp.dialects.linalg.arrays import OnArrays, plan_of
+from halfulp.interp.dialects.linalg.bodies import Formula
+from halfulp.interp.dialects.linalg.evaluate import STRUCTURED, linalg
+from halfulp.interp.dialects.linalg.forms import Parts, print_operands, read_parts, yielding
+from halfulp.interp.dialects.linalg.structure import (
+    INITS,
+    PARALLEL,
+    REDUCTION,
+    STRUCTURES,
+    Reader,
+    Structure,
+    inputs_and_inits,
+    type_in_body,
+)
+from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
-from halfulp.interp.ir.attributes import Attribute
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.attributes import DenseArrayAttr
+from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.dialect_attributes import EnumAttr
+from halfulp.interp.ir.errors import HalfulpError, Unsupported
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.types import I64, TensorType
+from halfulp.interp.run.evaluators import Compiler, OnRawSlots
+from halfulp.interp.run.frames import Run, Slots, Step, lift, located, lower
+from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
+from halfulp.interp.values.lanes import over_lanes
+from halfulp.interp.values.value import Value
+
+# --- moving forms -----------------------------------------------------------------------------------------------------
+#
+# Custom forms of linalg.map, reduce, transpose and broadcast.
+#
+# The body of a map or a reduction may be the name of an op, ``{ arith.addf }``, which gets the elements in order. In a
+# reduction the accumulator comes first.
+
+_NAME = re.compile(r"[A-Za-z_][\w$.]*")
+
+
+class Shape(NamedTuple):
+    """What the form of an op has.
+
+    ``numbers``: the property that is written as a list of numbers. ``body``: it has a body; without one, elements are
+    moved. ``init_first``: an op in place of a body gets the accumulator first; else it does not get it.
+    """
+
+    numbers: str = ""
+    body: bool = False
+    init_first: bool = False
+
+
+class _Payload(NamedTuple):
+    """The op that stands for a body."""
+
+    name: str
+    attributes: dict[str, Attribute]
+
+
+def _read_payload(p: OpParser) -> _Payload | None:
+    if not p.take("{"):
+        return None
+    if not _NAME.fullmatch(p.tokens[p.pos]):
+        p.error("expected bare identifier or keyword")
+    name = p.tokens[p.pos]
+    p.pos += 1
+    payload = _Payload(name, p.optional_dictionary())
+    p.expect("}")
+    return payload
+
+
+def _payload_operands(block: Block, shape: Shape) -> list[SSAValue]:
+    """Return the arguments of a body in the order in which an op in its place gets them."""
+    *inputs, init = block.arguments
+    return [init, *inputs] if shape.init_first else list(inputs)
+
+
+def _write_payload(p: OpParser, payload: _Payload, block: Block, shape: Shape) -> None:
+    definition = p.registry.find(payload.name)
+    properties: dict[str, Attribute] = {}
+    if definition is not None:
+        move_inherent(definition, properties, payload.attributes)
+    result = block.arguments[-1].type
+    operands = _payload_operands(block, shape)
+    made = Operation(payload.name, definition, operands, [result], properties, payload.attributes)
+    block.append(made)
+    yielding(p, block, made.results)
+
+
+def _read_numbers(p: OpParser, definition: OpDefinition, name: str) -> DenseArrayAttr:
+    p.keyword(definition, name)
+    p.expect("=")
+    p.expect("[")
+    numbers = []
+    while p.tokens[p.pos] != "]":
+        numbers.append(p.integer())
+        if not p.take(","):
+            break
+    p.expect("]")
+    return DenseArrayAttr(I64, tuple(number & ((1 << 64) - 1) for number in numbers))
+
+
+def _read_body(p: OpParser, definition: OpDefinition) -> Region:
+    p.expect("(")
+    arguments = []
+    while p.tokens[p.pos] != ")":
+        token = p.operand_token()
+        p.expect(":")
+        type_ = p.type()
+        location = p.deferrable_location() if p.tokens[p.pos] == "loc" else None
+        arguments.append(Argument(token, type_, location))
+        if not p.take(","):
+            break
+    p.expect(")")
+    return p.region(definition.name, arguments)
+
+
+def _made_body(p: OpParser, parts: Parts, payload: _Payload | None, shape: Shape) -> Region:
+    block = Block()
+    for value in parts.operands:
+        argument = block.add_argument(type_in_body(value.type))
+        if payload is None:
+            argument.take_location_of(value)
+    if payload is None:
+        yielding(p, block, block.arguments[:1])
+    elif block.arguments:
+        _write_payload(p, payload, block, shape)
+    return Region([block])
+
+
+def moving_form(shape: Shape) -> CustomForm:
+    """Return the form of one of these ops."""
+
+    def parser(definition: OpDefinition) -> CustomParse:
+        def parse(p: OpParser, at: int) -> Operation:
+            payload = _read_payload(p) if shape.body else None
+            parts = read_parts(p, definition)
+            if shape.numbers:
+                parts.properties[shape.numbers] = _read_numbers(p, definition, shape.numbers)
+            parts.attributes |= p.optional_dictionary()
+            written = shape.body and payload is None
+            region = _read_body(p, definition) if written else _made_body(p, parts, payload, shape)
+            results = tuple(type_ for type_ in parts.inits if isinstance(type_, TensorType) and type_.shape is not None)
+            move_inherent(definition, parts.properties, parts.attributes)
+            operation = Operation(
+                definition.name, definition, parts.operands, results, parts.properties, parts.attributes, [region]
+            )
+            if not written:
+                for each in region.blocks[0].operations:
+                    p.placed(each, at)
+            return p.placed(operation, at)
+
+        return parse
+
+    def print_(printer: OpPrinter, op: Operation) -> str:
+        payload = _payload_of(op, shape) if shape.body else None
+        text = "" if payload is None else _payload_text(printer, payload)
+        text += print_operands(printer, op)
+        if shape.numbers:
+            numbers = op.properties[shape.numbers]
+            assert isinstance(numbers, DenseArrayAttr)
+            text += f" {shape.numbers} = [{', '.join(map(str, numbers.values))}] "
+        text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
+        return text + (_body_text(printer, op) if shape.body and payload is None else "")
+
+    return CustomForm(parser, print_)
+
+
+def _payload_of(op: Operation, shape: Shape) -> Operation | None:
+    """Return the op that can stand for the body, if there is one."""
+    (block,) = op.regions[0].blocks
+    if len(block.operations) != 2:
+        return None
+    payload, end = block.operations
+    alone = len(end.operands) == 1 and len(payload.results) == 1 and end.operands[0] is payload.results[0]
+    wanted = _payload_operands(block, shape)
+    same = len(payload.operands) == len(wanted) and all(a is b for a, b in zip(payload.operands, wanted, strict=True))
+    return payload if alone and same and wanted and _NAME.fullmatch(payload.name) else None
+
+
+def _payload_text(printer: OpPrinter, payload: Operation) -> str:
+    entries = {**payload.properties, **payload.attributes}
+    shown = {name: attribute for name, attribute in entries.items() if not _is_no_fastmath(attribute)}
+    return f" {{ {payload.name}{' ' + printer.dictionary(shown) if shown else ''} }}"
+
+
+def _is_no_fastmath(attribute: Attribute) -> bool:
+    return isinstance(attribute, EnumAttr) and attribute.definition.mnemonic == "arith.fastmath" and not attribute.value
+
+
+def _body_text(printer: OpPrinter, op: Operation) -> str:
+    (block,) = op.regions[0].blocks
+    outer = printer.indent
+    printer.indent = outer + "  "
+    arguments = ", ".join(
+        f"{printer.name(argument)}: {printer.type(argument.type)}{printer.location_of_argument(argument)}"
+        for argument in block.arguments
+    )
+    text = f"\n{printer.indent}({arguments}) {printer.region(op.regions[0], op, entry_arguments=False)}"
+    printer.indent = outer
+    return text
+
+
+def argument_names(op: Operation) -> list[str]:
+    """Return the names that MLIR gives the arguments of the body."""
+    inputs, inits = inputs_and_inits(op)
+    return ["in"] * len(inputs) + ["init"] * len(inits)
+
+
+# --- softmax ----------------------------------------------------------------------------------------------------------
+#
+# linalg.softmax, as the ops into which MLIR decomposes it (`SoftmaxOp::decomposeOperation`).
+#
+# The largest element of each row by arith.maxnumf, beginning with a NaN; exp(x - largest); their sum, beginning with
+# +0; and the quotients. Each op rounds, and the reductions go in the order of the loops.
+
+
+def _dimension(op: Operation) -> int:
+    dimension = op.properties["dimension"]
+    assert isinstance(dimension, at.IntegerAttr)
+    return dimension.value
+
+
+def _verify(op: Operation) -> str | None:
+    source, dest = (ty.shape_of(value.type) for value in op.operands)
+    if source is None or dest is None or len(source) != len(dest):
+        return "incompatible output shape"
+    if any(a is not None and b is not None and a != b for a, b in zip(source, dest, strict=True)):
+        return "incompatible output shape"
+    if not 0 <= _dimension(op) < len(source):
+        return "incorrect dimension specified"
+    return structure.verify_destinations(op, op.operands[1:])
+
+
+# --- the four stages --------------------------------------------------------------------------------------------------
+
+
+def _largest(f: Formula) -> None:
+    f.yields(f.op("arith.maxnumf", f.arguments, f.out.type))
+
+
+def _exponential(f: Formula) -> None:
+    x, largest, out = f.arguments
+    f.yields(f.op("math.exp", (f.binary("sub", x, largest),), out.type))
+
+
+def _sum(f: Formula) -> None:
+    f.yields(f.binary("add", *f.arguments))
+
+
+def _quotient(f: Formula) -> None:
+    f.yields(f.binary("div", *f.arguments[:2]))
+
+
+def _first_largest(format_: FloatFormat) -> int:
+    """Return the code with which the search for the largest element begins: the NaN with a sign, or else the least
+    number.
+    """
+    nan = format_.nan_code
+    return (format_.sign_mask or 0) | (format_.max_code if nan is None else nan)
+
+
+class _Stages:
+    """The stages of an op, compiled."""
+
+    def __init__(self, op: Operation, compiler: Compiler) -> None:
+        self._op = op
+        self._compiler = compiler
+        source = op.operands[0].type
+        shape, element = ty.shape_of(source) or (), ty.element_type(source)
+        if not isinstance(element, ty.FloatType):
+            raise Unsupported(f"linalg.softmax of '{element}'", location=op.location, op=op.name)
+        self._axis = axis = _dimension(op)
+        self._element = element
+        self._reduced = ty.TensorType(shape[:axis] + shape[axis + 1 :], element)
+        self._full = ty.TensorType(shape, element)
+        self._largest = self._stage(_largest, self._full, self._reduced)
+        self._exponential = self._stage(_exponential, self._full, self._reduced, self._full)
+        self._sum = self._stage(_sum, self._full, self._reduced)
+        self._quotient = self._stage(_quotient, self._full, self._reduced, self._full)
+
+    def _stage(self, write: Callable[[Formula], None], *types: ty.TensorType) -> OnArrays:
+        """Compile a structured op, the init last."""
+        rank = len(self._full.shape or ())
+        every = tuple(map(Dimension, range(rank)))
+        maps = {
+            self._full: at.AffineMapAttr(rank, 0, every),
+            self._reduced: at.AffineMapAttr(rank, 0, every[: self._axis] + every[self._axis + 1 :]),
+        }
+        reduces = types[-1] is self._reduced
+        iterators = [REDUCTION if reduces and axis == self._axis else PARALLEL for axis in range(rank)]
+        block = Block()
+        for _ in types:
+            block.add_argument(self._element)
+        write(Formula(default_registry(), block))
+        *inputs, init = map(SSAValue, types)
+        structure = Structure(tuple(maps[type_] for type_ in types), tuple(iterators), inputs, (init,), block)
+        plan = plan_of(structure)
+        assert plan is not None
+        return OnArrays(self._op, structure, plan, self._compiler)
+
+    def run(self, run: Run, source: Value, dest: Value) -> Value:
+        """Return the new output. Raises UndefinedBehavior and LimitExceeded."""
+        shape = source.shape[1:] if over_lanes(source) else source.shape
+        small = shape[: self._axis] + shape[self._axis + 1 :]
+
+        def start(code: int) -> Value:
+            scalar = Value(self._element, ints_to_codes([code], self._element.format.bits, ()))
+            return repeated(scalar, small, self._reduced)
+
+        (largest,) = self._largest.run(run, (source, start(_first_largest(self._element.format))), ())
+        (powers,) = self._exponential.run(run, (source, largest, dest), ())
+        (total,) = self._sum.run(run, (powers, start(0)), ())
+        (result,) = self._quotient.run(run, (powers, total, dest), ())
+        return result
+
+
+def _softmax(op: Operation, compiler: Compiler) -> Step:
+    stages = _Stages(op, compiler)
+    slots_of = compiler.slots(op.operands)
+    results = compiler.slots(op.results)
+
+    def values(slots: Slots) -> Sequence[Value]:
+        held = [(slots[slot], value.type) for slot, value in zip(slots_of, op.operands, strict=True)]
+        return [
+            living(op, each, which).load(None, slots[0].origins)
+            if isinstance(type_, ty.MemRefType)
+            else lift(each, type_)
+            for which, (each, type_) in enumerate(held)
+        ]
+
+    def step(slots: Slots) -> None:
+        run: Run = slots[0]
+        try:
+            result = stages.run(run, *values(slots))
+            if results:
+                slots[results[0]] = lower(result)
+            else:
+                living(op, slots[slots_of[1]], 1).store(result, run.origins)
+        except HalfulpError as error:
+            raise located(error, op) from None
+
+    return step
+
+
+# --- declaration ------------------------------------------------------------------------------------------------------
+
+_SHAPED = TypeConstraint(
+    declarations.SHAPED.description, declarations.SHAPED.accepts, TypeKind("", declarations.SHAPED.accepts)
+)
+
+
+def declare_softmax() -> None:
+    """Declare the op."""
+    linalg.op(
+        "softmax",
+        "attr-dict `dimension` `(` $dimension `)` `ins` `(` $input `:` type($input) `)` "
+        "`outs` `(` $output `:` type($output) `)` (`->` type($result)^)?",
+        operands=(Slot("input", _SHAPED), Slot("output", _SHAPED)),
+        results=(Slot("result", declarations.RANKED_TENSOR, Arity.VARIADIC),),
+        properties=(Property("dimension", declarations.INTEGER_64_ATTR),),
+        type_rules=(same_element("input", "output", "input and output"),),
+        verify=_verify,
+        evaluate=OnRawSlots(_softmax),
+    )
+
+
+# --- moving ops -------------------------------------------------------------------------------------------------------
 
 
 def _numbers(op: Operation, name: str) -> tuple[int, ...]:
@@ -197,7 +574,7 @@ def _reduced_body(op: Operation, inputs: Sequence[SSAValue], inits: Sequence[SSA
 
 
 def _is_increasing(attribute: Attribute) -> bool:
-    if not c.INTEGER_64_ARRAY_ATTR.accepts(attribute):
+    if not declarations.INTEGER_64_ARRAY_ATTR.accepts(attribute):
         return False
     assert isinstance(attribute, at.DenseArrayAttr)
     return all(a < b for a, b in pairwise(attribute.values))
@@ -214,28 +591,28 @@ def _declare(
     inits: Slot,
     name: str,
     verify: Callable[[Operation], str | None],
-    numbers: AttributeConstraint = c.INTEGER_64_ARRAY_ATTR,
+    numbers: AttributeConstraint = declarations.INTEGER_64_ARRAY_ATTR,
 ) -> None:
     STRUCTURES[f"linalg.{mnemonic}"] = reader
     linalg.op(
         mnemonic,
         custom=moving_form(shape),
         operands=(inputs, inits),
-        results=(Slot("result", c.ANY, Arity.VARIADIC),),
+        results=(Slot("result", declarations.ANY, Arity.VARIADIC),),
         properties=(Property(shape.numbers, numbers),) if shape.numbers else (),
         regions=(RegionSlot("region"),),
         named_arguments=argument_names,
         named_results=lambda op: (name, *(None,) * (len(op.results) - 1)),
         verify=verify,
-        verify_regions=rules.verify_structured,
+        verify_regions=structure.verify_structured,
         evaluate=STRUCTURED,
     )
 
 
 def declare_moving_ops() -> None:
     """Declare these ops."""
-    one, init = Slot("input", c.SHAPED), Slot("init", c.SHAPED)
-    several = Slot("inputs", c.SHAPED, Arity.VARIADIC)
+    one, init = Slot("input", declarations.SHAPED), Slot("init", declarations.SHAPED)
+    several = Slot("inputs", declarations.SHAPED, Arity.VARIADIC)
     INITS["linalg.reduce"] = lambda op: len(op.operands) // 2
     _declare("map", (_map_maps, _parallel), Shape(body=True), several, init, "mapped", _verify_map)
     _declare(
@@ -243,7 +620,7 @@ def declare_moving_ops() -> None:
         (_reduce_maps, _reduce_iterators),
         Shape("dimensions", body=True, init_first=True),
         several,
-        Slot("inits", c.SHAPED, Arity.VARIADIC),
+        Slot("inits", declarations.SHAPED, Arity.VARIADIC),
         "reduced",
         _verify_reduce,
         _INCREASING,

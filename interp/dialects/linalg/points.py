@@ -9,19 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.interp.dialects.boxes import points_of
 from halfulp.interp.dialects.linalg.space import checked_sizes
 from halfulp.interp.dialects.linalg.structure import structure_of
 from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.dialects.memref.in_lanes import living_over_lanes
+from halfulp.interp.dialects.regions import points_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, evaluated
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.compiler import LaneCompiler
-from halfulp.interp.run.control import Compiler, moves, passing
-from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots
-from halfulp.interp.run.slots import lift, lower
+from halfulp.interp.run.evaluators import Compiler, moves, passing
+from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, lift, lower
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.lanes import LaneBuffer, over_lanes, repeated

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Property, Slot, Trait, Unprefixed
-from halfulp.interp.declare.type_rules import derived_type
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import Arity, Property, Slot, Trait, Unprefixed, derived_type
 from halfulp.interp.dialects.elements import Function, Operands, picked, rearranged, repeated, replaced
-from halfulp.interp.dialects.indices import numbers, undefined
-from halfulp.interp.dialects.linalg.declaring import linalg
-from halfulp.interp.dialects.slices import static_numbers
+from halfulp.interp.dialects.linalg.evaluate import linalg
+from halfulp.interp.dialects.slices import numbers, static_numbers, undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, OpResult
@@ -244,22 +242,22 @@ _LISTS = (
     "`:` type($source) `->` type($dest)"
 )
 _PROPERTIES = (
-    Property("inner_dims_pos", c.INTEGER_64_ARRAY_ATTR),
-    Property("outer_dims_perm", c.INTEGER_64_ARRAY_ATTR, optional=True, elided=_NO_ORDER),
-    Property("static_inner_tiles", c.INTEGER_64_ARRAY_ATTR),
+    Property("inner_dims_pos", declarations.INTEGER_64_ARRAY_ATTR),
+    Property("outer_dims_perm", declarations.INTEGER_64_ARRAY_ATTR, optional=True, elided=_NO_ORDER),
+    Property("static_inner_tiles", declarations.INTEGER_64_ARRAY_ATTR),
 )
 _RESULT = derived_type("result", "dest", lambda type_: type_, "failed to verify that result type matches type of dest")
 
 
 def declare_relayouts() -> None:
     """Declare these ops."""
-    source, dest = Slot("source", c.RANKED_TENSOR), Slot("dest", c.RANKED_TENSOR)
-    tiles = Slot("inner_tiles", c.INDEX, Arity.VARIADIC)
+    source, dest = Slot("source", declarations.RANKED_TENSOR), Slot("dest", declarations.RANKED_TENSOR)
+    tiles = Slot("inner_tiles", declarations.INDEX, Arity.VARIADIC)
     linalg.op(
         "pack",
         "$source (`padding_value` `(` $padding_value^ `:` type($padding_value) `)`)? " + _LISTS,
-        operands=(source, dest, Slot("padding_value", c.ANY, Arity.OPTIONAL), tiles),
-        results={"result": c.RANKED_TENSOR},
+        operands=(source, dest, Slot("padding_value", declarations.ANY, Arity.OPTIONAL), tiles),
+        results={"result": declarations.RANKED_TENSOR},
         properties=_PROPERTIES,
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         type_rules=(_RESULT,),
@@ -271,7 +269,7 @@ def declare_relayouts() -> None:
         "unpack",
         "$source " + _LISTS,
         operands=(source, dest, tiles),
-        results={"result": c.RANKED_TENSOR},
+        results={"result": declarations.RANKED_TENSOR},
         properties=_PROPERTIES,
         type_rules=(_RESULT,),
         verify=_verify_unpack,

@@ -10,15 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.interp.dialects.indices import undefined
-from halfulp.interp.dialects.linalg.rules import loop_of
+from halfulp.interp.dialects.linalg.structure import loop_of
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, evaluated, linear
 from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.frames import Lanes
-from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.frames import Lanes, in_lanes
 from halfulp.interp.values.value import Value
 
 Block = tuple[slice, ...]

@@ -23,13 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.dialects.func.runner import INTERFACE
-from halfulp.interp.dialects.llvm import layout
+from halfulp.interp.dialects.llvm import memory_encoding
 from halfulp.interp.dialects.llvm import types as llvm
-from halfulp.interp.dialects.llvm.contents import contents_of
 from halfulp.interp.dialects.llvm.function_forms import function_type
-from halfulp.interp.dialects.llvm.library import Descriptor, descriptor_type
-from halfulp.interp.dialects.llvm.lowering import lowered, lowered_type, raised
+from halfulp.interp.dialects.llvm.lowering import Descriptor, descriptor_type, lowered, lowered_type, raised
 from halfulp.interp.dialects.llvm.memory import CALLER_ALIGNMENT, AnyMemory, Memory, Pointer, address_after
+from halfulp.interp.dialects.llvm.memory_encoding import contents_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
@@ -39,7 +38,7 @@ from halfulp.interp.values.buffers import Allocation, Buffer, buffer_of, of_byte
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.memref_layout import spanned
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origins
+from halfulp.semantics.kernel import Origins
 
 Bytes = npt.NDArray[np.uint8]
 _FIRST_ADDRESS = 1 << 44
@@ -96,14 +95,14 @@ def _element_of(type_: ty.Type) -> _Element:
     if isinstance(type_, ty.VectorType):
         unit = _element_of(type_.element)
         count = prod(type_.shape)
-        if unit.size != unit.step or count * unit.step != layout.size_of(lowered_type(type_)):
+        if unit.size != unit.step or count * unit.step != memory_encoding.size_of(lowered_type(type_)):
             raise Unsupported(f"memory of elements of type '{type_}' is not passed to functions of the llvm dialect")
         return _Element(count * unit.units, unit.size, unit.step)
     if isinstance(type_, ty.ComplexType):
         unit = _element_of(type_.element)
         return _Element(2, unit.size, unit.step)
     lowered = lowered_type(type_)
-    return _Element(1, layout.stored_bytes(lowered), layout.size_of(lowered))
+    return _Element(1, memory_encoding.stored_bytes(lowered), memory_encoding.size_of(lowered))
 
 
 def _to_bytes(allocation: Allocation, element: ty.Type) -> Memory:
@@ -226,7 +225,7 @@ class Convention:
             types += self.source.results
             given += [_unwritten(type_) for type_ in self.source.results]
         elif self._through_memory(self.together):
-            size = layout.size_of(self.together)
+            size = memory_encoding.size_of(self.together)
             entered.result = entered.placed(Memory("the result", size, CALLER_ALIGNMENT, None))
             entered.arguments.append(entered.result)
         for value, type_ in zip(given, types, strict=True):
@@ -274,7 +273,7 @@ class Entered:
         parts = [memref.allocated, memref.aligned, *numbers]
         if self.how.by_descriptor:
             held = descriptor_type(len(memref.sizes))
-            memory = Memory("a descriptor", layout.size_of(held), CALLER_ALIGNMENT, None, written=True)
+            memory = Memory("a descriptor", memory_encoding.size_of(held), CALLER_ALIGNMENT, None, written=True)
             shaped = parts[:3]
             if memref.sizes:
                 shaped += [tuple(parts[3 : 3 + len(memref.sizes)]), tuple(parts[3 + len(memref.sizes) :])]

@@ -12,20 +12,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.interp.dialects.indices import undefined
-from halfulp.interp.dialects.llvm import layout
+from halfulp.interp.dialects.llvm import memory_encoding
 from halfulp.interp.dialects.llvm import types as llvm
-from halfulp.interp.dialects.llvm.aggregates import born, poison_of
-from halfulp.interp.dialects.llvm.contents import contents_of
 from halfulp.interp.dialects.llvm.forms import DYNAMIC
-from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, NOWHERE, NULL, Pointer, address_of, pointer_at
+from halfulp.interp.dialects.llvm.memory import (
+    ADDRESS_MASK,
+    NOWHERE,
+    NULL,
+    Pointer,
+    address_of,
+    born,
+    pointer_at,
+    poison_of,
+)
+from halfulp.interp.dialects.llvm.memory_encoding import contents_of
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.frames import Function, Run, lift
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import lift
 from halfulp.interp.values.value import Value
 
 Slots = Sequence[Any]
@@ -112,7 +119,7 @@ def unaligned(run: Run, pointer: Pointer, alignment: int, what: str) -> str | No
 def alignment_of(op: Operation, type_: ty.Type) -> int:
     """Return the alignment of an access: what the op says, else that of the type."""
     stated = op.properties.get("alignment")
-    return stated.value if isinstance(stated, at.IntegerAttr) and stated.value else layout.alignment_of(type_)
+    return stated.value if isinstance(stated, at.IntegerAttr) and stated.value else memory_encoding.alignment_of(type_)
 
 
 def pointer_alignment(op: Operation, operand: int) -> int:
@@ -134,13 +141,13 @@ def is_power_of_two(number: int) -> bool:
 
 
 def _word(type_: ty.Type) -> Struct | None:
-    return _WORDS.get(layout.bits_of(type_)) if isinstance(type_, ty.IntegerType | ty.FloatType) else None
+    return _WORDS.get(memory_encoding.bits_of(type_)) if isinstance(type_, ty.IntegerType | ty.FloatType) else None
 
 
 def load(op: Operation, settings: Settings) -> Function:
     """Return the function of llvm.load. A clean number becomes an integer at once."""
     type_ = op.results[0].type
-    alignment, size = alignment_of(op, type_), layout.stored_bytes(type_)
+    alignment, size = alignment_of(op, type_), memory_encoding.stored_bytes(type_)
     read, word, low = contents_of(type_)[0], _word(type_), alignment - 1
     aligned = not alignment & low
 
@@ -167,7 +174,7 @@ def load(op: Operation, settings: Settings) -> Function:
 def store(op: Operation, settings: Settings) -> Function:
     """Return the function of llvm.store."""
     type_ = op.operands[0].type
-    alignment, size = alignment_of(op, type_), layout.stored_bytes(type_)
+    alignment, size = alignment_of(op, type_), memory_encoding.stored_bytes(type_)
     write, word, low = contents_of(type_)[1], _word(type_), alignment - 1
     aligned = not alignment & low
 
@@ -221,18 +228,18 @@ def _steps(op: Operation) -> list[_Step]:
     raw, element = op.properties["rawConstantIndices"], op.properties["elem_type"]
     assert isinstance(raw, at.DenseArrayAttr)
     assert isinstance(element, at.TypeAttr)
-    type_, scale = element.type, layout.size_of(element.type)
+    type_, scale = element.type, memory_encoding.size_of(element.type)
     steps: list[_Step] = []
     operand = 0
     for depth, index in enumerate(raw.values):
         if depth:
             if isinstance(type_, llvm.StructType):
-                steps.append(_Step(layout.offsets_of(type_)[index]))
+                steps.append(_Step(memory_encoding.offsets_of(type_)[index]))
                 type_ = (type_.body or ())[index]
                 continue
             assert isinstance(type_, llvm.ArrayType | ty.VectorType)
             type_ = type_.element
-            scale = layout.size_of(type_)
+            scale = memory_encoding.size_of(type_)
         if index == DYNAMIC:
             operand += 1
             steps.append(_Step(0, operand, ty.width_of(ty.element_type(op.operands[operand].type)), scale))

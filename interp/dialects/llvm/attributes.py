@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from halfulp.interp.declare.enum_parameters import case_of
 from halfulp.interp.declare.parameters import (
     ATTRIBUTE,
     BOOLEAN,
@@ -15,6 +14,7 @@ from halfulp.interp.declare.parameters import (
     TYPE,
     Names,
     attribute,
+    case_of,
     compile_form,
     list_of,
     nested,
@@ -28,7 +28,7 @@ from halfulp.interp.ir.attributes import (
     StringAttr,
     integer_of_code,
 )
-from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.base import Attribute, FusedLoc
 from halfulp.interp.ir.dialect_attributes import (
     AttributeDefinition,
     DialectAttr,
@@ -36,9 +36,8 @@ from halfulp.interp.ir.dialect_attributes import (
     ParameterForm,
     ParameterKind,
 )
-from halfulp.interp.ir.locations import FusedLoc
 from halfulp.interp.ir.types import IntegerType
-from halfulp.interp.text.token_parser import TokenParser
+from halfulp.interp.text.affine_parser import TokenParser
 
 # --- ranges -----------------------------------------------------------------------------------------------------------
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, is_inherent
-from halfulp.interp.dialects.llvm import enums
+from halfulp.interp.dialects.cf.ops import typed_operands
+from halfulp.interp.dialects.llvm import forms
 from halfulp.interp.dialects.llvm import types as llvm
-from halfulp.interp.dialects.llvm.bundles import print_bundles, read_bundles
+from halfulp.interp.dialects.llvm.attribute_contracts import POINTERS, poison_in
 from halfulp.interp.dialects.llvm.forms import (
     completed,
     optional_keyword,
@@ -16,18 +20,209 @@ from halfulp.interp.dialects.llvm.forms import (
     spell_comdat,
     words_before_name,
 )
+from halfulp.interp.dialects.llvm.memory import Pointer
 from halfulp.interp.dialects.signatures import Signature, print_inputs, print_results, print_signature
+from halfulp.interp.dialects.slices import undefined
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import ArrayAttr, DenseArrayAttr, StringAttr, TypeAttr
-from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.literals import spell_symbol
+from halfulp.interp.ir.base import Attribute, Type, quoted, spell_symbol
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, Region, SSAValue
 from halfulp.interp.ir.types import I32
-from halfulp.interp.text.op_parser import OpParser
-from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.run.frames import Function, Run, decided, number
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
+
+# --- bundles ----------------------------------------------------------------------------------------------------------
+#
+# Operand bundles: lists of values with a tag that a call or an assumption carries; the form of llvm.intr.assume.
+
+
+def read_bundles(p: OpParser) -> tuple[list[list[SSAValue]], list[Attribute]]:
+    """Read optional operand bundles, and return their values and their tags."""
+    bundles: list[list[SSAValue]] = []
+    tags: list[Attribute] = []
+    if not p.take("["):
+        return bundles, tags
+    while tags or p.tokens[p.pos] != "]":
+        tags.append(StringAttr(p.string()))
+        p.expect("(")
+        tokens, types = typed_operands(p)
+        if len(tokens) != len(types):
+            p.error(
+                f"expected {len(tokens)} types for operand bundle operands for operand bundle #{len(bundles)}, but "
+                f"actually got {len(types)}",
+            )
+        bundles.append([p.use(token, type) for token, type in zip(tokens, types, strict=True)])
+        if not p.take(","):
+            break
+    p.expect("]")
+    return bundles, tags
+
+
+def bundles_of(op: Operation, values: list[SSAValue]) -> list[tuple[str, list[SSAValue]]]:
+    """Return the tag and the values of each bundle of an op, whose values are these."""
+    sizes, tags = op.properties.get("op_bundle_sizes"), op.properties.get("op_bundle_tags")
+    if not isinstance(sizes, DenseArrayAttr) or not isinstance(tags, ArrayAttr):
+        return []
+    found = []
+    for size, tag in zip(sizes.values, tags.elements, strict=True):
+        assert isinstance(tag, StringAttr)
+        found.append((tag.value, values[:size]))
+        values = values[size:]
+    return found
+
+
+def print_bundles(printer: OpPrinter, op: Operation, values: list[SSAValue]) -> str:
+    """Print the operand bundles of an op, whose values these are."""
+    texts = []
+    for tag, bundle in bundles_of(op, values):
+        names = ", ".join(printer.name(value) for value in bundle)
+        types = ", ".join(printer.type(value.type) for value in bundle)
+        texts.append(f"{quoted(tag)}({f'{names} : {types}' if bundle else ''})")
+    return f" [{', '.join(texts)}]" if texts else ""
+
+
+# --- assumptions ------------------------------------------------------------------------------------------------------
+
+
+def _assume_parser(definition: OpDefinition) -> CustomParse:
+    """Read ``%condition ["tag"(%a : type)] : i1 {…}``."""
+
+    def parse(p: OpParser, at: int) -> Operation:
+        condition = p.operand_token()
+        bundles, tags = read_bundles(p)
+        properties: dict[str, Attribute] = {}
+        if tags:
+            properties["op_bundle_tags"] = ArrayAttr(tuple(tags))
+        properties["op_bundle_sizes"] = DenseArrayAttr(I32, tuple(len(bundle) for bundle in bundles))
+        p.expect(":")
+        type_ = p.type()
+        attributes = read_dictionary(p, definition, properties)
+        operands = [p.use(condition, type_), *(value for bundle in bundles for value in bundle)]
+        return completed(p, Operation(definition.name, definition, operands, (), properties, attributes), at)
+
+    return parse
+
+
+def _print_assume(printer: OpPrinter, op: Operation) -> str:
+    condition, *passed = op.operands
+    bundles = print_bundles(printer, op, passed)
+    if not bundles and "op_bundle_tags" in op.properties:
+        bundles = " "  # as mlir-opt prints an empty list
+    extra = print_dictionary(printer, op, ("op_bundle_sizes", "op_bundle_tags"))
+    return f" {printer.name(condition)}{bundles} : {printer.type(condition.type)}{extra}"
+
+
+ASSUME = CustomForm(_assume_parser, _print_assume)
+
+
+# --- assumptions ------------------------------------------------------------------------------------------------------
+#
+# llvm.intr.assume: what it states must be true, or the program is undefined.
+#
+# Source: LLVM's language reference, "llvm.assume Intrinsic" and "Assume Operand Bundles".
+
+Check = Callable[[Run, Sequence[Any]], None]
+"""Raises UndefinedBehavior unless the values of a bundle keep what it states."""
+
+
+def assume(op: Operation, settings: Settings) -> Function:
+    """Return the function of assume."""
+    checks, place = [], 1
+    for tag, values in bundles_of(op, op.operands[1:]):
+        slots = slice(place, place + len(values))
+        place += len(values)
+        checks.append((slots, _check(op, tag, values, settings)))
+
+    def check(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+        if not decided(slots[0], op):
+            raise undefined(op, "the condition is false")
+        for part, one in checks:
+            one(run, slots[part])
+        return ()
+
+    return check
+
+
+def _check(op: Operation, tag: str, values: Sequence[SSAValue], settings: Settings) -> Check:
+    """Return the check of one bundle. Raises Unsupported for what halfulp does not check."""
+    types = [value.type for value in values]
+    forms, make = _CHECKS.get(tag, ((), _nothing))
+    if not any(len(form) == len(types) and all(map(isinstance, types, form)) for form in forms) and tag != "ignore":
+        raise Unsupported(
+            f'{op.name}: the bundle "{tag}" of {", ".join(map(repr, map(str, types))) or "no values"} does not run',
+            location=op.location,
+            op=op.name,
+        )
+    return make(op, tag, values, settings)
+
+
+def _nothing(op: Operation, tag: str, values: Sequence[SSAValue], settings: Settings) -> Check:
+    return lambda run, slots: None
+
+
+def _of_pointer(op: Operation, tag: str, values: Sequence[SSAValue], settings: Settings) -> Check:
+    """Return the check of a promise of a pointer, with a number for it, and for ``align`` with an offset as well."""
+    types = [value.type for value in values]
+
+    def check(run: Run, slots: Sequence[Any]) -> None:
+        pointer, *given = slots
+        if pointer.__class__ is not Pointer:
+            raise undefined(op, f'the pointer of "{tag}" is poison: {poison_in(pointer)}')
+        size, offset = [
+            *(
+                number(slot, type_, op, f'number of "{tag}"', settings, signed=False)
+                for slot, type_ in zip(given, types[1:], strict=True)
+            ),
+            *(0, 0),
+        ][:2]
+        reason = POINTERS[tag](run, Pointer(pointer.memory, pointer.offset - offset), size)
+        if reason is not None:
+            raise undefined(op, f'"{tag}" does not hold: {reason}')
+
+    return check
+
+
+def _not_poison(op: Operation, tag: str, values: Sequence[SSAValue], settings: Settings) -> Check:
+    def check(run: Run, slots: Sequence[Any]) -> None:
+        found = poison_in(slots[0])
+        if found is not None:
+            raise undefined(op, f'"{tag}" does not hold: the value is poison: {found}')
+
+    return check
+
+
+def _separate(op: Operation, tag: str, values: Sequence[SSAValue], settings: Settings) -> Check:
+    def check(run: Run, slots: Sequence[Any]) -> None:
+        if any(slot.__class__ is not Pointer for slot in slots):
+            raise undefined(op, f'a pointer of "{tag}" is poison')
+        one, other = (slot.memory for slot in slots)
+        if one is other:
+            raise undefined(op, f'"{tag}" does not hold: both pointers are into {one.source}')
+
+    return check
+
+
+_ONE, _NUMBER = (llvm.PointerType,), (llvm.PointerType, ty.IntegerType)
+_CHECKS: Mapping[str, tuple[Sequence[tuple[type[ty.Type], ...]], Callable[..., Check]]] = {
+    "align": ((_NUMBER, (*_NUMBER, ty.IntegerType)), _of_pointer),
+    "nonnull": ((_ONE,), _of_pointer),
+    "dereferenceable": ((_NUMBER,), _of_pointer),
+    "dereferenceable_or_null": ((_NUMBER,), _of_pointer),
+    "noundef": (((ty.Type,),), _not_poison),
+    "separate_storage": (((llvm.PointerType, llvm.PointerType),), _separate),
+    "cold": (((),), _nothing),
+    "ignore": ((), _nothing),
+}
+"""The bundles that run, each with the types that its values may have; those of ``ignore`` may have any."""
+
+
+# --- function forms ---------------------------------------------------------------------------------------------------
 
 _WORDS = (
-    ("linkage", enums.LINKAGE), ("visibility_", enums.VISIBILITY), ("unnamed_addr", enums.UNNAMED_ADDRESS),
-    ("CConv", enums.CALLING),
+    ("linkage", forms.LINKAGE), ("visibility_", forms.VISIBILITY), ("unnamed_addr", forms.UNNAMED_ADDRESS),
+    ("CConv", forms.CALLING),
 )  # fmt: skip
 _COMMON = ("external", "ccc")
 _FUNCTION_WRITTEN = (
@@ -113,8 +308,8 @@ def _call_parser(definition: OpDefinition) -> CustomParse:
 
     def parse(p: OpParser, at: int) -> Operation:
         properties = {
-            "CConv": optional_keyword(p, enums.CALLING, 0),
-            "TailCallKind": optional_keyword(p, enums.TAIL_CALL, 0),
+            "CConv": optional_keyword(p, forms.CALLING, 0),
+            "TailCallKind": optional_keyword(p, forms.TAIL_CALL, 0),
         }
         tokens = [p.operand_token()] if p.tokens[p.pos][:1] == "%" else []
         direct = not tokens
@@ -177,7 +372,7 @@ def _print_call(printer: OpPrinter, op: Operation) -> str:
     properties = op.properties
     operands = callee_operands(op)
     callee = properties.get("callee")
-    words = words_before_name(op, (("CConv", enums.CALLING), ("TailCallKind", enums.TAIL_CALL)), ("ccc", "none"))
+    words = words_before_name(op, (("CConv", forms.CALLING), ("TailCallKind", forms.TAIL_CALL)), ("ccc", "none"))
     text = "".join(f" {word}" for word in words)
     arguments = operands if callee is not None else operands[1:]
     text += f" {callee if callee is not None else printer.name(operands[0])}"

@@ -2,16 +2,260 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait, TypeConstraint
-from halfulp.interp.dialects.llvm import assumptions, bulk, bundles, debug_info, kernels, rules, stack, vectors
-from halfulp.interp.dialects.llvm import constraints as k
+from halfulp.interp.dialects.func.ops import RETURN
+from halfulp.interp.dialects.llvm import debug_info, function_forms, kernels, memory_encoding, rules, vectors
+from halfulp.interp.dialects.llvm import rules as k
+from halfulp.interp.dialects.llvm.access import accessible, alignment_of, described, pointer_alignment
+from halfulp.interp.dialects.llvm.attribute_contracts import guard_of
+from halfulp.interp.dialects.llvm.memory import AnyMemory, Memory, Pointer
+from halfulp.interp.dialects.slices import undefined
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import LimitExceeded, spell_place
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import OnFrames, OnValues
-from halfulp.interp.run.frames import Function
+from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues
+from halfulp.interp.run.frames import Action, Frame, Function, Run, Segment, lift, number
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
+
+# --- bulk -------------------------------------------------------------------------------------------------------------
+#
+# The intrinsics on ranges of bytes: memcpy, memmove, memset and the ends of a lifetime.
+
+Slots = Sequence[Any]
+
+
+def copy_bytes(run: Run, target: Pointer, source: Pointer, size: int) -> None:
+    """Copy bytes with their poison and the pointers among them. The ranges may overlap."""
+    (into, at), (memory, first) = target, source
+    data, lost = memory.data[first : first + size], memory.lost[first : first + size]
+    ids = None
+    if any(lost):
+        memory.adopted(run.origins)
+        ids = memory.unwritten if memory.ids is None else memory.ids[first : first + size].copy()
+    opened = None if memory.open is None else memory.open[first : first + size].copy()
+    moved = {place - first + at: pointer for place, pointer in memory.pointers.items() if first <= place < first + size}
+    into.data[at : at + size] = data
+    into.lost[at : at + size] = lost
+    if ids is not None:
+        into.ids_to_write(run.origins)[at : at + size] = ids
+    if opened is not None and into.open is None and opened.any():
+        into.mark_open(at, size, opened)
+    elif into.open is not None:
+        into.open[at : at + size] = 0 if opened is None else opened
+    into.pointers.update(moved)
+
+
+def _length(op: Operation, slots: Slots, settings: Settings) -> int:
+    return number(slots[2], op.operands[2].type, op, "number of bytes", settings, signed=False)
+
+
+def copy(op: Operation, settings: Settings) -> Function:
+    """Return the function of memcpy and memmove. The ranges of memcpy must not overlap, unless they are the same."""
+    may_overlap, alignments = op.name.endswith("memmove"), [pointer_alignment(op, place) for place in range(2)]
+
+    def move(run: Run, slots: Slots) -> tuple[Any, ...]:
+        size = _length(op, slots, settings)
+        if not size:
+            return ()
+        target = accessible(op, run, slots[0], size, alignments[0], write=True, what="the target")
+        source = accessible(op, run, slots[1], size, alignments[1], what="the source")
+        distance = abs(target.offset - source.offset)
+        if not may_overlap and target.memory is source.memory and 0 < distance < size:
+            raise undefined(op, f"{size} bytes at {described(run, target)} and {described(run, source)} overlap")
+        copy_bytes(run, target, source, size)
+        return ()
+
+    return move
+
+
+def fill(op: Operation, settings: Settings) -> Function:
+    """Return the function of memset."""
+    alignment = pointer_alignment(op, 0)
+
+    def set_bytes(run: Run, slots: Slots) -> tuple[Any, ...]:
+        size = _length(op, slots, settings)
+        if not size:
+            return ()
+        memory, at = accessible(op, run, slots[0], size, alignment, write=True, what="the target")
+        value: Value = lift(slots[1], ty.IntegerType(8))
+        memory.data[at : at + size] = bytes([int(value.bits)]) * size
+        memory.lost[at : at + size] = (b"\x00" if value.poison is None else b"\xff") * size
+        if value.poison is not None:
+            memory.ids_to_write(run.origins)[at : at + size] = int(value.poison)
+        if memory.open is not None:
+            memory.open[at : at + size] = 0
+        return ()
+
+    return set_bytes
+
+
+def lifetime(op: Operation, settings: Settings) -> Function:
+    """Return the function of lifetime.start and lifetime.end: what the bytes held before is lost."""
+
+    def forget(run: Run, slots: Slots) -> tuple[Any, ...]:
+        pointer = slots[0]
+        if pointer.__class__ is Pointer:
+            pointer.memory.forget()
+        return ()
+
+    return forget
+
+
+# --- stack ------------------------------------------------------------------------------------------------------------
+#
+# The memory of a function's frame: alloca, stacksave, stackrestore, and the return that frees it.
+
+
+class _Stack(NamedTuple):
+    """The memory of all frames, oldest first, and the frames that have some, each with how much there was before.
+
+    ``saved``: by what stacksave returned, its frame and how much memory there was.
+    """
+
+    memories: list[Memory]
+    frames: list[tuple[Frame, int]]
+    saved: WeakKeyDictionary[AnyMemory, tuple[Frame, int]]
+
+    def cut(self, height: int, by: str) -> None:
+        """Free what lies above a height."""
+        for memory in self.memories[height:]:
+            memory.release(by)
+        del self.memories[height:]
+
+    def drop(self, frame: Frame) -> None:
+        """Free the memory of the calls that are over: an op that returns from a function of another dialect does not
+        free it. ``frame``: the one that runs.
+        """
+        while self.frames and self.frames[-1][0] is not frame and self.frames[-1][0].depth >= frame.depth:
+            self.cut(self.frames.pop()[1], "the return of its function")
+
+
+def _stack(run: Run) -> _Stack:
+    found: Any = run.kept.get("llvm stack")
+    if found is None:
+        found = run.kept["llvm stack"] = _Stack([], [], WeakKeyDictionary())
+    return found  # type: ignore[no-any-return]
+
+
+def made_by(op: Operation, name: str = "") -> str:
+    """Name what an op makes, and its place."""
+    place = spell_place(op.location)
+    return f"{name or op.name}{f' at {place}' if place else ''}"
+
+
+def check_size(op: Operation, size: int, settings: Settings) -> None:
+    """Refuse memory that is too large. Raises LimitExceeded."""
+    if size > settings.max_bytes:
+        raise LimitExceeded(
+            f"{op.name}: {size} bytes of memory are asked for; the limit is {settings.max_bytes}",
+            location=op.location,
+            op=op.name,
+            hint="raise the limit with max_bytes (--max-bytes)",
+        )
+
+
+def allocate(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of alloca: memory that is freed when the function returns."""
+    element = op.properties["elem_type"]
+    assert isinstance(element, at.TypeAttr)
+    step, alignment = memory_encoding.size_of(element.type), alignment_of(op, element.type)
+    (count,), (result,) = compiler.slots(op.operands), compiler.slots(op.results)
+    given, settings, after = op.operands[0].type, compiler.settings, compiler.after()
+    source = made_by(op)
+
+    def make(frame: Frame) -> Segment:
+        run: Run = frame.slots[0]
+        size = step * number(frame.slots[count], given, op, "number of elements", settings, signed=False)
+        check_size(op, size, settings)
+        stack = _stack(run)
+        stack.drop(frame)
+        if not stack.frames or stack.frames[-1][0] is not frame:
+            stack.frames.append((frame, len(stack.memories)))
+        memory = Memory(source, size, alignment, run.origins)
+        stack.memories.append(memory)
+        frame.slots[result] = Pointer(memory, 0)
+        return after
+
+    return make
+
+
+def leave(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of llvm.return."""
+    plain = _guarded(op, compiler, RETURN.build(op, compiler))
+    if not any(each.name == "llvm.alloca" for each in compiler.function.walk()):
+        return plain
+    by = made_by(op)
+
+    def free(frame: Frame) -> Segment | None:
+        stack = _stack(frame.slots[0])
+        stack.drop(frame)
+        if stack.frames and stack.frames[-1][0] is frame:
+            stack.cut(stack.frames.pop()[1], by)
+        return plain(frame)
+
+    return free
+
+
+def _guarded(op: Operation, compiler: Compiler, plain: Action) -> Action:
+    """Return the action of a return that first holds the result to what the function promises of it."""
+    function = compiler.function
+    given = function.properties.get("res_attrs") if function.name == "llvm.func" and op.operands else None
+    guard = guard_of(op, [(given, 0)], op.operands[0].type, f"the result of @{function.symbol_name}") if given else None
+    if guard is None:
+        return plain
+    (slot,), hidden = compiler.slots(op.operands), compiler.hidden_slot()
+    leaving = compiler.leaving((hidden,))
+
+    def check(frame: Frame) -> Segment | None:
+        frame.slots[hidden] = guard(frame.slots[0], frame.slots[slot])
+        return leaving(frame)
+
+    return check
+
+
+def save(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of stacksave: a pointer that stands for the memory that the frame has now."""
+    (result,) = compiler.slots(op.results)
+    after, source = compiler.after(), made_by(op)
+
+    def mark(frame: Frame) -> Segment:
+        run: Run = frame.slots[0]
+        memory = Memory(source, 0, 1, run.origins)
+        stack = _stack(run)
+        stack.drop(frame)
+        stack.saved[memory] = frame, len(stack.memories)
+        frame.slots[result] = Pointer(memory, 0)
+        return after
+
+    return mark
+
+
+def restore(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of stackrestore: it frees what the frame has got since the pointer was made."""
+    (saved,) = compiler.slots(op.operands)
+    after, by = compiler.after(), made_by(op)
+
+    def free(frame: Frame) -> Segment:
+        run: Run = frame.slots[0]
+        pointer = frame.slots[saved]
+        stack = _stack(run)
+        owner, height = stack.saved.get(pointer.memory, (None, 0)) if pointer.__class__ is Pointer else (None, 0)
+        if owner is not frame:
+            raise undefined(op, "the pointer is not from llvm.intr.stacksave of this call")
+        stack.cut(height, by)
+        return after
+
+    return free
+
+
+# --- intrinsics -------------------------------------------------------------------------------------------------------
 
 _FLOAT_FUNCTIONS = {
     "a": (
@@ -63,7 +307,7 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
             f"intr.{name}",
             operands={"in": k.INTEGER_LIKE},
             results={"res": k.INTEGER_LIKE if name != "abs" else k.ANY},
-            properties=(Property(flag, c.BOOL_ATTR),),
+            properties=(Property(flag, declarations.BOOL_ATTR),),
             traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,) if name != "abs" else (),
             evaluate=kernels.evaluator(f"intr.{name}"),
         )
@@ -100,14 +344,14 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
     )
     llvm.op(
         "intr.assume",
-        custom=bundles.ASSUME,
-        operands=(Slot("cond", c.BOOL), Slot("op_bundle_operands", k.ANY, Arity.VARIADIC)),
+        custom=function_forms.ASSUME,
+        operands=(Slot("cond", declarations.BOOL), Slot("op_bundle_operands", k.ANY, Arity.VARIADIC)),
         properties=(
-            Property("op_bundle_sizes", c.INTEGER_ARRAY_ATTR),
-            Property("op_bundle_tags", c.ARRAY_ATTR, optional=True),
+            Property("op_bundle_sizes", declarations.INTEGER_ARRAY_ATTR),
+            Property("op_bundle_tags", declarations.ARRAY_ATTR, optional=True),
         ),
         verify=rules.verify_bundles,
-        evaluate=OnValues(assumptions.assume, raw=True, alone=True),
+        evaluate=OnValues(function_forms.assume, raw=True, alone=True),
     )
     llvm.op("intr.vscale", results={"res": k.ANY}, evaluate=OnValues(vectors.vscale, raw=True))
     _reductions(llvm, fastmath)
@@ -144,11 +388,11 @@ def _reductions(llvm: Dialect, fastmath: Property) -> None:
 
 
 def _memory(llvm: Dialect, aliases: tuple[Property, ...], signature: tuple[Property, ...]) -> None:
-    copying = (*aliases, *signature, Property("isVolatile", c.BOOL_ATTR))
+    copying = (*aliases, *signature, Property("isVolatile", declarations.BOOL_ATTR))
     for name, source, evaluate in (
-        ("memcpy", {"src": k.POINTER}, bulk.copy),
-        ("memmove", {"src": k.POINTER}, bulk.copy),
-        ("memset", {"val": k.BYTE}, bulk.fill),
+        ("memcpy", {"src": k.POINTER}, copy),
+        ("memmove", {"src": k.POINTER}, copy),
+        ("memset", {"val": k.BYTE}, fill),
     ):
         llvm.op(
             f"intr.{name}",
@@ -160,20 +404,20 @@ def _memory(llvm: Dialect, aliases: tuple[Property, ...], signature: tuple[Prope
         "intr.stacksave",
         "attr-dict `:` type($res)",
         results={"res": k.POINTER},
-        evaluate=OnFrames(stack.save, alone=True),
+        evaluate=OnFrames(save, alone=True),
     )
     llvm.op(
         "intr.stackrestore",
         "$ptr attr-dict `:` type($ptr)",
         operands=(Slot("ptr", k.POINTER),),
-        evaluate=OnFrames(stack.restore, alone=True),
+        evaluate=OnFrames(restore, alone=True),
     )
     for name in ("start", "end"):
         llvm.op(
             f"intr.lifetime.{name}",
             "$ptr attr-dict `:` type($ptr)",
             operands=(Slot("ptr", k.POINTER),),
-            evaluate=OnValues(bulk.lifetime, raw=True, alone=True),
+            evaluate=OnValues(lifetime, raw=True, alone=True),
         )
 
 
@@ -182,7 +426,7 @@ def _masked(llvm: Dialect, signature: tuple[Property, ...]) -> None:
     aligned = Property("alignment", k.INTEGER_32_ATTR)
     # In MLIR 22 the load alone has this property.
     for loads, stores, place, of_load in (
-        ("load", "store", k.POINTER, (Property("nontemporal", c.UNIT_ATTR, optional=True),)),
+        ("load", "store", k.POINTER, (Property("nontemporal", declarations.UNIT_ATTR, optional=True),)),
         ("gather", "scatter", k.POINTER_VECTOR, ()),
     ):
         llvm.op(

@@ -13,25 +13,23 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.arith.ops import FASTMATH as ARITH_FASTMATH
 from halfulp.interp.dialects.arith.ops import SELECTION
 from halfulp.interp.dialects.elementwise import bool_like, element_of, enum_of, format_of, integer_flags
-from halfulp.interp.dialects.llvm import enums
+from halfulp.interp.dialects.llvm import forms
 from halfulp.interp.dialects.vector.moves import bitcast as regrouped_bits
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.evaluators import Choice, Elementwise, OnValues
-from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.frames import Function, Run, lift, lower
 from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import lift, lower
-from halfulp.semantics import casts, elementary, float_bits, float_unit, floats, integer, integer_functions, integral
-from halfulp.semantics import llvm_integers as only_llvm
+from halfulp.semantics import casts, elementary, float_bits, float_unit, floats, integer, integer_functions
 from halfulp.semantics.kernel import Kernel
 
 Build = Callable[[Operation, Settings], Kernel]
 _NEAREST = Rounding.TO_NEAREST_EVEN
 _OF_ARITH: Mapping[int, int] = {
-    bit: ARITH_FASTMATH.cases[name] for name, bit in enums.FASTMATH.cases.items() if bit and not bit & (bit - 1)
+    bit: ARITH_FASTMATH.cases[name] for name, bit in forms.FASTMATH.cases.items() if bit and not bit & (bit - 1)
 }
 
 
@@ -62,7 +60,7 @@ def _of_width(factory: Callable[..., Kernel], *given: Any) -> Build:
 
 def _or(op: Operation, settings: Settings) -> Kernel:
     disjoint = "isDisjoint" in op.properties and settings.profile.keeps_integer_flags
-    return (only_llvm.disjoint_or if disjoint else integer.ori)(_width(op.results[0], settings))
+    return (integer_functions.disjoint_or if disjoint else integer.ori)(_width(op.results[0], settings))
 
 
 def _is_set(op: Operation, name: str) -> bool:
@@ -71,11 +69,11 @@ def _is_set(op: Operation, name: str) -> bool:
 
 
 def _absolute_integer(op: Operation, settings: Settings) -> Kernel:
-    return only_llvm.absolute(_width(op.results[0], settings), _is_set(op, "is_int_min_poison"))
+    return integer_functions.absolute(_width(op.results[0], settings), _is_set(op, "is_int_min_poison"))
 
 
 def _zeros(leading: bool) -> Build:
-    return lambda op, settings: only_llvm.counted_zeros(
+    return lambda op, settings: integer_functions.counted_zeros(
         _width(op.results[0], settings), leading, _is_set(op, "is_zero_poison")
     )
 
@@ -84,7 +82,7 @@ def _swapped(op: Operation, settings: Settings) -> Kernel:
     width = _width(op.results[0], settings)
     if width % 16:
         raise _refuse(op, f"on {width} bits")
-    return only_llvm.swapped_bytes(width)
+    return integer_functions.swapped_bytes(width)
 
 
 def _of_floats(name: str, zeros_open: bool = False) -> Build:
@@ -106,7 +104,9 @@ def _elementary_of_two(name: str) -> Build:
 
 
 def _integral(name: str) -> Build:
-    return lambda op, settings: integral.to_integral(name, format_of(op.results[0]), fastmath_of(op), settings.profile)
+    return lambda op, settings: integer_functions.to_integral(
+        name, format_of(op.results[0]), fastmath_of(op), settings.profile
+    )
 
 
 def _negate(op: Operation, settings: Settings) -> Kernel:
@@ -199,7 +199,7 @@ _BUILDS: Mapping[str, Build] = {
     "ashr": _of_integers(integer.shrsi),
     "urem": _of_integers(integer.remui),
     "and": _of_integers(integer.andi),
-    "srem": _of_width(only_llvm.remsi),
+    "srem": _of_width(integer_functions.remsi),
     "or": _or,
     "xor": _of_integers(integer.xori),
     "fadd": _of_floats("add"),
@@ -224,15 +224,15 @@ _BUILDS: Mapping[str, Build] = {
     "intr.ctlz": _zeros(leading=True),
     "intr.cttz": _zeros(leading=False),
     "intr.bswap": _swapped,
-    "intr.bitreverse": _of_width(only_llvm.reversed_bits),
-    "intr.fshl": _of_width(only_llvm.funnel_shift, True),
-    "intr.fshr": _of_width(only_llvm.funnel_shift, False),
+    "intr.bitreverse": _of_width(integer_functions.reversed_bits),
+    "intr.fshl": _of_width(integer_functions.funnel_shift, True),
+    "intr.fshr": _of_width(integer_functions.funnel_shift, False),
     **{
-        f"intr.{sign}{name}.sat": _of_width(partial(only_llvm.saturating, name), sign == "s")
+        f"intr.{sign}{name}.sat": _of_width(partial(integer_functions.saturating, name), sign == "s")
         for name in ("add", "sub")
         for sign in "su"
     },
-    **{f"intr.{sign}shl.sat": _of_width(only_llvm.saturating_shift, sign == "s") for sign in "su"},
+    **{f"intr.{sign}shl.sat": _of_width(integer_functions.saturating_shift, sign == "s") for sign in "su"},
     "intr.smax": _of_integers(integer.maxsi),
     "intr.smin": _of_integers(integer.minsi),
     "intr.umax": _of_integers(integer.maxui),
@@ -246,7 +246,7 @@ _BUILDS: Mapping[str, Build] = {
     "intr.fmuladd": _fma,
     "intr.fabs": _absolute,
     "intr.copysign": _copysign,
-    **{f"intr.{name}": _integral(name) for name in integral.DIRECTIONS},
+    **{f"intr.{name}": _integral(name) for name in integer_functions.DIRECTIONS},
     # In the default environment both round to nearest even.
     **{f"intr.{name}": _integral("roundeven") for name in ("rint", "nearbyint")},
     **{
@@ -292,7 +292,7 @@ def checked(op: Operation, settings: Settings) -> Function:
     """Return the function of an op that tells of overflow: a struct of the result and of i1."""
     name = op.name.removeprefix("llvm.intr.").removesuffix(".with.overflow")
     operand = op.operands[0].type
-    kernel = only_llvm.checked(name[1:], settings.width(ty.element_type(operand)), name[0] == "s")
+    kernel = integer_functions.checked(name[1:], settings.width(ty.element_type(operand)), name[0] == "s")
     return _in_struct(op, kernel, (operand, bool_like(operand)), settings)
 
 
@@ -349,10 +349,10 @@ _ATOMIC: Mapping[str, Build] = {
     **{name: _BUILDS[f"intr.s{name}"] for name in ("max", "min")},
     **{name: _BUILDS[f"intr.{name[1:]}num"] for name in ("fmax", "fmin")},
     **{name: _BUILDS[f"intr.{name[1:]}"] for name in ("fmaximum", "fminimum")},
-    "nand": _of_width(only_llvm.not_and),
-    "uinc_wrap": _of_width(only_llvm.wrapped_increment),
-    "udec_wrap": _of_width(only_llvm.wrapped_decrement),
-    "usub_cond": _of_width(only_llvm.conditional_subtraction),
+    "nand": _of_width(integer_functions.not_and),
+    "uinc_wrap": _of_width(integer_functions.wrapped_increment),
+    "udec_wrap": _of_width(integer_functions.wrapped_decrement),
+    "usub_cond": _of_width(integer_functions.conditional_subtraction),
     "usub_sat": _BUILDS["intr.usub.sat"],
 }
 """What atomicrmw computes from the number in memory and from its operand, except ``xchg``."""

@@ -5,9 +5,11 @@ The intrinsics are in `halfulp.interp.dialects.llvm.intrinsics`, which this file
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from halfulp.interp.declare import constraints as c
+from halfulp.fp_formats.formats import codes_to_ints
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
     Dialect,
@@ -17,57 +19,319 @@ from halfulp.interp.declare.declarations import (
     SuccessorSlot,
     Trait,
     TypeConstraint,
+    derived_type,
+    same_type,
 )
-from halfulp.interp.declare.type_rules import derived_type, same_type
+from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.dialects.cf.ops import BRANCH, CONDITIONAL, SWITCHING
-from halfulp.interp.dialects.elementwise import bool_like
+from halfulp.interp.dialects.elementwise import bool_like, enum_of
 from halfulp.interp.dialects.func.ops import RETURN
 from halfulp.interp.dialects.llvm import (
     access,
-    aggregates,
-    atomics,
     attributes,
     calls,
-    enums,
-    evaluate,
     forms,
     function_forms,
-    globals,
     intrinsics,
     kernels,
+    memory,
+    memory_encoding,
     rules,
-    stack,
     types,
     vectors,
 )
-from halfulp.interp.dialects.llvm import constraints as k
+from halfulp.interp.dialects.llvm import rules as k
+from halfulp.interp.dialects.llvm.access import accessible, alignment_of, is_power_of_two
+from halfulp.interp.dialects.llvm.intrinsics import check_size
+from halfulp.interp.dialects.llvm.kernels import atomic_step
+from halfulp.interp.dialects.llvm.memory import (
+    MALLOC_ALIGNMENT,
+    Memory,
+    Pointer,
+    address_of,
+    born,
+    filled,
+    part_types,
+    poison,
+    poison_of,
+    zero_of,
+)
+from halfulp.interp.dialects.llvm.memory_encoding import contents_of
+from halfulp.interp.dialects.ub import POISON as POISON_OF_NUMBERS
 from halfulp.interp.dialects.ub import unreachable
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.evaluators import Choice, Constant, OnFrames, OnValues
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.evaluators import Choice, Compiler, Constant, OnFrames, OnValues
+from halfulp.interp.run.frames import Frame, Function, FunctionCode, Run, lift, lower
+from halfulp.interp.run.settings import Settings
+
+# --- atomics ----------------------------------------------------------------------------------------------------------
+#
+# The atomic ops of the llvm dialect. A run executes one op after the other, so each of them is atomic.
+#
+# Without an alignment, the access is aligned to its size, as LLVM's builder has it.
+
+Slots = Sequence[Any]
+
+
+class _Place:
+    """Access to the value of one type that an atomic op reads and writes."""
+
+    def __init__(self, op: Operation, type_: ty.Type) -> None:
+        self._op, self._size = op, memory_encoding.stored_bytes(type_)
+        self._alignment = alignment_of(op, type_) if "alignment" in op.properties else self._size
+        if not is_power_of_two(self._size):
+            raise Unsupported(
+                f"{op.name}: atomic access of {self._size} bytes does not run", location=op.location, op=op.name
+            )
+        self.read, self.write = contents_of(type_)
+
+    def __call__(self, run: Run, slot: Any) -> Pointer:
+        """Return the place that the pointer in a slot names. Raises UndefinedBehavior."""
+        return accessible(self._op, run, slot, self._size, self._alignment, write=True)
+
+
+def combine(op: Operation, settings: Settings) -> Function:
+    """Return the function of atomicrmw: memory gets the combination of its value and the operand; the result is its
+    value before.
+    """
+    type_, number = op.operands[1].type, enum_of(op, "bin_op")
+    assert number is not None
+    place, step = _Place(op, type_), atomic_step(op, forms.ATOMIC_OPERATION.names[number], settings)
+
+    def update(run: Run, slots: Slots) -> tuple[Any, ...]:
+        memory, at = place(run, slots[0])
+        before, after = place.read(run, memory, at), slots[1]
+        if step is not None:
+            after = lower(step.run(run, (lift(before, type_), lift(after, type_)))[0])
+        place.write(run, memory, at, after)
+        return (before,)
+
+    return update
+
+
+_UNDECIDED = "an operand of the comparison is poison"
+
+
+def exchange(op: Operation, settings: Settings) -> Function:
+    """Return the function of cmpxchg: memory gets the new value if it has the expected one. The result is its value
+    before, and whether they were equal. A weak exchange never fails without a reason here.
+
+    If either is poison, so are the answer and the memory.
+    """
+    type_ = op.operands[1].type
+    place = _Place(op, type_)
+
+    def update(run: Run, slots: Slots) -> tuple[Any, ...]:
+        pointer, expected, new = slots
+        memory, at = place(run, pointer)
+        before = place.read(run, memory, at)
+        codes = [_code(run, slot, type_) for slot in (before, expected)]
+        if None in codes:
+            poison_id = born(op, run, _UNDECIDED)
+            place.write(run, memory, at, poison_of(type_, poison_id, run))
+            return ((before, poison_of(ty.I1, poison_id, run)),)
+        equal = codes[0] == codes[1]
+        # A value that stays is written as well: it may only be written to memory that is not constant.
+        place.write(run, memory, at, new if equal else before)
+        return ((before, int(equal)),)
+
+    return update
+
+
+def _code(run: Run, slot: Any, type_: ty.Type) -> int | None:
+    """Return the integer or the address that a slot holds; None for poison."""
+    if slot.__class__ is int:
+        return int(slot)
+    if slot.__class__ is Pointer:
+        return address_of(run, slot)
+    value = lift(slot, type_)
+    if value.poison is not None:
+        return None
+    return int(codes_to_ints(value.bits, ty.width_of(type_))[0])
+
+
+def fence(op: Operation, settings: Settings) -> Function:
+    """Return the function of fence, which does nothing where one op runs after the other."""
+    return lambda run, slots: ()
+
+
+# --- evaluate ---------------------------------------------------------------------------------------------------------
+#
+# How the constants of the llvm dialect and llvm.freeze run.
+#
+# Undefined values count as poison, and `llvm.freeze` passes poison on.
+
+
+def _poison(op: Operation, settings: Settings) -> Function:
+    build = POISON_OF_NUMBERS.build if part_types(op.results[0].type) is None else poison
+    return build(op, settings)
+
+
+POISON = OnValues(_poison, raw=True, words=POISON_OF_NUMBERS.words)
+
+
+def constant(op: Operation, compiler: Compiler) -> Any:
+    """Return the value of llvm.mlir.constant. ``64 : index`` is a constant of any width."""
+    return constant_of(op.properties["value"], op.results[0].type, op, compiler)
+
+
+def constant_of(value: at.Attribute, type_: ty.Type, op: Operation, compiler: Compiler) -> Any:
+    """Return the value of a type that an attribute of an op stands for, as a slot holds it."""
+    parts = part_types(type_)
+    if parts is not None:
+        return _aggregate(value, parts, type_, op, compiler)
+    if isinstance(value, at.IntegerAttr) and isinstance(type_, ty.IntegerType):
+        value = at.IntegerAttr(value.value, type_)
+    given = getattr(value, "type", None)
+    if (
+        not isinstance(ty.element_type(type_), ty.IntegerType | ty.FloatType)
+        or given is None
+        or ty.width_of(ty.element_type(given)) != ty.width_of(ty.element_type(type_))
+    ):
+        raise _no_value(value, type_, op)
+    return lower(attribute_value(value, type_, op, compiler))
+
+
+def _no_value(value: at.Attribute, type_: ty.Type, op: Operation) -> Unsupported:
+    return Unsupported(f"{op.name}: {value} is not a value of type '{type_}'", location=op.location, op=op.name)
+
+
+def _aggregate(
+    value: at.Attribute, parts: Sequence[ty.Type], type_: ty.Type, op: Operation, compiler: Compiler
+) -> tuple[Any, ...]:
+    if isinstance(value, at.StringAttr):
+        return tuple(value.value.encode("utf-8", "surrogateescape"))
+    if isinstance(value, at.ArrayAttr) and len(value.elements) == len(parts):
+        pairs = zip(value.elements, parts, strict=True)
+        return tuple([constant_of(element, part, op, compiler) for element, part in pairs])
+    if isinstance(value, at.DenseElementsAttr | at.DenseResourceAttr):
+        shape = tuple(size or 0 for size in value.type.shape or ())
+        whole = attribute_value(value, ty.TensorType(shape, value.type.element), op, compiler)
+        leaf = _leaf_type(type_)
+        if ty.width_of(leaf) == ty.width_of(value.type.element):
+            leaves = iter(codes_to_ints(whole.bits, ty.width_of(leaf)))
+            return filled(type_, lambda leaf: next(leaves), each=True)  # type: ignore[no-any-return]
+    raise _no_value(value, type_, op)
+
+
+def _leaf_type(type_: ty.Type) -> ty.Type:
+    while (parts := part_types(type_)) is not None:
+        if not parts:
+            return ty.I1
+        type_ = parts[0]
+    return type_
+
+
+def zero(op: Operation, compiler: Compiler) -> Any:
+    """Return the value of llvm.mlir.zero: all bits are 0, and a pointer is null."""
+    return filled(op.results[0].type, lambda leaf: zero_of(leaf, compiler.settings))
+
+
+def same(op: Operation, settings: Settings) -> Function:
+    """Return the operand: llvm.freeze of a value that is not poison. Poison stays poison."""
+    return lambda run, operands: operands
+
+
+# --- globals ----------------------------------------------------------------------------------------------------------
+#
+# llvm.mlir.global and llvm.mlir.addressof: each run has the memory of its own, with the initial values.
+
+
+def address(op: Operation, compiler: Compiler) -> Function:
+    """Return the function of addressof. Raises Unsupported for memory that the module only declares."""
+    name = op.properties["global_name"]
+    assert isinstance(name, at.SymbolRefAttr)
+    found = compiler.module.lookup(name, op)
+    assert found is not None
+    if found.name == "llvm.func":
+        return _kept(found, lambda run: _of_function(found, run))
+    if found.name != "llvm.mlir.global":
+        raise Unsupported(f"'{name}' is a {found.name}, which does not run", location=op.location, op=op.name)
+    make = _maker(found, op, compiler)
+    return _kept(found, make)
+
+
+def _kept(found: Operation, make: Any) -> Function:
+    def get(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+        memory = run.kept.get(found)
+        if memory is None:
+            memory = make(run)
+        return (Pointer(memory, 0),)
+
+    return get
+
+
+def _of_function(found: Operation, run: Run) -> Memory:
+    memory = run.kept[found] = Memory(f"@{found.symbol_name}", 0, MALLOC_ALIGNMENT, run.origins)
+    memory.function = found
+    return memory
+
+
+def _maker(found: Operation, op: Operation, compiler: Compiler) -> Any:
+    type_attribute, value = found.properties["global_type"], found.properties.get("value")
+    assert isinstance(type_attribute, at.TypeAttr)
+    type_, source = type_attribute.type, f"llvm.mlir.global @{found.symbol_name}"
+    size, alignment = memory_encoding.size_of(type_), alignment_of(found, type_)
+    write = contents_of(type_)[1]
+    check_size(op, size, compiler.settings)
+    has_region = bool(found.regions[0].blocks)
+    if value is None and not has_region and "external" in str(found.properties["linkage"]):
+        raise Unsupported(
+            f"'@{found.symbol_name}' is declared, but its memory is defined nowhere", location=op.location, op=op.name
+        )
+    initial = None if value is None else constant_of(value, type_, found, compiler)
+    code_of = compiler.code_of
+
+    def make(run: Run) -> Memory:
+        memory = run.kept[found] = Memory(source, size, alignment, run.origins)
+        if has_region:
+            write(run, memory, 0, _returned(code_of(found), run))
+        elif initial is not None:
+            write(run, memory, 0, initial)
+        memory.constant = "constant" in found.properties
+        return memory
+
+    return make
+
+
+def _returned(code: FunctionCode, run: Run) -> Any:
+    """Return what the region of a global returns, in the middle of a run."""
+    frame, results = run.frame, run.results
+    run.frame = None
+    run.execute(Frame(code, run, None, (), None))
+    (value,) = run.results
+    run.frame, run.results = frame, results
+    return value
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 llvm = Dialect("llvm", partial=True)
 llvm.types.update(types.PARSERS)
 llvm.attributes.update({each.name.partition(".")[2]: each for each in attributes.ATTRIBUTES})
-for _enum in (enums.LINKAGE, enums.CALLING, enums.TAIL_CALL, enums.FASTMATH):
+for _enum in (forms.LINKAGE, forms.CALLING, forms.TAIL_CALL, forms.FASTMATH):
     llvm.enum(_enum)
 
 
 def units(*names: str) -> tuple[Property, ...]:
     """Return the properties of flags that are there or not."""
-    return tuple(Property(name, c.UNIT_ATTR, optional=True) for name in names)
+    return tuple(Property(name, declarations.UNIT_ATTR, optional=True) for name in names)
 
 
-def optional(*names: str, kind: Any = c.ANY_ATTR) -> tuple[Property, ...]:
+def optional(*names: str, kind: Any = declarations.ANY_ATTR) -> tuple[Property, ...]:
     """Return properties that may be absent."""
     return tuple(Property(name, kind, optional=True) for name in names)
 
 
-FASTMATH = Property("fastmathFlags", enums.FASTMATH, default=0)
-OVERFLOW = Property("overflowFlags", enums.OVERFLOW, default=0, number=True)
-ALIASES = optional("access_groups", "alias_scopes", "noalias_scopes", "tbaa", kind=c.ARRAY_ATTR)
-_ALIGNMENT = optional("alignment", kind=c.INTEGER_64_ATTR)
+FASTMATH = Property("fastmathFlags", forms.FASTMATH, default=0)
+OVERFLOW = Property("overflowFlags", forms.OVERFLOW, default=0, number=True)
+ALIASES = optional("access_groups", "alias_scopes", "noalias_scopes", "tbaa", kind=declarations.ARRAY_ATTR)
+_ALIGNMENT = optional("alignment", kind=declarations.INTEGER_64_ATTR)
 _LOOP = optional("loop_annotation")
-_WEIGHTS = optional("branch_weights", kind=c.INTEGER_ARRAY_ATTR)
+_WEIGHTS = optional("branch_weights", kind=declarations.INTEGER_ARRAY_ATTR)
 _OVERFLOW_GROUP = "(`overflow` `` $overflowFlags^)? "
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
@@ -112,8 +376,8 @@ def _comparing(mnemonic: str) -> Choice:
 
 
 for _name, _kind, _predicates, _flags in (
-    ("icmp", k.COMPARABLE, enums.INTEGER_PREDICATE, ()),
-    ("fcmp", k.FLOAT_LIKE, enums.FLOAT_PREDICATE, (FASTMATH,)),
+    ("icmp", k.COMPARABLE, forms.INTEGER_PREDICATE, ()),
+    ("fcmp", k.FLOAT_LIKE, forms.FLOAT_PREDICATE, (FASTMATH,)),
 ):
     llvm.op(
         _name,
@@ -148,7 +412,7 @@ llvm.op(
     operands={"val": k.ANY},
     results={"res": k.ANY},
     traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
-    evaluate=OnValues(evaluate.same, raw=True),
+    evaluate=OnValues(same, raw=True),
 )
 
 # --- casts ------------------------------------------------------------------------------------------------------------
@@ -217,7 +481,7 @@ llvm.op(
     "$v1 `,` $v2 $mask attr-dict `:` type($v1) ` `",
     operands={"v1": k.VECTOR, "v2": k.VECTOR},
     results={"res": k.VECTOR},
-    properties=(Property("mask", c.INTEGER_ARRAY_ATTR),),
+    properties=(Property("mask", declarations.INTEGER_ARRAY_ATTR),),
     type_rules=(same_type("v1", "v2"), rules.SHUFFLED),
     verify=rules.verify_shuffle,
     evaluate=OnValues(vectors.shuffle),
@@ -227,20 +491,20 @@ llvm.op(
     "$container `` $position attr-dict `:` type($container) ` `",
     operands={"container": k.AGGREGATE},
     results={"res": k.ANY},
-    properties=(Property("position", c.INTEGER_64_ARRAY_ATTR),),
+    properties=(Property("position", declarations.INTEGER_64_ARRAY_ATTR),),
     type_rules=(rules.type_in("res"),),
     verify=rules.verify_extract,
-    evaluate=OnValues(aggregates.extract, raw=True, alone=True),
+    evaluate=OnValues(memory.extract, raw=True, alone=True),
 )
 llvm.op(
     "insertvalue",
     "$value `,` $container `` $position attr-dict `:` type($container) ` `",
     operands={"container": k.AGGREGATE, "value": k.PRIMITIVE},
     results={"res": k.AGGREGATE},
-    properties=(Property("position", c.INTEGER_64_ARRAY_ATTR),),
+    properties=(Property("position", declarations.INTEGER_64_ARRAY_ATTR),),
     type_rules=(same_type("container", "res"), rules.type_in("value")),
     verify=rules.verify_insert,
-    evaluate=OnValues(aggregates.insert, raw=True, alone=True),
+    evaluate=OnValues(memory.insert, raw=True, alone=True),
 )
 
 # --- constants and globals --------------------------------------------------------------------------------------------
@@ -249,15 +513,15 @@ llvm.op(
     "mlir.constant",
     "`(` $value `)` attr-dict `:` type($res)",
     results={"res": k.ANY},
-    properties=(Property("value", c.ANY_ATTR),),
+    properties=(Property("value", declarations.ANY_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     verify=rules.verify_constant,
-    evaluate=Constant(evaluate.constant),
+    evaluate=Constant(constant),
 )
 for _name, _evaluate in (
-    ("mlir.undef", evaluate.POISON),
-    ("mlir.poison", evaluate.POISON),
-    ("mlir.zero", Constant(evaluate.zero)),
+    ("mlir.undef", POISON),
+    ("mlir.poison", POISON),
+    ("mlir.zero", Constant(zero)),
     ("mlir.none", None),
 ):
     llvm.op(
@@ -271,10 +535,10 @@ llvm.op(
     "mlir.addressof",
     "$global_name attr-dict `:` type($res)",
     results={"res": k.POINTER},
-    properties=(Property("global_name", c.FLAT_SYMBOL_REF_ATTR),),
+    properties=(Property("global_name", declarations.FLAT_SYMBOL_REF_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     verify_symbols=rules.verify_address_of,
-    evaluate=OnValues(globals.address, raw=True, of_module=True, alone=True),
+    evaluate=OnValues(address, raw=True, of_module=True, alone=True),
 )
 llvm.op(
     "mlir.global",
@@ -285,10 +549,10 @@ llvm.op(
         *optional("comdat", "dbg_exprs", "section", "target_specific_attrs", "value"),
         *units("constant", "dso_local", "externally_initialized", "thread_local_"),
         Property("global_type", k.TYPE_ATTR),
-        Property("linkage", enums.LINKAGE),
-        Property("sym_name", c.STRING_ATTR),
-        Property("unnamed_addr", enums.UNNAMED_ADDRESS, optional=True),
-        Property("visibility_", enums.VISIBILITY, default=0),
+        Property("linkage", forms.LINKAGE),
+        Property("sym_name", declarations.STRING_ATTR),
+        Property("unnamed_addr", forms.UNNAMED_ADDRESS, optional=True),
+        Property("visibility_", forms.VISIBILITY, default=0),
     ),
     regions=(RegionSlot("initializer"),),
     traits=(Trait.SYMBOL, Trait.ISOLATED_FROM_ABOVE),
@@ -299,7 +563,7 @@ llvm.op(
 llvm.op(
     "module_flags",
     "$flags attr-dict",
-    properties=(Property("flags", c.ARRAY_ATTR),),
+    properties=(Property("flags", declarations.ARRAY_ATTR),),
     verify=rules.verify_module_flags,
 )
 
@@ -311,7 +575,7 @@ llvm.op(
     operands={"arraySize": k.INTEGER},
     results={"res": k.POINTER},
     properties=(*_ALIGNMENT, Property("elem_type", k.TYPE_ATTR), *units("inalloca")),
-    evaluate=OnFrames(stack.allocate, alone=True),
+    evaluate=OnFrames(intrinsics.allocate, alone=True),
 )
 llvm.op(
     "getelementptr",
@@ -320,15 +584,15 @@ llvm.op(
     results={"res": k.POINTER_LIKE},
     properties=(
         Property("elem_type", k.TYPE_ATTR),
-        Property("rawConstantIndices", c.INTEGER_ARRAY_ATTR),
-        Property("noWrapFlags", enums.NO_WRAP, default=0, number=True),
+        Property("rawConstantIndices", declarations.INTEGER_ARRAY_ATTR),
+        Property("noWrapFlags", forms.NO_WRAP, default=0, number=True),
     ),
     verify=rules.verify_address,
     evaluate=OnValues(access.element_pointer, raw=True, alone=True),
 )
 _SCOPE = "(`syncscope` `(` $syncscope^ `)`)? "
-_SYNCSCOPE = optional("syncscope", kind=c.STRING_ATTR)
-_ORDERING = (Property("ordering", enums.ORDERING, default=0), *_SYNCSCOPE)
+_SYNCSCOPE = optional("syncscope", kind=declarations.STRING_ATTR)
+_ORDERING = (Property("ordering", forms.ORDERING, default=0), *_SYNCSCOPE)
 _ATOMIC = f"(`atomic` {_SCOPE}$ordering^)? "
 llvm.op(
     "load",
@@ -362,8 +626,8 @@ llvm.op(
     operands={"ptr": k.POINTER, "val": k.COMBINED},
     results={"res": k.COMBINED},
     properties=(
-        Property("bin_op", enums.ATOMIC_OPERATION),
-        Property("ordering", enums.ORDERING),
+        Property("bin_op", forms.ATOMIC_OPERATION),
+        Property("ordering", forms.ORDERING),
         *_SYNCSCOPE,
         *ALIASES,
         *_ALIGNMENT,
@@ -371,7 +635,7 @@ llvm.op(
     ),
     type_rules=(same_type("val", "res", message="failed to verify that result #0 and operand #1 have the same type"),),
     verify=rules.verify_atomic,
-    evaluate=OnValues(atomics.combine, raw=True, alone=True),
+    evaluate=OnValues(combine, raw=True, alone=True),
 )
 llvm.op(
     "cmpxchg",
@@ -380,8 +644,8 @@ llvm.op(
     operands={"ptr": k.POINTER, "cmp": k.EXCHANGED, "val": k.EXCHANGED},
     results={"res": k.STRUCT},
     properties=(
-        Property("success_ordering", enums.ORDERING),
-        Property("failure_ordering", enums.ORDERING),
+        Property("success_ordering", forms.ORDERING),
+        Property("failure_ordering", forms.ORDERING),
         *_SYNCSCOPE,
         *ALIASES,
         *_ALIGNMENT,
@@ -392,30 +656,30 @@ llvm.op(
         rules.EXCHANGE_RESULT,
     ),
     verify=rules.verify_exchange,
-    evaluate=OnValues(atomics.exchange, raw=True, alone=True),
+    evaluate=OnValues(exchange, raw=True, alone=True),
 )
 llvm.op(
     "fence",
     f"{_SCOPE}$ordering attr-dict",
-    properties=(Property("ordering", enums.ORDERING), *_SYNCSCOPE),
+    properties=(Property("ordering", forms.ORDERING), *_SYNCSCOPE),
     verify=rules.verify_fence,
-    evaluate=OnValues(atomics.fence, raw=True),
+    evaluate=OnValues(fence, raw=True),
 )
 
 # --- functions, calls and branches ------------------------------------------------------------------------------------
 
-_SIGNATURE_ATTRIBUTES = optional("arg_attrs", "res_attrs", kind=c.DICTIONARY_ARRAY_ATTR)
+_SIGNATURE_ATTRIBUTES = optional("arg_attrs", "res_attrs", kind=declarations.DICTIONARY_ARRAY_ATTR)
 llvm.op(
     "func",
     custom=function_forms.FUNCTION,
     properties=(
         *_SIGNATURE_ATTRIBUTES,
-        Property("CConv", enums.CALLING, default=0),
+        Property("CConv", forms.CALLING, default=0),
         Property("function_type", k.FUNCTION_TYPE_ATTR),
-        Property("linkage", enums.LINKAGE, default=0),
-        Property("sym_name", c.STRING_ATTR),
-        Property("unnamed_addr", enums.UNNAMED_ADDRESS, optional=True),
-        Property("visibility_", enums.VISIBILITY, default=0),
+        Property("linkage", forms.LINKAGE, default=0),
+        Property("sym_name", declarations.STRING_ATTR),
+        Property("unnamed_addr", forms.UNNAMED_ADDRESS, optional=True),
+        Property("visibility_", forms.VISIBILITY, default=0),
         *units(
             "always_inline", "arm_in_za", "arm_inout_za", "arm_locally_streaming", "arm_new_za", "arm_out_za",
             "arm_preserves_za", "arm_streaming", "arm_streaming_compatible", "convergent", "dso_local", "inline_hint",
@@ -444,14 +708,14 @@ llvm.op(
         *_SIGNATURE_ATTRIBUTES,
         *ALIASES,
         FASTMATH,
-        Property("CConv", enums.CALLING, default=0),
-        Property("TailCallKind", enums.TAIL_CALL, default=0),
-        *optional("callee", kind=c.FLAT_SYMBOL_REF_ATTR),
+        Property("CConv", forms.CALLING, default=0),
+        Property("TailCallKind", forms.TAIL_CALL, default=0),
+        *optional("callee", kind=declarations.FLAT_SYMBOL_REF_ATTR),
         *optional("memory_effects"),
-        *optional("op_bundle_tags", kind=c.ARRAY_ATTR),
+        *optional("op_bundle_tags", kind=declarations.ARRAY_ATTR),
         *optional("var_callee_type", kind=k.FUNCTION_TYPE_ATTR),
         *units("always_inline", "convergent", "inline_hint", "no_inline", "no_unwind", "will_return"),
-        Property("op_bundle_sizes", c.INTEGER_ARRAY_ATTR),
+        Property("op_bundle_sizes", declarations.INTEGER_ARRAY_ATTR),
     ),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=rules.verify_bundles,
@@ -464,7 +728,7 @@ llvm.op(
     operands=(Slot("arg", k.ANY, Arity.OPTIONAL),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=rules.verify_return,
-    evaluate=OnFrames(stack.leave, words=RETURN.words),
+    evaluate=OnFrames(intrinsics.leave, words=RETURN.words),
 )
 llvm.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=OnFrames(unreachable))
 llvm.op(
@@ -496,13 +760,13 @@ llvm.op(
     custom=forms.SWITCH,
     operands=(
         Slot("value", k.INTEGER),
-        Slot("defaultOperands", c.ANY, Arity.VARIADIC),
-        Slot("caseOperands", c.ANY, Arity.VARIADIC),
+        Slot("defaultOperands", declarations.ANY, Arity.VARIADIC),
+        Slot("caseOperands", declarations.ANY, Arity.VARIADIC),
     ),
     properties=(
         *_WEIGHTS,
-        Property("case_operand_segments", c.INTEGER_ARRAY_ATTR),
-        Property("case_values", c.INTEGER_ELEMENTS_ATTR, optional=True),
+        Property("case_operand_segments", declarations.INTEGER_ARRAY_ATTR),
+        Property("case_values", declarations.INTEGER_ELEMENTS_ATTR, optional=True),
     ),
     successors=(SuccessorSlot("default"), SuccessorSlot("case", Arity.VARIADIC)),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),

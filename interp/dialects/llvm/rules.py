@@ -2,26 +2,193 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.declare.type_rules import TypeRule
-from halfulp.interp.dialects.func.rules import wrong_attributes
-from halfulp.interp.dialects.llvm import enums
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import AttributeConstraint, TypeConstraint, TypeKind, TypeRule, Unprefixed
+from halfulp.interp.dialects.func.ops import wrong_attributes
+from halfulp.interp.dialects.llvm import debug_info, forms
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.attributes import MODULE_FLAG
-from halfulp.interp.dialects.llvm.constraints import EXCHANGED
 from halfulp.interp.dialects.llvm.debug_info import SUBPROGRAM
 from halfulp.interp.dialects.llvm.forms import DYNAMIC
 from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
-from halfulp.interp.dialects.llvm.parameter_attributes import wrong_attribute
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
-from halfulp.interp.ir.locations import FusedLoc, Location, UnknownLoc
-from halfulp.interp.ir.nested import parts
+from halfulp.interp.ir.base import FusedLoc, Location, UnknownLoc
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr, parts
 from halfulp.interp.ir.operations import Operation
+
+# --- constraints ------------------------------------------------------------------------------------------------------
+#
+# The type and attribute constraints of the llvm dialect, with MLIR's descriptions (`LLVMOpBase.td`).
+
+_VECTOR_KIND = TypeKind("builtin.vector", lambda type_: isinstance(type_, ty.VectorType))
+
+
+def _is_integer(type_: ty.Type) -> bool:
+    return isinstance(type_, ty.IntegerType) and type_.signedness == "signless"
+
+
+def _is_pointer(type_: ty.Type) -> bool:
+    return isinstance(type_, llvm.PointerType)
+
+
+def _is_vector(type_: ty.Type) -> bool:
+    return isinstance(type_, ty.VectorType) and len(type_.shape) == 1
+
+
+def _scalar_or_vector(words: str, test: Callable[[ty.Type], bool]) -> TypeConstraint:
+    return TypeConstraint(
+        f"{words} or LLVM dialect-compatible vector of {words}",
+        lambda type_: test(type_) or (_is_vector(type_) and test(ty.element_type(type_))),
+    )
+
+
+def _vector_of(words: str, test: Callable[[ty.Type], bool]) -> TypeConstraint:
+    return TypeConstraint(
+        f"LLVM dialect-compatible vector of {words}",
+        lambda type_: _is_vector(type_) and test(ty.element_type(type_)),
+        _VECTOR_KIND,
+    )
+
+
+def _has_size(type_: ty.Type) -> bool:
+    if isinstance(type_, llvm.StructType):
+        return type_.body is not None
+    return llvm.is_outer(type_) and type_ != llvm.VOID and not isinstance(type_, llvm.FunctionType)
+
+
+INTEGER = TypeConstraint("signless integer", _is_integer)
+FLOAT = TypeConstraint("floating-point", lambda type_: isinstance(type_, ty.FloatType))
+BOOL = declarations.BOOL
+BYTE = TypeConstraint("8-bit signless integer", lambda type_: type_ == ty.IntegerType(8))
+POINTER = TypeConstraint("LLVM pointer type", _is_pointer)
+ANY = TypeConstraint("LLVM dialect-compatible type", llvm.is_outer)
+PRIMITIVE = TypeConstraint(
+    "primitive LLVM type",
+    lambda type_: llvm.is_outer(type_) and type_ != llvm.VOID and not isinstance(type_, llvm.FunctionType),
+)
+LOADABLE = TypeConstraint("LLVM type with size", _has_size)
+AGGREGATE = TypeConstraint("LLVM aggregate type", lambda type_: isinstance(type_, llvm.StructType | llvm.ArrayType))
+NON_AGGREGATE = TypeConstraint(
+    "LLVM-compatible non-aggregate type",
+    lambda type_: llvm.is_outer(type_) and not isinstance(type_, llvm.StructType | llvm.ArrayType),
+)
+VECTOR = TypeConstraint("LLVM dialect-compatible vector type", _is_vector, _VECTOR_KIND)
+INTEGER_LIKE = _scalar_or_vector("signless integer", _is_integer)
+BOOL_LIKE = _scalar_or_vector("1-bit signless integer", lambda type_: type_ == ty.I1)
+FLOAT_LIKE = _scalar_or_vector("floating point LLVM type", llvm.is_float)
+POINTER_LIKE = _scalar_or_vector("LLVM pointer type", _is_pointer)
+COMPARABLE = TypeConstraint(
+    f"{INTEGER_LIKE.description} or {POINTER_LIKE.description}",
+    lambda type_: INTEGER_LIKE.accepts(type_) or POINTER_LIKE.accepts(type_),
+)
+INTEGER_VECTOR = _vector_of("signless integer", _is_integer)
+BOOL_VECTOR = _vector_of("1-bit signless integer", lambda type_: type_ == ty.I1)
+POINTER_VECTOR = _vector_of("LLVM pointer type", _is_pointer)
+FLOAT_VECTOR = _vector_of("floating-point", lambda type_: isinstance(type_, ty.FloatType))
+LLVM_FLOAT_VECTOR = _vector_of("floating point LLVM type", llvm.is_float)
+
+
+STRUCT = TypeConstraint(
+    "LLVM structure type",
+    lambda type_: isinstance(type_, llvm.StructType),
+    TypeKind("llvm.struct", lambda type_: isinstance(type_, llvm.StructType)),
+)
+EXCHANGED = TypeConstraint(
+    "signless integer or LLVM pointer type", lambda type_: _is_integer(type_) or _is_pointer(type_)
+)
+COMBINED = TypeConstraint(
+    "floating point LLVM type or LLVM pointer type or signless integer or LLVM dialect-compatible fixed-length vector "
+    "type",
+    lambda type_: (
+        llvm.is_float(type_)
+        or EXCHANGED.accepts(type_)
+        or (isinstance(type_, ty.VectorType) and _is_vector(type_) and not any(type_.scalable))
+    ),
+)
+
+
+def _is_function_type(attribute: at.Attribute) -> bool:
+    return isinstance(attribute, at.TypeAttr) and isinstance(attribute.type, llvm.FunctionType)
+
+
+TYPE_ATTR = AttributeConstraint("any type attribute", lambda attribute: isinstance(attribute, at.TypeAttr))
+FUNCTION_TYPE_ATTR = AttributeConstraint("type attribute of LLVM function type", _is_function_type)
+INTEGER_32_ATTR = AttributeConstraint(
+    "32-bit signless integer attribute",
+    lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I32,
+)
+ADDRESS_SPACE_ATTR = AttributeConstraint(
+    "32-bit signless integer attribute whose value is non-negative",
+    lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I32 and attribute.value >= 0,
+)
+
+
+def _of(definition: AttributeDefinition) -> AttributeConstraint:
+    return AttributeConstraint(
+        f"#{definition.name} attribute",
+        lambda attribute: isinstance(attribute, DialectAttr) and attribute.definition is definition,
+        first="#",
+    )
+
+
+LOCAL_VARIABLE, LABEL, EXPRESSION = map(_of, (debug_info.LOCAL_VARIABLE, debug_info.LABEL, debug_info.EXPRESSION))
+
+
+# --- parameter attributes ---------------------------------------------------------------------------------------------
+#
+# The attributes of arguments and results that LLVM knows, and where each may stand, with MLIR's words.
+#
+# Source: `LLVMDialect::verifyParameterAttribute` and `verifyRegionResultAttribute`, as mlir-opt 22 answers.
+
+_POINTER, _INTEGER = ("pointer", llvm.PointerType), ("integer", ty.IntegerType)
+_UNIT, _NUMBER, _TYPE = ("a unit", at.UnitAttr), ("an integer", at.IntegerAttr), ("a type", at.TypeAttr)
+
+_KINDS: Mapping[str, tuple[tuple[str, type[at.Attribute]], tuple[str, type[ty.Type]] | None]] = {
+    **{
+        f"llvm.{name}": (_UNIT, _POINTER)
+        for name in ("nest", "noalias", "nocapture", "nofree", "nonnull", "readnone", "readonly", "writeonly")
+    },
+    **{f"llvm.{name}": (_UNIT, None) for name in ("inreg", "noundef", "returned")},
+    **{f"llvm.{name}": (_UNIT, _INTEGER) for name in ("signext", "zeroext")},
+    **{f"llvm.{name}": (_NUMBER, _POINTER) for name in ("align", "dereferenceable", "dereferenceable_or_null")},
+    "llvm.alignstack": (_NUMBER, None),
+    **{
+        f"llvm.{name}": (_TYPE, _POINTER)
+        for name in ("byref", "byval", "elementtype", "inalloca", "preallocated", "sret")
+    },
+}
+"""What each attribute must be, and the types that it is for; None for any."""
+_OF_ARGUMENTS = frozenset(
+    f"llvm.{name}"
+    for name in (
+        "alignstack", "allocalign", "allocptr", "byref", "byval", "inalloca", "nest", "nocapture", "nofree",
+        "preallocated", "readnone", "readonly", "returned", "sret", "writeonly",
+    )
+)  # fmt: skip
+"""The attributes that results do not have."""
+
+
+def wrong_attribute(attributes: at.Attribute, type_: ty.Type, of_result: bool) -> Unprefixed | None:
+    """Return what is wrong with the attributes of one argument or result, or None."""
+    entries = attributes.entries if isinstance(attributes, at.DictionaryAttr) else ()
+    for name, value in entries:
+        if of_result and name in _OF_ARGUMENTS:
+            return Unprefixed(f'"{name}" is not a valid result attribute')
+        if name not in _KINDS:
+            continue
+        (kind, class_), place = _KINDS[name]
+        if not isinstance(value, class_):
+            return Unprefixed(f'"{name}" should be {kind} attribute')
+        if place is not None and not isinstance(type_, place[1]):
+            return Unprefixed(f'"{name}" attribute attached to non-{place[0]} LLVM type')
+    return None
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
 
 # --- casts ------------------------------------------------------------------------------------------------------------
 
@@ -451,7 +618,7 @@ def verify_access(*refused: str) -> Any:
         value = op.results[0] if op.results else op.operands[0]
         if not _suits_atomic(value.type):
             return f"unsupported type '{value.type}' for atomic access"
-        word = enums.ORDERING.names[ordering]
+        word = forms.ORDERING.names[ordering]
         if word in refused:
             return f"unsupported ordering '{word}'"
         return None if "alignment" in op.properties else "expected alignment for atomic access"
@@ -467,7 +634,7 @@ def _suits_atomic(type_: ty.Type) -> bool:
     return not isinstance(type_, ty.ShapedType) and width is not None and width >= 8 and not width & (width - 1)
 
 
-_ORDERINGS = enums.ORDERING.cases
+_ORDERINGS = forms.ORDERING.cases
 
 
 def _ordering(op: Operation, name: str = "ordering") -> int:
@@ -477,7 +644,7 @@ def _ordering(op: Operation, name: str = "ordering") -> int:
 def verify_atomic(op: Operation) -> str | None:
     """Return what is wrong with the type or the ordering of atomicrmw, or None."""
     type_ = op.operands[1].type
-    operation = enums.ATOMIC_OPERATION.names[getattr(op.properties["bin_op"], "value", 0)]
+    operation = forms.ATOMIC_OPERATION.names[getattr(op.properties["bin_op"], "value", 0)]
     if operation in ("fadd", "fsub", "fmax", "fmin", "fmaximum", "fminimum"):
         if isinstance(type_, ty.VectorType):
             if any(type_.scalable):

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from halfulp.interp.ir.base import Attribute, Type, immutable
-from halfulp.interp.ir.literals import quoted
+from halfulp.interp.ir.base import Attribute, Type, immutable, quoted
 from halfulp.interp.ir.types import DialectType, FloatType, IntegerType, VectorType
 from halfulp.interp.text.type_parser import TypeParser
 

@@ -11,25 +11,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.dialects.arith.ops import FASTMATH
 from halfulp.interp.dialects.elements import picked, poisoned, replaced, stacked
-from halfulp.interp.dialects.indices import undefined
-from halfulp.interp.dialects.llvm import layout
+from halfulp.interp.dialects.llvm import memory_encoding
 from halfulp.interp.dialects.llvm.access import accessible, alignment_of, lane_of, one_pointer, pointer_alignment
-from halfulp.interp.dialects.llvm.aggregates import born, poison_of
-from halfulp.interp.dialects.llvm.contents import contents_of
 from halfulp.interp.dialects.llvm.kernels import fastmath_of
-from halfulp.interp.dialects.llvm.memory import Pointer
+from halfulp.interp.dialects.llvm.memory import Pointer, born, poison_of
+from halfulp.interp.dialects.llvm.memory_encoding import contents_of
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.dialects.vector import moves
-from halfulp.interp.dialects.vector.attributes import integers
-from halfulp.interp.dialects.vector.folding import Combination
+from halfulp.interp.dialects.vector.moves import integers
+from halfulp.interp.dialects.vector.reductions import Combination
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.frames import Function, Run, lift, lower
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import lift, lower
 from halfulp.interp.values.value import Value
 
 Slots = Sequence[Any]
@@ -167,8 +165,8 @@ class _Lanes:
 
     def __init__(self, op: Operation, type_: ty.Type) -> None:
         self.element = ty.element_type(type_)
-        self.step = layout.size_of(self.element)
-        self.size = layout.stored_bytes(self.element)
+        self.step = memory_encoding.size_of(self.element)
+        self.size = memory_encoding.stored_bytes(self.element)
         self.read, self.write = contents_of(self.element)
         self.packed = op.name in _PACKED
         self.alignment = pointer_alignment(op, _PACKED[op.name]) if self.packed else alignment_of(op, self.element)

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Dialect, Trait
-from halfulp.interp.declare.type_rules import derived_type, same_type
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import Dialect, Trait, derived_type, same_type
 from halfulp.interp.dialects.elementwise import bool_like, element_of, fastmath_of, format_of, rounding_of
-from halfulp.interp.dialects.math.families import (
+from halfulp.interp.dialects.math.functions import (
     FASTMATH_PROPERTY,
     ROUNDING_CHOICE,
     Build,
@@ -25,7 +24,7 @@ from halfulp.interp.dialects.math.families import (
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
-from halfulp.semantics import elementary, float_bits, floats, integer_functions, integral
+from halfulp.semantics import elementary, float_bits, floats, integer_functions
 from halfulp.semantics.kernel import Kernel
 
 math = Dialect("math")
@@ -64,8 +63,8 @@ def _sincos(op: Operation, settings: Settings) -> Kernel:
 math.op(
     "sincos",
     f"$operand {_FLAGS} `:` type($operand)",
-    operands={"operand": c.FLOAT_LIKE},
-    results={"sin": c.FLOAT_LIKE, "cos": c.FLOAT_LIKE},
+    operands={"operand": declarations.FLOAT_LIKE},
+    results={"sin": declarations.FLOAT_LIKE, "cos": declarations.FLOAT_LIKE},
     properties=(FASTMATH_PROPERTY,),
     traits=(Trait.ELEMENTWISE,),
     type_rules=(same_type("operand", "sin", "cos"),),
@@ -78,10 +77,12 @@ math.op(
 
 
 def _integral(name: str) -> Build:
-    return lambda op, settings: integral.to_integral(name, format_of(op.results[0]), fastmath_of(op), settings.profile)
+    return lambda op, settings: integer_functions.to_integral(
+        name, format_of(op.results[0]), fastmath_of(op), settings.profile
+    )
 
 
-for _name in integral.DIRECTIONS:
+for _name in integer_functions.DIRECTIONS:
     math.op(_name, _UNARY, **of_one_type(("operand",), _integral(_name)))
 
 
@@ -114,8 +115,8 @@ for _name in ("isfinite", "isinf", "isnan", "isnormal"):
     math.op(
         _name,
         "$operand attr-dict `:` type($operand)",
-        operands={"operand": c.FLOAT_LIKE},
-        results={"result": c.BOOL_LIKE},
+        operands={"operand": declarations.FLOAT_LIKE},
+        results={"result": declarations.BOOL_LIKE},
         properties=(FASTMATH_PROPERTY,),
         traits=(Trait.ELEMENTWISE,),
         type_rules=(
@@ -145,8 +146,8 @@ for _name, _kernel in (
     math.op(
         _name,
         "$operand attr-dict `:` type($result)",
-        operands={"operand": c.INTEGER_LIKE},
-        results={"result": c.INTEGER_LIKE},
+        operands={"operand": declarations.INTEGER_LIKE},
+        results={"result": declarations.INTEGER_LIKE},
         traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
         evaluate=_of_width(_kernel),
     )
@@ -154,8 +155,8 @@ for _name, _kernel in (
 math.op(
     "ipowi",
     "$lhs `,` $rhs attr-dict `:` type($result)",
-    operands={"lhs": c.INTEGER_LIKE, "rhs": c.INTEGER_LIKE},
-    results={"result": c.INTEGER_LIKE},
+    operands={"lhs": declarations.INTEGER_LIKE, "rhs": declarations.INTEGER_LIKE},
+    results={"result": declarations.INTEGER_LIKE},
     traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
     evaluate=_of_width(integer_functions.ipowi),
 )

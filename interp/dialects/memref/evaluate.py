@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.interp.dialects.indices import numbers, undefined
+from halfulp.interp.dialects.slices import numbers, undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.frames import Function, Run, lift
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import code_layout, runtime_shape, spell_shape
 from halfulp.interp.values.lanes import LaneBuffer

@@ -11,8 +11,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.operations import Operation, Region, SSAValue
 from halfulp.interp.text.affine_parser import AffineParser
-from halfulp.interp.text.op_parser import OpParser
-from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
 _UNIT = at.UnitAttr()
 

@@ -9,21 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Mask
-from halfulp.interp.dialects.indices import undefined
-from halfulp.interp.dialects.memref import memory as ops
+from halfulp.fp_formats.formats import Mask
+from halfulp.interp.dialects.memref import memory
 from halfulp.interp.dialects.memref.evaluate import living
-from halfulp.interp.dialects.memref.global_memory import get
-from halfulp.interp.dialects.memref.memory import FREED_BY_DEALLOC, allocated_type, freeing, plans_of
+from halfulp.interp.dialects.memref.memory import FREED_BY_DEALLOC, allocated_type, freeing, get, plans_of
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.run import LaneRun
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.frames import Function, Run
-from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.evaluators import Compiler
+from halfulp.interp.run.frames import Function, Run, in_lanes, lift
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import LaneBuffer, fill, heap_for, over_lanes, repeated
@@ -136,7 +133,7 @@ def _each(op: Operation, function: Function) -> Function:
 def allocate(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.alloc and memref.alloca, which all lanes call with the same sizes."""
     type_, plan_of = allocated_type(op), plans_of(op, settings)
-    each = _each(op, ops.allocate(op, settings))
+    each = _each(op, memory.allocate(op, settings))
 
     def make(run: Run, slots: Slots) -> tuple[Any, ...]:
         assert run.lanes is not None
@@ -164,7 +161,7 @@ def allocate(op: Operation, settings: Settings) -> Function:
 
 def free(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.dealloc, for memory that one kind of op made in all lanes."""
-    each = _each(op, ops.free(op, settings))
+    each = _each(op, memory.free(op, settings))
     text = freeing(op)
 
     def release(run: Run, slots: Slots) -> tuple[Any, ...]:

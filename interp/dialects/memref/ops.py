@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from halfulp.interp.declare import constraints as c
+import numpy as np
+
+from halfulp.fp_formats.paths.words import Word
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.build import apply_op
 from halfulp.interp.declare.declarations import (
     Arity,
     AttributeConstraint,
@@ -17,18 +21,191 @@ from halfulp.interp.declare.declarations import (
     Slot,
     Trait,
     TypeConstraint,
+    TypeRule,
+    derived_type,
+    same_type,
 )
-from halfulp.interp.declare.type_rules import TypeRule, derived_type, same_type
-from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND
-from halfulp.interp.dialects.memref import atomics, forms, global_memory, in_lanes, memory, rules, views, words
-from halfulp.interp.dialects.memref import evaluate as ops
-from halfulp.interp.dialects.memref.layouts import is_strided
-from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.dialects.combiners import ATOMIC_KIND, COMBINING, REASSOCIATION_ATTR
+from halfulp.interp.dialects.memref import evaluate, forms, in_lanes, memory, rules, views
+from halfulp.interp.dialects.memref.evaluate import element_place, moves_elements
+from halfulp.interp.dialects.memref.rules import is_strided
 from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.dialects.slices import FORM, OPERANDS, PROPERTIES
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.evaluators import OnFrames, OnValues, Words
+from halfulp.interp.ir.operations import Block, Operation
+from halfulp.interp.run.compiled.limits import NotCompiled
+from halfulp.interp.run.evaluators import Compiler, Elementwise, OnFrames, OnValues, Words
+from halfulp.interp.run.frames import Action, Frame, Function, Run, Segment, lift, lower
+from halfulp.interp.run.points import PointwiseStep
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.buffers import load_at, store_at
+from halfulp.interp.values.memref_layout import strides_and_offset
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.context import Context
+    from halfulp.interp.run.compiled.lowering import FunctionLowering
+
+# --- atomics ----------------------------------------------------------------------------------------------------------
+#
+# The atomic ops of the memref dialect. A run executes one op after the other, so each of them is atomic.
+
+Slots = Sequence[Any]
+
+
+def combine(op: Operation, settings: Settings) -> Function:
+    """Return the function of memref.atomic_rmw: the element becomes its combination with the value.
+
+    The result is the element before, as in the llvm dialect.
+    """
+    kind = op.properties["kind"]
+    assert isinstance(kind, at.IntegerAttr)
+    step = _combination(op, ATOMIC_KIND.names[kind.value], settings)
+    type_, moving = op.operands[0].type, moves_elements(op, 1, settings)
+
+    def update(run: Run, slots: Slots) -> tuple[Any, ...]:
+        place = np.array(element_place(op, slots, 1, moving, settings), np.int64)
+        memory, value = slots[1].allocation, lift(slots[0], type_)
+        before = load_at(memory, place, type_, run.origins)
+        after = value if step is None else step.run(run, (before, value))[0]
+        store_at(memory, place, after, run.origins, atomic=True)
+        return (before,)
+
+    return update
+
+
+def _combination(op: Operation, kind: str, settings: Settings) -> PointwiseStep | None:
+    """Return the step of arith that a kind stands for; None for ``assign``."""
+    if kind not in COMBINING:
+        return None
+    definition = default_registry().find(COMBINING[kind].op)
+    assert definition is not None
+    value = op.operands[0]
+    apply_op(block := Block(), definition, [value, value], {})
+    (made,) = block.operations
+    made.location = op.location
+    evaluator = definition.evaluate
+    assert isinstance(evaluator, Elementwise)
+    return PointwiseStep(made, evaluator, evaluator.build(made, settings), settings, op)
+
+
+def apply(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of memref.generic_atomic_rmw: the element becomes what the region makes of it.
+
+    The result is the element before, as in the llvm dialect.
+    """
+    operands = compiler.slots(op.operands)
+    settings, type_ = compiler.settings, op.results[0].type
+    moving = moves_elements(op, 0, settings)
+    resume = compiler.resume(op)
+    body = compiler.block(op.regions[0].blocks[0])
+    (argument,) = body.arguments
+    kept, where = compiler.hidden_slot(), compiler.hidden_slot()
+    finish = resume([kept])
+
+    def yielding(sources: Sequence[int]) -> Action:
+        (source,) = sources
+
+        def write(frame: Frame) -> Segment | None:
+            slots = frame.slots
+            memory, place = slots[where]
+            store_at(memory, place, lift(slots[source], type_), slots[0].origins, atomic=True)
+            return finish(frame)
+
+        return write
+
+    compiler.region(op.regions[0], yielding)
+
+    def read(frame: Frame) -> Segment:
+        slots = frame.slots
+        given = [slots[slot] for slot in operands]
+        place = np.array(element_place(op, given, 0, moving, settings), np.int64)
+        memory = given[0].allocation
+        slots[where] = memory, place
+        slots[argument] = slots[kept] = lower(load_at(memory, place, type_, slots[0].origins))
+        return body
+
+    return read
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+#
+# The memref ops that compiled code covers, on machine words.
+
+
+def access(op: Operation, low: FunctionLowering, indices: list[Word]) -> None:
+    """Lower a load, or a store if the op has no result, of the element at these indices."""
+    which = 0 if op.results else 1
+    if moves_elements(op, which, low.settings):
+        raise NotCompiled(f"'{op.name}' of memory whose elements are moved")
+    place = low.place(op.operands[which])
+    at = place.index(indices)
+    if which:
+        low.program.writes = True
+        place.store(at, low.word(op.operands[0]))
+    else:
+        low.put(op, place.load(at, low.width(op.results[0].type)))
+
+
+def load(op: Operation, low: FunctionLowering) -> None:
+    """Lower memref.load."""
+    access(op, low, low.words(op.operands[1:]))
+
+
+def store(op: Operation, low: FunctionLowering) -> None:
+    """Lower memref.store."""
+    access(op, low, low.words(op.operands[2:]))
+
+
+def allocate(op: Operation, low: FunctionLowering) -> None:
+    """Lower memref.alloc and memref.alloca without symbols: the executor makes the memory."""
+    type_, settings = memory.allocated_type(op), low.settings
+    known = strides_and_offset(type_)
+    sizes = low.words(op.operands)
+    if known is None or type_.layout is not None or len(sizes) != (type_.shape or ()).count(None):
+        raise NotCompiled(f"'{op.name}' of type '{type_}'")
+    low.check(type_)
+    plan_of = memory.plans_of(op, settings)
+
+    def make(context: Context, *given: int) -> tuple[int, ...]:
+        numbers = [(code ^ (1 << 63)) - (1 << 63) for code in given]
+        plan = plan_of(*numbers)
+        buffer = memory.fresh(op, type_, plan, context.run, settings)
+        return (*context.made(buffer.allocation), plan.offset, *plan.shape, *plan.strides)
+
+    low.put(op, low.made(make, sizes, type_))
+
+
+def refused(op: Operation, low: FunctionLowering) -> None:
+    """Refuse an op that frees memory which others may use."""
+    raise NotCompiled(f"'{op.name}'")
+
+
+def free(op: Operation, low: FunctionLowering) -> None:
+    """Lower memref.dealloc of the memref of memref.alloc. Its memory becomes poison, so that a later access is
+    noticed.
+    """
+    owner = getattr(op.operands[0], "owner", None)
+    if owner is None or owner.name != "memref.alloc":
+        raise NotCompiled(f"'{op.name}' of memory that may come from elsewhere")
+    by = memory.freeing(op)
+    low.host(lambda context, base: context.free(by, base), [low.place(op.operands[0]).base], [])
+
+
+def dimension(op: Operation, low: FunctionLowering) -> None:
+    """Lower memref.dim with a constant index."""
+    owner: Any = getattr(op.operands[1], "owner", None)
+    source = op.operands[0]
+    if not isinstance(source.type, ty.MemRefType) or owner is None or owner.name != "arith.constant":
+        raise NotCompiled(f"'{op.name}' of a dimension that is not known")
+    number, sizes = owner.properties["value"].value, low.place(source).sizes
+    if not 0 <= number < len(sizes):
+        raise NotCompiled(f"'{op.name}' outside of the rank")
+    low.put(op, sizes[number])
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 memref = Dialect("memref")
 
@@ -40,7 +217,7 @@ def _ranked(description: str, accepts: Callable[[ty.MemRefType], bool]) -> TypeC
     return TypeConstraint(
         description,
         lambda type_: isinstance(type_, ty.MemRefType) and type_.shape is not None and accepts(type_),
-        c.MEMREF_KIND,
+        declarations.MEMREF_KIND,
     )
 
 
@@ -74,7 +251,7 @@ ANY_MEMREF = TypeConstraint("ranked or unranked memref of any type values", lamb
 
 _MEMREF_TYPE_ATTR = AttributeConstraint(
     "memref type attribute",
-    lambda attribute: isinstance(attribute, at.TypeAttr) and c.MEMREF_KIND.accepts(attribute.type),
+    lambda attribute: isinstance(attribute, at.TypeAttr) and declarations.MEMREF_KIND.accepts(attribute.type),
 )
 
 
@@ -101,8 +278,8 @@ _LOCALITY_ATTR = _numbers(
     lambda number: 0 <= number <= 3,
 )
 
-_INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
-_RESULTS = Slot("results", c.ANY, Arity.VARIADIC)
+_INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
+_RESULTS = Slot("results", declarations.ANY, Arity.VARIADIC)
 _ALIGNMENT = Property("alignment", _ALIGNMENT_ATTR, optional=True)
 
 
@@ -131,15 +308,15 @@ def _alloc(mnemonic: str, verify: Callable[[Any], str | None]) -> OpDefinition:
         "`(` $dynamicSizes `)` (`` `[` $symbolOperands^ `]`)? newer(`alignment` `=` $alignment) attr-dict "
         "`:` type($memref)",
         operands=(
-            Slot("dynamicSizes", c.INDEX, Arity.VARIADIC),
-            Slot("symbolOperands", c.INDEX, Arity.VARIADIC),
+            Slot("dynamicSizes", declarations.INDEX, Arity.VARIADIC),
+            Slot("symbolOperands", declarations.INDEX, Arity.VARIADIC),
         ),
         results={"memref": MEMREF},
         properties=(_ALIGNMENT,),
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         verify=verify,
         named_results=(mnemonic,),
-        evaluate=OnValues(memory.allocate, raw=True, in_lanes=in_lanes.allocate, words=words.allocate),
+        evaluate=OnValues(memory.allocate, raw=True, in_lanes=in_lanes.allocate, words=allocate),
     )
 
 
@@ -167,27 +344,27 @@ memref.op(
 memref.op(
     "realloc",
     "$source (`(` $dynamicResultSize^ `)`)? attr-dict `:` type($source) `to` type($result)",
-    operands=(Slot("source", _LIST), Slot("dynamicResultSize", c.INDEX, Arity.OPTIONAL)),
+    operands=(Slot("source", _LIST), Slot("dynamicResultSize", declarations.INDEX, Arity.OPTIONAL)),
     results={"result": _LIST},
     properties=(_ALIGNMENT,),
     verify=rules.verify_realloc,
-    evaluate=OnValues(memory.reallocate, raw=True, words=words.refused),
+    evaluate=OnValues(memory.reallocate, raw=True, words=refused),
 )
 memref.op(
     "dealloc",
     "$memref attr-dict `:` type($memref)",
     operands={"memref": ANY_MEMREF},
-    evaluate=OnValues(memory.free, raw=True, in_lanes=in_lanes.free, words=words.free),
+    evaluate=OnValues(memory.free, raw=True, in_lanes=in_lanes.free, words=free),
 )
 memref.op(
     "global",
     custom=forms.GLOBAL,
     properties=(
         _ALIGNMENT,
-        Property("constant", c.UNIT_ATTR, optional=True),
-        Property("initial_value", c.ANY_ATTR, optional=True),
-        Property("sym_name", c.STRING_ATTR),
-        Property("sym_visibility", c.STRING_ATTR, optional=True),
+        Property("constant", declarations.UNIT_ATTR, optional=True),
+        Property("initial_value", declarations.ANY_ATTR, optional=True),
+        Property("sym_name", declarations.STRING_ATTR),
+        Property("sym_visibility", declarations.STRING_ATTR, optional=True),
         Property("type", _MEMREF_TYPE_ATTR),
     ),
     traits=(Trait.SYMBOL,),
@@ -197,10 +374,10 @@ memref.op(
     "get_global",
     "$name `:` type($result) attr-dict",
     results={"result": MEMREF},
-    properties=(Property("name", c.FLAT_SYMBOL_REF_ATTR),),
+    properties=(Property("name", declarations.FLAT_SYMBOL_REF_ATTR),),
     verify_symbols=rules.verify_get_global,
     evaluate=OnValues(
-        global_memory.get,
+        memory.get,
         raw=True,
         of_module=True,
         in_lanes=in_lanes.global_memory,
@@ -232,11 +409,11 @@ memref.op(
 _FALSE = at.IntegerAttr(0, ty.I1)
 _ACCESS_PROPERTIES = (
     _ALIGNMENT,
-    Property("nontemporal", c.BOOL_ATTR, optional=True, elided=_FALSE),
+    Property("nontemporal", declarations.BOOL_ATTR, optional=True, elided=_FALSE),
 )
 _LOAD_PROPERTIES = (
     *_ACCESS_PROPERTIES,
-    Property("invariant", c.BOOL_ATTR, optional=True, elided=_FALSE, since=Schema.LLVM24),
+    Property("invariant", declarations.BOOL_ATTR, optional=True, elided=_FALSE, since=Schema.LLVM24),
 )
 
 
@@ -248,32 +425,32 @@ memref.op(
     "load",
     f"$memref `[` $indices `]` {_clauses(_LOAD_PROPERTIES)} attr-dict `:` type($memref)",
     operands=(Slot("memref", MEMREF), _INDICES),
-    results={"result": c.ANY},
+    results={"result": declarations.ANY},
     properties=_LOAD_PROPERTIES,
     type_rules=(_element_of("result", "memref"),),
     verify=rules.verify_indices(0, "incorrect number of indices for load"),
-    evaluate=OnValues(ops.load, raw=True, in_lanes=in_lanes.load, words=words.load),
+    evaluate=OnValues(evaluate.load, raw=True, in_lanes=in_lanes.load, words=load),
 )
 memref.op(
     "store",
     f"$value `,` $memref `[` $indices `]` {_clauses(_ACCESS_PROPERTIES)} attr-dict `:` type($memref)",
-    operands=(Slot("value", c.ANY), Slot("memref", MEMREF), _INDICES),
+    operands=(Slot("value", declarations.ANY), Slot("memref", MEMREF), _INDICES),
     properties=_ACCESS_PROPERTIES,
     type_rules=(_element_of("value", "memref"),),
     verify=rules.verify_indices(1, "store index operand count not equal to memref rank"),
-    evaluate=OnValues(ops.store, raw=True, in_lanes=in_lanes.store, words=words.store),
+    evaluate=OnValues(evaluate.store, raw=True, in_lanes=in_lanes.store, words=store),
 )
 memref.op(
     "prefetch",
     custom=forms.PREFETCH,
     operands=(Slot("memref", MEMREF), _INDICES),
     properties=(
-        Property("isDataCache", c.BOOL_ATTR),
-        Property("isWrite", c.BOOL_ATTR),
+        Property("isDataCache", declarations.BOOL_ATTR),
+        Property("isWrite", declarations.BOOL_ATTR),
         Property("localityHint", _LOCALITY_ATTR),
     ),
     verify=rules.verify_prefetch,
-    evaluate=OnValues(ops.prefetch, raw=True),
+    evaluate=OnValues(evaluate.prefetch, raw=True),
 )
 memref.op(
     "atomic_rmw",
@@ -288,7 +465,7 @@ memref.op(
         ),
     ),
     verify=rules.verify_atomic,
-    evaluate=OnValues(atomics.combine, raw=True),
+    evaluate=OnValues(combine, raw=True),
 )
 memref.op(
     "generic_atomic_rmw",
@@ -302,12 +479,12 @@ memref.op(
         ),
     ),
     verify_regions=rules.verify_generic_atomic,
-    evaluate=OnFrames(atomics.apply),
+    evaluate=OnFrames(apply),
 )
 memref.op(
     "atomic_yield",
     "$result attr-dict `:` type($result)",
-    operands={"result": c.ANY},
+    operands={"result": declarations.ANY},
     traits=(Trait.TERMINATOR,),
     verify=rules.verify_atomic_yield,
     evaluate=OnFrames(yielded),
@@ -320,18 +497,22 @@ memref.op(
     "$source `,` $target attr-dict `:` type($source) `to` type($target)",
     operands={"source": ANY_MEMREF, "target": ANY_MEMREF},
     verify=rules.verify_copy,
-    evaluate=OnValues(ops.copy, raw=True),
+    evaluate=OnValues(evaluate.copy, raw=True),
 )
 memref.op(
     "dma_start",
     custom=forms.DMA_START,
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
     verify=rules.verify_dma_start,
 )
 memref.op(
     "dma_wait",
     "$tagMemRef `[` $tagIndices `]` `,` $numElements attr-dict `:` type($tagMemRef)",
-    operands=(Slot("tagMemRef", MEMREF), Slot("tagIndices", c.INDEX, Arity.VARIADIC), Slot("numElements", c.INDEX)),
+    operands=(
+        Slot("tagMemRef", MEMREF),
+        Slot("tagIndices", declarations.INDEX, Arity.VARIADIC),
+        Slot("numElements", declarations.INDEX),
+    ),
     verify=rules.verify_dma_wait,
 )
 
@@ -340,23 +521,23 @@ memref.op(
 memref.op(
     "dim",
     "attr-dict $source `,` $index `:` type($source)",
-    operands=(Slot("source", _WITH_DIMENSIONS), Slot("index", c.INDEX)),
-    results={"result": c.INDEX},
+    operands=(Slot("source", _WITH_DIMENSIONS), Slot("index", declarations.INDEX)),
+    results={"result": declarations.INDEX},
     named_results=("dim",),
-    evaluate=_view(views.dimension, words.dimension),
+    evaluate=_view(views.dimension, dimension),
 )
 memref.op(
     "rank",
     "$memref attr-dict `:` type($memref)",
     operands={"memref": ANY_MEMREF},
-    results={"result": c.INDEX},
+    results={"result": declarations.INDEX},
     evaluate=_view(views.rank),
 )
 memref.op(
     "extract_aligned_pointer_as_index",
     "$source `:` type($source) `->` type($aligned_pointer) attr-dict",
     operands={"source": ANY_MEMREF},
-    results={"aligned_pointer": c.INDEX},
+    results={"aligned_pointer": declarations.INDEX},
     named_results=("intptr",),
     evaluate=OnValues(memory.address, raw=True),
 )
@@ -366,9 +547,9 @@ memref.op(
     operands={"source": _STRIDED},
     results=(
         Slot("base_buffer", _BASE),
-        Slot("offset", c.INDEX),
-        Slot("sizes", c.INDEX, Arity.VARIADIC),
-        Slot("strides", c.INDEX, Arity.VARIADIC),
+        Slot("offset", declarations.INDEX),
+        Slot("sizes", declarations.INDEX, Arity.VARIADIC),
+        Slot("strides", declarations.INDEX, Arity.VARIADIC),
     ),
     verify=rules.verify_metadata,
     named_results=views.names_of_metadata,
@@ -432,11 +613,11 @@ memref.op(
     "expand_shape",
     "$src $reassociation `output_shape` custom<DynamicIndexList>($output_shape, $static_output_shape) attr-dict "
     "`:` type($src) `into` type($result)",
-    operands=(Slot("src", _STRIDED), Slot("output_shape", c.INDEX, Arity.VARIADIC)),
+    operands=(Slot("src", _STRIDED), Slot("output_shape", declarations.INDEX, Arity.VARIADIC)),
     results={"result": _STRIDED},
     properties=(
         Property("reassociation", REASSOCIATION_ATTR),
-        Property("static_output_shape", c.INTEGER_64_ARRAY_ATTR),
+        Property("static_output_shape", declarations.INTEGER_64_ARRAY_ATTR),
     ),
     verify=rules.verify_expand,
     named_results=("expand_shape",),
@@ -457,7 +638,7 @@ memref.op(
     custom=forms.TRANSPOSE,
     operands={"in": _STRIDED},
     results={"result": _STRIDED},
-    properties=(Property("permutation", c.AFFINE_MAP_ATTR),),
+    properties=(Property("permutation", declarations.AFFINE_MAP_ATTR),),
     verify=rules.verify_transpose,
     named_results=("transpose",),
     evaluate=_view(views.transpose),
@@ -465,7 +646,11 @@ memref.op(
 memref.op(
     "view",
     "$source `[` $byte_shift `]` `` `[` $sizes `]` attr-dict `:` type($source) `to` type($result)",
-    operands=(Slot("source", _BYTES), Slot("byte_shift", c.INDEX), Slot("sizes", c.INDEX, Arity.VARIADIC)),
+    operands=(
+        Slot("source", _BYTES),
+        Slot("byte_shift", declarations.INDEX),
+        Slot("sizes", declarations.INDEX, Arity.VARIADIC),
+    ),
     results={"result": MEMREF},
     verify=rules.verify_view,
     named_results=("view",),

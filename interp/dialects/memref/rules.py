@@ -2,20 +2,209 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 
 from halfulp.interp.declare.declarations import Trait, Unprefixed
 from halfulp.interp.declare.operands import operand_sizes
-from halfulp.interp.declare.upstream import is_upstream
-from halfulp.interp.dialects.atomic_kinds import ATOMIC_KIND, COMBINING
-from halfulp.interp.dialects.memref import layouts
-from halfulp.interp.dialects.reassociation import Groups, groups_of
-from halfulp.interp.dialects.slices import static_numbers, verify_inside, verify_written, written
+from halfulp.interp.declare.registry import is_upstream
+from halfulp.interp.dialects.combiners import ATOMIC_KIND, COMBINING, Groups, groups_of
+from halfulp.interp.dialects.slices import Written, static_numbers, verify_inside, verify_written, written
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import Dimension
+from halfulp.interp.ir.affine_expressions import (
+    AffineConstant,
+    AffineExpr,
+    Binary,
+    Dimension,
+    Symbol,
+    add,
+    known_product,
+    known_sum,
+    multiply,
+)
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.values.memref_layout import strides_and_offset
+from halfulp.interp.values.memref_layout import Strides, strides_and_offset
+
+# --- layouts ----------------------------------------------------------------------------------------------------------
+#
+# Layouts of memref types: which types views of a type have.
+
+Shape = tuple[int | None, ...]
+
+
+def is_strided(type_: ty.Type) -> bool:
+    """Tell whether a type is a ranked memref whose elements lie at a sum of strides."""
+    return isinstance(type_, ty.MemRefType) and type_.shape is not None and strides_and_offset(type_) is not None
+
+
+def is_identity(type_: ty.MemRefType) -> bool:
+    """Tell whether the layout of a type is the identity map. Other layouts that place elements one after the other do
+    not count, as in MLIR.
+    """
+    layout = type_.layout
+    return layout is None or (isinstance(layout, at.StridedLayoutAttr) and (layout.strides, layout.offset) == ((1,), 0))
+
+
+def with_layout(type_: ty.MemRefType, shape: Shape, strides: Shape, offset: int | None) -> ty.MemRefType:
+    """Return a memref type of these strides, with the element type and memory space of ``type_``."""
+    return ty.MemRefType(shape, type_.element, at.StridedLayoutAttr(strides, offset), type_.memory_space)
+
+
+def without_layout(type_: ty.MemRefType, shape: Shape) -> ty.MemRefType:
+    """Return a memref type without layout, with the element type and memory space of ``type_``."""
+    return ty.MemRefType(shape, type_.element, None, type_.memory_space)
+
+
+def same_place(one: ty.MemRefType, other: ty.MemRefType) -> bool:
+    """Tell whether two types are equal, however their layouts are written."""
+    return (one.shape, one.element, one.memory_space, strides_and_offset(one)) == (
+        other.shape,
+        other.element,
+        other.memory_space,
+        strides_and_offset(other),
+    )
+
+
+def canonical_type(type_: ty.MemRefType) -> ty.MemRefType:
+    """Return a strided type with the layout with which memref.transpose compares it.
+
+    It is none for elements that lie one after the other, else a map. Strides that are the identity map stay.
+    """
+    known = strides_and_offset(type_)
+    if known is None or is_identity(type_):
+        return type_
+    shape = type_.shape or ()
+    if known == strides_and_offset(without_layout(type_, shape)) and None not in shape:
+        return without_layout(type_, shape)
+    map_ = type_.layout if isinstance(type_.layout, at.AffineMapAttr) else _map_of(*known)
+    return ty.MemRefType(shape, type_.element, map_, type_.memory_space)
+
+
+def _map_of(strides: Sequence[int | None], offset: int | None) -> at.AffineMapAttr:
+    """Return strides as a map, with a symbol for each number that is not known: for the offset first."""
+    symbols = 0
+
+    def number(known: int | None) -> AffineExpr:
+        nonlocal symbols
+        if known is not None:
+            return AffineConstant(known)
+        symbols += 1
+        return Symbol(symbols - 1)
+
+    place = number(offset)
+    for axis, stride in enumerate(strides):
+        place = add(place, multiply(Dimension(axis), number(stride)))
+    return at.AffineMapAttr(len(strides), symbols, (place,))
+
+
+def equivalent(one: ty.MemRefType, other: ty.MemRefType) -> bool:
+    """Tell whether two canonical types are equal, in whatever order their maps add."""
+    terms = []
+    for type_ in (one, other):
+        map_ = type_.layout
+        terms.append(_terms(map_.results[0]) if isinstance(map_, at.AffineMapAttr) and map_.results else map_)
+    alike = (one.shape, one.element, one.memory_space) == (other.shape, other.element, other.memory_space)
+    return alike and terms[0] == terms[1]
+
+
+def _terms(expr: AffineExpr) -> dict[int | None, AffineExpr]:
+    """Return the factor of each dimension in a sum, and under None what has no dimension."""
+    if isinstance(expr, Dimension):
+        return {expr.position: AffineConstant(1)}
+    if expr.symbolic or not isinstance(expr, Binary):
+        return {None: expr} if expr != AffineConstant(0) else {}
+    found = _terms(expr.lhs)
+    if expr.operator == "*":
+        return {axis: multiply(factor, expr.rhs) for axis, factor in found.items()}
+    for axis, factor in _terms(expr.rhs).items():
+        found[axis] = add(found[axis], factor) if axis in found else factor
+    return found
+
+
+def compatible_strides(one: Strides | None, other: Strides | None) -> bool:
+    """Tell whether strides and offsets are equal where both are known."""
+    if one is None or other is None:
+        return one == other
+    pairs = zip((*one[0], one[1]), (*other[0], other[1]), strict=True)
+    return all(a is None or b is None or a == b for a, b in pairs)
+
+
+def viewed_type(type_: ty.MemRefType, lists: Written) -> ty.MemRefType | None:
+    """Return the type of the view that a subview takes, with all dimensions; None where the source is not strided."""
+    known = strides_and_offset(type_)
+    if known is None:
+        return None
+    strides, offset = known
+    for start, stride in zip(lists.offsets, strides, strict=True):
+        offset = known_sum(offset, known_product(start, stride))
+    return with_layout(type_, lists.sizes, tuple(map(known_product, lists.strides, strides)), offset)
+
+
+def reduced_types(type_: ty.MemRefType, rank: int) -> Iterator[ty.MemRefType]:
+    """Yield the types that remain where dimensions of size 1 are dropped until there are ``rank``."""
+    shape = type_.shape or ()
+    layout = type_.layout
+    assert isinstance(layout, at.StridedLayoutAttr)
+    ones = [axis for axis, size in enumerate(shape) if size == 1]
+    for dropped in combinations(ones, len(shape) - rank):
+        kept = [axis for axis in range(len(shape)) if axis not in dropped]
+        yield with_layout(
+            type_, tuple(shape[axis] for axis in kept), tuple(layout.strides[axis] for axis in kept), layout.offset
+        )
+
+
+def expanded_strides(strides: Sequence[int | None], shape: Sequence[int | None], groups: Groups) -> Shape:
+    """Return the strides of an expanded shape: the last dimension of each group has the stride of the group."""
+    found: list[int | None] = [1] * len(shape)
+    for stride, group in zip(strides, groups, strict=True):
+        for axis in reversed(group):
+            found[axis] = stride
+            stride = known_product(stride, shape[axis])
+    return tuple(found)
+
+
+def expanded_type(type_: ty.MemRefType, shape: Shape, groups: Groups) -> ty.MemRefType | None:
+    """Return the type of an expanded memref; None where the source is not strided."""
+    known = strides_and_offset(type_)
+    if known is None:
+        return None
+    if is_identity(type_):
+        return without_layout(type_, shape)
+    return with_layout(type_, shape, expanded_strides(known[0], shape, groups), known[1])
+
+
+def collapsed_strides(
+    strides: Sequence[int | None], shape: Sequence[int | None], groups: Groups
+) -> tuple[int | None, ...] | None:
+    """Return the strides of a collapsed shape; None where the dimensions of a group surely do not lie one after the
+    other.
+
+    A group has the stride of its last dimension that has another size than 1.
+    """
+    found: list[int | None] = []
+    for group in groups:
+        last = next((axis for axis in reversed(group[1:]) if shape[axis] != 1), group[0])
+        found.append(strides[last] if shape[last] is not None or last == group[0] else None)
+    for stride, group in zip(found, groups, strict=True):
+        for axis in reversed(group[1:]):
+            stride = known_product(stride, shape[axis])
+            before = strides[axis - 1]
+            if shape[axis - 1] != 1 and stride is not None and before is not None and stride != before:
+                return None
+    return tuple(found)
+
+
+def collapsed_type(type_: ty.MemRefType, shape: Shape, groups: Groups) -> ty.MemRefType | None:
+    """Return the type of a collapsed memref; None where it has none."""
+    if is_identity(type_):
+        return without_layout(type_, shape)
+    known = strides_and_offset(type_)
+    strides = None if known is None else collapsed_strides(known[0], type_.shape or (), groups)
+    return None if known is None or strides is None else with_layout(type_, shape, strides, known[1])
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
 
 _ALLOCATION_SCOPES = {
     "affine.for",
@@ -82,7 +271,7 @@ def verify_realloc(op: Operation) -> str | None:
     """Check the types of memref.realloc."""
     source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
     for word, type_ in (("source", source), ("result", result)):
-        if not layouts.is_identity(type_):
+        if not is_identity(type_):
             return Unprefixed(f"unsupported layout for {word} memref type '{type_}'")
     between = f"specified for source memref type '{source}' and result memref type '{result}'"
     if source.memory_space != result.memory_space:
@@ -329,7 +518,7 @@ def are_cast_compatible(one: ty.Type, other: ty.Type) -> bool:
     if len(one.shape) != len(other.shape):
         return False
     fits = all(a is None or b is None or a == b for a, b in zip(one.shape, other.shape, strict=True))
-    return fits and layouts.compatible_strides(strides_and_offset(one), strides_and_offset(other))
+    return fits and compatible_strides(strides_and_offset(one), strides_and_offset(other))
 
 
 def _differ_in_space_only(one: ty.Type, other: ty.Type) -> bool:
@@ -365,7 +554,7 @@ def verify_subview(op: Operation) -> str | None:
         return Unprefixed(
             f"different memory spaces specified for base memref type '{source}' and subview memref type '{result}'"
         )
-    expected = layouts.viewed_type(source, lists)
+    expected = viewed_type(source, lists)
     if expected is None:
         return Unprefixed(f"base type '{source}' is not strided")
     return _verify_reduced(expected, result) or verify_inside(lists, source.shape or ())
@@ -378,8 +567,8 @@ def _verify_reduced(expected: ty.MemRefType, result: ty.MemRefType) -> str | Non
         return Unprefixed(f"expected result rank to be smaller or equal to the source rank, but got '{result}'")
     if result.element != expected.element:
         return Unprefixed(f"expected result element type to be '{expected.element}', but got '{result}'")
-    fitting = [expected, *layouts.reduced_types(expected, len(shape))]
-    if any(layouts.same_place(result, type_) for type_ in fitting):
+    fitting = [expected, *reduced_types(expected, len(shape))]
+    if any(same_place(result, type_) for type_ in fitting):
         return None
     what = "layout" if any(type_.shape == shape for type_ in fitting) else "sizes"
     return Unprefixed(
@@ -425,7 +614,7 @@ def verify_view(op: Operation) -> str | None:
     """Check the types of memref.view."""
     source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
     for word, type_ in (("base", source), ("result", result)):
-        if not layouts.is_identity(type_):
+        if not is_identity(type_):
             return Unprefixed(f"unsupported map for {word} memref type '{type_}'")
     if source.memory_space != result.memory_space:
         return Unprefixed(
@@ -439,11 +628,11 @@ def verify_reshape(op: Operation) -> str | None:
     source, shape, result = (_memref(value.type) for value in (*op.operands, *op.results))
     if source.element != result.element:
         return "element types of source and destination memref types should be the same"
-    if source.shape is not None and not layouts.is_identity(source):
+    if source.shape is not None and not is_identity(source):
         return "source memref type should have identity affine map"
     if result.shape is None:
         return None
-    if not layouts.is_identity(result):
+    if not is_identity(result):
         return "result memref type should have identity affine map"
     assert shape.shape is not None
     if shape.shape[0] is None:
@@ -468,11 +657,11 @@ def verify_transpose(op: Operation) -> str | None:
     if known is None:
         return f"base type '{source}' is not strided"
     strides, offset = known
-    expected = layouts.with_layout(
+    expected = with_layout(
         source, tuple([shape[axis] for axis in axes]), tuple([strides[axis] for axis in axes]), offset
     )
-    canonical = layouts.canonical_type(expected)
-    if layouts.equivalent(canonical, layouts.canonical_type(result)):
+    canonical = canonical_type(expected)
+    if equivalent(canonical, canonical_type(result)):
         return None
     return f"result type '{result}' is not equivalent to the canonical transposed input type '{canonical}'"
 
@@ -522,7 +711,7 @@ def verify_expand(op: Operation) -> str | None:
     problem = _verify_groups(shape, target, groups)
     if problem:
         return problem
-    expected = layouts.expanded_type(source, target, groups)
+    expected = expanded_type(source, target, groups)
     if expected is None:
         return "invalid source layout map"
     if expected != result:
@@ -555,7 +744,7 @@ def verify_collapse(op: Operation) -> str | None:
     problem = _verify_groups(target, shape, groups)
     if problem:
         return problem
-    expected = layouts.collapsed_type(source, target, groups)
+    expected = collapsed_type(source, target, groups)
     if expected is None:
         return "invalid source layout map or collapsing non-contiguous dims"
     if expected != result:
@@ -570,7 +759,7 @@ def verify_metadata(op: Operation) -> str | None:
     """Check that the results of memref.extract_strided_metadata fit its operand."""
     source = _memref(op.operands[0].type)
     rank = len(source.shape or ())
-    expected = [layouts.without_layout(source, ()), *[ty.INDEX] * (1 + 2 * rank)]
+    expected = [without_layout(source, ()), *[ty.INDEX] * (1 + 2 * rank)]
     given = [result.type for result in op.results]
     if given == expected:
         return None

@@ -10,12 +10,10 @@ from itertools import combinations
 from math import prod
 from typing import Any
 
-from halfulp.interp.dialects.indices import numbers, undefined
+from halfulp.interp.dialects.combiners import groups_of
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
-from halfulp.interp.dialects.memref.layouts import collapsed_strides, expanded_strides
-from halfulp.interp.dialects.memref.rules import permutation_of
-from halfulp.interp.dialects.reassociation import groups_of
-from halfulp.interp.dialects.slices import Written, part_of, static_numbers, written
+from halfulp.interp.dialects.memref.rules import collapsed_strides, expanded_strides, permutation_of
+from halfulp.interp.dialects.slices import Written, numbers, part_of, static_numbers, undefined, written
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation

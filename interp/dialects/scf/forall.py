@@ -5,7 +5,7 @@ Each iteration sees the tensors as they were before the loop. The parts go into 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,15 @@ import numpy.typing as npt
 
 from halfulp.interp.declare.declarations import AttributeConstraint, Unprefixed
 from halfulp.interp.declare.operands import operand_sizes
-from halfulp.interp.dialects.boxes import Bounds, checked_ranges, over_box
-from halfulp.interp.dialects.indices import numbers
-from halfulp.interp.dialects.slices import part_of, written
+from halfulp.interp.dialects.regions import Bounds, Edge, checked_ranges, flow, over_box
+from halfulp.interp.dialects.slices import numbers, part_of, written
 from halfulp.interp.dialects.tensor import slicing
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import ArrayAttr, DenseArrayAttr
-from halfulp.interp.ir.operations import BlockArgument, Operation
-from halfulp.interp.run.control import Compiler, moves
-from halfulp.interp.run.frames import Action, Frame, Segment, Slots
-from halfulp.interp.run.races import Writes
-from halfulp.interp.run.slots import lift
+from halfulp.interp.ir.operations import Block, BlockArgument, Operation, Region, SSAValue
+from halfulp.interp.run.evaluators import Compiler, moves
+from halfulp.interp.run.frames import Action, Frame, Segment, Slots, Writes, lift
 from halfulp.interp.values.value import Value
 
 MAPPING = AttributeConstraint(
@@ -210,3 +208,193 @@ def _differs(one: Value, two: Value, place: tuple[Any, ...]) -> npt.NDArray[np.b
     bits = np.asarray(bits.any(axis=tuple(range(len(one.shape), bits.ndim))))
     poison = [False if value.poison is None else value.poison[place] != 0 for value in (one, two)]
     return np.asarray(bits | (poison[0] != poison[1]))
+
+
+# --- region rules -----------------------------------------------------------------------------------------------------
+#
+# The rules of the scf ops for their regions, in MLIR's words.
+#
+# Values flow along edges: from the op's operands into a region, from a terminator into a region, or from a terminator
+# out as the op's results. The source and the target of an edge must agree in the number and the types of values.
+
+_PARENT = "parent"
+
+
+def _types(values: Iterable[SSAValue]) -> list[ty.Type]:
+    return [value.type for value in values]
+
+
+def _last(region: Region) -> Operation | None:
+    """Return the terminator of a region of one block."""
+    block = region.blocks[0]
+    return block.operations[-1] if block.operations else None
+
+
+def _single_blocks(
+    op: Operation, names: Sequence[str], optional: Sequence[str] = (), arguments: bool = True
+) -> str | None:
+    for number, region in enumerate(op.regions):
+        if not arguments and any(block.arguments for block in region.blocks):
+            return f"region #{number} should have no arguments"
+    for number, (name, region) in enumerate(zip(names, op.regions, strict=False)):
+        if len(region.blocks) > 1:
+            return f"expects region #{number} to have 0 or 1 blocks"
+        if not region.blocks and name not in optional:
+            return f"region #{number} ('{name}') failed to verify constraint: region with 1 blocks"
+    return None
+
+
+def _ends_in_yield(op: Operation) -> str | None:
+    for region in op.regions:
+        last = _last(region) if region.blocks else None
+        if last is not None and last.name != "scf.yield":
+            return f"expects regions to end with 'scf.yield', found '{last.name}'"
+    return None
+
+
+def verify_if(op: Operation) -> str | None:
+    """Check that each region has one block without arguments, and that there is an else where there are results."""
+    problem = _single_blocks(op, ("thenRegion", "elseRegion"), ("elseRegion",), arguments=False)
+    if problem is None and op.results and not op.regions[1].blocks:
+        return "must have an else block if defining values"
+    return problem
+
+
+def verify_if_regions(op: Operation) -> str | None:
+    """Check that each region ends in scf.yield, which gives the results."""
+    problem = _ends_in_yield(op)
+    if problem:
+        return problem
+    results = _types(op.results)
+    lasts = [_last(region) for region in op.regions if region.blocks]
+    return flow(_edge(last, _PARENT, results) for last in lasts if last is not None)
+
+
+def _edge(last: Operation, target: str, taken: Sequence[ty.Type], first: int = 0) -> Edge:
+    return f"Operation {last.name}", _types(last.operands[first:]), target, taken
+
+
+def verify_for(op: Operation) -> str | None:
+    """Check that there is one block, and as many results as values carried from one iteration to the next."""
+    problem = _single_blocks(op, ("region",))
+    if problem is None and len(op.operands) - 3 != len(op.results):
+        return "mismatch in number of loop-carried values and defined values"
+    return problem
+
+
+def verify_for_regions(op: Operation) -> str | None:
+    """Check the types of the induction variable and of the values carried from one iteration to the next."""
+    problem = _ends_in_yield(op)
+    if problem:
+        return problem
+    carried = _types(op.operands[3:])
+    results = _types(op.results)
+    arguments = _types(op.regions[0].blocks[0].arguments)
+    if not arguments:
+        return "expected a block argument for the induction variable"
+    if len(carried) != len(arguments) - 1:
+        return f"different number of inits and region iter_args: {len(carried)} != {len(arguments) - 1}"
+    if arguments[0] != op.operands[0].type:
+        return "expected induction variable to be same type as bounds and step"
+    last = _last(op.regions[0])
+    yielded = _types(last.operands) if last is not None else []
+    if yielded and len(yielded) != len(carried):
+        return f"different number of region iter_args and yielded values: {len(carried)} != {len(yielded)}"
+    if last is not None and len(yielded) != len(carried):
+        return flow([_edge(last, "Region #0", arguments[1:])])
+    for number, values in enumerate(zip(carried, arguments[1:], yielded, results, strict=False)):
+        initial, argument, next_, result = values
+        for one, other, type_ in (
+            ("init", "region iter_arg", initial),
+            ("region iter_arg", "yielded value", next_),
+            ("region iter_arg", "loop result", result),
+        ):
+            if type_ != argument:
+                pair = (type_, argument) if one == "init" else (argument, type_)
+                return f"{number}-th {one} and {number}-th {other} have different type: '{pair[0]}' != '{pair[1]}'"
+    return None
+
+
+def verify_while(op: Operation) -> str | None:
+    """Check that each region has one block: ``before`` ends in scf.condition, ``after`` in scf.yield."""
+    problem = _single_blocks(op, ("before", "after"))
+    if problem:
+        return problem
+    for name, region, expected in zip(("before", "after"), op.regions, ("scf.condition", "scf.yield"), strict=True):
+        last = _last(region)
+        if last is None or last.name != expected:
+            return f"expects the '{name}' region to terminate with '{expected}'"
+    return None
+
+
+def verify_while_regions(op: Operation) -> str | None:
+    """Check the types of the values that are passed around the loop and out of it."""
+    before, after = (_types(region.blocks[0].arguments) for region in op.regions)
+    condition, yield_ = (region.blocks[0].operations[-1] for region in op.regions)
+    return flow(
+        (
+            (_PARENT, _types(op.operands), "Region #0", before),
+            _edge(condition, _PARENT, _types(op.results), 1),
+            _edge(condition, "Region #1", after, 1),
+            _edge(yield_, "Region #0", before),
+        )
+    )
+
+
+def verify_execute_region(op: Operation) -> str | None:
+    """Check that there is at least one block, without arguments."""
+    blocks: list[Block] = op.regions[0].blocks
+    if not blocks:
+        return "region needs to have at least one block"
+    if blocks[0].arguments:
+        return "region cannot have any arguments"
+    return None
+
+
+def verify_execute_region_regions(op: Operation) -> str | None:
+    """Check that every scf.yield gives the results."""
+    lasts = [block.operations[-1] for block in op.regions[0].blocks if block.operations]
+    return flow(_edge(last, _PARENT, _types(op.results)) for last in lasts if last.name == "scf.yield")
+
+
+_YIELD_PARENTS = ("scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while")
+
+
+def verify_yield(op: Operation) -> str | None:
+    """Check that scf.yield stands inside an op of scf."""
+    parent = op.parent_op
+    if parent is None or parent.name not in _YIELD_PARENTS:
+        return f"expects parent op to be one of '{', '.join(_YIELD_PARENTS)}'"
+    return None
+
+
+def verify_condition(op: Operation) -> str | None:
+    """Check that scf.condition stands inside scf.while."""
+    parent = op.parent_op
+    return None if parent is not None and parent.name == "scf.while" else "expects parent op 'scf.while'"
+
+
+def verify_index_switch(op: Operation) -> str | None:
+    """Check that there is a region for each case, and that every region yields the results."""
+    cases = op.properties["cases"]
+    assert isinstance(cases, at.DenseArrayAttr)
+    if len(cases.codes) != len(op.regions) - 1:
+        return f"has {len(op.regions) - 1} case regions but {len(cases.codes)} case values"
+    if len(set(cases.codes)) < len(cases.codes):
+        again = next(value for number, value in enumerate(cases.values) if value in cases.values[:number])
+        return f"has duplicate case value: {again}"
+    for number, region in enumerate(op.regions):
+        if len(region.blocks) != 1:
+            slot = "caseRegions" if number else "defaultRegion"
+            return f"region #{number} ('{slot}') failed to verify constraint: region with 1 blocks"
+    for number, region in enumerate(op.regions):
+        name = f"case region #{number - 1}" if number else "default region"
+        last = _last(region) if region.blocks else None
+        if last is None or last.name != "scf.yield":
+            return f"expected region to end with scf.yield, but got {last.name if last else 'nothing'}"
+        if len(last.operands) != len(op.results):
+            return f"expected each region to return {len(op.results)} values, but {name} returns {len(last.operands)}"
+        for index, (value, result) in enumerate(zip(last.operands, op.results, strict=True)):
+            if value.type != result.type:
+                return f"expected result #{index} of each region to be '{result.type}'"
+    return None

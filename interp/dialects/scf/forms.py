@@ -7,15 +7,21 @@ passes no values, the terminator is not printed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
+from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
-from halfulp.interp.declare.operands import move_inherent
-from halfulp.interp.ir.attributes import UnitAttr
+from halfulp.interp.declare.operands import SEGMENTS, move_inherent
+from halfulp.interp.ir.attributes import DenseArrayAttr, UnitAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.ir.types import I1, INDEX, FunctionType
-from halfulp.interp.text.op_parser import Argument, OpParser
-from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.ir.types import I1, I32, INDEX, FunctionType
+from halfulp.interp.run.compiled.limits import NotCompiled
+from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.lowering import FunctionLowering, Item, OnYield
 
 _UNIT = UnitAttr()
 
@@ -232,3 +238,164 @@ IF = CustomForm(_if_parser, _print_if)
 FOR = CustomForm(_for_parser, _print_for)
 WHILE = CustomForm(_while_parser, _print_while)
 EXECUTE_REGION = CustomForm(_execute_region_parser, _print_execute_region)
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+#
+# The scf ops that compiled code covers, on machine words.
+
+
+def for_(op: Operation, low: FunctionLowering) -> None:
+    """Lower scf.for."""
+    lower, upper, step = low.words(op.operands[:3])
+    low.counted(op, lower, upper, step, low.items(op.operands[3:]), "unsignedCmp" not in op.properties)
+
+
+def while_(op: Operation, low: FunctionLowering) -> None:
+    """Lower scf.while."""
+    before, after = [region.blocks[0] for region in op.regions]
+    arrive, follow = low.joint(op)
+
+    def decide(items: Sequence[Item]) -> None:
+        condition, *passed = items
+        if not isinstance(condition, Word):
+            raise NotCompiled("a condition that is poison")
+        low.ways(condition, lambda: low.go(after, passed), lambda: arrive(passed))
+
+    low.go(before, low.items(op.operands))
+    low.region(op.regions[0], decide)
+    low.region(op.regions[1], lambda items: low.go(before, items))
+    follow()
+
+
+def if_(op: Operation, low: FunctionLowering) -> None:
+    """Lower scf.if."""
+    either(op, low, low.word(op.operands[0]))
+
+
+def either(op: Operation, low: FunctionLowering, condition: Word) -> None:
+    """Lower an op with two regions: the first runs where a condition of one bit holds, else the second, if any."""
+    arrive, follow = low.joint(op)
+    low.ways(condition, *(partial(_enter, low, region, arrive) for region in op.regions))
+    for region in op.regions:
+        low.region(region, arrive)
+    follow()
+
+
+def _enter(low: FunctionLowering, region: Region, otherwise: OnYield) -> None:
+    """Go on in a region, or where it would yield nothing if it has no block."""
+    if region.blocks:
+        low.go(region.blocks[0], ())
+    else:
+        otherwise(())
+
+
+def once(op: Operation, low: FunctionLowering) -> None:
+    """Lower an op whose region runs once."""
+    arrive, follow = low.joint(op)
+    low.go(op.regions[0].blocks[0], ())
+    low.region(op.regions[0], arrive)
+    follow()
+
+
+def yielded(op: Operation, low: FunctionLowering) -> None:
+    """Lower a terminator whose meaning the op around its region defines."""
+    low.yielded(op.operands)
+
+
+# --- parallel forms ---------------------------------------------------------------------------------------------------
+#
+# Custom forms of scf.parallel and scf.reduce.
+
+
+def _parenthesised(p: OpParser) -> list[int]:
+    """Read ``(%a, %b, …)`` and return the tokens of the names."""
+    p.expect("(")
+    names = p.operand_tokens() if p.tokens[p.pos] != ")" else []
+    p.expect(")")
+    return names
+
+
+def _parallel_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int) -> Operation:
+        variables = _parenthesised(p)
+        lists = []
+        for word in ("=", "to", "step"):
+            if word == "=":
+                p.expect(word)
+            else:
+                p.keyword(definition, word)
+            lists.append((p.pos, _parenthesised(p)))
+        for place, names in lists:
+            if len(names) != len(variables):
+                p.error(f"custom op '{definition.name}' expected {len(variables)} operands", place)
+        initial = _parenthesised(p) if p.take("init") else []
+        results = arrow_types(p)
+        region = p.region(definition.name, [Argument(token, INDEX, None) for token in variables])
+        p.terminated(region, "scf.reduce", at)
+        operands = [p.use(token, INDEX) for _, names in lists for token in names]
+        if len(initial) != len(results):
+            p.error(
+                f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
+                f"and {len(results)} types",
+                at,
+            )
+        operands += [p.use(token, type) for token, type in zip(initial, results, strict=True)]
+        sizes = (*(len(names) for _, names in lists), len(initial))
+        return made(p, at, definition, operands, results, [region], {SEGMENTS: DenseArrayAttr(I32, sizes)})
+
+    return parse
+
+
+def _print_parallel(printer: OpPrinter, operation: Operation) -> str:
+    region = operation.regions[0]
+    arguments = region.blocks[0].arguments
+    rank = len(arguments)
+
+    def names(values: Sequence[SSAValue]) -> str:
+        return f"({', '.join(map(printer.name, values))})"
+
+    lower, upper, step = (operation.operands[rank * k : rank * (k + 1)] for k in range(3))
+    initial = operation.operands[3 * rank :]
+    text = f" {names(arguments)} = {names(lower)} to {names(upper)} step {names(step)}"
+    if initial:
+        text += f" init {names(initial)}"
+    results = [result.type for result in operation.results]
+    if results:
+        text += f" -> {types_text(printer, results, bare=True)}"
+    text += f" {printer.region(region, operation, entry_arguments=False)}"
+    return text + trailing_dictionary(printer, operation)
+
+
+def _reduce_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int) -> Operation:
+        names: list[int] = []
+        types: Sequence[Type] = ()
+        if p.take("("):
+            if p.tokens[p.pos] != ")":
+                names = p.operand_tokens()
+                p.expect(":")
+                types = p.type_list()
+            p.expect(")")
+        regions: list[Region] = []
+        while len(regions) < len(names):
+            regions.append(p.region(definition.name))
+            if not p.take(","):
+                break
+        operands = [p.use(token, type) for token, type in zip(names, types, strict=False)]
+        return made(p, at, definition, operands, (), regions)
+
+    return parse
+
+
+def _print_reduce(printer: OpPrinter, operation: Operation) -> str:
+    text = ""
+    if operation.operands:
+        types = ", ".join(printer.type(value.type) for value in operation.operands)
+        text = f"({', '.join(map(printer.name, operation.operands))} : {types})"
+    regions = ", ".join(printer.region(region, operation) for region in operation.regions)
+    return f"{text} {regions}" + trailing_dictionary(printer, operation)
+
+
+PARALLEL = CustomForm(_parallel_parser, _print_parallel)
+REDUCE = CustomForm(_reduce_parser, _print_reduce)

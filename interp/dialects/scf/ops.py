@@ -4,40 +4,327 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
-from halfulp.interp.declare.type_rules import same_type
-from halfulp.interp.dialects.regions import counted_loop, yielded
-from halfulp.interp.dialects.scf import choice_forms, forall, forms, parallel, parallel_forms, words
-from halfulp.interp.dialects.scf import region_rules as regions
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import (
+    Arity,
+    CustomForm,
+    CustomParse,
+    Dialect,
+    OpDefinition,
+    Property,
+    RegionSlot,
+    Slot,
+    Trait,
+    same_type,
+)
+from halfulp.interp.declare.operands import SEGMENTS, operand_sizes
+from halfulp.interp.dialects.regions import Bounds, checked_ranges, counted_loop, over_box, yielded
+from halfulp.interp.dialects.scf import forall, forms
+from halfulp.interp.dialects.scf.forms import arrow_types, made, trailing_dictionary, types_text
+from halfulp.interp.dialects.slices import DYNAMIC, constant, numbers
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DenseArrayAttr
-from halfulp.interp.ir.errors import UndefinedBehavior
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import I1, INDEX
+from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.types import I1, I32, I64, INDEX
 from halfulp.interp.run.batch.compiler import LaneCompiler
-from halfulp.interp.run.batch.loop_trips import (
-    TRIPS,
-    advanced,
-    one_less,
-    positive,
-    trips,
-)
-from halfulp.interp.run.control import Compiler, moves, passing
-from halfulp.interp.run.evaluators import OnFrames
-from halfulp.interp.run.frames import (
-    Action,
-    Frame,
-    Run,
-    Segment,
-    Slots,
-)
-from halfulp.interp.run.reports import in_lanes
-from halfulp.interp.run.slots import decided, number, undecided
+from halfulp.interp.run.batch.loop_trips import TRIPS, advanced, one_less, positive, trips
+from halfulp.interp.run.evaluators import Compiler, OnFrames, moves, passing
+from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, decided, in_lanes, number, undecided
+from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter, print_mixed, read_mixed
 from halfulp.interp.values.value import Value
+
+# --- choice forms -----------------------------------------------------------------------------------------------------
+#
+# Custom forms of scf.forall and scf.index_switch.
+
+BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
+
+# --- forall -----------------------------------------------------------------------------------------------------------
+
+
+def _constants(number: int, count: int) -> DenseArrayAttr:
+    return DenseArrayAttr(I64, (number,) * count)
+
+
+def _forall_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int) -> Operation:
+        p.expect("(")
+        variables = p.operand_tokens()
+        p.expect(")")
+        names: list[list[int]] = [[], [], []]
+        numbers = [_constants(0, len(variables)), _constants(0, 0), _constants(1, len(variables))]
+        if p.take("in"):
+            names[1], numbers[1] = read_mixed(p, "()")
+        else:
+            for which, word in enumerate(("=", "to", "step")):
+                if word == "=":
+                    p.expect(word)
+                else:
+                    p.keyword(definition, word)
+                names[which], numbers[which] = read_mixed(p, "()")
+        carried: list[int] = []
+        initial: list[int] = []
+        results: Sequence[Type] = ()
+        at_outs = p.pos
+        if p.take("shared_outs"):
+            p.expect("(")
+            while p.tokens[p.pos] != ")":
+                carried.append(p.operand_token())
+                p.expect("=")
+                initial.append(p.operand_token())
+                if not p.take(","):
+                    break
+            p.expect(")")
+            results = arrow_types(p)
+        if len(results) != len(initial):
+            p.error(
+                f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
+                f"and {len(results)} types",
+                at_outs,
+            )
+        arguments = [Argument(token, INDEX, None) for token in variables]
+        arguments += [Argument(token, type_, None) for token, type_ in zip(carried, results, strict=True)]
+        region = p.region(definition.name, arguments)
+        p.terminated(region, "scf.forall.in_parallel", at)
+        last = region.blocks[-1].operations[-1]
+        if last.name == "scf.forall.in_parallel" and not any(inner.blocks for inner in last.regions):
+            last.regions = [Region([Block()])]
+            last.regions[0].parent = last
+        operands = [p.use(token, INDEX) for each in names for token in each]
+        operands += [p.use(token, type_) for token, type_ in zip(initial, results, strict=True)]
+        properties: dict[str, Attribute] = {
+            SEGMENTS: DenseArrayAttr(I32, (*(len(each) for each in names), len(initial))),
+            **dict(zip(BOUNDS, numbers, strict=True)),
+        }
+        return made(p, at, definition, operands, results, [region], properties)
+
+    return parse
+
+
+def _are(number: int, written: DenseArrayAttr, values: Sequence[SSAValue]) -> bool:
+    """Tell whether all numbers of a list are the same one. A value that is a constant counts as its number."""
+    dynamic = iter(values)
+    return all((constant(next(dynamic)) if each == DYNAMIC else each) == number for each in written.values)
+
+
+def _print_forall(printer: OpPrinter, op: Operation) -> str:
+    assert op.definition is not None
+    sizes = operand_sizes(op, op.definition) or [0, 0, 0, 0]
+    groups, start = [], 0
+    for size in sizes:
+        groups.append(op.operands[start : start + size])
+        start += size
+    lists = []
+    for name, values in zip(BOUNDS, groups, strict=False):
+        numbers = op.properties[name]
+        assert isinstance(numbers, DenseArrayAttr)
+        lists.append((numbers, values))
+    region = op.regions[0]
+    rank = len(lists[1][0].codes)
+    arguments = region.blocks[0].arguments
+    text = f" ({', '.join(map(printer.name, arguments[:rank]))})"
+    plain = _are(0, *lists[0]) and _are(1, *lists[2])
+    texts = [print_mixed(printer, numbers, values, "()") for numbers, values in lists]
+    text += f" in {texts[1]}" if plain else f" = {texts[0]} to {texts[1]} step {texts[2]}"
+    if groups[3]:
+        pairs = zip(arguments[rank:], groups[3], strict=True)
+        outs = ", ".join(f"{printer.name(argument)} = {printer.name(value)}" for argument, value in pairs)
+        text += f" shared_outs({outs}) -> {types_text(printer, [value.type for value in groups[3]], bare=False)}"
+    text += f" {printer.region(region, op, entry_arguments=False, terminators=bool(op.results))}"
+    shown = dict(op.attributes)
+    if "mapping" in op.properties:
+        shown = {"mapping": op.properties["mapping"], **shown}
+    return text + (f" {printer.dictionary(shown)}" if shown else "")
+
+
+FORALL = CustomForm(_forall_parser, _print_forall)
+
+# --- index_switch -----------------------------------------------------------------------------------------------------
+
+
+def _switch_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int) -> Operation:
+        value = p.use(p.operand_token(), INDEX)
+        attributes = p.optional_dictionary()
+        results = p.type_list() if p.take("->") else []
+        cases: list[int] = []
+        regions: list[Region] = []
+        while p.take("case"):
+            cases.append(p.integer() & ((1 << 64) - 1))
+            regions.append(p.region(definition.name))
+        p.keyword(definition, "default")
+        default = p.terminated(p.region(definition.name), "scf.yield", at)
+        properties: dict[str, Attribute] = {"cases": DenseArrayAttr(I64, tuple(cases))}
+        return p.placed(
+            Operation(definition.name, definition, [value], results, properties, attributes, [default, *regions]), at
+        )
+
+    return parse
+
+
+def _print_switch(printer: OpPrinter, op: Operation) -> str:
+    cases = op.properties["cases"]
+    assert isinstance(cases, DenseArrayAttr)
+    text = f" {printer.name(op.operands[0])}" + trailing_dictionary(printer, op)
+    types = [result.type for result in op.results]
+    text += f" -> {', '.join(map(printer.type, types))} " if types else " "
+    default, *others = op.regions
+    for case, region in zip(cases.values, others, strict=True):
+        text += f"\n{printer.indent}case {case} {printer.region(region, op)}"
+    return text + f"\n{printer.indent}default {printer.region(default, op, terminators=bool(types))}"
+
+
+SWITCH = CustomForm(_switch_parser, _print_switch)
+
+
+# --- parallel ---------------------------------------------------------------------------------------------------------
+#
+# scf.parallel and scf.reduce: a loop over the points of a box, in lexicographic order, with reductions.
+#
+# The results of scf.parallel are the accumulators: scf.reduce combines each with its operand after each point, one
+# reduction after the other.
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def verify_parallel(op: Operation) -> str | None:
+    """Check the bounds, the body and its reductions."""
+    assert op.definition is not None
+    rank, upper, steps, initial = operand_sizes(op, op.definition) or (0, 0, 0, 0)
+    if not steps:
+        return "needs at least one tuple element for lowerBound, upperBound and step"
+    numbers_of_steps = [constant(value) for value in op.operands[rank + upper : rank + upper + steps]]
+    if any(step is not None and step <= 0 for step in numbers_of_steps):
+        return "constant step operand must be positive"
+    block = op.regions[0].blocks[0]
+    if len(block.arguments) != steps:
+        return (
+            f"expects the same number of induction variables: {len(block.arguments)} as bound and step values: {steps}"
+        )
+    if not all(isinstance(argument.type, ty.IndexType) for argument in block.arguments):
+        return "expects arguments for the induction variable to be of index type"
+    last = block.operations[-1] if block.operations else None
+    if last is None or last.name != "scf.reduce":
+        return "expects body to terminate with 'scf.reduce'"
+    reductions = len(last.regions)
+    if len(op.results) != reductions:
+        return f"expects number of results: {len(op.results)} to be the same as number of reductions: {reductions}"
+    if initial != reductions:
+        return f"expects number of results: {reductions} to be the same as number of initial values: {initial}"
+    return None
+
+
+def verify_parallel_regions(op: Operation) -> str | None:
+    """Check the types of what is reduced."""
+    last = op.regions[0].blocks[0].operations[-1]
+    for index, (value, result) in enumerate(zip(last.operands, op.results, strict=True)):
+        if value.type != result.type:
+            raise last.rule_broken(
+                f"expects type of {index}-th reduction operand: '{value.type}' to be the same as the {index}-th "
+                f"result type: '{result.type}'"
+            )
+    return None
+
+
+def verify_reduce(op: Operation) -> str | None:
+    """Check the regions of scf.reduce."""
+    parent = op.parent_op
+    if parent is None or parent.name != "scf.parallel":
+        return "expects parent op 'scf.parallel'"
+    if len(op.operands) != len(op.regions):
+        return (
+            f"expects number of operands: {len(op.operands)} to be the same as number of reductions: {len(op.regions)}"
+        )
+    for index, (value, region) in enumerate(zip(op.operands, op.regions, strict=True)):
+        if not region.blocks or not region.blocks[0].operations:
+            return f"the {index}-th reduction has an empty body"
+        arguments = region.blocks[0].arguments
+        if len(arguments) != 2 or any(argument.type != value.type for argument in arguments):
+            return f"expected two block arguments with type '{value.type}' in the {index}-th reduction region"
+        if region.blocks[0].operations[-1].name != "scf.reduce.return":
+            return "reduction bodies must be terminated with an 'scf.reduce.return' op"
+    return None
+
+
+def verify_reduce_return(op: Operation) -> str | None:
+    """Check that scf.reduce.return gives a value of the type of its reduction."""
+    parent = op.parent_op
+    if parent is None or parent.name != "scf.reduce":
+        return "expects parent op 'scf.reduce'"
+    assert op.parent is not None
+    wanted = op.parent.arguments[0].type if op.parent.arguments else None
+    if wanted is not None and op.operands[0].type != wanted:
+        return f"must have type '{wanted}' (the type of the reduction inputs)"
+    return None
+
+
+# --- actions ----------------------------------------------------------------------------------------------------------
+
+
+def bounds_of(op: Operation, compiler: Compiler, bounds: Sequence[int]) -> Bounds:
+    """Return the bounds of scf.parallel. ``bounds``: the slots of the lower bounds, the upper bounds and the steps."""
+
+    def ranges(slots: Slots) -> Sequence[range]:
+        given = numbers(op, [slots[slot] for slot in bounds], compiler.settings)
+        rank = len(given) // 3
+        return checked_ranges(op, given[:rank], given[rank : 2 * rank], given[2 * rank :])
+
+    return ranges
+
+
+def parallel(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of scf.parallel."""
+    operands = compiler.slots(op.operands)
+    bounds = len(operands) - len(op.results)
+    if bounds != 3 * len(op.regions[0].blocks[0].arguments):
+        raise Unsupported(f"{op.name}: the numbers of its bounds and steps differ", location=op.location, op=op.name)
+    begin = moves(operands[bounds:], compiler.slots(op.results))
+    return over_box(op, compiler, bounds_of(op, compiler, operands[:bounds]), begin)
+
+
+def reduce(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of scf.reduce: one reduction after the other, then the next point."""
+    assert compiler.on_yield is not None
+    assert op.parent_op is not None
+    following = compiler.on_yield(())
+    accumulators = compiler.slots(op.parent_op.results)
+    operands = compiler.slots(op.operands)
+    for accumulator, operand, region in reversed(list(zip(accumulators, operands, op.regions, strict=True))):
+        following = _reduction(compiler, op, region, (accumulator, operand), following)
+    return following
+
+
+def _reduction(
+    compiler: Compiler, op: Operation, region: Region, sources: tuple[int, int], following: Action
+) -> Action:
+    def returning(values: Sequence[int]) -> Action:
+        store = moves(values, sources[:1])
+
+        def go_on(frame: Frame) -> Segment | None:
+            for step in store:
+                step(frame.slots)
+            return following(frame)
+
+        return go_on
+
+    entry = compiler.region(region, returning)
+    bind = moves(sources, entry.arguments)
+
+    def begin(frame: Frame) -> Segment:
+        for step in bind:
+            step(frame.slots)
+        return entry
+
+    return begin
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 scf = Dialect("scf")
 
-_RESULTS = (Slot("results", c.ANY, Arity.VARIADIC),)
+_RESULTS = (Slot("results", declarations.ANY, Arity.VARIADIC),)
 
 
 def _if(op: Operation, compiler: Compiler) -> Action:
@@ -173,109 +460,115 @@ def _execute_region(op: Operation, compiler: Compiler) -> Action:
 scf.op(
     "if",
     custom=forms.IF,
-    operands={"condition": c.BOOL},
+    operands={"condition": declarations.BOOL},
     results=_RESULTS,
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
-    verify=regions.verify_if,
-    verify_regions=regions.verify_if_regions,
-    evaluate=OnFrames(_if, decides=0, words=words.if_),
+    verify=forall.verify_if,
+    verify_regions=forall.verify_if_regions,
+    evaluate=OnFrames(_if, decides=0, words=forms.if_),
 )
 scf.op(
     "for",
     custom=forms.FOR,
     operands=(
-        Slot("lowerBound", c.INTEGER_OR_INDEX),
-        Slot("upperBound", c.INTEGER_OR_INDEX),
-        Slot("step", c.INTEGER_OR_INDEX),
-        Slot("initArgs", c.ANY, Arity.VARIADIC),
+        Slot("lowerBound", declarations.INTEGER_OR_INDEX),
+        Slot("upperBound", declarations.INTEGER_OR_INDEX),
+        Slot("step", declarations.INTEGER_OR_INDEX),
+        Slot("initArgs", declarations.ANY, Arity.VARIADIC),
     ),
     results=_RESULTS,
-    properties=(Property("unsignedCmp", c.UNIT_ATTR, optional=True),),
+    properties=(Property("unsignedCmp", declarations.UNIT_ATTR, optional=True),),
     regions=(RegionSlot("region"),),
     type_rules=(same_type("lowerBound", "upperBound", "step"),),
-    verify=regions.verify_for,
-    verify_regions=regions.verify_for_regions,
-    evaluate=OnFrames(_for, in_lanes=_for_in_lanes, words=words.for_),
+    verify=forall.verify_for,
+    verify_regions=forall.verify_for_regions,
+    evaluate=OnFrames(_for, in_lanes=_for_in_lanes, words=forms.for_),
 )
 scf.op(
     "while",
     custom=forms.WHILE,
-    operands=(Slot("inits", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("inits", declarations.ANY, Arity.VARIADIC),),
     results=_RESULTS,
     regions=(RegionSlot("before"), RegionSlot("after")),
-    verify=regions.verify_while,
-    verify_regions=regions.verify_while_regions,
-    evaluate=OnFrames(_while, words=words.while_),
+    verify=forall.verify_while,
+    verify_regions=forall.verify_while_regions,
+    evaluate=OnFrames(_while, words=forms.while_),
 )
 scf.op(
     "execute_region",
     custom=forms.EXECUTE_REGION,
-    results=(Slot("result", c.ANY, Arity.VARIADIC),),
-    properties=(Property("no_inline", c.UNIT_ATTR, optional=True),),
+    results=(Slot("result", declarations.ANY, Arity.VARIADIC),),
+    properties=(Property("no_inline", declarations.UNIT_ATTR, optional=True),),
     regions=(RegionSlot("region"),),
-    verify=regions.verify_execute_region,
-    verify_regions=regions.verify_execute_region_regions,
-    evaluate=OnFrames(_execute_region, words=words.once),
+    verify=forall.verify_execute_region,
+    verify_regions=forall.verify_execute_region_regions,
+    evaluate=OnFrames(_execute_region, words=forms.once),
 )
 scf.op(
     "condition",
     "`(` $condition `)` attr-dict ($args^ `:` type($args))?",
-    operands=(Slot("condition", c.BOOL), Slot("args", c.ANY, Arity.VARIADIC)),
+    operands=(Slot("condition", declarations.BOOL), Slot("args", declarations.ANY, Arity.VARIADIC)),
     traits=(Trait.TERMINATOR,),
-    verify=regions.verify_condition,
-    evaluate=OnFrames(yielded, decides=0, words=words.yielded),
+    verify=forall.verify_condition,
+    evaluate=OnFrames(yielded, decides=0, words=forms.yielded),
 )
 scf.op(
     "yield",
     "attr-dict ($results^ `:` type($results))?",
-    operands=(Slot("results", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    verify=regions.verify_yield,
-    evaluate=OnFrames(yielded, words=words.yielded),
+    verify=forall.verify_yield,
+    evaluate=OnFrames(yielded, words=forms.yielded),
 )
 scf.op(
     "parallel",
-    custom=parallel_forms.PARALLEL,
+    custom=forms.PARALLEL,
     operands=(
-        *(Slot(name, c.INDEX, Arity.VARIADIC) for name in ("lowerBound", "upperBound", "step")),
-        Slot("initVals", c.ANY, Arity.VARIADIC),
+        *(Slot(name, declarations.INDEX, Arity.VARIADIC) for name in ("lowerBound", "upperBound", "step")),
+        Slot("initVals", declarations.ANY, Arity.VARIADIC),
     ),
     results=_RESULTS,
     regions=(RegionSlot("region"),),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
-    verify=parallel.verify_parallel,
-    verify_regions=parallel.verify_parallel_regions,
+    verify=verify_parallel,
+    verify_regions=verify_parallel_regions,
     implicit_terminator="scf.reduce",
-    evaluate=OnFrames(parallel.parallel, alone=True),
+    evaluate=OnFrames(parallel, alone=True),
 )
 scf.op(
     "reduce",
-    custom=parallel_forms.REDUCE,
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    custom=forms.REDUCE,
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
     regions=(RegionSlot("reductions", Arity.VARIADIC),),
     traits=(Trait.TERMINATOR,),
-    verify=parallel.verify_reduce,
-    evaluate=OnFrames(parallel.reduce, alone=True),
+    verify=verify_reduce,
+    evaluate=OnFrames(reduce, alone=True),
 )
 scf.op(
     "reduce.return",
     "$result attr-dict `:` type($result)",
-    operands={"result": c.ANY},
+    operands={"result": declarations.ANY},
     traits=(Trait.TERMINATOR,),
-    verify=parallel.verify_reduce_return,
-    evaluate=OnFrames(yielded, words=words.yielded),
+    verify=verify_reduce_return,
+    evaluate=OnFrames(yielded, words=forms.yielded),
 )
 scf.op(
     "forall",
-    custom=choice_forms.FORALL,
+    custom=FORALL,
     operands=(
-        *(Slot(name, c.INDEX, Arity.VARIADIC) for name in ("dynamicLowerBound", "dynamicUpperBound", "dynamicStep")),
-        Slot("outputs", c.RANKED_TENSOR, Arity.VARIADIC),
+        *(
+            Slot(name, declarations.INDEX, Arity.VARIADIC)
+            for name in ("dynamicLowerBound", "dynamicUpperBound", "dynamicStep")
+        ),
+        Slot("outputs", declarations.RANKED_TENSOR, Arity.VARIADIC),
     ),
     results=_RESULTS,
     properties=(
         Property("mapping", forall.MAPPING, optional=True),
-        *(Property(name, c.INTEGER_64_ARRAY_ATTR) for name in ("staticLowerBound", "staticStep", "staticUpperBound")),
+        *(
+            Property(name, declarations.INTEGER_64_ARRAY_ATTR)
+            for name in ("staticLowerBound", "staticStep", "staticUpperBound")
+        ),
     ),
     regions=(RegionSlot("region"),),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
@@ -294,11 +587,11 @@ scf.op(
 )
 scf.op(
     "index_switch",
-    custom=choice_forms.SWITCH,
-    operands={"arg": c.INDEX},
+    custom=SWITCH,
+    operands={"arg": declarations.INDEX},
     results=_RESULTS,
-    properties=(Property("cases", c.INTEGER_64_ARRAY_ATTR),),
+    properties=(Property("cases", declarations.INTEGER_64_ARRAY_ATTR),),
     regions=(RegionSlot("defaultRegion"), RegionSlot("caseRegions", Arity.VARIADIC)),
-    verify=regions.verify_index_switch,
+    verify=forall.verify_index_switch,
     evaluate=OnFrames(_index_switch, alone=True),
 )

@@ -3,39 +3,312 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition, TypeConstraint
+from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.elements import Function, Operands, reshaped
-from halfulp.interp.dialects.indices import undefined
-from halfulp.interp.dialects.shape.held import (
-    ErrorShapeError,
-    Extents,
-    Failed,
-    ValueShape,
-    broken,
-    carried,
-    content,
-    extents_of,
-    number_of,
-    result_of,
-    witness,
-)
-from halfulp.interp.dialects.shape.types import VALUE_SHAPE, is_shape
+from halfulp.interp.dialects.slices import undefined
+from halfulp.interp.dialects.tensor.joining import elements_as_numbers
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import DenseElementsAttr
+from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Constant, OnValues
-from halfulp.interp.run.frames import Action, Frame, Run, Segment
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.types import INDEX, TensorType
+from halfulp.interp.run.evaluators import Compiler, Constant, OnValues
+from halfulp.interp.run.frames import Action, Frame, Run, Segment, lift, lower
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import lift, lower
-from halfulp.interp.values.element_layout import spell_shape
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.element_layout import shape_conflict, spell_shape
 from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import first_place
+
+# --- types ------------------------------------------------------------------------------------------------------------
+#
+# The types of the shape dialect, and the constraints on operands and results that are made of them.
+
+SHAPE = ty.DialectType("shape", "shape")
+SIZE = ty.DialectType("shape", "size")
+VALUE_SHAPE = ty.DialectType("shape", "value_shape")
+WITNESS = ty.DialectType("shape", "witness")
+EXTENTS = ty.TensorType((None,), ty.INDEX)
+
+
+def is_extent_tensor(type_: ty.Type) -> bool:
+    """Tell whether a type is a list of sizes: a tensor of index with one dimension."""
+    return isinstance(type_, ty.TensorType) and len(type_.shape or ()) == 1 and type_.element == ty.INDEX
+
+
+def is_shape(type_: ty.Type) -> bool:
+    """Tell whether values of a type are shapes."""
+    return type_ == SHAPE or is_extent_tensor(type_)
+
+
+def is_size(type_: ty.Type) -> bool:
+    """Tell whether values of a type are sizes."""
+    return type_ in (SIZE, ty.INDEX)
+
+
+def may_be_error(type_: ty.Type) -> bool:
+    """Tell whether a value of a type may be an error."""
+    return type_ in (SHAPE, SIZE, VALUE_SHAPE)
+
+
+def _integers(type_: ty.Type) -> bool:
+    plain = isinstance(type_, ty.TensorType) and isinstance(type_.element, ty.IntegerType | ty.IndexType)
+    return plain and len(ty.shape_of(type_) or ()) == 1
+
+
+# MLIR has no words for these types.
+THE_SHAPE = TypeConstraint("", lambda type_: type_ == SHAPE, builds=SHAPE)
+THE_SIZE = TypeConstraint("", lambda type_: type_ == SIZE, builds=SIZE)
+THE_VALUE_SHAPE = TypeConstraint("", lambda type_: type_ == VALUE_SHAPE, builds=VALUE_SHAPE)
+THE_WITNESS = TypeConstraint("", lambda type_: type_ == WITNESS, builds=WITNESS)
+SHAPE_OR_EXTENTS = TypeConstraint("shape or extent tensor", is_shape)
+SIZE_OR_INDEX = TypeConstraint("size or index", is_size)
+SHAPE_OR_SIZE = TypeConstraint("shape or size", lambda type_: type_ in (SHAPE, SIZE))
+ANY_SHAPE_OR_SIZE = TypeConstraint("any shape or size", lambda type_: is_shape(type_) or is_size(type_))
+EXTENT_TENSOR = TypeConstraint("1D tensor of index values", is_extent_tensor)
+INDEX_TENSOR = TypeConstraint(
+    "tensor of index values", lambda type_: isinstance(type_, ty.TensorType) and type_.element == ty.INDEX
+)
+SHAPED = TypeConstraint("shaped of any type values", lambda type_: isinstance(type_, ty.ShapedType))
+SHAPED_OR_VALUE_SHAPE = TypeConstraint(
+    "shaped of any type values or ", lambda type_: isinstance(type_, ty.ShapedType) or type_ == VALUE_SHAPE
+)
+NUMBERS_OR_VALUE_SHAPE = TypeConstraint(
+    "1D tensor of integer or index values or ", lambda type_: _integers(type_) or type_ == VALUE_SHAPE
+)
+
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+#
+# Custom forms of the shape dialect, which MLIR writes by hand.
+
+# --- const_shape ------------------------------------------------------------------------------------------------------
+
+
+def _constant_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int) -> Operation:
+        attributes: dict[str, Attribute] = p.optional_dictionary()
+        p.expect("[")
+        numbers: list[int] = []
+        while p.tokens[p.pos] != "]":
+            numbers.append(p.integer("expected integer value"))
+            if not p.take(","):
+                break
+        p.expect("]")
+        p.expect(":")
+        type_ = p.type()
+        properties: dict[str, Attribute] = {"shape": extents_attribute(numbers)}
+        move_inherent(definition, properties, attributes)
+        return p.placed(Operation(definition.name, definition, [], (type_,), properties, attributes), at)
+
+    return parse
+
+
+def extents_attribute(numbers: list[int]) -> DenseElementsAttr:
+    """Return the attribute of a list of sizes; one that repeats is written once, as MLIR does."""
+    codes = np.array([number & ((1 << 64) - 1) for number in numbers], np.uint64)
+    splat = len(numbers) > 0 and bool((codes == codes[0]).all())
+    return DenseElementsAttr(TensorType((len(numbers),), INDEX), codes[0].reshape(()) if splat else codes, splat)
+
+
+def _print_constant(printer: OpPrinter, operation: Operation) -> str:
+    shape = operation.properties["shape"]
+    assert isinstance(shape, DenseElementsAttr)
+    extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+    numbers = ", ".join(str(number) for number in shape.array().view(np.int64).ravel())
+    return f" {extra}[{numbers}] : {printer.type(operation.results[0].type)}"
+
+
+# --- ops with a region ------------------------------------------------------------------------------------------------
+
+
+def _made(
+    p: OpParser, at: int, definition: OpDefinition, operands: list[SSAValue], results: tuple[Type, ...], ends: str
+) -> Operation:
+    region = p.region(definition.name)
+    if ends:
+        p.terminated(region, ends, at)
+    attributes: dict[str, Attribute] = p.optional_dictionary()
+    return p.placed(Operation(definition.name, definition, operands, results, {}, attributes, [region]), at)
+
+
+def _arrow_types(p: OpParser) -> tuple[Type, ...]:
+    return p.function_results() if p.take("->") else ()
+
+
+def _dictionary(printer: OpPrinter, operation: Operation) -> str:
+    return f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+
+
+def _assuming_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int) -> Operation:
+        witness = p.use(p.operand_token(), WITNESS)
+        return _made(p, at, definition, [witness], _arrow_types(p), "shape.assuming_yield")
+
+    return parse
+
+
+def _print_assuming(printer: OpPrinter, operation: Operation) -> str:
+    text = f" {printer.name(operation.operands[0])}"
+    if operation.results:
+        text += f" -> ({', '.join(printer.type(result.type) for result in operation.results)})"
+    region = printer.region(operation.regions[0], operation, entry_arguments=False, terminators=bool(operation.results))
+    return f"{text} {region}{_dictionary(printer, operation)}"
+
+
+def _reduce_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int) -> Operation:
+        p.expect("(")
+        names = p.operand_tokens()
+        p.expect(")")
+        p.expect(":")
+        shape = p.type()
+        results = _arrow_types(p)
+        if len(names) != 1 + len(results):
+            p.error(f"{len(names)} operands present, but expected {1 + len(results)}", names[0] if names else at)
+        operands = [p.use(name, type_) for name, type_ in zip(names, (shape, *results), strict=True)]
+        return _made(p, at, definition, operands, results, "shape.yield")
+
+    return parse
+
+
+def _print_reduce(printer: OpPrinter, operation: Operation) -> str:
+    names = ", ".join(printer.name(value) for value in operation.operands)
+    text = f"({names}) : {printer.type(operation.operands[0].type)}"
+    types = [printer.type(result.type) for result in operation.results]
+    if types:
+        text += f" -> {types[0] if len(types) == 1 else '(' + ', '.join(types) + ')'}"
+    return f"{text} {printer.region(operation.regions[0], operation)}{_dictionary(printer, operation)}"
+
+
+CONSTANT = CustomForm(_constant_parser, _print_constant)
+ASSUMING = CustomForm(_assuming_parser, _print_assuming)
+REDUCE = CustomForm(_reduce_parser, _print_reduce)
+
+
+# --- held -------------------------------------------------------------------------------------------------------------
+#
+# The values of the shape dialect's types at run time, each the one element of a `Value` that is carried.
+#
+# A shape or a size may be an error. An op passes it on where its result may be one; elsewhere the op is undefined.
+
+Extents = tuple[int, ...]
+
+
+class ErrorShapeError(Exception):
+    """The error that a shape or a size is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A shape or a size that is an error, or a constraint that does not hold."""
+
+    why: str
+
+    def __str__(self) -> str:
+        return f"error: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A shape (its extents), a size, or a constraint that holds (True)."""
+
+    content: Extents | int | bool
+
+    def __str__(self) -> str:
+        return str(list(self.content) if isinstance(self.content, tuple) else self.content).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class ValueShape:
+    """A value, if there is one, and its shape."""
+
+    value: Value | None
+    shape: Extents | Failed
+
+    def __str__(self) -> str:
+        return f"{'a value' if self.value is not None else 'no value'} of shape {self.shape}"
+
+
+def carried(type_: ty.Type, element: Any) -> Value:
+    """Return a value of a type of this dialect."""
+    codes = np.empty((), object)
+    codes[()] = element
+    return Value(type_, codes)
+
+
+def content(op: Operation, value: Value) -> Any:
+    """Return what a value of a type of this dialect holds. Raises UndefinedBehavior for poison."""
+    if value.poison is not None:
+        raise undefined(op, f"an operand is poison: {value.origin()}")
+    return value.bits[()]
+
+
+def extents_of(op: Operation, value: Any, settings: Settings) -> Extents:
+    """Return the extents of a shape, a list of sizes, or a value with its shape. Raises ErrorShapeError."""
+    if isinstance(value, Buffer):
+        return value.shape
+    if value.type not in (SHAPE, VALUE_SHAPE):
+        return tuple(elements_as_numbers(op, value, settings, "the extents"))
+    held = content(op, value)
+    found: Any = held.shape if isinstance(held, ValueShape) else held
+    if isinstance(found, Failed):
+        raise ErrorShapeError(found.why)
+    extents: Extents = getattr(found, "content", found)
+    return extents
+
+
+def number_of(op: Operation, value: Value, settings: Settings) -> int:
+    """Return a size or an index as a number. Raises ErrorShapeError, and UndefinedBehavior for poison."""
+    if value.type == SIZE:
+        held = content(op, value)
+        if isinstance(held, Failed):
+            raise ErrorShapeError(held.why)
+        return int(held.content)
+    return elements_as_numbers(op, value, settings, "the operand")[0]
+
+
+def result_of(op: Operation, type_: ty.Type, found: Extents | int | Failed, settings: Settings) -> Value:
+    """Return a result, as the type of it holds it. Raises UndefinedBehavior for an error that it cannot hold."""
+    if type_ in (SHAPE, SIZE):
+        return carried(type_, found if isinstance(found, Failed) else Held(found))
+    if isinstance(found, Failed):
+        raise undefined(op, found.why)
+    mask = (1 << settings.width(ty.INDEX)) - 1
+    if isinstance(found, int):
+        return Value(type_, np.array(found & mask, np.uint64))
+    conflict = shape_conflict(type_, (len(found),), settings.vscale)
+    if conflict:
+        raise undefined(op, conflict)
+    return Value(type_, np.array([number & mask for number in found], np.uint64))
+
+
+def witness(why: str | None) -> Value:
+    """Return a constraint that holds, or that does not: ``why`` says the reason."""
+    return carried(WITNESS, Held(True) if why is None else Failed(why))
+
+
+def broken(witnesses: Sequence[Value]) -> str | None:
+    """Return why one of several constraints does not hold, in any lane; None where all hold."""
+    lost = next((value for value in witnesses if value.poison is not None), None)
+    if lost is not None:
+        return f"a constraint is poison: {lost.origin(*first_place(lost.poisoned))}"
+    found = (held for value in witnesses for held in value.bits.ravel())
+    return next((held.why for held in found if isinstance(held, Failed)), None)
+
+
+# --- evaluate ---------------------------------------------------------------------------------------------------------
 
 Found = Extents | int
 Compute = Callable[[Operation, Operands, Settings], Found]

@@ -6,9 +6,10 @@ Functions of shapes (shape.func, shape.function_library, shape.return) are kept 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
-from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
     AttributeConstraint,
@@ -18,20 +19,163 @@ from halfulp.interp.declare.declarations import (
     Slot,
     Trait,
     TypeConstraint,
+    Unprefixed,
 )
-from halfulp.interp.dialects.regions import yielded
-from halfulp.interp.dialects.shape import evaluate, forms, rules
-from halfulp.interp.dialects.shape import types as st
+from halfulp.interp.dialects.regions import flow, yielded
+from halfulp.interp.dialects.shape import evaluate
+from halfulp.interp.dialects.shape import evaluate as st
+from halfulp.interp.dialects.shape.evaluate import EXTENTS, SHAPE, SIZE, VALUE_SHAPE, is_shape, is_size, may_be_error
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import OnFrames, OnValues
 
+# --- rules ------------------------------------------------------------------------------------------------------------
+#
+# Rules of the ops of the shape dialect, in the words of MLIR.
+
+Rule = Callable[[Operation], str | None]
+
+
+def _differ(inferred: ty.Type, given: ty.Type) -> str:
+    return f"inferred type(s) '{inferred}' are incompatible with return type(s) of operation '{given}'"
+
+
+def passes_errors_on(word: str) -> Rule:
+    """Return the rule that the result is of the type ``word`` where an operand may be an error."""
+    wanted = SIZE if word == "size" else SHAPE
+
+    def verify(op: Operation) -> str | None:
+        if any(may_be_error(value.type) for value in op.operands) and op.results[0].type != wanted:
+            return (
+                "if at least one of the operands can hold error values then the result must be of type "
+                f"`{word}` to propagate them"
+            )
+        return None
+
+    return verify
+
+
+def _compatible(inferred: ty.Type, given: ty.Type) -> bool:
+    """Tell whether a list of sizes of one length may have the other type."""
+    if inferred == given or given == SHAPE:
+        return True
+    one, other = ty.shape_of(inferred) or (), ty.shape_of(given) or ()
+    return is_shape(inferred) and is_shape(given) and (one == other or None in one or None in other)
+
+
+def verify_shape_of(op: Operation) -> str | None:
+    """Check the type of the result of shape.shape_of."""
+    source, given = op.operands[0].type, op.results[0].type
+    problem = passes_errors_on("shape")(op)
+    if problem or source == VALUE_SHAPE:
+        return problem
+    shape = ty.shape_of(source)
+    inferred = EXTENTS if shape is None else ty.TensorType((len(shape),), ty.INDEX)
+    return None if _compatible(inferred, given) else _differ(inferred, given)
+
+
+def verify_constant(op: Operation) -> str | None:
+    """Check the type of the result of shape.const_shape."""
+    shape, given = op.properties["shape"], op.results[0].type
+    assert isinstance(shape, at.DenseElementsAttr)
+    inferred = ty.TensorType((ty.element_count(shape.type),), ty.INDEX)
+    return None if given in (SHAPE, inferred) else _differ(inferred, given)
+
+
+def verify_extreme(op: Operation) -> str | None:
+    """Check the type of the result of shape.max and shape.min."""
+    inferred, given = op.operands[0].type, op.results[0].type
+    return None if inferred == given else _differ(inferred, given)
+
+
+def verify_meet(op: Operation) -> str | None:
+    """Check that shape.meet has shapes only, or sizes only, and that these may be the same."""
+    types = [value.type for value in op.operands]
+    if not (all(map(is_shape, types)) or all(map(is_size, types))):
+        return Unprefixed("requires all sizes or shapes")
+    lengths = {(ty.shape_of(type_) or (None,))[0] for type_ in types if type_ not in (SHAPE, SIZE, ty.INDEX)}
+    return Unprefixed("unequal shape cardinality") if len(lengths - {None}) > 1 else None
+
+
+def verify_broadcast(op: Operation) -> str | None:
+    """Check the type of the result of shape.broadcast."""
+    return passes_errors_on("shape")(op)
+
+
+def verify_constraint(op: Operation) -> str | None:
+    """Check that shape.cstr_broadcastable has two shapes."""
+    return None if len(op.operands) >= 2 else "required at least 2 input shapes"
+
+
+def verify_all(op: Operation) -> str | None:
+    """Check that shape.assuming_all has operands."""
+    return None if op.operands else "no operands specified"
+
+
+def inside(*parents: str) -> Rule:
+    """Return the rule that an op stands directly in one of these ops."""
+
+    def verify(op: Operation) -> str | None:
+        parent = op.parent_op
+        if parent is not None and parent.name in parents:
+            return None
+        one = "" if len(parents) == 1 else "to be one of "
+        return f"expects parent op {one}'{', '.join(parents)}'"
+
+    return verify
+
+
+def verify_yield(op: Operation) -> str | None:
+    """Check that shape.yield gives what the op around it returns."""
+    problem = inside("shape.reduce", "shape.function_library")(op)
+    if problem:
+        return problem
+    parent = op.parent_op
+    assert parent is not None
+    results, given = [value.type for value in parent.results], [value.type for value in op.operands]
+    if len(results) != len(given):
+        return "number of operands does not match number of results of its parent"
+    return None if results == given else "types mismatch between yield op and its parent"
+
+
+def verify_reduce(op: Operation) -> str | None:
+    """Check the arguments of the region of shape.reduce."""
+    block = op.regions[0].blocks[0]
+    types = [argument.type for argument in block.arguments]
+    initial = [value.type for value in op.operands[1:]]
+    if len(types) != len(initial) + 2:
+        return f"ReduceOp body is expected to have {len(initial) + 2} arguments"
+    if types[0] != ty.INDEX:
+        return "argument 0 of ReduceOp body is expected to be of IndexType"
+    if op.operands[0].type == SHAPE:
+        if types[1] != SIZE:
+            return "argument 1 of ReduceOp body is expected to be of SizeType if the ReduceOp operates on a ShapeType"
+    elif types[1] != ty.INDEX:
+        return "argument 1 of ReduceOp body is expected to be of IndexType if the ReduceOp operates on an extent tensor"
+    for number, (type_, given) in enumerate(zip(types[2:], initial, strict=True)):
+        if type_ != given:
+            return f"type mismatch between argument {number + 2} of ReduceOp body and initial value {number}"
+    return None
+
+
+def verify_assuming(op: Operation) -> str | None:
+    """Check that the region of shape.assuming yields its results."""
+    operations = op.regions[0].blocks[0].operations
+    results = [result.type for result in op.results]
+    return flow(
+        (f"Operation {last.name}", [value.type for value in last.operands], "parent", results)
+        for last in operations[-1:]
+    )
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
+
 shape = Dialect("shape", partial=True)
 for _type in (st.SHAPE, st.SIZE, st.VALUE_SHAPE, st.WITNESS):
     shape.types[_type.mnemonic] = lambda p, type_=_type: type_
 
-_ERROR = Property("error", c.STRING_ATTR, optional=True)
+_ERROR = Property("error", declarations.STRING_ATTR, optional=True)
 _INDEX_ELEMENTS = AttributeConstraint(
     "index elements attribute",
     lambda attribute: isinstance(attribute, at.DenseElementsAttr) and ty.element_type(attribute.type) == ty.INDEX,
@@ -48,18 +192,18 @@ def _size_name(op: Operation) -> tuple[str, ...]:
 
 shape.op(
     "const_shape",
-    custom=forms.CONSTANT,
+    custom=evaluate.CONSTANT,
     results={"result": st.SHAPE_OR_EXTENTS},
     properties=(Property("shape", _INDEX_ELEMENTS),),
     traits=(Trait.CONSTANT_LIKE,),
-    verify=rules.verify_constant,
+    verify=verify_constant,
     evaluate=evaluate.CONST_SHAPE,
 )
 shape.op(
     "const_size",
     "$value attr-dict",
     results={"result": st.THE_SIZE},
-    properties=(Property("value", c.INDEX_ATTR),),
+    properties=(Property("value", declarations.INDEX_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     named_results=_size_name,
     evaluate=evaluate.CONST_SIZE,
@@ -68,7 +212,7 @@ shape.op(
     "const_witness",
     "$passing attr-dict",
     results={"result": st.THE_WITNESS},
-    properties=(Property("passing", c.BOOL_ATTR),),
+    properties=(Property("passing", declarations.BOOL_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     evaluate=evaluate.CONST_WITNESS,
 )
@@ -104,7 +248,7 @@ def _variadic(mnemonic: str, result: TypeConstraint, arrow: bool = True, **decla
 
 _ONE_SHAPE = {"shape": st.SHAPE_OR_EXTENTS}
 _TWO_SIZES = {"lhs": st.SIZE_OR_INDEX, "rhs": st.SIZE_OR_INDEX}
-_SIZES = rules.passes_errors_on("size")
+_SIZES = passes_errors_on("size")
 
 for _name, _function in (("add", operator.add), ("mul", operator.mul), ("div", operator.floordiv)):
     _typed(
@@ -119,7 +263,7 @@ for _name, _choose in (("max", max), ("min", min)):
         _name,
         {"lhs": st.SHAPE_OR_SIZE, "rhs": st.SHAPE_OR_SIZE},
         st.SHAPE_OR_SIZE,
-        verify=rules.verify_extreme,
+        verify=verify_extreme,
         evaluate=evaluate.computed(evaluate.extreme(_choose)),
     )
 _typed("rank", _ONE_SHAPE, st.SIZE_OR_INDEX, verify=_SIZES, evaluate=evaluate.computed(evaluate.rank))
@@ -142,14 +286,14 @@ _typed(
     {"arg0": st.ANY_SHAPE_OR_SIZE, "arg1": st.ANY_SHAPE_OR_SIZE},
     st.ANY_SHAPE_OR_SIZE,
     properties=(_ERROR,),
-    verify=rules.verify_meet,
+    verify=verify_meet,
     evaluate=evaluate.computed(evaluate.meet),
 )
 _typed(
     "shape_of",
     {"arg": st.SHAPED_OR_VALUE_SHAPE},
     st.SHAPE_OR_EXTENTS,
-    verify=rules.verify_shape_of,
+    verify=verify_shape_of,
     evaluate=evaluate.computed(evaluate.shape_of),
 )
 _typed(
@@ -169,18 +313,23 @@ _variadic(
     "broadcast",
     st.SHAPE_OR_EXTENTS,
     properties=(_ERROR,),
-    verify=rules.verify_broadcast,
+    verify=verify_broadcast,
     evaluate=evaluate.computed(evaluate.broadcast),
 )
 _variadic("any", st.SHAPE_OR_EXTENTS, evaluate=evaluate.computed(evaluate.first))
-_variadic("shape_eq", c.BOOL, arrow=False, evaluate=evaluate.asked(evaluate.QUESTIONS["equal"], False))
-_variadic("is_broadcastable", c.BOOL, arrow=False, evaluate=evaluate.asked(evaluate.QUESTIONS["broadcastable"], False))
+_variadic("shape_eq", declarations.BOOL, arrow=False, evaluate=evaluate.asked(evaluate.QUESTIONS["equal"], False))
+_variadic(
+    "is_broadcastable",
+    declarations.BOOL,
+    arrow=False,
+    evaluate=evaluate.asked(evaluate.QUESTIONS["broadcastable"], False),
+)
 _variadic("cstr_eq", st.THE_WITNESS, arrow=False, evaluate=evaluate.asked(evaluate.QUESTIONS["equal"], True))
 _variadic(
     "cstr_broadcastable",
     st.THE_WITNESS,
     arrow=False,
-    verify=rules.verify_constraint,
+    verify=verify_constraint,
     evaluate=evaluate.asked(evaluate.QUESTIONS["broadcastable"], True),
 )
 
@@ -204,13 +353,13 @@ shape.op(
     "size_to_index",
     "$arg attr-dict `:` type($arg)",
     operands={"arg": st.SIZE_OR_INDEX},
-    results={"result": c.INDEX},
+    results={"result": declarations.INDEX},
     evaluate=evaluate.computed(evaluate.size),
 )
 shape.op(
     "index_to_size",
     "$arg attr-dict",
-    operands={"arg": c.INDEX},
+    operands={"arg": declarations.INDEX},
     results={"result": st.THE_SIZE},
     evaluate=evaluate.computed(evaluate.size),
 )
@@ -243,9 +392,9 @@ shape.op(
 shape.op(
     "cstr_require",
     "$pred `,` $msg attr-dict",
-    operands={"pred": c.BOOL},
+    operands={"pred": declarations.BOOL},
     results={"result": st.THE_WITNESS},
-    properties=(Property("msg", c.STRING_ATTR),),
+    properties=(Property("msg", declarations.STRING_ATTR),),
     evaluate=OnValues(evaluate.require),
 )
 shape.op(
@@ -253,42 +402,42 @@ shape.op(
     "$inputs attr-dict",
     operands=(Slot("inputs", st.THE_WITNESS, Arity.VARIADIC),),
     results={"result": st.THE_WITNESS},
-    verify=rules.verify_all,
+    verify=verify_all,
     evaluate=OnValues(evaluate.all_hold),
 )
 shape.op(
     "assuming",
-    custom=forms.ASSUMING,
+    custom=evaluate.ASSUMING,
     operands={"witness": st.THE_WITNESS},
-    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     regions=(RegionSlot("doRegion"),),
     traits=(Trait.SINGLE_BLOCK,),
-    verify_regions=rules.verify_assuming,
+    verify_regions=verify_assuming,
     evaluate=OnFrames(evaluate.assuming),
 )
 shape.op(
     "assuming_yield",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    verify=rules.inside("shape.assuming"),
+    verify=inside("shape.assuming"),
     evaluate=OnFrames(yielded),
 )
 shape.op(
     "reduce",
-    custom=forms.REDUCE,
-    operands=(Slot("shape", st.SHAPE_OR_EXTENTS), Slot("initVals", c.ANY, Arity.VARIADIC)),
-    results=(Slot("result", c.ANY, Arity.VARIADIC),),
+    custom=evaluate.REDUCE,
+    operands=(Slot("shape", st.SHAPE_OR_EXTENTS), Slot("initVals", declarations.ANY, Arity.VARIADIC)),
+    results=(Slot("result", declarations.ANY, Arity.VARIADIC),),
     regions=(RegionSlot("region"),),
     traits=(Trait.SINGLE_BLOCK,),
-    verify=rules.verify_reduce,
+    verify=verify_reduce,
     evaluate=OnFrames(evaluate.reduce, alone=True),
 )
 shape.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    verify=rules.verify_yield,
+    verify=verify_yield,
     evaluate=OnFrames(yielded),
 )

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.interp.dialects.elements import repeated, stacked
-from halfulp.interp.dialects.indices import numbers
+import numpy as np
+
+from halfulp.fp_formats.formats import ints_to_codes
+from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.dialects.elements import rearranged, repeated, replaced, stacked
+from halfulp.interp.dialects.regions import points_of
+from halfulp.interp.dialects.slices import numbers, static_numbers, undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.control import Compiler
-from halfulp.interp.run.evaluators import Constant, OnFrames
-from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots
-from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.slots import lift
+from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames
+from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, lift
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.element_layout import shape_conflict
 from halfulp.interp.values.lanes import over_lanes, taken
 from halfulp.interp.values.value import Value
 
@@ -116,3 +120,122 @@ def together(run: Run, elements: Sequence[Any], shape: Point, type_: ty.Type) ->
 def spread(element: Any, shape: Point, type_: ty.Type) -> Value:
     """Return an element, as a slot holds it, in every place of an array."""
     return repeated(lift(element, ty.element_type(type_)), shape, type_)
+
+
+# --- padding ----------------------------------------------------------------------------------------------------------
+#
+# tensor.pad: a tensor with more elements around it, which a region computes from their indices.
+
+LISTS = ("low", "high")
+
+
+def verify(op: Operation) -> str | None:
+    """Check the lists of tensor.pad, and its result."""
+    assert op.definition is not None
+    source, result = op.operands[0].type, op.results[0].type
+    shape = ty.shape_of(source) or ()
+    written = [static_numbers(op, name) for name in LISTS]
+    given = (operand_sizes(op, op.definition) or [1, 0, 0])[1:]
+    for name, numbers_, count in zip(LISTS, written, given, strict=True):
+        if len(numbers_) != len(shape):
+            return Unprefixed(
+                f"failed to infer expectedType from sourceType '{source}', specified resultType is '{result}'"
+            )
+        if count != numbers_.count(None):
+            return f"expected {numbers_.count(None)} dynamic {name} padding values"
+    sizes, given_sizes = _sizes(shape, *written), ty.shape_of(result) or ()
+    pairs = zip(given_sizes, sizes, strict=False)
+    if len(given_sizes) != len(sizes) or any(a is not None and b is not None and a != b for a, b in pairs):
+        expected = ty.TensorType(sizes, ty.element_type(source))
+        return Unprefixed(f"specified type '{result}' does not match the inferred type '{expected}'")
+    return None
+
+
+def verify_body(op: Operation) -> str | None:
+    """Check the arguments of the region of tensor.pad, and what it yields."""
+    shape = ty.shape_of(op.results[0].type) or ()
+    block = op.regions[0].blocks[0]
+    if len(block.arguments) != len(shape):
+        return Unprefixed(f"expected the block to have {len(shape)} arguments")
+    for number, argument in enumerate(block.arguments, 1):
+        if not isinstance(argument.type, ty.IndexType):
+            return f"expected block argument {number} to be an index"
+    last = block.operations[-1]
+    if last.name != "tensor.yield" or last.operands[0].type != ty.element_type(op.results[0].type):
+        return "expected yield type to match shape element type"
+    return None
+
+
+def _sizes(
+    shape: Sequence[int | None], low: Sequence[int | None], high: Sequence[int | None]
+) -> tuple[int | None, ...]:
+    return tuple(
+        None if size is None or a is None or b is None else size + a + b
+        for size, a, b in zip(shape, low, high, strict=True)
+    )
+
+
+def pad(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of tensor.pad. The region runs at the indices of the new elements alone."""
+    type_, settings = op.results[0].type, compiler.settings
+    written = [static_numbers(op, name) for name in LISTS]
+    source, *sizes = compiler.slots(op.operands)
+    result = compiler.hidden_slot()
+    finish = compiler.resume(op)([result])
+
+    def place_of(shape: Sequence[int], operands: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the shape of the result, and the indices of its first element from the source."""
+        given = iter(shape_operands(op, operands, settings))
+        low, high = (tuple([next(given) if number is None else number for number in each]) for each in written)
+        padded = tuple([size + a + b for size, a, b in zip(shape, low, high, strict=True)])
+        conflict = shape_conflict(type_, padded, settings.vscale)
+        if conflict or min((*low, *high), default=0) < 0:
+            raise undefined(op, conflict or f"the padding is negative: low {list(low)}, high {list(high)}")
+        check_allocation(type_, padded, settings)
+        return padded, low
+
+    def made(run: Run, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        whole, operands, elements = values[0], values[1 : 1 + len(sizes)], values[1 + len(sizes) :]
+        padded, low = place_of(whole.shape, operands)
+        place = tuple([slice(a, a + size) for a, size in zip(low, whole.shape, strict=True)])
+        if not elements:
+            return (Value(type_, whole.bits, whole.poison, whole.open, whole.origins),)
+        if body.constant:
+            around = spread(elements[0], padded, type_)
+        else:
+            # What stands at the place of the source is replaced.
+            outside = np.ones(padded, bool)
+            outside[place] = False
+            numbers = np.zeros(padded, np.intp)
+            numbers[outside] = np.arange(len(elements))
+            line = together(run, elements, (len(elements),), ty.TensorType((len(elements),), ty.element_type(type_)))
+            around = rearranged(line, type_, lambda array, trailing: array[numbers])
+        return (replaced(run, around, place, whole),)
+
+    def done(frame: Frame, elements: list[Any]) -> Segment | None:
+        slots = frame.slots
+        run: Run = slots[0]
+        operands = (lift(slots[source], op.operands[0].type), *(slots[slot] for slot in sizes), *elements)
+        (slots[result],) = run.each(made, operands, [type_])
+        return finish(frame)
+
+    body = Body(op, compiler, done)
+
+    def begin(frame: Frame) -> Segment | None:
+        slots = frame.slots
+        if body.constant:
+            return body.begin(frame, iter([(0,) * len(written[0])]))
+        whole: Value = slots[source]
+        shape = whole.shape[1:] if over_lanes(whole) else whole.shape
+        padded, low = place_of(shape, [slots[slot] for slot in sizes])
+        inside = [range(a, a + size) for a, size in zip(low, shape, strict=True)]
+        return body.begin(
+            frame,
+            (
+                point
+                for point in points_of([range(size) for size in padded])
+                if not all(k in range_ for k, range_ in zip(point, inside, strict=True))
+            ),
+        )
+
+    return begin

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.dialects.elements import Function, Operands, combined, reshaped
-from halfulp.interp.dialects.indices import undefined
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute

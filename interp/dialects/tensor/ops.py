@@ -3,49 +3,305 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
     Dialect,
     Property,
     RegionSlot,
+    Repeated,
     Slot,
     Trait,
     TypeConstraint,
+    TypeRule,
     Unprefixed,
+    derived_type,
 )
-from halfulp.interp.declare.type_rules import Repeated, TypeRule, derived_type
 from halfulp.interp.dialects import slices
-from halfulp.interp.dialects.elements import Function, Operands, picked, repeated, replaced, stacked
-from halfulp.interp.dialects.indices import element_at, numbers, undefined
-from halfulp.interp.dialects.moving import moving, of_shape
-from halfulp.interp.dialects.reassociation import REASSOCIATION_ATTR
-from halfulp.interp.dialects.regions import yielded
-from halfulp.interp.dialects.tensor import gathering, generating, joining, making, padding, reshaping, slicing
-from halfulp.interp.dialects.tensor.making import result_shape
+from halfulp.interp.dialects.combiners import REASSOCIATION_ATTR
+from halfulp.interp.dialects.elements import (
+    Function,
+    Operands,
+    combined,
+    moving,
+    of_shape,
+    picked,
+    rearranged,
+    repeated,
+    replaced,
+    stacked,
+)
+from halfulp.interp.dialects.regions import points_of, yielded
+from halfulp.interp.dialects.slices import element_at, numbers, undefined
+from halfulp.interp.dialects.tensor import bodies, joining, slicing
+from halfulp.interp.dialects.tensor.bodies import Body, shape_operands, spread, together
+from halfulp.interp.dialects.tensor.joining import attribute_numbers, signed_elements
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import spell_place
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import OnFrames, OnValues
-from halfulp.interp.run.frames import Run
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues
+from halfulp.interp.run.frames import Action, Frame, Run, Segment
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
 from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Origin
+
+# --- gathering --------------------------------------------------------------------------------------------------------
+#
+# tensor.gather and tensor.scatter: slices of a tensor at places that another tensor names.
+
+INDICES = TypeConstraint(
+    "ranked tensor of signless integer or index values",
+    lambda type_: (
+        declarations.RANKED_TENSOR.accepts(type_) and declarations.INTEGER_OR_INDEX.accepts(ty.element_type(type_))
+    ),
+    declarations.RANKED_TENSOR.kind,
+)
+
+
+def _verify_dims(dims: tuple[int, ...], indices: ty.Shape, rank: int, name: str, what: str) -> str | None:
+    if not dims:
+        return f"{name}_dims must be non-empty"
+    if len(dims) > rank:
+        return f"{name}_dims overflow {what} rank"
+    if not indices or indices[-1] != len(dims):
+        return f"{name}_dims length must match the size of last dimension of indices"
+    for number, dim in enumerate(dims):
+        if dim < 0:
+            return f"{name}_dims value must be non-negative"
+        if dim >= rank:
+            return f"{name}_dims value must be smaller than {what} rank"
+        if number and dims[number - 1] >= dim:
+            return f"{name}_dims values must be strictly increasing"
+    return None
+
+
+def _slices_types(whole: ty.Type, indices: ty.Shape, dims: tuple[int, ...]) -> tuple[ty.Type, ty.Type]:
+    """Return the type of all slices, with dimensions of size 1 for those that are indexed, and without them."""
+    shape, element = ty.shape_of(whole) or (), ty.element_type(whole)
+    full = tuple(1 if axis in dims else size for axis, size in enumerate(shape))
+    reduced = tuple(size for axis, size in enumerate(shape) if axis not in dims)
+    return ty.TensorType((*indices[:-1], *full), element), ty.TensorType((*indices[:-1], *reduced), element)
+
+
+def _verify(op: Operation, whole: ty.Type, indices: ty.Type, part: ty.Type, name: str, what: str) -> str | None:
+    dims = attribute_numbers(op.properties[f"{name}_dims"])
+    shape = ty.shape_of(indices) or ()
+    problem = _verify_dims(dims, shape, len(ty.shape_of(whole) or ()), name, "source" if name == "gather" else "dest")
+    if problem is None and name == "scatter" and "unique" not in op.properties:
+        problem = "requires 'unique' attribute to be set"
+    if problem is not None:
+        return problem
+    full, reduced = _slices_types(whole, shape, dims)
+    if part not in (full, reduced):
+        return f"{what} type mismatch: expected '{full}' or its rank-reduced variant '{reduced}' (got: '{part}')"
+    return None
+
+
+def verify_gather(op: Operation) -> str | None:
+    """Check the dimensions and the types of tensor.gather."""
+    source, indices = op.operands
+    return _verify(op, source.type, indices.type, op.results[0].type, "gather", "result")
+
+
+def verify_scatter(op: Operation) -> str | None:
+    """Check the dimensions and the types of tensor.scatter."""
+    source, dest, indices = op.operands
+    return _verify(op, dest.type, indices.type, source.type, "scatter", "source")
+
+
+def _places(
+    op: Operation, shape: tuple[int, ...], indices: Value, dims: tuple[int, ...], settings: Settings
+) -> tuple[Any, ...]:
+    """Return an index of NumPy for a tensor whose indexed axes were moved to the front.
+
+    Raises UndefinedBehavior for poison, for an index outside, and for equal ones that are said to be unique.
+    """
+    numbers = signed_elements(op, indices, settings, "the indices")
+    bounds = np.array([shape[axis] for axis in dims])
+    outside = ((numbers < 0) | (numbers >= bounds)).any(axis=-1)
+    if outside.any():
+        where = tuple(int(k) for k in np.argwhere(outside)[0])
+        point = [int(number) for number in numbers[where]]
+        raise undefined(
+            op,
+            f"the coordinates {point} at {list(where)} of the indices are outside of dimensions {list(dims)} of the "
+            f"shape {spell_shape(shape)}",
+        )
+    numbers = numbers.astype(np.int64)
+    if "unique" in op.properties:
+        points = numbers.reshape(-1, len(dims))
+        _, first, counts = np.unique(points, axis=0, return_index=True, return_counts=True)
+        if (counts > 1).any():
+            twice = [int(number) for number in points[first[int(np.argmax(counts > 1))]]]
+            raise undefined(op, f"the op says that its coordinates are unique, but {twice} appears more than once")
+    return tuple(np.moveaxis(numbers, -1, 0))
+
+
+def gather(op: Operation, settings: Settings) -> Function:
+    """Return the function of tensor.gather."""
+    type_, dims = op.results[0].type, attribute_numbers(op.properties["gather_dims"])
+    keeps = len(ty.shape_of(type_) or ()) == len(ty.shape_of(op.operands[1].type) or ()) - 1 + len(
+        ty.shape_of(op.operands[0].type) or ()
+    )
+
+    def take(run: Run, operands: Operands) -> tuple[Any, ...]:
+        source, indices = operands
+        places = _places(op, source.shape, indices, dims, settings)
+        rest = tuple(1 if axis in dims else size for axis, size in enumerate(source.shape) if keeps or axis not in dims)
+        shape = (*indices.shape[:-1], *rest)
+        conflict = shape_conflict(type_, shape, settings.vscale)
+        if conflict:
+            raise undefined(op, conflict)
+        check_allocation(type_, shape, settings)
+
+        def move(array: npt.NDArray[Any], trailing: tuple[int, ...]) -> npt.NDArray[Any]:
+            slices: npt.NDArray[Any] = np.moveaxis(array, dims, range(len(dims)))[places]
+            return slices.reshape(shape + trailing)
+
+        return (rearranged(source, type_, move),)
+
+    return take
+
+
+def scatter(op: Operation, settings: Settings) -> Function:
+    """Return the function of tensor.scatter."""
+    type_, dims = op.results[0].type, attribute_numbers(op.properties["scatter_dims"])
+
+    def put(run: Run, operands: Operands) -> tuple[Any, ...]:
+        source, dest, indices = operands
+        places = _places(op, dest.shape, indices, dims, settings)
+        rest = tuple(size for axis, size in enumerate(dest.shape) if axis not in dims)
+        shape = (*indices.shape[:-1], *rest)
+        if prod(source.shape) != prod(shape) or source.shape[: indices.bits.ndim - 1] != indices.shape[:-1]:
+            raise undefined(
+                op, f"the source has the shape {spell_shape(source.shape)}, but the slices {spell_shape(shape)}"
+            )
+        rank = len(dest.shape)
+
+        def join(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+            part, whole = arrays
+            result = whole.copy()
+            np.moveaxis(result, dims, range(len(dims)))[places] = part.reshape(shape + whole.shape[rank:])
+            return result
+
+        return (combined(run, (source, dest), type_, join),)
+
+    return put
+
+
+# --- making -----------------------------------------------------------------------------------------------------------
+#
+# New tensors: their shapes, and elements that were never written.
+
+
+def result_shape(op: Operation, type_: ty.Type, sizes: tuple[int, ...], settings: Settings) -> tuple[int, ...]:
+    """Return the shape of a result whose dynamic dimensions are operands. Raises UndefinedBehavior, LimitExceeded."""
+    given = iter(sizes)
+    shape = tuple(next(given) if size is None else size for size in ty.shape_of(type_) or ())
+    if any(size < 0 for size in shape):
+        raise undefined(op, f"the shape {list(shape)} has a negative size")
+    check_allocation(type_, shape, settings)
+    return shape
+
+
+def unwritten(op: Operation, run: Run, type_: ty.Type, shape: tuple[int, ...], settings: Settings) -> Value:
+    """Return a tensor whose elements are all poison, because they were never written."""
+    dtype, trailing = code_layout(ty.element_type(type_))
+    origin = Origin(op.name, spell_place(op.location), f"an element of {op.name} was never written", (0,) * len(shape))
+    # One element stands for all: most of these tensors are written as a whole, and never read.
+    ids = np.broadcast_to(np.array(run.origins.id_of(origin), np.uint16), shape)
+    codes = np.broadcast_to(np.zeros(trailing, dtype), shape + trailing)
+    for listener in settings.listeners if ids.size else ():
+        listener.poison_born(op, origin, ids.size)
+    return Value(type_, codes, ids if ids.size else None, None, run.origins)
+
+
+def empty(op: Operation, settings: Settings) -> Function:
+    """Return the function of tensor.empty."""
+    type_ = op.results[0].type
+
+    def make(run: Run, sizes: Operands) -> tuple[Any, ...]:
+        shape = result_shape(op, type_, numbers(op, sizes, settings), settings)
+        return (unwritten(op, run, type_, shape, settings),)
+
+    return make
+
+
+# --- generating -------------------------------------------------------------------------------------------------------
+#
+# tensor.generate: a tensor whose elements a region computes from their indices.
+
+
+def verify_body(op: Operation) -> str | None:
+    """Check the arguments of the region of tensor.generate, and what it yields."""
+    type_ = op.results[0].type
+    block = op.regions[0].blocks[0]
+    if len(block.arguments) != len(ty.shape_of(type_) or ()):
+        return Unprefixed("must have one body argument per input dimension")
+    if not all(isinstance(argument.type, ty.IndexType) for argument in block.arguments):
+        return Unprefixed("all body arguments must be index")
+    last = block.operations[-1]
+    if last.name != "tensor.yield" or last.operands[0].type != ty.element_type(type_):
+        return "body must be terminated with a `yield` operation of the tensor element type"
+    return None
+
+
+def generate(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of tensor.generate."""
+    type_, settings = op.results[0].type, compiler.settings
+    sizes, result = compiler.slots(op.operands), compiler.hidden_slot()
+    finish = compiler.resume(op)([result])
+
+    def shape_of(sizes: Any) -> tuple[int, ...]:
+        return result_shape(op, type_, shape_operands(op, sizes, settings), settings)
+
+    def made(run: Run, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        shape, elements = shape_of(values[: len(sizes)]), values[len(sizes) :]
+        if body.constant:
+            return (spread(elements[0], shape, type_),)
+        return (together(run, elements, shape, type_),)
+
+    def done(frame: Frame, elements: list[Any]) -> Segment | None:
+        slots = frame.slots
+        run: Run = slots[0]
+        operands = (*(slots[slot] for slot in sizes), *elements)
+        (slots[result],) = run.each(made, operands, [type_])
+        return finish(frame)
+
+    body = Body(op, compiler, done)
+
+    def begin(frame: Frame) -> Segment | None:
+        if body.constant:
+            return body.begin(frame, iter([(0,) * len(ty.shape_of(type_) or ())]))
+        shape = shape_of([frame.slots[slot] for slot in sizes])
+        return body.begin(frame, points_of([range(size) for size in shape]))
+
+    return begin
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 tensor = Dialect("tensor")
 
 _WITH_REGIONS = ("tensor.generate", "tensor.pad")
 _PARALLEL = ("scf.forall.in_parallel",)
-_INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
-_DYNAMIC_SIZES = Slot("dynamicSizes", c.INDEX, Arity.VARIADIC)
+_INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
+_DYNAMIC_SIZES = Slot("dynamicSizes", declarations.INDEX, Arity.VARIADIC)
 _BITS = TypeConstraint(
     "tensor of signless integer or unsigned integer or signed integer or floating-point values",
     lambda type_: isinstance(type_, ty.TensorType) and isinstance(type_.element, ty.IntegerType | ty.FloatType),
-    c.TENSOR.kind,
+    declarations.TENSOR.kind,
 )
-_SIZES = TypeConstraint("1D tensor of signless integer or index values", joining.is_list_of_sizes, c.TENSOR.kind)
+_SIZES = TypeConstraint(
+    "1D tensor of signless integer or index values", joining.is_list_of_sizes, declarations.TENSOR.kind
+)
 
 
 def _splat(op: Operation, settings: Settings) -> Function:
@@ -106,7 +362,7 @@ def _rank(op: Operation, settings: Settings) -> Function:
     return lambda run, operands: (Value(type_, np.array(len(operands[0].shape), np.uint64)),)
 
 
-def _places(op: Operation) -> dict[int, int]:
+def _ops_places(op: Operation) -> dict[int, int]:
     """Return the axis of each index of tensor.extract and tensor.insert, by the number of its operand."""
     first = 2 if op.name == "tensor.insert" else 1
     return {place: place - first for place in range(first, len(op.operands))}
@@ -173,15 +429,15 @@ tensor.op(
     "empty",
     "`(` $dynamicSizes `)` attr-dict `:` type($result)",
     operands=(_DYNAMIC_SIZES,),
-    results={"result": c.RANKED_TENSOR},
+    results={"result": declarations.RANKED_TENSOR},
     verify=_dynamic_sizes_fit,
-    evaluate=OnValues(making.empty),
+    evaluate=OnValues(empty),
 )
 tensor.op(
     "splat",
     "$input (`[` $dynamicSizes^ `]`)? attr-dict `:` type($aggregate)",
-    operands=(Slot("input", c.ANY), _DYNAMIC_SIZES),
-    results={"aggregate": c.RANKED_TENSOR},
+    operands=(Slot("input", declarations.ANY), _DYNAMIC_SIZES),
+    results={"aggregate": declarations.RANKED_TENSOR},
     type_rules=(
         derived_type(
             "input", "aggregate", _element, "failed to verify that operand type matches element type of result"
@@ -194,8 +450,8 @@ tensor.op(
 tensor.op(
     "from_elements",
     "$elements attr-dict `:` type($result)",
-    operands=(Slot("elements", c.ANY, Arity.VARIADIC),),
-    results={"result": c.STATIC_TENSOR},
+    operands=(Slot("elements", declarations.ANY, Arity.VARIADIC),),
+    results={"result": declarations.STATIC_TENSOR},
     type_rules=(_all_of_element_type(),),
     verify=_as_many_elements,
     named_results=("from_elements",),
@@ -204,41 +460,41 @@ tensor.op(
 tensor.op(
     "extract",
     "$tensor `[` $indices `]` attr-dict `:` type($tensor)",
-    operands=(Slot("tensor", c.RANKED_TENSOR), _INDICES),
-    results={"result": c.ANY},
+    operands=(Slot("tensor", declarations.RANKED_TENSOR), _INDICES),
+    results={"result": declarations.ANY},
     type_rules=(
         derived_type("result", "tensor", _element, "failed to verify that result type matches element type of tensor"),
     ),
     verify=_indices_fit,
     named_results=("extracted",),
-    evaluate=moving(_extract, 1, _places),
+    evaluate=moving(_extract, 1, _ops_places),
 )
 tensor.op(
     "insert",
     "$scalar `into` $dest `[` $indices `]` attr-dict `:` type($dest)",
-    operands=(Slot("scalar", c.ANY), Slot("dest", c.RANKED_TENSOR), _INDICES),
-    results={"result": c.RANKED_TENSOR},
+    operands=(Slot("scalar", declarations.ANY), Slot("dest", declarations.RANKED_TENSOR), _INDICES),
+    results={"result": declarations.RANKED_TENSOR},
     type_rules=(
         derived_type("result", "dest", lambda type_: type_, "failed to verify that result type matches type of dest"),
         derived_type("scalar", "dest", _element, "failed to verify that scalar type matches element type of dest"),
     ),
     verify=_indices_fit,
     named_results=("inserted",),
-    evaluate=moving(_insert, 2, _places),
+    evaluate=moving(_insert, 2, _ops_places),
 )
 tensor.op(
     "dim",
     "attr-dict $source `,` $index `:` type($source)",
-    operands=(Slot("source", c.NON_ZERO_RANK_TENSOR), Slot("index", c.INDEX)),
-    results={"result": c.INDEX},
+    operands=(Slot("source", declarations.NON_ZERO_RANK_TENSOR), Slot("index", declarations.INDEX)),
+    results={"result": declarations.INDEX},
     named_results=("dim",),
     evaluate=of_shape(_dim),
 )
 tensor.op(
     "cast",
     "$source attr-dict `:` type($source) `to` type($dest)",
-    operands={"source": c.TENSOR},
-    results={"dest": c.TENSOR},
+    operands={"source": declarations.TENSOR},
+    results={"dest": declarations.TENSOR},
     verify=joining.verify_cast,
     named_results=("cast",),
     evaluate=moving(joining.cast),
@@ -247,31 +503,31 @@ tensor.op(
     "expand_shape",
     "$src $reassociation `output_shape` custom<DynamicIndexList>($output_shape, $static_output_shape) attr-dict "
     "`:` type($src) `into` type($result)",
-    operands=(Slot("src", c.RANKED_TENSOR), Slot("output_shape", c.INDEX, Arity.VARIADIC)),
-    results={"result": c.RANKED_TENSOR},
+    operands=(Slot("src", declarations.RANKED_TENSOR), Slot("output_shape", declarations.INDEX, Arity.VARIADIC)),
+    results={"result": declarations.RANKED_TENSOR},
     properties=(
         Property("reassociation", REASSOCIATION_ATTR),
-        Property("static_output_shape", c.INTEGER_64_ARRAY_ATTR),
+        Property("static_output_shape", declarations.INTEGER_64_ARRAY_ATTR),
     ),
-    verify=reshaping.verify_expand,
+    verify=slicing.verify_expand,
     named_results=("expanded",),
-    evaluate=moving(reshaping.expand, 1),
+    evaluate=moving(slicing.expand, 1),
 )
 tensor.op(
     "collapse_shape",
     "$src $reassociation attr-dict `:` type($src) `into` type($result)",
-    operands={"src": c.RANKED_TENSOR},
-    results={"result": c.RANKED_TENSOR},
+    operands={"src": declarations.RANKED_TENSOR},
+    results={"result": declarations.RANKED_TENSOR},
     properties=(Property("reassociation", REASSOCIATION_ATTR),),
-    verify=reshaping.verify_collapse,
+    verify=slicing.verify_collapse,
     named_results=("collapsed",),
-    evaluate=moving(reshaping.collapse),
+    evaluate=moving(slicing.collapse),
 )
 tensor.op(
     "extract_slice",
     f"$source `` {slices.FORM} attr-dict `:` type($source) `to` type($result)",
-    operands=(Slot("source", c.RANKED_TENSOR), *slices.OPERANDS),
-    results={"result": c.RANKED_TENSOR},
+    operands=(Slot("source", declarations.RANKED_TENSOR), *slices.OPERANDS),
+    results={"result": declarations.RANKED_TENSOR},
     properties=slices.PROPERTIES,
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=slicing.verify_extract,
@@ -281,8 +537,8 @@ tensor.op(
 tensor.op(
     "insert_slice",
     f"$source `into` $dest `` {slices.FORM} attr-dict `:` type($source) `into` type($dest)",
-    operands=(Slot("source", c.RANKED_TENSOR), Slot("dest", c.RANKED_TENSOR), *slices.OPERANDS),
-    results={"result": c.RANKED_TENSOR},
+    operands=(Slot("source", declarations.RANKED_TENSOR), Slot("dest", declarations.RANKED_TENSOR), *slices.OPERANDS),
+    results={"result": declarations.RANKED_TENSOR},
     properties=slices.PROPERTIES,
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     type_rules=(
@@ -299,28 +555,28 @@ tensor.op(
     "$source (`nofold` $nofold^)? `low` `` custom<DynamicIndexList>($low, $static_low) "
     "`high` `` custom<DynamicIndexList>($high, $static_high) $region attr-dict `:` type($source) `to` type($result)",
     operands=(
-        Slot("source", c.RANKED_TENSOR),
-        Slot("low", c.INDEX, Arity.VARIADIC),
-        Slot("high", c.INDEX, Arity.VARIADIC),
+        Slot("source", declarations.RANKED_TENSOR),
+        Slot("low", declarations.INDEX, Arity.VARIADIC),
+        Slot("high", declarations.INDEX, Arity.VARIADIC),
     ),
-    results={"result": c.RANKED_TENSOR},
+    results={"result": declarations.RANKED_TENSOR},
     properties=(
-        Property("nofold", c.UNIT_ATTR, optional=True),
-        Property("static_high", c.INTEGER_64_ARRAY_ATTR),
-        Property("static_low", c.INTEGER_64_ARRAY_ATTR),
+        Property("nofold", declarations.UNIT_ATTR, optional=True),
+        Property("static_high", declarations.INTEGER_64_ARRAY_ATTR),
+        Property("static_low", declarations.INTEGER_64_ARRAY_ATTR),
     ),
     regions=(RegionSlot("region"),),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS, Trait.SINGLE_BLOCK),
     implicit_terminator="tensor.yield",
-    verify=padding.verify,
-    verify_regions=padding.verify_body,
+    verify=bodies.verify,
+    verify_regions=bodies.verify_body,
     named_results=("padded",),
-    evaluate=OnFrames(padding.pad),
+    evaluate=OnFrames(bodies.pad),
 )
 tensor.op(
     "yield",
     "$value attr-dict `:` type($value)",
-    operands={"value": c.ANY},
+    operands={"value": declarations.ANY},
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     verify=_inside_a_region,
     evaluate=OnFrames(yielded),
@@ -328,15 +584,15 @@ tensor.op(
 tensor.op(
     "generate",
     "$dynamicExtents $body attr-dict `:` type($result)",
-    operands=(Slot("dynamicExtents", c.INDEX, Arity.VARIADIC),),
-    results={"result": c.RANKED_TENSOR},
+    operands=(Slot("dynamicExtents", declarations.INDEX, Arity.VARIADIC),),
+    results={"result": declarations.RANKED_TENSOR},
     regions=(RegionSlot("body"),),
     traits=(Trait.SINGLE_BLOCK,),
     implicit_terminator="tensor.yield",
     verify=_dynamic_sizes_fit,
-    verify_regions=generating.verify_body,
+    verify_regions=verify_body,
     named_results=("generated",),
-    evaluate=OnFrames(generating.generate),
+    evaluate=OnFrames(generate),
 )
 tensor.op(
     "bitcast",
@@ -349,9 +605,9 @@ tensor.op(
 tensor.op(
     "concat",
     "`dim` `(` $dim `)` $inputs attr-dict `:` functional-type(operands, results)",
-    operands=(Slot("inputs", c.RANKED_TENSOR, Arity.VARIADIC),),
-    results={"result": c.RANKED_TENSOR},
-    properties=(Property("dim", c.INTEGER_64_ATTR),),
+    operands=(Slot("inputs", declarations.RANKED_TENSOR, Arity.VARIADIC),),
+    results={"result": declarations.RANKED_TENSOR},
+    properties=(Property("dim", declarations.INTEGER_64_ATTR),),
     verify=joining.verify_concat,
     named_results=("concat",),
     evaluate=moving(joining.concat),
@@ -360,43 +616,43 @@ tensor.op(
     "gather",
     "$source `[` $indices `]` `gather_dims` `(` $gather_dims `)` (`unique` $unique^)? attr-dict "
     "`:` functional-type(operands, results)",
-    operands={"source": c.RANKED_TENSOR, "indices": gathering.INDICES},
-    results={"result": c.RANKED_TENSOR},
+    operands={"source": declarations.RANKED_TENSOR, "indices": INDICES},
+    results={"result": declarations.RANKED_TENSOR},
     properties=(
-        Property("gather_dims", c.INTEGER_64_ARRAY_ATTR),
-        Property("unique", c.UNIT_ATTR, optional=True),
+        Property("gather_dims", declarations.INTEGER_64_ARRAY_ATTR),
+        Property("unique", declarations.UNIT_ATTR, optional=True),
     ),
-    verify=gathering.verify_gather,
+    verify=verify_gather,
     named_results=("gather",),
-    evaluate=moving(gathering.gather, 1),
+    evaluate=moving(gather, 1),
 )
 tensor.op(
     "scatter",
     "$source `into` $dest `[` $indices `]` `scatter_dims` `(` $scatter_dims `)` (`unique` $unique^)? attr-dict "
     "`:` functional-type(operands, results)",
-    operands={"source": c.RANKED_TENSOR, "dest": c.RANKED_TENSOR, "indices": gathering.INDICES},
-    results={"result": c.RANKED_TENSOR},
+    operands={"source": declarations.RANKED_TENSOR, "dest": declarations.RANKED_TENSOR, "indices": INDICES},
+    results={"result": declarations.RANKED_TENSOR},
     properties=(
-        Property("scatter_dims", c.INTEGER_64_ARRAY_ATTR),
-        Property("unique", c.UNIT_ATTR, optional=True),
+        Property("scatter_dims", declarations.INTEGER_64_ARRAY_ATTR),
+        Property("unique", declarations.UNIT_ATTR, optional=True),
     ),
-    verify=gathering.verify_scatter,
+    verify=verify_scatter,
     named_results=("scatter",),
-    evaluate=moving(gathering.scatter, 2),
+    evaluate=moving(scatter, 2),
 )
 tensor.op(
     "rank",
     "$tensor attr-dict `:` type($tensor)",
-    operands={"tensor": c.TENSOR},
-    results={"result": c.INDEX},
+    operands={"tensor": declarations.TENSOR},
+    results={"result": declarations.INDEX},
     named_results=("rank",),
     evaluate=of_shape(_rank),
 )
 tensor.op(
     "reshape",
     "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)",
-    operands={"source": c.TENSOR, "shape": _SIZES},
-    results={"result": c.TENSOR},
+    operands={"source": declarations.TENSOR, "shape": _SIZES},
+    results={"result": declarations.TENSOR},
     verify=joining.verify_reshape,
     named_results=("reshape",),
     evaluate=moving(joining.reshape, 1),
@@ -405,7 +661,7 @@ tensor.op(
 tensor.op(
     "parallel_insert_slice",
     f"$source `into` $dest `` {slices.FORM} attr-dict `:` type($source) `into` type($dest)",
-    operands=(Slot("source", c.RANKED_TENSOR), Slot("dest", c.RANKED_TENSOR), *slices.OPERANDS),
+    operands=(Slot("source", declarations.RANKED_TENSOR), Slot("dest", declarations.RANKED_TENSOR), *slices.OPERANDS),
     properties=slices.PROPERTIES,
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=_inside_parallel,

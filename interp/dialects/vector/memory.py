@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.dialects.elements import Function, picked, replaced
-from halfulp.interp.dialects.indices import numbers, undefined
 from halfulp.interp.dialects.memref.evaluate import living
+from halfulp.interp.dialects.slices import numbers, undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation

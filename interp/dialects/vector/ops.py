@@ -3,44 +3,201 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
-from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Property, RegionSlot, Slot, Trait, TypeConstraint
-from halfulp.interp.declare.type_rules import Repeated, TypeRule, same_element, same_type
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp.declare import declarations
+from halfulp.interp.declare.declarations import (
+    Arity,
+    Property,
+    RegionSlot,
+    Repeated,
+    Slot,
+    Trait,
+    TypeConstraint,
+    TypeRule,
+    Unprefixed,
+    same_element,
+    same_type,
+)
 from halfulp.interp.dialects.arith.ops import FASTMATH
-from halfulp.interp.dialects.elements import Operands
+from halfulp.interp.dialects.elements import Function, Operands, moving
 from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
 from halfulp.interp.dialects.memref.ops import MEMREF
 from halfulp.interp.dialects.memref.views import type_cast
-from halfulp.interp.dialects.moving import moving
-from halfulp.interp.dialects.vector import (
-    access,
-    attributes,
-    forms,
-    masking,
-    masks,
-    memory,
-    moves,
-    positions,
-    reduction_rules,
-    reductions,
-    shapes,
-    transfer_rules,
-    words,
+from halfulp.interp.dialects.vector import forms, masking, memory, moves, reductions, rules, shapes
+from halfulp.interp.dialects.vector.forms import TRANSFER
+from halfulp.interp.dialects.vector.moves import (
+    ITERATORS,
+    KIND,
+    PUNCTUATION,
+    RANKED,
+    integers,
+    scalable_dimensions,
+    static_shape,
+    vector,
 )
-from halfulp.interp.dialects.vector.attributes import ITERATORS, KIND, PUNCTUATION, RANKED, vector
-from halfulp.interp.dialects.vector.transfer_forms import TRANSFER
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import OnFrames, OnValues
-from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.frames import Run
 from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.printing import printed
+from halfulp.interp.values.element_layout import printed
+from halfulp.interp.values.memref_layout import strides_and_offset
+from halfulp.interp.values.value import Value
+
+# --- access -----------------------------------------------------------------------------------------------------------
+#
+# Verification of vector.load and vector.store, and of vector.type_cast.
+
+
+def _is_of_one_element(type_: ty.VectorType) -> bool:
+    return not any(type_.scalable) and prod(type_.shape) == 1
+
+
+def verify_access(op: Operation) -> str | None:
+    """Check for vector.load and vector.store that the vector's elements lie one after the other along the last
+    dimension.
+    """
+    loads = op.name == "vector.load"
+    base = op.operands[0 if loads else 1].type
+    given = (op.results if loads else op.operands)[0].type
+    assert isinstance(base, ty.MemRefType)
+    assert isinstance(given, ty.VectorType)
+    shape = base.shape or ()
+    known = strides_and_offset(base)
+    dense = known is not None and known[0][-1:] in ((), (1,))
+    if not dense and not _is_of_one_element(given):
+        return "most minor memref dim must have unit stride"
+    if len(shape) < len(given.shape):
+        memref, vector = ("destination", "result vector") if loads else ("source", "vector to store")
+        return f"{memref} memref has lower rank than the {vector}"
+    held = base.element
+    if isinstance(held, ty.VectorType) and held != given:
+        return f"base memref and {'result' if loads else 'valueToStore'} vector types should match"
+    if given.element != (held.element if isinstance(held, ty.VectorType) else held):
+        return f"base and {'result element types' if loads else 'valueToStore element type'} should match"
+    indices = len(op.operands) - (1 if loads else 2)
+    return None if indices == len(shape) else f"requires {len(shape)} indices"
+
+
+def _extents(type_: ty.MemRefType) -> tuple[int | None, ...]:
+    """Return the dimensions of a memref, then those of the vectors in it."""
+    return (type_.shape or ()) + (type_.element.shape if isinstance(type_.element, ty.VectorType) else ())
+
+
+def _has_layout(type_: ty.MemRefType) -> bool:
+    layout = type_.layout
+    return layout is not None and not getattr(layout, "is_identity", False)
+
+
+def verify_type_cast(op: Operation) -> str | None:
+    """Check that both memrefs have the same elements in the same order."""
+    source, result = op.operands[0].type, op.results[0].type
+    assert isinstance(source, ty.MemRefType)
+    assert isinstance(result, ty.MemRefType)
+    if _has_layout(source):
+        return "expects operand to be a memref with identity layout"
+    if _has_layout(result):
+        return "expects result to be a memref with identity layout"
+    if source.memory_space != result.memory_space:
+        return "expects result in same memory space"
+    if ty.element_type(source.element) != ty.element_type(result.element):
+        return f"expects result and operand with same underlying scalar type: '{result}'"
+    if _extents(source) != _extents(result):
+        return f"expects concatenated result and operand shapes to be equal: '{result}'"
+    return None
+
+
+# --- masks ------------------------------------------------------------------------------------------------------------
+#
+# The ops that make masks: vector.create_mask and vector.constant_mask.
+
+
+def verify_create(op: Operation) -> str | None:
+    """Check that there is an operand for each dimension; one for a vector of rank 0."""
+    shape = ty.shape_of(op.results[0].type) or ()
+    if not shape and len(op.operands) != 1:
+        return "must specify exactly one operand for 0-D create_mask"
+    if shape and len(op.operands) != len(shape):
+        return "must specify an operand for each result vector dimension"
+    return None
+
+
+def verify_constant(op: Operation) -> str | None:
+    """Check that the sizes lie inside the vector, and that all are 0 if one is."""
+    type_ = op.results[0].type
+    assert isinstance(type_, ty.VectorType)
+    sizes = integers(op.properties["mask_dim_sizes"])
+    if not type_.shape:
+        if len(sizes) != 1:
+            return Unprefixed("array attr must have length 1 for 0-D vectors")
+        return None if sizes[0] in (0, 1) else Unprefixed("mask dim size must be either 0 or 1 for 0-D vectors")
+    if len(sizes) != len(type_.shape):
+        return "must specify array attr of size equal vector result rank"
+    for size, extent, scalable in zip(sizes, type_.shape, scalable_dimensions(type_), strict=True):
+        if not 0 <= size <= extent:
+            return "array attr of size out of bounds of vector result dimension size"
+        if scalable and size not in (0, extent):
+            return "only supports 'none set' or 'all set' scalable dimensions"
+    if 0 in sizes and any(sizes):
+        return "expected all mask dim sizes to be zeros, as a result of conjunction with zero mask dim"
+    return None
+
+
+def _leading(shape: tuple[int, ...], sizes: list[int]) -> npt.NDArray[np.uint8]:
+    """Return a mask that is set where each index is below the size for its dimension."""
+    mask = np.zeros(shape, np.uint8)
+    place = tuple(slice(0, min(max(size, 0), extent)) for size, extent in zip(sizes, shape, strict=False))
+    if place:
+        mask[place] = 1
+    else:
+        mask[...] = sizes[0] > 0
+    return mask
+
+
+def create(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.create_mask. A size that is poison makes the whole mask poison."""
+    type_ = op.results[0].type
+    half = 1 << (settings.index_width - 1)
+
+    def make(run: Run, operands: Operands) -> tuple[Any, ...]:
+        shape = static_shape(type_, settings)
+        ids = max((int(size.poison) for size in operands if size.poison is not None), default=0)
+        if ids:
+            poison = np.full(shape, ids, np.uint16)
+            return (Value(type_, np.zeros(shape, np.uint8), poison, None, run.origins),)
+        sizes = [int(size.bits) for size in operands]
+        return (Value(type_, _leading(shape, [size - 2 * half if size & half else size for size in sizes])),)
+
+    return make
+
+
+def constant(op: Operation, settings: Settings) -> Function:
+    """Return the function of vector.constant_mask."""
+    type_ = op.results[0].type
+    assert isinstance(type_, ty.VectorType)
+    sizes = integers(op.properties["mask_dim_sizes"])
+    flags = scalable_dimensions(type_)
+
+    def make(run: Run, operands: Operands) -> tuple[Any, ...]:
+        scaled = [
+            size * (settings.vscale or 1) if scalable else size
+            for size, scalable in zip(sizes, flags or (False,), strict=True)
+        ]
+        return (Value(type_, _leading(static_shape(type_, settings), scaled)),)
+
+    return make
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
 
 _MOST_ELEMENTS = 1 << 20
 """The most results that a vector.to_elements may have."""
@@ -111,10 +268,10 @@ def _verify_print(op: Operation) -> str | None:
 vector.op(
     "print",
     "($source^ `:` type($source))? oilist(`str` $stringLiteral | `punctuation` $punctuation) attr-dict",
-    operands=(Slot("source", c.PRINTABLE, Arity.OPTIONAL),),
+    operands=(Slot("source", declarations.PRINTABLE, Arity.OPTIONAL),),
     properties=(
         Property("punctuation", PUNCTUATION, default=_NEWLINE),
-        Property("stringLiteral", c.STRING_ATTR, optional=True),
+        Property("stringLiteral", declarations.STRING_ATTR, optional=True),
     ),
     verify=_verify_print,
     evaluate=OnValues(_print),
@@ -122,72 +279,72 @@ vector.op(
 
 # --- elements and their places ----------------------------------------------------------------------------------------
 
-_POSITION = (Property("static_position", c.POSITION_ARRAY_ATTR),)
-_DYNAMIC_POSITION = Slot("dynamic_position", c.INDEX, Arity.VARIADIC)
+_POSITION = (Property("static_position", declarations.POSITION_ARRAY_ATTR),)
+_DYNAMIC_POSITION = Slot("dynamic_position", declarations.INDEX, Arity.VARIADIC)
 
 vector.op(
     "extract",
     "$source `` custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
     "`:` type($result) `from` type($source)",
-    operands=(Slot("source", c.VECTOR), _DYNAMIC_POSITION),
-    results={"result": c.ANY},
+    operands=(Slot("source", declarations.VECTOR), _DYNAMIC_POSITION),
+    results={"result": declarations.ANY},
     properties=_POSITION,
-    type_rules=(positions.part_of("result", "source", "source", "operand and result"),),
-    verify=positions.verify_position,
-    verify_regions=positions.verify_extracted,
-    evaluate=moving(positions.extract, 1, positions.axes, words=words.moved),
+    type_rules=(rules.part_of("result", "source", "source", "operand and result"),),
+    verify=rules.verify_position,
+    verify_regions=rules.verify_extracted,
+    evaluate=moving(rules.extract, 1, rules.axes, words=reductions.moved),
 )
 vector.op(
     "insert",
     "$valueToStore `,` $dest custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
     "`:` type($valueToStore) `into` type($dest)",
-    operands=(Slot("valueToStore", c.ANY), Slot("dest", c.VECTOR), _DYNAMIC_POSITION),
-    results={"result": c.VECTOR},
+    operands=(Slot("valueToStore", declarations.ANY), Slot("dest", declarations.VECTOR), _DYNAMIC_POSITION),
+    results={"result": declarations.VECTOR},
     properties=_POSITION,
     type_rules=(
-        positions.part_of("valueToStore", "dest", "result", "source operand and result"),
+        rules.part_of("valueToStore", "dest", "result", "source operand and result"),
         same_type("dest", "result"),
     ),
-    verify=positions.verify_position,
-    evaluate=moving(positions.insert, 2, positions.axes, words=words.moved),
+    verify=rules.verify_position,
+    evaluate=moving(rules.insert, 2, rules.axes, words=reductions.moved),
 )
 vector.op(
     "from_elements",
     "$elements attr-dict `:` type($dest)",
-    operands=(Slot("elements", c.ANY, Arity.VARIADIC),),
-    results={"dest": attributes.FIXED},
+    operands=(Slot("elements", declarations.ANY, Arity.VARIADIC),),
+    results={"dest": moves.FIXED},
     type_rules=(_elements_of("dest"),),
-    evaluate=moving(moves.from_elements, words=words.moved),
+    evaluate=moving(moves.from_elements, words=reductions.moved),
 )
 vector.op(
     "to_elements",
     "$source attr-dict `:` type($source)",
-    operands={"source": c.VECTOR},
-    results=(Slot("elements", c.ANY, Arity.VARIADIC),),
+    operands={"source": declarations.VECTOR},
+    results=(Slot("elements", declarations.ANY, Arity.VARIADIC),),
     type_rules=(_elements_of("source", limited=True),),
-    evaluate=moving(moves.to_elements, words=words.moved),
+    evaluate=moving(moves.to_elements, words=reductions.moved),
 )
 vector.op(
     "broadcast",
     "$source attr-dict `:` type($source) `to` type($vector)",
-    operands={"source": c.ANY},
-    results={"vector": c.VECTOR},
+    operands={"source": declarations.ANY},
+    results={"vector": declarations.VECTOR},
     verify=shapes.verify_broadcast,
-    evaluate=moving(moves.broadcast, words=words.moved),
+    evaluate=moving(moves.broadcast, words=reductions.moved),
 )
 vector.op(
     "shape_cast",
     "$source attr-dict `:` type($source) `to` type($result)",
-    operands={"source": c.VECTOR},
-    results={"result": c.VECTOR},
+    operands={"source": declarations.VECTOR},
+    results={"result": declarations.VECTOR},
     verify=shapes.verify_shape_cast,
-    evaluate=moving(moves.shape_cast, words=words.moved),
+    evaluate=moving(moves.shape_cast, words=reductions.moved),
 )
 vector.op(
     "bitcast",
     "$source attr-dict `:` type($source) `to` type($result)",
-    operands={"source": c.VECTOR},
-    results={"result": c.VECTOR},
+    operands={"source": declarations.VECTOR},
+    results={"result": declarations.VECTOR},
     type_rules=(shapes.same_rank("source", "result"),),
     verify=shapes.verify_bitcast,
     evaluate=OnValues(moves.bitcast),
@@ -195,30 +352,30 @@ vector.op(
 vector.op(
     "transpose",
     "$vector `,` $permutation attr-dict `:` type($vector) `to` type($result)",
-    operands={"vector": c.VECTOR},
-    results={"result": c.VECTOR},
-    properties=(Property("permutation", c.INTEGER_64_ARRAY_ATTR),),
+    operands={"vector": declarations.VECTOR},
+    results={"result": declarations.VECTOR},
+    properties=(Property("permutation", declarations.INTEGER_64_ARRAY_ATTR),),
     type_rules=(same_element("vector", "result", "operand and result"),),
     verify=shapes.verify_transpose,
-    evaluate=moving(moves.transpose, words=words.moved),
+    evaluate=moving(moves.transpose, words=reductions.moved),
 )
 vector.op(
     "shuffle",
     "$v1 `,` $v2 $mask attr-dict `:` type($v1) `,` type($v2)",
-    operands={"v1": attributes.FIXED, "v2": attributes.FIXED},
+    operands={"v1": moves.FIXED, "v2": moves.FIXED},
     results={"vector": RANKED},
-    properties=(Property("mask", c.INTEGER_64_ARRAY_ATTR),),
+    properties=(Property("mask", declarations.INTEGER_64_ARRAY_ATTR),),
     type_rules=(shapes.SHUFFLED, same_element("v2", "vector", "second operand v2 and result")),
     verify=shapes.verify_shuffle,
-    evaluate=moving(moves.shuffle, words=words.moved),
+    evaluate=moving(moves.shuffle, words=reductions.moved),
 )
 vector.op(
     "interleave",
     "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)",
-    operands={"lhs": c.VECTOR, "rhs": c.VECTOR},
+    operands={"lhs": declarations.VECTOR, "rhs": declarations.VECTOR},
     results={"result": RANKED},
     type_rules=(same_type("lhs", "rhs"), shapes.DOUBLED),
-    evaluate=moving(moves.interleave, words=words.moved),
+    evaluate=moving(moves.interleave, words=reductions.moved),
 )
 vector.op(
     "deinterleave",
@@ -227,34 +384,34 @@ vector.op(
     results={"res1": RANKED, "res2": RANKED},
     type_rules=(shapes.EVEN, shapes.HALVED, same_type("res1", "res2")),
     named_results=("res1", "res2"),
-    evaluate=moving(moves.deinterleave, words=words.moved),
+    evaluate=moving(moves.deinterleave, words=reductions.moved),
 )
 vector.op(
     "extract_strided_slice",
     "$source attr-dict `:` type($source) `to` type($result)",
-    operands={"source": c.VECTOR},
-    results={"result": c.VECTOR},
-    properties=tuple(Property(name, attributes.INTEGERS) for name in ("offsets", "sizes", "strides")),
+    operands={"source": declarations.VECTOR},
+    results={"result": declarations.VECTOR},
+    properties=tuple(Property(name, moves.INTEGERS) for name in ("offsets", "sizes", "strides")),
     type_rules=(same_element("source", "result", "operand and result"),),
     verify=shapes.verify_extract_slice,
-    evaluate=moving(moves.extract_slice, words=words.moved),
+    evaluate=moving(moves.extract_slice, words=reductions.moved),
 )
 vector.op(
     "insert_strided_slice",
     "$valueToStore `,` $dest attr-dict `:` type($valueToStore) `into` type($dest)",
-    operands={"valueToStore": c.VECTOR, "dest": c.VECTOR},
-    results={"result": c.VECTOR},
-    properties=tuple(Property(name, attributes.INTEGERS) for name in ("offsets", "strides")),
+    operands={"valueToStore": declarations.VECTOR, "dest": declarations.VECTOR},
+    results={"result": declarations.VECTOR},
+    properties=tuple(Property(name, moves.INTEGERS) for name in ("offsets", "strides")),
     type_rules=(same_element("valueToStore", "result", "operand #0 and result"), same_type("dest", "result")),
     verify=shapes.verify_insert_slice,
-    evaluate=moving(moves.insert_slice, words=words.moved),
+    evaluate=moving(moves.insert_slice, words=reductions.moved),
 )
 vector.op(
     "scalable.extract",
     "$source `[` $pos `]` attr-dict `:` type($result) `from` type($source)",
-    operands={"source": attributes.SCALABLE_1D},
-    results={"result": attributes.RANK_1},
-    properties=(Property("pos", c.INTEGER_64_ATTR),),
+    operands={"source": moves.SCALABLE_1D},
+    results={"result": moves.RANK_1},
+    properties=(Property("pos", declarations.INTEGER_64_ATTR),),
     type_rules=(
         same_element("source", "result", "all of {source, result}"),
         shapes.multiple_of("result", "result length"),
@@ -264,9 +421,9 @@ vector.op(
 vector.op(
     "scalable.insert",
     "$valueToStore `,` $dest `[` $pos `]` attr-dict `:` type($valueToStore) `into` type($dest)",
-    operands={"valueToStore": attributes.RANK_1, "dest": attributes.SCALABLE_1D},
-    results={"result": attributes.SCALABLE_1D},
-    properties=(Property("pos", c.INTEGER_64_ATTR),),
+    operands={"valueToStore": moves.RANK_1, "dest": moves.SCALABLE_1D},
+    results={"result": moves.SCALABLE_1D},
+    properties=(Property("pos", declarations.INTEGER_64_ATTR),),
     type_rules=(
         same_element("valueToStore", "dest", "all of {valueToStore, dest}"),
         shapes.multiple_of("valueToStore", "source length"),
@@ -274,32 +431,38 @@ vector.op(
     ),
     evaluate=moving(moves.scalable_insert),
 )
-vector.op("step", "attr-dict `:` type($result)", results={"result": attributes.STEPS}, evaluate=OnValues(moves.step))
-vector.op("vscale", "attr-dict", results={"res": c.INDEX}, named_results=("vscale",), evaluate=OnValues(moves.vscale))
+vector.op("step", "attr-dict `:` type($result)", results={"result": moves.STEPS}, evaluate=OnValues(moves.step))
+vector.op(
+    "vscale",
+    "attr-dict",
+    results={"res": declarations.INDEX},
+    named_results=("vscale",),
+    evaluate=OnValues(moves.vscale),
+)
 
 # --- masks ------------------------------------------------------------------------------------------------------------
 
 vector.op(
     "create_mask",
     "$operands attr-dict `:` type($result)",
-    operands=(Slot("operands", c.INDEX, Arity.VARIADIC),),
-    results={"result": attributes.MASK},
-    verify=masks.verify_create,
-    evaluate=OnValues(masks.create),
+    operands=(Slot("operands", declarations.INDEX, Arity.VARIADIC),),
+    results={"result": moves.MASK},
+    verify=verify_create,
+    evaluate=OnValues(create),
 )
 vector.op(
     "constant_mask",
     "$mask_dim_sizes attr-dict `:` type($result)",
-    results={"result": attributes.MASK},
-    properties=(Property("mask_dim_sizes", c.INTEGER_64_ARRAY_ATTR),),
-    verify=masks.verify_constant,
-    evaluate=OnValues(masks.constant),
+    results={"result": moves.MASK},
+    properties=(Property("mask_dim_sizes", declarations.INTEGER_64_ARRAY_ATTR),),
+    verify=verify_constant,
+    evaluate=OnValues(constant),
 )
 vector.op(
     "mask",
     custom=forms.MASK,
-    operands=(Slot("mask", attributes.RANKED_MASK), Slot("passthru", c.ANY, Arity.OPTIONAL)),
-    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("mask", moves.RANKED_MASK), Slot("passthru", declarations.ANY, Arity.OPTIONAL)),
+    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     regions=(RegionSlot("maskRegion"),),
     traits=(Trait.SINGLE_BLOCK,),
     verify=masking.verify,
@@ -308,34 +471,34 @@ vector.op(
 vector.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
     evaluate=OnFrames(masking.leave),
 )
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
-_INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
-_ALIGNMENT = Property("alignment", attributes.ALIGNMENT, optional=True)
-_ACCESS = (_ALIGNMENT, Property("nontemporal", c.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)))
+_INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
+_ALIGNMENT = Property("alignment", moves.ALIGNMENT, optional=True)
+_ACCESS = (_ALIGNMENT, Property("nontemporal", declarations.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)))
 _CLAUSES = "newer(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
 
 vector.op(
     "load",
     f"$base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($result)",
     operands=(Slot("base", MEMREF), _INDICES),
-    results={"result": c.VECTOR},
+    results={"result": declarations.VECTOR},
     properties=_ACCESS,
-    verify=access.verify_access,
-    evaluate=OnValues(load_vector, raw=True, words=words.load),
+    verify=verify_access,
+    evaluate=OnValues(load_vector, raw=True, words=reductions.load),
 )
 vector.op(
     "store",
     f"$valueToStore `,` $base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($valueToStore)",
-    operands=(Slot("valueToStore", c.VECTOR), Slot("base", MEMREF), _INDICES),
+    operands=(Slot("valueToStore", declarations.VECTOR), Slot("base", MEMREF), _INDICES),
     properties=_ACCESS,
-    verify=access.verify_access,
-    evaluate=OnValues(store_vector, raw=True, words=words.load),
+    verify=verify_access,
+    evaluate=OnValues(store_vector, raw=True, words=reductions.load),
 )
 
 
@@ -366,23 +529,23 @@ def _store(mnemonic: str, mask: TypeConstraint, evaluate: Callable[..., Function
     )
 
 
-_load("maskedload", attributes.RANKED_MASK, memory.masked_load, shapes="shape")
-_load("expandload", attributes.FIXED_MASK, memory.expand_load)
-_store("maskedstore", attributes.RANKED_MASK, memory.masked_store, shapes="shape")
-_store("compressstore", attributes.FIXED_MASK, memory.compress_store)
+_load("maskedload", moves.RANKED_MASK, memory.masked_load, shapes="shape")
+_load("expandload", moves.FIXED_MASK, memory.expand_load)
+_store("maskedstore", moves.RANKED_MASK, memory.masked_store, shapes="shape")
+_store("compressstore", moves.FIXED_MASK, memory.compress_store)
 
-_GATHERED = (Slot("offsets", c.INDEX, Arity.VARIADIC), Slot("indices", attributes.INDICES))
+_GATHERED = (Slot("offsets", declarations.INDEX, Arity.VARIADIC), Slot("indices", moves.INDICES))
 vector.op(
     "gather",
     "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($indices) "
     "`,` type($mask) `,` type($pass_thru) `into` type($result)",
     operands=(
-        Slot("base", attributes.TENSOR_OR_MEMREF),
+        Slot("base", moves.TENSOR_OR_MEMREF),
         *_GATHERED,
-        Slot("mask", attributes.MASK),
-        Slot("pass_thru", c.VECTOR),
+        Slot("mask", moves.MASK),
+        Slot("pass_thru", declarations.VECTOR),
     ),
-    results={"result": c.VECTOR},
+    results={"result": declarations.VECTOR},
     properties=(_ALIGNMENT,),
     verify=memory.verifier("pass_thru", "result", indexed=True),
     evaluate=masking.maskable("gather"),
@@ -392,12 +555,12 @@ vector.op(
     "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $valueToStore attr-dict `:` type($base) `,` type($indices) "
     "`,` type($mask) `,` type($valueToStore) (`->` type($result)^)?",
     operands=(
-        Slot("base", attributes.TENSOR_OR_MEMREF),
+        Slot("base", moves.TENSOR_OR_MEMREF),
         *_GATHERED,
-        Slot("mask", attributes.MASK),
-        Slot("valueToStore", c.VECTOR),
+        Slot("mask", moves.MASK),
+        Slot("valueToStore", declarations.VECTOR),
     ),
-    results=(Slot("result", c.TENSOR, Arity.OPTIONAL),),
+    results=(Slot("result", declarations.TENSOR, Arity.OPTIONAL),),
     properties=(_ALIGNMENT,),
     verify=memory.verifier("valueToStore", "valueToStore", indexed=True),
     evaluate=OnValues(memory.scatter),
@@ -406,33 +569,33 @@ vector.op(
 _TRANSFER: dict[str, Any] = {
     "custom": TRANSFER,
     "properties": (
-        Property("in_bounds", attributes.FLAGS),
-        Property("permutation_map", c.AFFINE_MAP_ATTR),
+        Property("in_bounds", moves.FLAGS),
+        Property("permutation_map", declarations.AFFINE_MAP_ATTR),
     ),
     "traits": (Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
-    "verify": transfer_rules.verify,
+    "verify": forms.verify,
 }
-_MASK_OF_TRANSFER = Slot("mask", attributes.MASK, Arity.OPTIONAL)
+_MASK_OF_TRANSFER = Slot("mask", moves.MASK, Arity.OPTIONAL)
 vector.op(
     "transfer_read",
-    operands=(Slot("base", attributes.SHAPED), _INDICES, Slot("padding", c.ANY), _MASK_OF_TRANSFER),
-    results={"vector": c.VECTOR},
-    evaluate=masking.maskable("transfer_read", words.transfer),
+    operands=(Slot("base", moves.SHAPED), _INDICES, Slot("padding", declarations.ANY), _MASK_OF_TRANSFER),
+    results={"vector": declarations.VECTOR},
+    evaluate=masking.maskable("transfer_read", reductions.transfer),
     **_TRANSFER,
 )
 vector.op(
     "transfer_write",
-    operands=(Slot("valueToStore", c.VECTOR), Slot("base", attributes.SHAPED), _INDICES, _MASK_OF_TRANSFER),
-    results=(Slot("result", c.RANKED_TENSOR, Arity.OPTIONAL),),
-    evaluate=masking.maskable("transfer_write", words.transfer),
+    operands=(Slot("valueToStore", declarations.VECTOR), Slot("base", moves.SHAPED), _INDICES, _MASK_OF_TRANSFER),
+    results=(Slot("result", declarations.RANKED_TENSOR, Arity.OPTIONAL),),
+    evaluate=masking.maskable("transfer_write", reductions.transfer),
     **_TRANSFER,
 )
 vector.op(
     "type_cast",
     "$memref attr-dict `:` type($memref) `to` type($result)",
-    operands={"memref": attributes.STATIC_MEMREF},
+    operands={"memref": moves.STATIC_MEMREF},
     results={"result": MEMREF},
-    verify=access.verify_type_cast,
+    verify=verify_type_cast,
     evaluate=OnValues(type_cast, raw=True),
 )
 
@@ -441,53 +604,53 @@ vector.op(
 vector.op(
     "fma",
     "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs)",
-    operands=dict.fromkeys(("lhs", "rhs", "acc"), attributes.FLOATS),
-    results={"result": attributes.FLOATS},
+    operands=dict.fromkeys(("lhs", "rhs", "acc"), moves.FLOATS),
+    results={"result": moves.FLOATS},
     type_rules=(same_type("lhs", "rhs", "acc", "result"),),
     evaluate=reductions.FMA,
 )
 vector.op(
     "reduction",
     "$kind `,` $vector (`,` $acc^)? (`fastmath` `` $fastmath^)? attr-dict `:` type($vector) `into` type($dest)",
-    operands=(Slot("vector", c.VECTOR), Slot("acc", c.ANY, Arity.OPTIONAL)),
-    results={"dest": c.ANY},
+    operands=(Slot("vector", declarations.VECTOR), Slot("acc", declarations.ANY, Arity.OPTIONAL)),
+    results={"dest": declarations.ANY},
     properties=(Property("fastmath", FASTMATH, default=0), Property("kind", KIND)),
     type_rules=(same_element("vector", "dest", "source operand and result"), _same_accumulator()),
-    verify=reduction_rules.verify_reduction,
-    evaluate=masking.maskable("reduction", words.reduction),
+    verify=rules.verify_reduction,
+    evaluate=masking.maskable("reduction", reductions.reduction),
 )
 vector.op(
     "multi_reduction",
     "$kind `,` $source `,` $acc attr-dict $reduction_dims `:` type($source) `to` type($dest)",
-    operands={"source": c.VECTOR, "acc": c.ANY},
-    results={"dest": c.ANY},
-    properties=(Property("kind", KIND), Property("reduction_dims", c.INTEGER_64_ARRAY_ATTR)),
+    operands={"source": declarations.VECTOR, "acc": declarations.ANY},
+    results={"dest": declarations.ANY},
+    properties=(Property("kind", KIND), Property("reduction_dims", declarations.INTEGER_64_ARRAY_ATTR)),
     type_rules=(same_type("dest", "acc"), same_element("source", "dest", "source operand and result")),
-    verify=reduction_rules.verify_multi_reduction,
-    evaluate=masking.maskable("multi_reduction", words.multi_reduction),
+    verify=rules.verify_multi_reduction,
+    evaluate=masking.maskable("multi_reduction", reductions.multi_reduction),
 )
 vector.op(
     "scan",
     "$kind `,` $source `,` $initial_value attr-dict `:` type($source) `,` type($initial_value)",
-    operands={"source": RANKED, "initial_value": c.VECTOR},
-    results={"dest": RANKED, "accumulated_value": c.VECTOR},
+    operands={"source": RANKED, "initial_value": declarations.VECTOR},
+    results={"dest": RANKED, "accumulated_value": declarations.VECTOR},
     properties=(
-        Property("inclusive", c.BOOL_ATTR),
+        Property("inclusive", declarations.BOOL_ATTR),
         Property("kind", KIND),
-        Property("reduction_dim", c.INTEGER_64_ATTR),
+        Property("reduction_dim", declarations.INTEGER_64_ATTR),
     ),
     type_rules=(same_type("source", "dest"), same_type("initial_value", "accumulated_value")),
-    verify=reduction_rules.verify_scan,
+    verify=rules.verify_scan,
     named_results=("dest", "accumulated_value"),
     evaluate=OnValues(reductions.scan),
 )
 vector.op(
     "contract",
     custom=forms.CONTRACT,
-    operands={"lhs": c.VECTOR, "rhs": c.VECTOR, "acc": c.ANY},
-    results={"result": c.ANY},
+    operands={"lhs": declarations.VECTOR, "rhs": declarations.VECTOR, "acc": declarations.ANY},
+    results={"result": declarations.ANY},
     properties=(
-        Property("indexing_maps", attributes.MAPS),
+        Property("indexing_maps", moves.MAPS),
         Property("iterator_types", ITERATORS),
         Property("kind", KIND, default=0),
     ),
@@ -495,19 +658,19 @@ vector.op(
         same_element("lhs", "rhs", "lhs and rhs"),
         same_element("acc", "result", "third operand acc and result"),
     ),
-    verify=reduction_rules.verify_contract,
+    verify=rules.verify_contract,
     evaluate=masking.maskable("contract"),
 )
 vector.op(
     "outerproduct",
     custom=forms.OUTER_PRODUCT,
-    operands=(Slot("lhs", RANKED), Slot("rhs", c.ANY), Slot("acc", RANKED, Arity.OPTIONAL)),
+    operands=(Slot("lhs", RANKED), Slot("rhs", declarations.ANY), Slot("acc", RANKED, Arity.OPTIONAL)),
     results={"result": RANKED},
     properties=(Property("kind", KIND, default=0),),
     type_rules=(
         same_element("lhs", "result", "lhs operand and result"),
         same_element("rhs", "result", "rhs operand and result"),
     ),
-    verify=reduction_rules.verify_outer,
+    verify=rules.verify_outer,
     evaluate=masking.maskable("outerproduct"),
 )

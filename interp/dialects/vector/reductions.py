@@ -8,14 +8,17 @@ document of vector.outerproduct says.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halfulp.fp_formats.formats import Mask
+from halfulp.fp_formats.paths.words import Word
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.dialects.combining import elementwise_step, neutral
+from halfulp.interp.dialects.combiners import elementwise_op, elementwise_step, neutral
 from halfulp.interp.dialects.elements import (
     Function,
     combined,
@@ -27,23 +30,112 @@ from halfulp.interp.dialects.elements import (
     reshaped,
 )
 from halfulp.interp.dialects.elementwise import fastmath_of, format_of
-from halfulp.interp.dialects.vector.attributes import integers, kind_of
-from halfulp.interp.dialects.vector.folding import Combination, arith_name
-from halfulp.interp.dialects.vector.memory import Mask, active_lanes
-from halfulp.interp.dialects.vector.moves import spoiled, static_shape
+from halfulp.interp.dialects.memref.evaluate import moves_elements
+from halfulp.interp.dialects.vector.forms import indices_of, parts
+from halfulp.interp.dialects.vector.memory import active_lanes
+from halfulp.interp.dialects.vector.moves import integers, kind_of, spoiled, static_shape
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
+from halfulp.interp.ir.attributes import AffineMapAttr, Attribute
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Elementwise
-from halfulp.interp.run.folding import part
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.compiled.limits import made_of
+from halfulp.interp.run.elementwise import Places
+from halfulp.interp.run.evaluators import Elementwise, evaluator_of
+from halfulp.interp.run.folding import Fold, part
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 from halfulp.semantics import floats
 from halfulp.semantics.kernel import Kernel
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.lowering import FunctionLowering, Memref
+
+# --- folding ----------------------------------------------------------------------------------------------------------
+#
+# Combine elements by an op of arith, on behalf of an op of vector.
+
+_PLACES = Places(None, 0)
+# The op of arith on integers, and that on floats, of each combining kind.
+_OPS: Mapping[str, tuple[str | None, str | None]] = {
+    "add": ("addi", "addf"),
+    "mul": ("muli", "mulf"),
+    **{kind: (kind, None) for kind in ("minui", "minsi", "maxui", "maxsi")},
+    **{kind: (None, kind) for kind in ("minnumf", "maxnumf", "minimumf", "maximumf")},
+    **{kind: (f"{kind}i", None) for kind in ("and", "or", "xor")},
+}
+
+
+def is_supported(kind: str, element: ty.Type) -> bool:
+    """Tell whether elements of a type can be combined by a kind."""
+    return arith_name(kind, element) is not None
+
+
+def arith_name(kind: str, element: ty.Type) -> str | None:
+    """Return the op of arith that combines elements of a type by a kind; None if there is none."""
+    integers, floats = _OPS[kind]
+    if isinstance(element, ty.FloatType):
+        return floats and f"arith.{floats}"
+    return integers and f"arith.{integers}" if isinstance(element, ty.IntegerType | ty.IndexType) else None
+
+
+class Combination:
+    """The combination of two elements by a kind, on behalf of an op of vector.
+
+    ``type_``: the type of the accumulator. ``order``: the order of additions of floats, as in `Fold`. ``properties``:
+    those of the op of arith.
+    """
+
+    __slots__ = ("_fold", "_step")
+
+    def __init__(
+        self,
+        op: Operation,
+        kind: str,
+        type_: ty.Type,
+        settings: Settings,
+        order: str = "sequential",
+        properties: Mapping[str, Attribute] | None = None,
+    ) -> None:
+        name = arith_name(kind, ty.element_type(type_))
+        if name is None:
+            raise Unsupported(
+                f"{op.name}: elements of type '{ty.element_type(type_)}' have no '{kind}'",
+                location=op.location,
+                op=op.name,
+            )
+        self._step = elementwise_step(op, name, (type_, type_), type_, settings, properties)
+        self._fold = Fold(self._step, False, order)
+
+    @property
+    def needs_all(self) -> bool:
+        """True if elements can only be combined all together."""
+        return self._fold.needs_all
+
+    @property
+    def draws(self) -> bool:
+        """True if combinations round by random bits of the run."""
+        return self._fold.draws
+
+    def pair(self, run: Run, one: Value, other: Value) -> Value:
+        """Combine two values whose shapes broadcast."""
+        return self._step.run_at(run, (one, other), _PLACES)[0]
+
+    def fold(self, run: Run, first: Value | None, rows: Value) -> Value:
+        """Combine values along the first axis of ``rows``, of which there is at least one, beginning with ``first``."""
+        if first is None:
+            first, rows = part(rows, 0), part(rows, slice(1, None))
+        return self._fold(run, first, rows, lambda number: _PLACES)
+
+    def fold_under_mask(self, run: Run, first: Value | None, rows: Value, taken: Mask) -> Value | None:
+        """See `Fold.under_mask`."""
+        return self._fold.under_mask(run, first, rows, taken, lambda number: _PLACES)
+
+
+# --- reductions -------------------------------------------------------------------------------------------------------
 
 Operands = Sequence[Any]
 
@@ -79,7 +171,7 @@ def _of_type(value: Value, type_: ty.Type) -> Value:
     return Value(type_, value.bits, value.poison, value.open, value.origins)
 
 
-def reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
+def reductions_reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
     """Return the function of vector.reduction. ``masked``: it is inside vector.mask, whose mask is one more operand.
     Only the flag ``reassoc`` permits another order than the sequence.
     """
@@ -298,3 +390,148 @@ def _masked(op: Operation, run: Run, settings: Settings, result: Value, operands
         return chosen(run, lanes, result, operands[2])
     where = np.asarray(~lanes)
     return spoiled(result, poison_ids(op, run, settings, where, "the mask leaves the element out"), where, run)
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+#
+# The vector ops that compiled code covers, on machine words. All others are calls of the executor.
+
+
+def moved(op: Operation, low: FunctionLowering) -> None:
+    """Lower an op that only moves elements. What the executor makes of their numbers tells where each goes."""
+    if any(isinstance(value.type, ty.IndexType) for value in op.operands[1:]):
+        low.by_executor(op)  # a position that is not known
+        return
+    pool: list[Word] = []
+    numbers = []
+    for value in op.operands:
+        words, type_ = low.elements(value), _numbered(value.type)
+        codes = np.arange(len(pool), len(pool) + len(words), dtype=np.uint64)
+        shape = [size or 0 for size in ty.shape_of(type_) or ()]
+        numbers.append(Value(type_, codes.reshape(shape)))
+        pool += words
+    inner = Operation(
+        op.name,
+        op.definition,
+        [SSAValue(value.type) for value in numbers],
+        [_numbered(result.type) for result in op.results],
+        op.properties,
+    )
+    found = evaluator_of(op).build(inner, low.settings)(Run(low.settings), tuple(numbers))
+    if any(value.poison is not None for value in found):
+        low.by_executor(op)
+        return
+    taken = [[pool[int(number)] for number in value.bits.flat] for value in found]
+    low.put(op, *[made_of(result.type, words) for result, words in zip(op.results, taken, strict=True)])
+
+
+def _numbered(type_: ty.Type) -> ty.Type:
+    return ty.with_element(type_, ty.I64)
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def load(op: Operation, low: FunctionLowering) -> None:
+    """Lower vector.load and vector.store, whose elements lie along the last dimensions."""
+    vector = op.operands[0].type if not op.results else op.results[0].type
+    base = 0 if op.results else 1
+    rank, depth = len(op.operands) - base - 1, len(ty.shape_of(vector) or ())
+    axes = {rank - depth + axis: axis for axis in range(depth)}
+    _transfer(op, low, base, low.words(op.operands[base + 1 :]), vector, axes)
+
+
+def transfer(op: Operation, low: FunctionLowering) -> None:
+    """Lower vector.transfer_read and vector.transfer_write on memory, without a mask."""
+    base, first, _, mask = parts(op)
+    map_ = op.properties["permutation_map"]
+    assert isinstance(map_, AffineMapAttr)
+    masked = mask is not None or len(evaluator_of(op).reads(op)) > len(op.operands)
+    if masked or not isinstance(op.operands[base].type, ty.MemRefType):
+        low.by_executor(op)
+        return
+    vector = op.results[0].type if op.results else op.operands[0].type
+    axes = {each.position: axis for axis, each in enumerate(map_.results) if isinstance(each, Dimension)}
+    _transfer(op, low, base, low.words(op.operands[first : first + indices_of(op)]), vector, axes)
+
+
+def _transfer(
+    op: Operation, low: FunctionLowering, base: int, indices: Sequence[Word], vector: ty.Type, axes: dict[int, int]
+) -> None:
+    """Lower an op that moves a vector from or to memory: where some element is outside, the executor runs it.
+
+    ``axes``: the axis of the vector along which the index in a dimension of memory increases.
+    """
+    memory = op.operands[base].type
+    if ty.element_type(memory) != ty.element_type(vector) or moves_elements(op, base, low.settings):
+        low.by_executor(op)
+        return
+    place, shape = low.place(op.operands[base]), ty.shape_of(vector) or ()
+    lengths = [shape[axes[dimension]] or 0 if dimension in axes else 1 for dimension in range(len(indices))]
+    inside = _inside(place, indices, lengths)
+    lanes = np.ndindex(*[size or 0 for size in shape])
+    steps = [[(dimension, lane[axis]) for dimension, axis in axes.items()] for lane in lanes]
+
+    def read() -> None:
+        width = low.width(ty.element_type(vector))
+        start = place.start(indices)
+        low.put(op, made_of(vector, [place.load(place.moved(start, each), width) for each in steps]))
+
+    def write() -> None:
+        start = place.start(indices)
+        for each, word in zip(steps, low.elements(op.operands[0]), strict=True):
+            place.store(place.moved(start, each), word)
+
+    low.program.writes |= not op.results
+    low.quickly(op, inside, read if op.results else write)
+
+
+def _inside(place: Memref, indices: Sequence[Word], lengths: Sequence[int]) -> Word:
+    """Tell, as a word of one bit, whether so many elements from the indices on are inside."""
+    inside: Word = place.emit.number(1, 1)
+    for index, size, length in zip(indices, place.sizes, lengths, strict=True):
+        inside = inside & ~index.less(0, signed=True) & index.at_most(size - length, signed=True)
+    return inside
+
+
+# --- combinations -----------------------------------------------------------------------------------------------------
+
+
+def reduction(op: Operation, low: FunctionLowering) -> None:
+    """Lower vector.reduction: the elements one after the other, after the accumulator."""
+    order = low.settings.profile.reduction_order if fastmath_of(op) & _REASSOC else "sequential"
+    words = low.elements(op.operands[0])
+    first = [low.word(value) for value in op.operands[1:]]
+    _fold(op, low, order, [[*first, *words]])
+
+
+def multi_reduction(op: Operation, low: FunctionLowering) -> None:
+    """Lower vector.multi_reduction: the elements along some axes, in row-major order, after the accumulator."""
+    source, first = (low.elements(value) for value in op.operands)
+    shape = [size or 0 for size in ty.shape_of(op.operands[0].type) or ()]
+    along = sorted(set(integers(op.properties["reduction_dims"])))
+    kept = [axis for axis in range(len(shape)) if axis not in along]
+    numbers = np.arange(len(source)).reshape(shape).transpose(*along, *kept).reshape(-1, len(first))
+    columns = [[start, *(source[number] for number in column)] for start, column in zip(first, numbers.T, strict=True)]
+    _fold(op, low, low.settings.profile.reduction_order, columns)
+
+
+def _fold(op: Operation, low: FunctionLowering, order: str, columns: Sequence[Sequence[Word]]) -> None:
+    """Lower a combination of the words of each column, from the first on."""
+    type_ = op.results[0].type
+    name = arith_name(kind_of(op.properties["kind"]), ty.element_type(type_))
+    masked = len(evaluator_of(op).reads(op)) > len(op.operands)
+    if name is None or masked or order != "sequential" or not all(columns):
+        low.by_executor(op)
+        return
+    element = ty.element_type(type_)
+    inner = elementwise_op(name, (element, element), element, flags_of(op, element))
+    kernel = low.compiler.kernel(inner, evaluator_of(inner))
+    if kernel.words is None or (low.settings.track_open and kernel.opens):
+        low.by_executor(op)
+        return
+
+    def pair(one: Word, other: Word) -> Word:
+        return low.combined(kernel, (one, other))[0]
+
+    low.put(op, made_of(type_, [reduce(pair, column) for column in columns]))

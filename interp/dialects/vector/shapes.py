@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from halfulp.interp.declare.type_rules import TypeRule
-from halfulp.interp.dialects.vector.attributes import integers, scalable_dimensions, vector_of
+from halfulp.interp.declare.declarations import TypeRule
+from halfulp.interp.dialects.vector.moves import integers, scalable_dimensions, vector_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.operations import Operation

@@ -4,19 +4,85 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.run.batch.flow_order import ordered
 from halfulp.interp.run.batch.frames import LaneCode, LaneFrame, Plan
 from halfulp.interp.run.chains import can_join_as_scalars
-from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
+from halfulp.interp.run.compiler import CodeStore, FunctionCompiler, observed_control
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Choice, Elementwise, OnFrames, OnValues
-from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
-from halfulp.interp.run.observing import observed_control
-from halfulp.interp.run.slots import is_cast
+from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step, is_cast
 from halfulp.interp.run.steps import general_step
+
+# --- flow order -------------------------------------------------------------------------------------------------------
+#
+# Order the nodes of a flow graph so that loops hang together.
+
+Node = TypeVar("Node")
+
+_DEEPEST = 40
+"""The depth below which nested loops are not told apart. Deeper ones only take more time to run."""
+
+
+def ordered(nodes: Sequence[Node], targets: Mapping[Node, Sequence[Node]]) -> list[Node]:
+    """Order the nodes of a flow graph: each stands before those after it, and loops hang together.
+
+    The first node is the entry. A loop stands as its head, then the rest of it, ordered by the same rule.
+    """
+    found: list[Node] = []
+    work: list[tuple[list[Node], int]] = [(list(nodes), 0)]
+    while work:
+        group, depth = work.pop()
+        if len(group) == 1 or depth > _DEEPEST:
+            found += group
+            continue
+        for head, *rest in reversed(_components(group, targets)):
+            if rest:
+                work.append((rest, depth + 1))
+            work.append(([head], depth))
+    return found
+
+
+def _components(nodes: Sequence[Node], targets: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
+    """Return the strongly connected components of a part of a graph in topological order (Tarjan's algorithm).
+
+    Each has its nodes in the order in which a search from the first node meets them.
+    """
+    within = set(nodes)
+    number: dict[Node, int] = {}
+    lowest: dict[Node, int] = {}
+    done: set[Node] = set()
+    open_: list[Node] = []
+    places: dict[Node, int] = {}
+    components: list[list[Node]] = []
+    for root in nodes:
+        path = [] if root in number else [(root, iter(targets[root]))]
+        while path:
+            node, ways = path[-1]
+            if node not in number:
+                number[node] = lowest[node] = len(number)
+                places[node] = len(open_)
+                open_.append(node)
+            target = next((way for way in ways if way in within and way not in done), None)
+            if target is None:
+                path.pop()
+                if path:
+                    above = path[-1][0]
+                    lowest[above] = min(lowest[above], lowest[node])
+                if lowest[node] == number[node]:
+                    components.append(open_[places[node] :])
+                    done.update(components[-1])
+                    del open_[places[node] :]
+            elif target in number:
+                lowest[node] = min(lowest[node], number[target])
+            else:
+                path.append((target, iter(targets[target])))
+    return components[::-1]
+
+
+# --- compiler ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, eq=False)

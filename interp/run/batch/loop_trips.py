@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Mask, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.lanes import over_lanes

@@ -3,30 +3,238 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Mask
+from halfulp.fp_formats.formats import Codes, Mask, code_shape
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch, Unsupported
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.batch.blocked_lanes import goes_in_blocks, run_in_blocks
-from halfulp.interp.run.batch.compiled_lanes import CompiledLanes
+from halfulp.interp.ir.attributes import SymbolRefAttr
+from halfulp.interp.ir.errors import HalfulpError, TypeMismatch, Unsupported
+from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.batch.compiler import LaneCompiler
-from halfulp.interp.run.batch.frames import LaneFrame
-from halfulp.interp.run.batch.lane_by_lane import goes_alone, lane_by_lane
+from halfulp.interp.run.batch.frames import LaneFrame, scattered
 from halfulp.interp.run.batch.run import LaneRun
-from halfulp.interp.run.frames import Lanes
+from halfulp.interp.run.compiled.limits import NotCompiled, may_compile
+from halfulp.interp.run.evaluators import Entry, OnFrames, OnValues, evaluator_of
+from halfulp.interp.run.frames import Frame, Lanes, Run, lift, of_lanes
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import check_allocation
-from halfulp.interp.run.signature import argument_types
-from halfulp.interp.values.buffers import CALLER, GAP, Buffer, store_at
-from halfulp.interp.values.lanes import LaneBuffer, heap_for, over_lanes, repeated, taken
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.run.tiering import is_covered
+from halfulp.interp.values.buffers import CALLER, GAP, Buffer, buffer_of, store_at
+from halfulp.interp.values.lanes import LaneBuffer, heap_for, over_lanes, ranked, repeated, taken
 from halfulp.interp.values.memref_layout import chosen_layout, is_injective, spanned
 from halfulp.interp.values.value import Value
+from halfulp.semantics.random_sources import Words
+
+if TYPE_CHECKING:
+    from halfulp.interp.run.compiled.program import LaneCode
+
+# --- blocked lanes ----------------------------------------------------------------------------------------------------
+#
+# Large batches of scalars by the executor: some lanes after the others, so that their values stay in a cache.
+
+BLOCK = 1 << 17
+"""The lanes of a block: their values are in memory that is used again, mostly in a cache."""
+
+
+def goes_in_blocks(op: Operation, lanes: int) -> bool:
+    """Tell whether blocks save time: there are many lanes, and they may part, which takes memory in each trip."""
+    parts = len(op.regions[0].blocks) > 1 or any(each.regions for each in op.walk() if each is not op)
+    return lanes > BLOCK and parts
+
+
+def run_in_blocks(
+    program: CompiledModule, op: Operation, arguments: Sequence[Value], lanes: int
+) -> tuple[Value, ...] | None:
+    """Return the results of a function whose lanes do nothing but compute.
+
+    Return None where they, or an error, might not be those of one run with all lanes: a block fails, a result has
+    poison, or the blocks together take more steps than a run may. All lanes at once take at most as many.
+    """
+    found: list[list[Codes]] = []
+    types = result_types(op)
+    widths = [program.settings.width(type_) for type_ in types]
+    steps = program.settings.max_steps
+    for start in range(0, lanes, BLOCK):
+        part = slice(start, min(start + BLOCK, lanes))
+        size = part.stop - part.start
+        run = LaneRun(program.settings, Lanes(np.arange(size), size))
+        run.steps = steps
+        given = [_part(value, part) for value in arguments]
+        try:
+            results = program.finish(op, run, LaneFrame(program.compiled(op, LaneCompiler), run, None, (), None), given)
+        except HalfulpError:
+            return None
+        if any(value.poison is not None or value.open is not None for value in results):
+            return None
+        steps = run.steps
+        shapes = [code_shape((size,), width) for width in widths]
+        found.append([np.broadcast_to(value.bits, shape) for value, shape in zip(results, shapes, strict=True)])
+    blocks = zip(*found, strict=True)
+    return tuple([Value(ranked(type_, ()), np.concatenate(each)) for type_, each in zip(types, blocks, strict=True)])
+
+
+def _part(value: Any, part: slice) -> Any:
+    if not over_lanes(value):
+        return value
+    poison, open_ = (None if each is None else each[part] for each in (value.poison, value.open))
+    return Value(value.type, value.bits[part], poison, open_, value.origins)
+
+
+# --- compiled lanes ---------------------------------------------------------------------------------------------------
+#
+# Batches by machine code: one lane after the other, so that lanes which part cost nothing.
+
+PAYS = 1 << 16
+"""The lanes from which machine code pays."""
+
+
+class CompiledLanes:
+    """A function of a program, with the lanes that have run so far, and its machine code once that pays."""
+
+    def __init__(self, program: CompiledModule, op: Operation) -> None:
+        self._program = program
+        self._op = op
+        self._spent = 0
+        self._codes: dict[tuple[bool, ...], LaneCode] = {}
+        self._outputs = result_types(op)
+        self._failed = False
+
+    @cached_property
+    def promising(self) -> bool:
+        """Whether the lanes have scalars alone, and do nothing but compute."""
+        settings, types = self._program.settings, [*argument_types(self._op), *self._outputs]
+        if not may_compile(settings) or settings.externals or settings.track_open or not self._outputs:
+            return False
+        scalars = all(isinstance(type_, ty.IntegerType | ty.FloatType | ty.IndexType) for type_ in types)
+        # Lanes with memory of different shapes are refused by the executor.
+        return scalars and is_covered(self._program, self._op, (ty.MemRefType,))
+
+    def run(self, arguments: Sequence[Any], lanes: int) -> tuple[tuple[Value, ...], npt.NDArray[np.bool_]] | None:
+        """Return the results of all lanes, and the mask of the lanes that stopped: theirs mean nothing. None where
+        machine code does not pay, cannot be made, or an argument is not clean.
+        """
+        if not lanes or self._failed or not llvm.wanted() or not self.promising:
+            return None
+        if self._spent + lanes < PAYS and not llvm.at_once():
+            self._spent += lanes
+            return None
+        codes = [_clean(value) for value in arguments]
+        if any(each is None for each in codes):
+            return None
+        splats = tuple([not over_lanes(value) for value in arguments])
+        given = [each for each in codes if each is not None]
+        try:
+            found, stopped = self._code(splats).run(given, lanes)
+        except (NotCompiled, HalfulpError):
+            self._failed = True
+            return None
+        values = [Value(ranked(type_, ()), each) for type_, each in zip(self._outputs, found, strict=True)]
+        return tuple(values), stopped
+
+    def _code(self, splats: tuple[bool, ...]) -> LaneCode:
+        """Return the code for arguments, some of which all lanes share. Raises NotCompiled."""
+        from halfulp.interp.run.compiled.program import LaneCode
+
+        code = self._codes.get(splats)
+        if code is None:
+            code = self._codes[splats] = LaneCode(self._program, self._op, splats)
+        return code
+
+
+def _clean(value: Any) -> Codes | None:
+    """Return the codes of an argument; None if it is not clean."""
+    if not isinstance(value, Value) or value.poison is not None or value.open is not None:
+        return None
+    return np.ascontiguousarray(value.bits)
+
+
+# --- lane by lane -----------------------------------------------------------------------------------------------------
+#
+# Batches of functions with ops that do not know of lanes: one lane after the other.
+
+_DRAWING = ("arith.", "cf.", "func.", "index.", "math.", "scf.", "ub.")
+"""The beginnings of the names of ops that give each lane random bits of its own, or need none."""
+_KEEPING = frozenset({"tensor.empty", "tensor.extract", "tensor.insert", "memref.alloc", "memref.load", "memref.store"})
+
+
+def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
+    """Tell whether a function, or one that it names, has an op that does not know of lanes. ``draws``: ops take random
+    bits.
+    """
+    waiting, seen = [function], {function}
+    while waiting:
+        for op in waiting.pop().walk():
+            evaluator = evaluator_of(op)
+            if isinstance(evaluator, Entry) or (isinstance(evaluator, OnFrames | OnValues) and evaluator.alone):
+                return True
+            if draws and not op.name.startswith(_DRAWING) and op.name not in _KEEPING:
+                return True
+            for symbol in op.properties.values():
+                named = module.lookup(symbol.root) if isinstance(symbol, SymbolRefAttr) else None
+                if named is not None and named not in seen:
+                    seen.add(named)
+                    waiting.append(named)
+    return False
+
+
+def lane_by_lane(
+    program: CompiledModule, function: Operation, arguments: Sequence[Any], batch: LaneRun, runs: Words | None
+) -> tuple[Value, ...]:
+    """Run the lanes of a batch one after the other, and return the results over all lanes. ``runs``: the numbers of the
+    runs that the lanes stand for.
+
+    Raises the error of the first lane that fails; it names all lanes that fail so, at the same place.
+    """
+    types = argument_types(function)
+    rows: list[tuple[Value, ...]] = []
+    failed: dict[int, HalfulpError] = {}
+    steps = program.settings.max_steps
+    for position, lane in enumerate(batch.lanes.numbers.tolist()):
+        for listener in program.settings.listeners:
+            listener.lanes(np.array([lane]))
+        run = Run(program.settings)
+        run.draws = program.draws(0 if runs is None else int(runs[lane]))
+        run.steps = steps
+        frame = Frame(program.function(function), run, None, (), None)
+        given = [_of_lane(value, type_, lane) for value, type_ in zip(arguments, types, strict=True)]
+        try:
+            rows.append(program.finish(function, run, frame, given))
+        except HalfulpError as error:
+            failed[position] = error
+        steps = run.steps
+        if steps < 0:
+            break
+    if failed:
+        raise of_lanes(failed, batch.lanes)
+    kinds = [value.type for value in rows[0]]
+    results = [lift(value, kind) for value, kind in zip(batch.stacked(rows, kinds), kinds, strict=True)]
+    if len(batch.lanes) < batch.lanes.total:
+        size, numbers = batch.lanes.total, batch.lanes.numbers
+        results = [
+            scattered([(numbers, value)], size, kind, batch) if over_lanes(value) else value
+            for value, kind in zip(results, kinds, strict=True)
+        ]
+    return tuple(results)
+
+
+def _of_lane(value: Any, type_: ty.Type, lane: int) -> Any:
+    """Return the argument of one lane. A buffer with the axis over lanes is seen at this lane."""
+    if isinstance(value, Buffer):
+        start = value.offset + lane * value.strides[0]
+        assert isinstance(type_, ty.MemRefType)
+        return value.part(type_, start, value.shape[1:], value.strides[1:], value.is_view)
+    value = taken(value, lane) if over_lanes(value) else value
+    return buffer_of(value, type_, "an argument") if isinstance(type_, ty.MemRefType) else value
+
+
+# --- program ----------------------------------------------------------------------------------------------------------
 
 
 def run_batch(

@@ -84,14 +84,22 @@ import numpy as np
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, OutOfSteps
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.batch.frames import Activation, LaneFrame, Plan
-from halfulp.interp.run.batch.slots import Elsewhere, joined, scattered
-from halfulp.interp.run.frames import Action, Frame, Function, Lanes, Run, Segment
-from halfulp.interp.run.host import host_values
-from halfulp.interp.run.reports import in_lanes, of_lanes
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.batch.frames import Activation, Elsewhere, LaneFrame, Plan, joined, scattered
+from halfulp.interp.run.frames import (
+    Action,
+    Frame,
+    Function,
+    Lanes,
+    Run,
+    Segment,
+    in_lanes,
+    lower,
+    of_lanes,
+    seen,
+    undecided,
+)
+from halfulp.interp.run.settings import Settings, host_values
 from halfulp.interp.run.signature import result_types
-from halfulp.interp.run.slots import lower, seen, undecided
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.lanes import LaneBuffer, Positions, over_lanes, ranked, taken

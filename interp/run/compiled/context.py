@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origin
+from halfulp.semantics.kernel import Origin
 
 MOST_BYTES = 1 << 26
 """The memory that one run of compiled code may keep to its end, which the executor lets go as soon as possible."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.paths import llvm
-from halfulp.fp_formats.paths.emitter import DONE
+from halfulp.fp_formats.formats import Codes, Mask
+from halfulp.fp_formats.paths import llvm, threads
+from halfulp.fp_formats.paths.emitter import DONE, Emitter, natural
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.compiled.context import Context, is_clean, is_plain, parts_of_buffer, words_of
-from halfulp.interp.run.compiled.lowering import DEPTH, FIRST_TABLE, GENERAL, STEPS, ProgramLowering, types_of
+from halfulp.interp.run.compiled.lowering import DEPTH, FIRST_TABLE, GENERAL, STEPS, ProgramLowering, as_held, types_of
 from halfulp.interp.run.compiled.memory_rollback import Copy, memories_of
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.frames import Run
@@ -104,3 +107,97 @@ def state_of(steps: int, depth: int, general: Any, tables: Sequence[Any]) -> npt
     state[GENERAL] = ctypes.cast(general, ctypes.c_void_p).value or 0
     state[FIRST_TABLE:] = [table.ctypes.data for table in tables]
     return state
+
+
+# --- lane code --------------------------------------------------------------------------------------------------------
+#
+# A function of scalars as a compiled loop over the lanes of a batch.
+
+PART = 1 << 14
+"""The lanes that a thread takes at a time."""
+_LANE_CODE_ENTRY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p)
+
+
+class LaneCode:
+    """A function of scalars as a compiled loop over lanes. ``splats``: for each argument, whether all lanes share it.
+
+    Raises NotCompiled.
+    """
+
+    def __init__(self, program: CodeStore, op: Operation, splats: Sequence[bool]) -> None:
+        self._settings = program.settings
+        self._widths = [natural(width_of(type_)) for type_ in result_types(op)]
+        lowering = ProgramLowering(program)
+        text = _assembly(lowering, op, splats, self._widths)
+        self._code = llvm.compile_assembly(text, "lanes")
+        self._entry = _LANE_CODE_ENTRY(self._code.address)
+        self._tables = lowering.tables.arrays
+        self._functions = lowering.functions
+        self._depth = min(self._settings.max_depth, lowering.deepest)
+
+    def run(self, arguments: Sequence[Codes], lanes: int) -> tuple[list[Codes], Mask]:
+        """Return the codes of the results, and the mask of the lanes that stopped."""
+        made = [np.zeros(lanes, f"u{width // 8}") for width in self._widths]
+        stopped = np.zeros(lanes, np.uint8)
+
+        def begin() -> threads.Work:
+            context = Context(Run(self._settings), self._functions)
+            general = GENERAL_TYPE(context.call)
+            state = state_of(self._settings.max_steps, self._depth, general, self._tables)
+            return partial(self._part, context, general, state, arguments, made, stopped)
+
+        threads.share(lanes, PART, begin)
+        return list(made), stopped.view(np.bool_)
+
+    def _part(
+        self,
+        context: Context,
+        general: Any,
+        state: npt.NDArray[np.uint64],
+        arguments: Sequence[Codes],
+        made: Sequence[Codes],
+        stopped: npt.NDArray[np.uint8],
+        start: int,
+        stop: int,
+    ) -> None:
+        """Run some lanes. ``general``, to which the state has an address, is to live as long as the state."""
+        passed, found = (llvm.addresses(some, start).ctypes for some in (arguments, made))
+        self._entry(state.ctypes.data, passed.data, found.data, stop - start, stopped[start:].ctypes.data)
+        context.ended()
+
+
+def _assembly(lowering: ProgramLowering, op: Operation, splats: Sequence[bool], widths: Sequence[int]) -> str:
+    make = llvm.ir()
+    pointer, word = make.PointerType(), make.IntType(64)
+    target = lowering.all_of(op)
+    entry = make.Function(lowering.module, make.FunctionType(make.VoidType(), [pointer] * 3 + [word, pointer]), "lanes")
+    emit = Emitter(entry, lowering.tables, FIRST_TABLE)
+    state, arguments, results, count, stopped = entry.args
+    steps, depth = emit.shared(STEPS, emit.variables), emit.shared(DEPTH, emit.variables)
+    given, made = emit.addresses(arguments, len(splats)), emit.addresses(results, len(widths))
+    lane, body, end = emit.variable(word), emit.label(), emit.label()
+    emit.set(lane, emit.constant(0, 64))
+    emit.jump(body)
+
+    emit.begin(body)
+    at = emit.get(lane, word)
+    emit.share(STEPS, steps)
+    emit.share(DEPTH, depth)
+    passed = [state]
+    for base, splat, type_ in zip(given, splats, target.function_type.args[1:], strict=True):
+        code = emit.load(base, emit.constant(0, 64) if splat else at, natural(type_.width))
+        passed.append(as_held(emit, code, type_))
+    result = emit.builder.call(target, passed)
+    for number, (base, width) in enumerate(zip(made, widths, strict=True), 1):
+        held = emit.word(emit.builder.extract_value(result, number)).resized(width)
+        emit.store(base, at, held.held)
+    status = emit.builder.extract_value(result, 0)
+    emit.store(stopped, at, emit.resize(emit.relation("!=", status, emit.constant(0, 32)), 8, signed=False))
+    following = emit.builder.add(at, emit.constant(1, 64))
+    emit.set(lane, following)
+    emit.branch(emit.relation("s<", following, count), body, end)
+
+    emit.begin(end)
+    emit.builder.ret_void()
+    emit.finish()
+    return str(lowering.module)

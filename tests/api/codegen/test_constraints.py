@@ -13,8 +13,8 @@ import pytest
 import halfulp as hu
 from halfulp.codegen.constraints import Dims
 from halfulp.command.main import main
+from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 

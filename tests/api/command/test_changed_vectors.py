@@ -13,8 +13,8 @@ from vector_sets import ADDF, changed, edited, made, run
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.shards.plan import SweepPlan
-from halfulp.conformance.vectors.shards.sweep import sweep_shards
+from halfulp.conformance.vectors.shards.directory import SweepPlan
+from halfulp.conformance.vectors.shards.shard import sweep_shards
 
 
 def test_an_old_set_that_has_not_changed(tmp_path: Path) -> None:

@@ -26,8 +26,7 @@ from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats import format_named, write_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.formats.mlir import function_of_case
-from halfulp.conformance.vectors.names import FORMAT_NAMES
-from halfulp.conformance.vectors.packing import Packing
+from halfulp.conformance.vectors.packing import FORMAT_NAMES, Packing
 from halfulp.conformance.vectors.recipe import Recipe
 
 ADD = OpComputation(op_case("arith.addf", "f8E4M3FN"))

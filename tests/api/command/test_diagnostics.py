@@ -12,8 +12,8 @@ import pytest
 
 import halfulp as hu
 from halfulp.command.diagnostics import DiagnosticsChecker, as_json, expectations
+from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import HalfulpError, ParseError
-from halfulp.interp.ir.locations import FileLineCol
 
 HINTS = {
     "func.func @f(%alpha: f32) { %0 = arith.addf %alpha, %alhpa : f32 return }": "`%alpha`",

@@ -12,7 +12,7 @@ from command_calls import Command
 from documents import DOCS
 from tree import ROOT
 
-from halfulp.conformance.proving import comparison, solving, walk
+from halfulp.conformance.proving import proof, solving, walk
 from halfulp.conformance.proving.proof import Decision, Proof
 
 Diff = Callable[..., tuple[int, str]]
@@ -157,7 +157,7 @@ class TestWithZ3:
         assert second["unproven"] == "there are no terms for arithmetic on 'f32'"
 
     def test_all_inputs_of_a_narrow_function_need_no_solver(self, diff: Diff, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(comparison, "prove", None)
+        monkeypatch.setattr(proof, "prove", None)
         narrow = AVERAGE.replace("i32", "i4")
         assert diff(narrow, AVERAGE_BY_OR.replace("i32", "i4"))[1].startswith("@average: proven (every input)")
 
@@ -209,7 +209,7 @@ class TestWithZ3:
     def test_a_proof_that_samples_contradict_is_not_asked_for(
         self, diff: Diff, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(comparison, "prove", lambda *arguments: Proof(Decision.PROVEN))
+        monkeypatch.setattr(proof, "prove", lambda *arguments: Proof(Decision.PROVEN))
         wrong = AVERAGE.replace("addi", "subi")
         code, out = diff(AVERAGE, wrong, "-n", "50")
         assert code == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from halfulp.command import main as cli
-from halfulp.conformance.oracles.pass_pipeline import find_mlir_opt
+from halfulp.conformance.oracles.tool import find_mlir_opt
 
 NARROWING = "builtin.module(func.func(arith-int-range-narrowing{int-bitwidths-supported=8,16,32}))"
 

@@ -23,10 +23,9 @@ from tree import ROOT
 
 from halfulp.command.main import main
 from halfulp.command.progress import _scaled
-from halfulp.conformance.vectors.names import Unmarked
-from halfulp.conformance.vectors.packing import Packing
+from halfulp.conformance.vectors.packing import Packing, Unmarked
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.shards import plan as plan_module
+from halfulp.conformance.vectors.shards import directory as plan_module
 from halfulp.conformance.vectors.shards import shard as shard_module
 
 ADD = ("sweep", "arith.addf", "--type", "f8E4M3FN", "--level", "exhaustive")

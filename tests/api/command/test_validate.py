@@ -10,9 +10,8 @@ from command_calls import Command
 from fake_mlir_opt import FakeOpt
 
 from halfulp.conformance.oracles.iree import converter
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
-from halfulp.conformance.oracles.tool import Tool
-from halfulp.conformance.whole_programs.generator.programs import STARTS, programs_from
+from halfulp.conformance.oracles.tool import PassPipeline, Tool, find_mlir_opt
+from halfulp.conformance.whole_programs.generator.structured import STARTS, programs_from
 from halfulp.conformance.whole_programs.pass_claims import ALL_CLAIMS, CLAIMS, IREE_CLAIMS, claim_named, claims_of
 
 

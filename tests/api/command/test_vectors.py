@@ -21,13 +21,13 @@ from vector_sets import ADDF, changed, digest, edited, made, run
 
 from halfulp.command.main import main
 from halfulp.conformance.comparing.op_case import op_case
-from halfulp.conformance.vectors import metadata, produce
+from halfulp.conformance.vectors import c_model, metadata
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import format_named, read_vectors
-from halfulp.conformance.vectors.inputs import filled_models
 from halfulp.conformance.vectors.models.model import coverage
 from halfulp.conformance.vectors.models.table import MODELS
-from halfulp.conformance.vectors.names import FORMAT_NAMES
+from halfulp.conformance.vectors.op_inputs import filled_models
+from halfulp.conformance.vectors.packing import FORMAT_NAMES
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
@@ -418,14 +418,14 @@ def test_a_set_that_is_stopped_leaves_nothing(number: int, tmp_path: Path) -> No
 
 def test_a_failing_writer_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = Recipe(OpComputation(op_case("arith.addf", "f8E4M3FN")), "1", count=100)
-    order = produce.Order(recipe, ("testfloat", "npz"))
+    order = c_model.Order(recipe, ("testfloat", "npz"))
 
     def fails(*_: object) -> object:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(metadata, "to_text", fails)
     with pytest.raises(InputError, match="No space left on device"):
-        produce.write_folder(order, tmp_path / "sets")
+        c_model.write_folder(order, tmp_path / "sets")
     assert not (tmp_path / "sets").exists()
 
 

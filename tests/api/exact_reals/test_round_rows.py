@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.exact_reals.named_rows import NAMED_ROWS
+from halfulp.exact_reals.rows import NAMED_ROWS
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import SPEC, Rounding, as_rounding

@@ -18,8 +18,7 @@ from halfulp.explanations.explaining import explain_op
 from halfulp.explanations.float_explainers import EXACT_OPS, FLOAT_UNIT
 from halfulp.explanations.op import EXPLAINED, INTEGER_OPS, OpExplanation, signature_of
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value

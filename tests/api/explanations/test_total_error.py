@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.steps import ulp_at
+from halfulp.fp_formats.neighbours import ulp_at
 
 FUNCTIONS: dict[str, Any] = {
     "arith.addf": operator.add,

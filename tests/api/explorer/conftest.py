@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from conftest import BROWSER_MILLISECONDS
 
-from halfulp.explorer.page import page as page_text
+from halfulp.explorer.notebook import page as page_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

@@ -23,7 +23,7 @@ from explorer_samples import around, code_at, places
 from halfulp.explanations.explaining import explain
 from halfulp.explanations.rules import rounding_rule
 from halfulp.explorer.decisions import tables
-from halfulp.explorer.page import page
+from halfulp.explorer.notebook import page
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
@@ -173,7 +173,7 @@ def test_the_page_needs_nothing_beside_itself() -> None:
 @pytest.mark.long
 def test_the_page_is_the_same_every_time() -> None:
     # In other processes, too: no order of a set or a dictionary of hashes is in it.
-    script = "import sys; from halfulp.explorer.page import page; sys.stdout.buffer.write(page().encode())"
+    script = "import sys; from halfulp.explorer.notebook import page; sys.stdout.buffer.write(page().encode())"
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         done = subprocess.run([sys.executable, "-I", "-c", script], env=environment, capture_output=True, check=True)

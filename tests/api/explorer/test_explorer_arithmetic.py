@@ -16,7 +16,7 @@ from explorer_samples import around, places
 from float_samples import interesting, one_code
 
 import halfulp as hu
-from halfulp.explorer.special_operands import OPERATIONS
+from halfulp.explorer.decisions import OPERATIONS
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding

@@ -11,7 +11,7 @@ from explorer_functions import STORED, text
 from explorer_page import ask, choose, outcome
 from explorer_page import text as shown
 
-from halfulp.explorer.function_tables import FUNCTIONS, results_of, small_formats
+from halfulp.explorer.decisions import FUNCTIONS, results_of, small_formats
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.explorer.page import START, page
+from halfulp.explorer.notebook import START, page
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.number_reader import read_text
 

@@ -17,7 +17,7 @@ import halfulp as hu
 from halfulp.cocotb import Reference
 from halfulp.fp_formats.policy import Flags
 from halfulp.golden import vectors as module
-from halfulp.golden.options import FIELDS, ComputationOptions, RecipeKeywords, RecipeOptions
+from halfulp.golden.recipes import FIELDS, ComputationOptions, RecipeKeywords, RecipeOptions
 
 DOUBLE = "func.func @f(%x: f32) -> f32 { %0 = arith.addf %x, %x : f32 return %0 : f32 }"
 

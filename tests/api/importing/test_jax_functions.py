@@ -13,7 +13,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.importing.comparison import OutputDistance
-from halfulp.interp.ir.locations import file_position
+from halfulp.interp.ir.base import file_position
 
 JAX = pytest.mark.jax
 
@@ -24,7 +24,7 @@ def jax() -> Any:
 
 def test_an_absent_jax_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", None)
-    monkeypatch.setattr("halfulp.importing.packages.find_spec", lambda name: None)
+    monkeypatch.setattr("halfulp.importing.lowering.find_spec", lambda name: None)
     for call in (hu.from_jax, hu.compare):
         with pytest.raises(hu.Unsupported, match="needs the Python package jax") as caught:
             call(lambda x: x, np.float32(1))

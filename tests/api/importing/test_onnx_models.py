@@ -32,8 +32,8 @@ def saved(path: Path) -> Path:
 def test_an_absent_package_is_named_with_the_command_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halfulp.importing.onnx_models.compiler_for", lambda name: None)
-    monkeypatch.setattr("halfulp.importing.packages.find_spec", lambda name: None if name == "onnx" else object())
+    monkeypatch.setattr("halfulp.importing.lowering.compiler_for", lambda name: None)
+    monkeypatch.setattr("halfulp.importing.lowering.find_spec", lambda name: None if name == "onnx" else object())
     with pytest.raises(hu.Unsupported, match="needs the Python package onnx") as caught:
         hu.from_onnx(tmp_path / "model.onnx")
     assert caught.value.hint == "pip install 'onnx>=1.16'"

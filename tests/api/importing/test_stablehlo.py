@@ -13,7 +13,7 @@ from halfulp.command import main as cli
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.importing import lowering
-from halfulp.interp.ir.locations import file_position
+from halfulp.interp.ir.base import file_position
 
 TEXT = """// Twice.
 func.func public @main(%x: tensor<3xf32>) -> tensor<3xf32> {

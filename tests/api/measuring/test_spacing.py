@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import halfulp as hu
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.steps import ulp_at
+from halfulp.fp_formats.neighbours import ulp_at
 
 POISONED = hu.convert(np.array([1, np.nan]), "f4E2M1FN")
 

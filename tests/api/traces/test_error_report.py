@@ -16,7 +16,7 @@ import halfulp as hu
 from halfulp.interp.run import attribution
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.semantics.kernel import Outcome
-from halfulp.traces.timeline import timeline
+from halfulp.traces.record import timeline
 
 # --- known stories ----------------------------------------------------------------------------------------------------
 

@@ -17,11 +17,10 @@ from tree import ROOT
 import halfulp as hu
 from halfulp.command import main as cli
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.run import compiler, control, observing
+from halfulp.interp.run import compiler, evaluators
 from halfulp.traces import trace as tracing
 from halfulp.traces.values import Statistics, statistics
 
@@ -463,7 +462,7 @@ def test_nothing_is_watched_when_nobody_listens(monkeypatch: pytest.MonkeyPatch)
     def fail(*_: Any) -> Any:
         raise AssertionError("watched")
 
-    for module in (compiler, control, observing):
+    for module in (compiler, evaluators, compiler):
         for name in {"observed", "observed_control", "seen"} & {*vars(module)}:
             monkeypatch.setattr(module, name, fail)
     (result,) = hu.run(hu.load(LOOP), 5, 1)

@@ -16,7 +16,7 @@ from halfulp.conformance.comparing.refinement import Verdict, code_at, verdicts
 from halfulp.conformance.comparing.tool_quirks import QUIRKS
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable, unanswered
-from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import Codes, Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.ir.types import element_width
 
 ROWS = divergences()

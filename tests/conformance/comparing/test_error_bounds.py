@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from halfulp.conformance.comparing.check import compare
-from halfulp.conformance.comparing.error_bounds import ErrorBound, error_bounds
+from halfulp.conformance.comparing.check import ErrorBound, compare, error_bounds
 from halfulp.conformance.comparing.op_case import op_case, reference
 from halfulp.conformance.oracles import ORACLES
 from halfulp.conformance.oracles.oracle import Answer, Status
-from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, Codes
 
 CASE = op_case("arith.addf", "f16")
 INPUTS = (np.array([0x3C00, 0x3C00, 0x7C00, 0x8000, 0x7E01], np.uint16), np.array([0x3C00, 0, 0, 0x8000, 0], np.uint16))

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import halfulp as hu
-from halfulp.conformance.comparing.exact_reference import Truth, truth_of_op
 from halfulp.conformance.comparing.op_case import op_case
-from halfulp.conformance.comparing.refinement import Mismatch
+from halfulp.conformance.comparing.refinement import Mismatch, Truth, truth_of_op
 from halfulp.conformance.oracles.oracle import Status
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS

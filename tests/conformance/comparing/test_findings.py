@@ -19,9 +19,8 @@ from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
 from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.whole_programs.arguments import generated
 from halfulp.conformance.whole_programs.diff import Difference, against
-from halfulp.conformance.whole_programs.interesting import SameDifference
+from halfulp.conformance.whole_programs.interesting import SameDifference, text_of_program
 from halfulp.conformance.whole_programs.op_search import Search
-from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.signature import argument_types

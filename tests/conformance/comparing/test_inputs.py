@@ -7,8 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from halfulp.conformance.comparing.coverage import FLOAT_CLASSES, INTEGER_CLASSES, covered, operand_classes
-from halfulp.conformance.comparing.exact_results import exact_value, tie
+from halfulp.conformance.comparing.coverage import (
+    FLOAT_CLASSES,
+    INTEGER_CLASSES,
+    covered,
+    exact_value,
+    operand_classes,
+    tie,
+)
 from halfulp.conformance.comparing.inputs import (
     corner_codes,
     digest,

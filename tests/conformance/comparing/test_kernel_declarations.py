@@ -16,8 +16,7 @@ from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sam
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.ops.jobs import jobs
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, codes_to_ints
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.semantics.kernel import Kernel, Open

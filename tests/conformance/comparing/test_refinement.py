@@ -13,7 +13,7 @@ from halfulp.conformance.comparing.check import Tally, check, compare
 from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
 from halfulp.conformance.comparing.refinement import Mismatch, Verdict, ulp_distance, verdicts, worst
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status
-from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.kernel import Open
 

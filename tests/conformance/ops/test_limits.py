@@ -8,7 +8,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
-from halfulp.interp.run.events import Listener
+from halfulp.interp.run.settings import Listener
 
 ENDLESS = {
     "a branch to itself": ("func.func @main() {\n  cf.br ^a\n^a:\n  cf.br ^a\n}", r"ran more than \d+ ops"),

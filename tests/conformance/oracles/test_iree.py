@@ -15,7 +15,7 @@ from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sam
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.iree import Iree
 from halfulp.conformance.oracles.oracle import ClosedProgram, Oracle, ProgramOracle, Unanswered, Unavailable
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES

@@ -12,10 +12,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from halfulp.conformance.oracles.llvm_libc import LlvmLibc
-from halfulp.fp_formats.codes import Codes
+from halfulp.conformance.oracles.libraries import LlvmLibc
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.paths import elementary
 from halfulp.fp_formats.reals.functions import FUNCTIONS
 

@@ -18,7 +18,7 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.jit import JitOracle
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Status, Unanswered
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value

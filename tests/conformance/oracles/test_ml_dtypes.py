@@ -12,9 +12,8 @@ from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.divergences import Divergence, divergences
 from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, op_case
-from halfulp.conformance.oracles.ml_dtypes import MlDtypes
-from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.conformance.oracles.libraries import MlDtypes
+from halfulp.fp_formats.formats import FORMATS, ints_to_codes
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.types import FloatType

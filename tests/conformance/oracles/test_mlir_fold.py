@@ -15,14 +15,14 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.oracles import mlir_fold, oracle
 from halfulp.conformance.oracles.mlir_fold import MlirFold
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, ProgramOracle, Status, Unanswered
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.declare.declarations import OpDefinition, Schema
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE, arith
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origins
+from halfulp.semantics.kernel import Origins
 
 pytestmark = pytest.mark.mlir
 

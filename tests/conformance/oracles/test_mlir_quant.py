@@ -11,7 +11,7 @@ from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.inputs import every_input, sampled_inputs
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles import oracle
-from halfulp.conformance.oracles.mlir_quant import MlirQuant
+from halfulp.conformance.oracles.mlir_fold import MlirQuant
 from halfulp.conformance.oracles.oracle import ClosedProgram, Status
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS

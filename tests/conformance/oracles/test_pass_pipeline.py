@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from halfulp.conformance.oracles.oracle import Unavailable
-from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
-from halfulp.conformance.oracles.tool import Finished, Tool
+from halfulp.conformance.oracles.tool import Finished, PassFailure, PassPipeline, Tool, find_mlir_opt
 from halfulp.interp.ir.errors import HalfulpError, VerifyError
 
 CANONICALIZE = "builtin.module(canonicalize)"

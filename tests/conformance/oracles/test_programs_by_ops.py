@@ -24,11 +24,10 @@ from halfulp.conformance.oracles.oracle import (
 )
 from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.whole_programs.diff import against
-from halfulp.conformance.whole_programs.interesting import SameDifference
+from halfulp.conformance.whole_programs.interesting import SameDifference, text_of_program
 from halfulp.conformance.whole_programs.op_search import Search
-from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.reduce import Reducer
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.formats import Codes
 
 
 class Single:

@@ -16,8 +16,8 @@ from tree import ROOT
 from halfulp.conformance.comparing.check import check
 from halfulp.conformance.comparing.inputs import every_input, sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
-from halfulp.conformance.ops.verify import text, verify
-from halfulp.conformance.oracles import npz, oracle
+from halfulp.conformance.ops.report import text, verify
+from halfulp.conformance.oracles import oracle, vector_format
 from halfulp.conformance.oracles import vector_format as vectorfile
 from halfulp.conformance.oracles.oracle import HoldingOracle, OracleError, Status, Unavailable
 from halfulp.conformance.oracles.vector_format import (
@@ -28,7 +28,7 @@ from halfulp.conformance.oracles.vector_format import (
     request,
     save_records,
 )
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir.types import width_of
 
 DOCUMENT = (ROOT / "docs" / "vector-format.md").read_text(encoding="utf-8")
@@ -187,7 +187,7 @@ def test_a_wrong_result_in_a_file_is_found(tmp_path: Path) -> None:
 
 
 def test_every_record_of_a_file_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(npz, "PIECE", 64)
+    monkeypatch.setattr(vector_format, "PIECE", 64)
     record = recorded(op_case("arith.muli", "i64"), 300)
     odd = tuple(np.arange(7, 107, dtype=np.uint64) * np.uint64(k) for k in (982451653, 57885161))
     wrong = odd[0] * odd[1]

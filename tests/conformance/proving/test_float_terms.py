@@ -11,8 +11,7 @@ from term_values import Function, z3
 
 from halfulp.conformance.comparing.inputs import corner_codes
 from halfulp.conformance.proving.float_terms import FLOAT_OPS
-from halfulp.conformance.proving.rows import NotProvable
-from halfulp.conformance.proving.terms import bit
+from halfulp.conformance.proving.solving import NotProvable, bit
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.settings import Settings

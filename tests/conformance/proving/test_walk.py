@@ -8,7 +8,7 @@ import pytest
 from term_values import Function
 
 from halfulp.conformance.proving import walk
-from halfulp.conformance.proving.rows import NotProvable
+from halfulp.conformance.proving.solving import NotProvable
 
 IF = """
   %p = arith.cmpi slt, %a, %b : i3

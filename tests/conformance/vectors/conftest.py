@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sweeps import add_f8
 
-from halfulp.conformance.vectors.shards.sweep import sweep_shards
+from halfulp.conformance.vectors.shards.shard import sweep_shards
 
 
 @pytest.fixture(scope="session")

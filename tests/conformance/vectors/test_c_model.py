@@ -16,10 +16,9 @@ import halfulp as hu
 from halfulp.conformance.vectors.c_model import c_model
 from halfulp.conformance.vectors.columns import Chunk, Role
 from halfulp.conformance.vectors.computation import Computation, OpComputation
-from halfulp.conformance.vectors.names import LevelName
+from halfulp.conformance.vectors.packing import LevelName
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.golden.options import RecipeKeywords
-from halfulp.golden.recipes import recipe_of
+from halfulp.golden.recipes import RecipeKeywords, recipe_of
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 

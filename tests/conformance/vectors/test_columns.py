@@ -22,7 +22,7 @@ from halfulp.conformance.vectors.columns import (
     root_of,
     settled,
 )
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir.errors import InputError
 
 

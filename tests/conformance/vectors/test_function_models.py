@@ -13,8 +13,8 @@ from halfulp.conformance.vectors.models.model import Filled, coverage, fill
 from halfulp.conformance.vectors.models.table import models_for
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.neighbours import ulp_at
 from halfulp.fp_formats.reals import elementary
-from halfulp.fp_formats.steps import ulp_at
 
 F32, F64, BF16 = FORMATS["f32"], FORMATS["f64"], FORMATS["bf16"]
 

@@ -14,15 +14,14 @@ import pytest
 
 from halfulp.conformance.comparing.coverage import covered
 from halfulp.conformance.comparing.op_case import op_case, reference
-from halfulp.conformance.vectors import quantised, testfloat_levels
-from halfulp.conformance.vectors.inputs import rounding_bits, rows_for, rows_of_case, rows_of_types
-from halfulp.conformance.vectors.names import LevelName
-from halfulp.conformance.vectors.philox import Dice, uniform, words
+from halfulp.conformance.vectors import op_inputs, testfloat_levels
+from halfulp.conformance.vectors.intermediate import Dice, uniform, words
+from halfulp.conformance.vectors.op_inputs import rounding_bits, rows_for, rows_of_case, rows_of_types
+from halfulp.conformance.vectors.packing import LevelName
 from halfulp.conformance.vectors.rows import exhaustive, of_tuples, one_after_another
 from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, significands
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.values.coerce import as_type
 
@@ -288,7 +287,7 @@ def test_shift_amounts_are_their_own_corners() -> None:
 def test_corners_of_quantised_types_lie_where_stored_integers_change(expressed: str, spelled: str) -> None:
     """Around each integer of interest both it and the next come out, the clamp edges and what lies beyond are met."""
     asked = op_case("quant.qcast", expressed, f"!quant.uniform{spelled}")
-    type_ = quantised.quantised_type(asked)
+    type_ = op_inputs.quantised_type(asked)
     assert type_ is not None
     rows = rows_of_case(asked, "1")
     columns = rows.part(0, rows.count)
@@ -308,7 +307,7 @@ def test_corners_of_quantised_types_lie_where_stored_integers_change(expressed: 
     for edge in (type_.storage_min, type_.storage_max, type_.zero_points[0]):
         for half in (0, 1):
             middle = scalar.from_fraction(fmt, (edge + Fraction(half, 2) - type_.zero_points[0]) * scale).code
-            assert codes >= {quantised.neighbour(fmt, middle, step) for step in (-1, 0, 1)}
+            assert codes >= {op_inputs.neighbour(fmt, middle, step) for step in (-1, 0, 1)}
     assert any(fmt.is_nan(code) for code in codes)
     assert any(fmt.is_infinite(code) for code in codes)
 
@@ -326,9 +325,9 @@ def test_every_channel_and_block_has_its_own_corners() -> None:
         rows = rows_of_case(asked, "1", seed=5)
         assert rows.period == len(alone)
         columns = next(rows.chunks(rows.period if "{0:" in spelled else 1 << 12))
-        tensor = quantised.shaped(asked, columns[0])
-        np.testing.assert_array_equal(quantised.flat(asked, tensor, 32), columns[0])
-        result = quantised.flat(asked, reference(asked, (tensor,)).bits[0], 8)
+        tensor = op_inputs.shaped(asked, columns[0])
+        np.testing.assert_array_equal(op_inputs.flat(asked, tensor, 32), columns[0])
+        result = op_inputs.flat(asked, reference(asked, (tensor,)).bits[0], 8)
         for place, parameters in enumerate(alone):
             layer = op_case("quant.qcast", "f32", f"!quant.uniform<i8:f32, {parameters}>")
             own = columns[0][place :: rows.period]
@@ -336,9 +335,9 @@ def test_every_channel_and_block_has_its_own_corners() -> None:
         full = rows.part(0, rows.count)[0]
         for place, parameters in enumerate(alone):
             layer = op_case("quant.qcast", "f32", f"!quant.uniform<i8:f32, {parameters}>")
-            type_ = quantised.quantised_type(layer)
+            type_ = op_inputs.quantised_type(layer)
             assert type_ is not None
-            sure = quantised.expressed_corners(FORMATS["f32"], type_, 0, 1, seed=99)
+            sure = op_inputs.expressed_corners(FORMATS["f32"], type_, 0, 1, seed=99)
             zero = type_.zero_points[0]
             ties = [code for code in sure if (scalar.value(FORMATS["f32"], code) or 0) % 1 == 0 or zero]
             assert len(set(full[place :: rows.period].tolist()) & set(ties)) > 0.8 * len(ties)
@@ -367,16 +366,16 @@ def finite(fmt: FloatFormat, code: int) -> Fraction:
 def test_neighbours_cross_zero_and_stop_at_the_ends() -> None:
     for name in ("f8E4M3FN", "f8E4M3FNUZ", "f32", "f80"):
         fmt = FORMATS[name]
-        below = quantised.neighbour(fmt, fmt.min_normal_code, -1)
+        below = op_inputs.neighbour(fmt, fmt.min_normal_code, -1)
         for code in (0, 1, below, fmt.min_normal_code, fmt.max_code - 1):
             assert not fmt.is_invalid(code)
-            up = quantised.neighbour(fmt, code, 1)
+            up = op_inputs.neighbour(fmt, code, 1)
             assert finite(fmt, up) > finite(fmt, code)
-            assert scalar.value(fmt, quantised.neighbour(fmt, up, -1)) == scalar.value(fmt, code)
-        assert scalar.value(fmt, quantised.neighbour(fmt, 1, -2)) == -finite(fmt, 1)
-        assert quantised.neighbour(fmt, fmt.max_code, 2) == fmt.max_code
+            assert scalar.value(fmt, op_inputs.neighbour(fmt, up, -1)) == scalar.value(fmt, code)
+        assert scalar.value(fmt, op_inputs.neighbour(fmt, 1, -2)) == -finite(fmt, 1)
+        assert op_inputs.neighbour(fmt, fmt.max_code, 2) == fmt.max_code
         assert fmt.nan_code is not None
-        assert quantised.neighbour(fmt, fmt.nan_code, 1) == fmt.nan_code
+        assert op_inputs.neighbour(fmt, fmt.nan_code, 1) == fmt.nan_code
 
 
 def test_models_come_before_the_level() -> None:

@@ -22,9 +22,9 @@ from halfulp.conformance.vectors.columns import (
 )
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import format_named, write_vectors
-from halfulp.conformance.vectors.names import FORMAT_NAMES
 from halfulp.conformance.vectors.packing import (
     CONTAINERS,
+    FORMAT_NAMES,
     Blocks,
     Packing,
 )

@@ -8,12 +8,12 @@ from itertools import product
 
 import pytest
 
-from halfulp.conformance.comparing.exact_results import exact_value
+from halfulp.conformance.comparing.coverage import exact_value
 from halfulp.conformance.comparing.op_case import op_case
-from halfulp.conformance.vectors.inputs import filled_models, rows_of_models
 from halfulp.conformance.vectors.intermediate import Integer, ModelCase, exact, model_case_of, smallest
 from halfulp.conformance.vectors.models.model import coverage, fill
 from halfulp.conformance.vectors.models.table import MODELS, coverage_table, models_for
+from halfulp.conformance.vectors.op_inputs import filled_models, rows_of_models
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags

@@ -13,10 +13,10 @@ from itertools import product
 import pytest
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case
-from halfulp.conformance.vectors.inputs import filled_models
 from halfulp.conformance.vectors.intermediate import ModelCase, model_case_of
 from halfulp.conformance.vectors.models.model import fill
 from halfulp.conformance.vectors.models.table import MODELS, models_for
+from halfulp.conformance.vectors.op_inputs import filled_models
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 

@@ -13,8 +13,8 @@ from halfulp.conformance.vectors.intermediate import model_case_of
 from halfulp.conformance.vectors.models.model import coverage
 from halfulp.conformance.vectors.models.running import RunningCoverage
 from halfulp.conformance.vectors.models.table import MODELS
-from halfulp.conformance.vectors.one_row import _scalar_function, one_row_function
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.conformance.vectors.row_check import _scalar_function, one_row_function
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.golden.vectors import Vectors
 
 CASES: list[tuple[str, Any, dict[str, Any]]] = [

@@ -23,7 +23,7 @@ from halfulp.conformance.vectors.packing import (
     unpack,
     unpack_blocks,
 )
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 
 
 def test_packing_by_hand() -> None:

@@ -19,15 +19,14 @@ import pytest
 from amounts import amounts
 
 import halfulp as hu
-from halfulp.conformance.comparing.exact_results import exact_value
+from halfulp.conformance.comparing.coverage import exact_value
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles import apfloat
 from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.values.coerce import as_type

@@ -18,18 +18,17 @@ from hypothesis import strategies as st
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.alternatives import exact_result, remarks
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
-from halfulp.conformance.vectors.comparison import differing, format_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
+from halfulp.conformance.vectors.diagnosis import differing, format_of, type_of
 from halfulp.conformance.vectors.formats import format_named, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Notes, Options
 from halfulp.conformance.vectors.formats.mlir import function_of_case
-from halfulp.conformance.vectors.names import FORMAT_NAMES
+from halfulp.conformance.vectors.packing import FORMAT_NAMES
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.row_check import Check, VectorChecker
 from halfulp.conformance.vectors.sampling import CONTROLS
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir.errors import InputError
 from halfulp.semantics.profile import Profile

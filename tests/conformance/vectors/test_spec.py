@@ -12,7 +12,7 @@ from sweeps import PINNED, RECIPES, op
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of_spec
-from halfulp.conformance.vectors.shards.plan import SweepPlan
+from halfulp.conformance.vectors.shards.directory import SweepPlan
 from halfulp.interp.ir.errors import HalfulpError, InputError
 
 

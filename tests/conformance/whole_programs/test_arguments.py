@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.conformance.whole_programs.arguments import MOST_ELEMENTS, generated, given
-from halfulp.conformance.whole_programs.assumed_sizes import CHOICES
+from halfulp.conformance.whole_programs.arguments import CHOICES, MOST_ELEMENTS, generated, given
 from halfulp.conformance.whole_programs.domains import between, parse_assumption
-from halfulp.conformance.whole_programs.trip_bounds import bounding_arguments
+from halfulp.conformance.whole_programs.validation import bounding_arguments
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type

@@ -15,8 +15,8 @@ from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Divergence, Example
 from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply
+from halfulp.conformance.whole_programs.counterexamples import difference_lines, difference_record
 from halfulp.conformance.whole_programs.diff import DiffReport, against
-from halfulp.conformance.whole_programs.difference_text import difference_lines, difference_record
 from halfulp.interp.ir.operations import Module
 
 CHAIN = """\

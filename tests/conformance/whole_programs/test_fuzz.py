@@ -15,10 +15,8 @@ from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply
 from halfulp.conformance.whole_programs.diff import against
 from halfulp.conformance.whole_programs.fuzz import FEW, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.generator.evaluated import build, cells, random_program, random_programs
-from halfulp.conformance.whole_programs.interesting import SameDifference
-from halfulp.conformance.whole_programs.op_search import Search
-from halfulp.conformance.whole_programs.outcomes import run_here
-from halfulp.conformance.whole_programs.program_text import text_of_program
+from halfulp.conformance.whole_programs.interesting import SameDifference, text_of_program
+from halfulp.conformance.whole_programs.op_search import Search, run_here
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.run.signature import argument_types

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import pytest
 
 from halfulp.conformance.oracles.oracle import ClosedProgram
-from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
-from halfulp.conformance.oracles.tool import Tool
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_mlir_opt
 from halfulp.conformance.whole_programs.arguments import Part
 from halfulp.conformance.whole_programs.fuzz_functions import PassFinding, fuzz_pass
 from halfulp.conformance.whole_programs.generator.grower import NAME
+from halfulp.conformance.whole_programs.interesting import text_of_program
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass, Names
 from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassDifference, SamePassDifference
-from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module

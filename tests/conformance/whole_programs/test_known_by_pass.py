@@ -16,8 +16,7 @@ from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, of_passes
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
-from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
-from halfulp.conformance.oracles.tool import Tool
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_mlir_opt
 from halfulp.conformance.whole_programs import known_by_pass, replaced_ops
 from halfulp.conformance.whole_programs.arguments import given, taken_from
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass

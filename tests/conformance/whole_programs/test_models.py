@@ -17,7 +17,7 @@ from rounding_bounds import bounds
 from tree import ROOT
 
 import halfulp as hu
-from halfulp.fp_formats.ulps import steps_between
+from halfulp.fp_formats.neighbours import steps_between
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.signature import argument_types
 from halfulp.running import find_entry

@@ -12,8 +12,7 @@ import pytest
 import halfulp as hu
 from halfulp.command.values import read_value
 from halfulp.conformance.oracles.jit import library
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
-from halfulp.conformance.oracles.tool import Tool
+from halfulp.conformance.oracles.tool import PassPipeline, Tool, find_mlir_opt
 from halfulp.conformance.whole_programs.arguments import given
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_differences import PassReport, find_runner, pass_report

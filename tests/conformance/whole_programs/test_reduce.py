@@ -16,11 +16,10 @@ from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Divergence, Example
 from halfulp.conformance.oracles.oracle import ClosedProgram, Reply
 from halfulp.conformance.whole_programs import interesting
+from halfulp.conformance.whole_programs.counterexamples import header
 from halfulp.conformance.whole_programs.diff import Difference, against
-from halfulp.conformance.whole_programs.difference_text import header
-from halfulp.conformance.whole_programs.interesting import SameDifference, by_script
+from halfulp.conformance.whole_programs.interesting import SameDifference, by_script, text_of_program
 from halfulp.conformance.whole_programs.op_search import Search
-from halfulp.conformance.whole_programs.program_text import text_of_program
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.ir.operations import Operation
 

@@ -11,7 +11,7 @@ from halfulp.conformance.whole_programs.validation import Basis, Inputs, Validat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origin, Origins
+from halfulp.semantics.kernel import Origin, Origins
 
 
 def compared(before: str, after: str, count: int = 100) -> ValidationReport:

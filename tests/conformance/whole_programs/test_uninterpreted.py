@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import halfulp as hu
-from halfulp.conformance.whole_programs.uninterpreted import Calls
+from halfulp.conformance.whole_programs.printed import Calls
 from halfulp.conformance.whole_programs.validation import Inputs, ValidationReport, common_functions, compare
 
 

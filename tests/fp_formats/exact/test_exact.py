@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfulp.fp_formats import limbs, scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
 from halfulp.fp_formats.exact.core import CHUNK, ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, FloatPolicy, Rounding
 
 ARITHMETIC = ("add", "subtract", "multiply", "divide", "remainder")

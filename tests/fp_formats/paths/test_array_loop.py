@@ -17,9 +17,8 @@ import pytest
 from command import halfulp
 from float_samples import SMALL
 
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact import arithmetic, conversions
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import array_loop, compiled, domains, fast, llvm, word_floats
 from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.fp_formats.paths.emitter import Tables

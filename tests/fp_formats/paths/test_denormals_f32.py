@@ -11,9 +11,8 @@ from float_samples import codes as codes_of
 from float_samples import pairs as pairs_of
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.paths import fast, native_scalar
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Flushing, Rounding
 

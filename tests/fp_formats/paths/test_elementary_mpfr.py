@@ -12,9 +12,8 @@ import numpy.typing as npt
 import pytest
 from mpfr import MPFR, MPFR_MODES
 
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact import conversions
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.paths import elementary
 from halfulp.fp_formats.policy import Rounding
 

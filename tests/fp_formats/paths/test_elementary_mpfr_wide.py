@@ -13,8 +13,7 @@ import gmpy2
 import pytest
 from mpfr import MPFR, MPFR_MODES, MPFR_OF_TWO
 
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.paths import elementary
 from halfulp.fp_formats.policy import Rounding
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, Codes
 from halfulp.fp_formats.paths import cpu, elementary, elementary_native
 from halfulp.fp_formats.paths.elementary_native import CHUNK, _Buffers, _chunk
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS, Approximation

@@ -11,15 +11,14 @@ import pytest
 from flint import arb
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.paths import elementary, elementary_pairs
 from halfulp.fp_formats.paths.elementary_pairs import PAIRS
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.fp_formats.reals import elementary as specification
-from halfulp.fp_formats.reals.enclosing import bits_of_precision
+from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
 from halfulp.fp_formats.scalar import RNE, Result
 

@@ -18,9 +18,8 @@ import pytest
 from mpfr import MPFR, MPFR_OF_TWO
 from rounding_by_search import NAN, Reals, Searched
 
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import elementary
 from halfulp.fp_formats.policy import Rounding
 

@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import disk, elementary, elementary_margins, elementary_tables, tables
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.fp_formats.reals import elementary as specification

@@ -19,9 +19,8 @@ from float_samples import codes, interesting, pairs, to_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact import arithmetic, conversions
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.paths import error_free, fast, tables
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 

@@ -15,10 +15,9 @@ from amounts import amounts
 from float_samples import LARGE, SMALL, codes, pairs, to_array
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import limb_count, storage_dtype
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, limb_count, storage_dtype
 from halfulp.fp_formats.paths import cpu, fast, tables
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.semantics import floats

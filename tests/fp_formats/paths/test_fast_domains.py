@@ -13,10 +13,9 @@ import numpy.typing as npt
 import pytest
 from float_samples import SMALL, codes, to_array
 
-from halfulp.fp_formats.codes import Codes, storage_dtype
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding, storage_dtype
 from halfulp.fp_formats.paths import fast, tables
 from halfulp.fp_formats.paths.domains import CASTS, SUMS
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding

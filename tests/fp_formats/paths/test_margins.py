@@ -16,8 +16,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS, FARTHEST, LONGEST_MANTISSA, fits, settled
 from halfulp.fp_formats.policy import Rounding
-from halfulp.fp_formats.reals.enclosing import Huge, Near, Special, bits_of_precision
-from halfulp.fp_formats.reals.functions import FUNCTIONS
+from halfulp.fp_formats.reals.functions import FUNCTIONS, Huge, Near, Special, bits_of_precision
 
 HEADROOM = 16
 """Errors seen here stay so many times below the margin: other machines have other libraries."""

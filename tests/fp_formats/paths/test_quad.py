@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.exact import arithmetic
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.paths import compiled, fast, quad
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 

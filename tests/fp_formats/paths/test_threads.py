@@ -16,9 +16,9 @@ import pytest
 from command import halfulp
 
 import halfulp as hu
-from halfulp.conformance.ops.workers import process_pool
+from halfulp.conformance.ops.jobs import process_pool
 from halfulp.fp_formats.paths import array_loop, compiled, cpu, threads
-from halfulp.interp.run.compiled import lane_code
+from halfulp.interp.run.compiled import program
 
 COMPILES = pytest.mark.skipif(not compiled.installed(), reason="llvmlite is not installed")
 
@@ -159,7 +159,7 @@ def test_an_interrupt_waits_for_the_other_threads() -> None:
 
 CODE = """
 from threading import Barrier, Thread
-from halfulp.conformance.ops.workers import process_pool
+from halfulp.conformance.ops.jobs import process_pool
 from halfulp.fp_formats.paths import compiled, cpu
 from halfulp.fp_formats.paths import threads
 compiled.use_threads(2)
@@ -239,7 +239,7 @@ def by_threads(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> No
     expected = run()
     compiled.use("llvm")
     monkeypatch.setattr(array_loop, "_PART", array_loop.BLOCK)
-    monkeypatch.setattr(lane_code, "PART", 64)
+    monkeypatch.setattr(program, "PART", 64)
     shared: list[int] = []
     share = threads.share
 

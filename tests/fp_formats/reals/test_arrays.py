@@ -10,9 +10,8 @@ import flint
 import numpy as np
 import pytest
 
-from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.exact import conversions
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import SPEC, Rounding
 from halfulp.fp_formats.reals import arrays, elementary
 from halfulp.fp_formats.reals.functions import FUNCTIONS

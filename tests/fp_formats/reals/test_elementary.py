@@ -17,8 +17,16 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import SPEC, Rounding
 from halfulp.fp_formats.reals.elementary import binary, grid_of, of_integer, unary
-from halfulp.fp_formats.reals.enclosing import Near, Unsettled, cell_near, cell_of_ball, exact_ball
-from halfulp.fp_formats.reals.functions import FUNCTIONS, Function, exponent_of
+from halfulp.fp_formats.reals.functions import (
+    FUNCTIONS,
+    Function,
+    Near,
+    Unsettled,
+    cell_near,
+    cell_of_ball,
+    exact_ball,
+    exponent_of,
+)
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
 
 MODES = list(Rounding)[:5]

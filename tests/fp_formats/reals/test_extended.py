@@ -11,8 +11,7 @@ import flint
 import pytest
 from flint import arb
 
-from halfulp.fp_formats.reals import applying, exponentials
-from halfulp.fp_formats.reals.enclosing import SPECIALS, Near, Unsettled, bits_of_precision, exact_ball
+from halfulp.fp_formats.reals import applying, expressions
 from halfulp.fp_formats.reals.expressions import Program, Real, argument
 from halfulp.fp_formats.reals.extended import (
     NAN,
@@ -29,6 +28,7 @@ from halfulp.fp_formats.reals.extended import (
     sign_of,
     subtract,
 )
+from halfulp.fp_formats.reals.functions import SPECIALS, Near, Unsettled, bits_of_precision, exact_ball
 
 ZERO, MINUS_ZERO, INF, MINUS_INF = (SPECIALS[name] for name in ("0", "-0", "inf", "-inf"))
 POLE, MINUS_POLE = SPECIALS["pole"], SPECIALS["-pole"]
@@ -120,8 +120,8 @@ def test_what_is_known_beside_balls_is_true(seed: int) -> None:
     known = numbers(seed)
     checked = 0
     operations: list[Callable[[Any, Any], Number]] = [
-        lambda x, y: exponentials.add(x, y, False), lambda x, y: exponentials.subtract(x, y, False),
-        exponentials.multiply, exponentials.divide,
+        lambda x, y: expressions.add(x, y, False), lambda x, y: expressions.subtract(x, y, False),
+        expressions.multiply, expressions.divide,
     ]  # fmt: skip
     pick = random.Random(seed)
     for _ in range(400):

@@ -16,8 +16,7 @@ import pytest
 from mpfr import MPFR, MPFR_OF_TWO
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.paths import elementary
 from halfulp.fp_formats.policy import Flags, FloatPolicy, Rounding
 from halfulp.fp_formats.reals.elementary import binary, of_integer, unary

@@ -10,8 +10,8 @@ import pytest
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.neighbours import code_at, rank_of, ulp_at
 from halfulp.fp_formats.reals import hard_cases
-from halfulp.fp_formats.steps import code_at, rank_of, ulp_at
 
 DRAW = random.Random(1).randrange
 

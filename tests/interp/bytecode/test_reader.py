@@ -20,8 +20,8 @@ from corpora.corpus import CorpusEntry, entries
 
 import halfulp as hu
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
-from halfulp.interp.bytecode.container import Container, schema_of
 from halfulp.interp.bytecode.encoding import MAGIC, NATIVE_PROPERTIES, ByteCursor, Section, varint, zigzag
+from halfulp.interp.bytecode.index import Container, schema_of
 from halfulp.interp.bytecode.inspect import codes_of, inspect
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
@@ -31,7 +31,7 @@ from halfulp.interp.ir.errors import BytecodeError, VerifyError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import I32
 from halfulp.interp.loading import parse_module, read_bytecode
-from halfulp.interp.text.cursor import MAX_NESTING
+from halfulp.interp.text.lexer import MAX_NESTING
 from halfulp.interp.text.printer import print_module
 
 TOOL = "mlir-opt-22"

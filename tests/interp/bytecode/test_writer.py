@@ -16,10 +16,9 @@ from corpora.bytecode_files import BytecodeFile, emit, recorded_files, valid_ent
 from corpora.corpus import CorpusEntry, entries, recorded
 from tree import ROOT
 
-from halfulp.interp.bytecode.container import Container, schema_of
 from halfulp.interp.bytecode.encoding import MAX_VERSION, ByteCursor, Emitter, Section, varint
-from halfulp.interp.bytecode.numbering import map_order
-from halfulp.interp.bytecode.properties import layout_of, read_segments, segments_of
+from halfulp.interp.bytecode.index import Container, schema_of
+from halfulp.interp.bytecode.numbering import layout_of, map_order, read_segments, segments_of
 from halfulp.interp.bytecode.writer import PRODUCERS, write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.operands import SEGMENTS

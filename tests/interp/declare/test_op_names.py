@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import halfulp as hu
-from halfulp.interp.declare.op_names import RENAMED, number_family, op_hint
-from halfulp.interp.declare.registry import MODULES, default_registry
+from halfulp.interp.declare.registry import MODULES, RENAMED, default_registry, number_family, op_hint
 
 DIALECTS = default_registry().dialects
 

@@ -8,7 +8,7 @@ import pytest
 import halfulp as hu
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 from halfulp.interp.ir.types import FloatType
-from halfulp.interp.values.printing import spell_value
+from halfulp.interp.values.element_layout import spell_value
 
 OWN = FloatFormat("e3m2x", 3, 2, 3)
 TEXT = '!halfulp.float<"e3m2x", exponent = 3, mantissa = 2, bias = 3>'

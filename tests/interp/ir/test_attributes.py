@@ -27,8 +27,7 @@ from halfulp.interp.ir.attributes import (
     UnitAttr,
     integer_of_code,
 )
-from halfulp.interp.ir.literals import read_decimal, spell_float
-from halfulp.interp.ir.locations import (
+from halfulp.interp.ir.base import (
     CallSiteLoc,
     FileLineCol,
     FileRange,
@@ -36,6 +35,8 @@ from halfulp.interp.ir.locations import (
     NameLoc,
     UnknownLoc,
     file_position,
+    read_decimal,
+    spell_float,
 )
 from halfulp.interp.ir.types import F, FloatType, IndexType, IntegerType, TensorType
 from halfulp.interp.text.parser import parse_attribute

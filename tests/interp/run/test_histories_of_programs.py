@@ -7,8 +7,8 @@ import pytest
 from shadow_programs import BITS, FORMATS, WIDE_FORMATS, number_of, random_program
 
 import halfulp as hu
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.reals.enclosing import bits_of_precision
+from halfulp.fp_formats.formats import codes_to_ints
+from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.attribution import Attribution
 from halfulp.interp.run.lineage import Lineage

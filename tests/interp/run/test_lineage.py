@@ -16,7 +16,7 @@ from named_programs import programs
 from tree import ROOT
 
 import halfulp as hu
-from halfulp.conformance.whole_programs.generator.programs import KINDS, inputs_of
+from halfulp.conformance.whole_programs.generator.structured import KINDS, inputs_of
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.declare.registry import default_registry

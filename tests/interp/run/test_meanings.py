@@ -14,9 +14,9 @@ from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.ball_rules import BALLS
-from halfulp.semantics.meanings import Computes, Reinterprets
+from halfulp.semantics.judging import STEPS
+from halfulp.semantics.kernel import Computes, Reinterprets
 from halfulp.semantics.profile import SPEC
-from halfulp.semantics.shadow_steps import STEPS
 from halfulp.semantics.shadows import RULES
 
 QUANTIZED = "!quant.uniform<i8:f32, 0.5:3>"

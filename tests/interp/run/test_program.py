@@ -12,13 +12,11 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.batch.program import run_batch
-from halfulp.interp.run.events import Listener
 from halfulp.interp.run.program import CompiledModule
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.settings import Listener, Settings
 from halfulp.interp.values.value import Value
 from halfulp.running import find_entry, run
-from halfulp.semantics.kernel import Open
-from halfulp.semantics.poison import OTHER, Origin, Origins
+from halfulp.semantics.kernel import OTHER, Open, Origin, Origins
 
 SUM_TO_N = """
 func.func @main(%n: i32) -> i32 {

@@ -18,7 +18,7 @@ from halfulp.interp.run.shadow_figures import ShadowFigures
 from halfulp.interp.run.shadow_loops import BLOCK, Marked
 from halfulp.interp.run.shadows import FORMS, Shadows
 from halfulp.running import find_entry
-from halfulp.semantics.meanings import Computes
+from halfulp.semantics.kernel import Computes
 
 pytest.importorskip("llvmlite")
 

@@ -13,7 +13,7 @@ import pytest
 from code_of_programs import Executed
 
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction
-from halfulp.conformance.whole_programs.generator.programs import KINDS, ProgramKind, inputs_of
+from halfulp.conformance.whole_programs.generator.structured import KINDS, ProgramKind, inputs_of
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation

@@ -8,14 +8,14 @@ import tracemalloc
 
 import pytest
 
-from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
-from halfulp.interp.declare.notation import read_format
+from halfulp.interp.declare.parameters import read_format
 from halfulp.interp.declare.registry import Registry, default_registry
 from halfulp.interp.ir.attributes import DictionaryAttr, IntegerAttr, StringAttr
+from halfulp.interp.ir.base import CallSiteLoc, FileLineCol, NameLoc
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import ParseError, VerifyError
-from halfulp.interp.ir.locations import CallSiteLoc, FileLineCol, NameLoc
 from halfulp.interp.ir.operations import BlockArgument, Module, Operation, OpResult
 from halfulp.interp.ir.types import F, IntegerType
 from halfulp.interp.loading import parse_module
@@ -268,21 +268,21 @@ def a_dialect() -> Registry:
     dialect.op(
         "maybe",
         "(`with` $extra^ `:` type($extra)):(`without`)? attr-dict",
-        operands=(Slot("extra", c.ANY, Arity.OPTIONAL),),
+        operands=(Slot("extra", declarations.ANY, Arity.OPTIONAL),),
     )
     dialect.op(
         "many",
         "$first `,` `[` $rest `]` attr-dict `:` type($first) `,` type($rest) `->` type($out)",
-        operands=(Slot("first", c.ANY), Slot("rest", c.ANY, Arity.VARIADIC)),
-        results=(Slot("out", c.ANY),),
+        operands=(Slot("first", declarations.ANY), Slot("rest", declarations.ANY, Arity.VARIADIC)),
+        results=(Slot("out", declarations.ANY),),
     )
     dialect.op(
         "named",
         "$name ($label^)? (`flag` $flag^)? attr-dict-with-keyword",
         properties=(
-            Property("name", c.SYMBOL_REF_ATTR),
-            Property("label", c.STRING_ATTR, optional=True),
-            Property("flag", c.UNIT_ATTR, optional=True),
+            Property("name", declarations.SYMBOL_REF_ATTR),
+            Property("label", declarations.STRING_ATTR, optional=True),
+            Property("flag", declarations.UNIT_ATTR, optional=True),
         ),
     )
     dialect.op("wrap", "$body attr-dict", regions=(RegionSlot("body"),), traits=(Trait.NO_TERMINATOR,))

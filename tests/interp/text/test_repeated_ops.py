@@ -13,14 +13,13 @@ from corpora import fuzz_text
 from corpora.corpus import entries
 
 from halfulp.interp.bytecode.writer import write_bytecode
-from halfulp.interp.declare.constraints import ANY
-from halfulp.interp.declare.declarations import Dialect
+from halfulp.interp.declare.declarations import ANY, Dialect
 from halfulp.interp.declare.registry import Registry, default_registry
 from halfulp.interp.ir.attributes import StringAttr
 from halfulp.interp.ir.errors import HalfulpError, ParseError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.loading import parse_module, read_bytecode
-from halfulp.interp.text import cursor, parser
+from halfulp.interp.text import lexer, parser
 from halfulp.interp.text.lexer import tokenize, tokenize_lines
 
 PROGRAM = """!t = i32
@@ -57,7 +56,7 @@ func.func @f(%a: i32, %b: i32, %x: f32, %y: f32, %i: index, %v: vector<4xf32>) -
 def without_memory() -> Iterator[None]:
     """Search each line for tokens, and remember no op."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cursor, "tokenize_lines", lambda text: (tokenize(text), {}))
+        patch.setattr(lexer, "tokenize_lines", lambda text: (tokenize(text), {}))
         yield
 
 

@@ -9,6 +9,7 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
+from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import (
     HalfulpError,
     LimitExceeded,
@@ -17,7 +18,6 @@ from halfulp.interp.ir.errors import (
     UndefinedBehavior,
     Unsupported,
 )
-from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.parser import parse_attribute, parse_type

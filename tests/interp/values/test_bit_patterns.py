@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from bitstring import BitArray, Bits
 
-from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, codes_to_ints
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origin, Origins
+from halfulp.semantics.kernel import Origin, Origins
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -19,8 +19,7 @@ from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.memref_layout import is_injective, spanned
 from halfulp.interp.values.parsing import parse_value
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Open
-from halfulp.semantics.poison import Origin, Origins
+from halfulp.semantics.kernel import Open, Origin, Origins
 
 I8 = ty.IntegerType(8)
 

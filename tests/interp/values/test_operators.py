@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import halfulp as hu
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, codes_to_ints, ints_to_codes
 
 np: Any = numpy
 """NumPy without its types, which do not know that values are arrays."""

@@ -17,10 +17,9 @@ from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.reductions import dot_product, matrix_product, sum_along
 from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Origin, Origins
 from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
-from halfulp.semantics.matrix_units.models import multiply_accumulate
-from halfulp.semantics.matrix_units.products import MatrixUnit
-from halfulp.semantics.poison import Origin, Origins
+from halfulp.semantics.matrix_units.models import MatrixUnit, multiply_accumulate
 from halfulp.semantics.profile import SPEC
 
 MFMA = operation_of(KINDS["MFMA_F32_16x16x16_F16"])

@@ -17,7 +17,7 @@ from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value, to_elements, to_value
 from halfulp.running import run
-from halfulp.semantics.poison import Origin, Origins
+from halfulp.semantics.kernel import Origin, Origins
 
 
 def poisoned(mask: list[bool], bits: list[int]) -> Value:

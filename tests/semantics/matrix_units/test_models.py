@@ -12,9 +12,8 @@ import pytest
 from float_samples import codes
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact import comparisons
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.semantics.matrix_units import models
 from halfulp.semantics.matrix_units.chips import CHIPS, MODELS
 from halfulp.semantics.matrix_units.kinds import KINDS, TileKind, TileOp, distribute, gather, operation_of

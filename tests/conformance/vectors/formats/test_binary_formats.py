@@ -21,11 +21,11 @@ from halfulp.conformance.vectors.columns import (
 )
 from halfulp.conformance.vectors.formats import format_named, read_vectors
 from halfulp.conformance.vectors.formats.format import Options
-from halfulp.conformance.vectors.names import FORMAT_NAMES
 from halfulp.conformance.vectors.packing import (
+    FORMAT_NAMES,
     Packing,
 )
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir.errors import InputError
 
 

@@ -20,11 +20,11 @@ from halfulp.conformance.vectors.columns import (
     Role,
     VectorSet,
 )
-from halfulp.conformance.vectors.formats import arrays, format_named, format_of_file, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats import format as format_module
+from halfulp.conformance.vectors.formats import format_named, format_of_file, npz, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.formats.text import BLOCK
-from halfulp.conformance.vectors.names import FORMAT_NAMES
+from halfulp.conformance.vectors.packing import FORMAT_NAMES
 from halfulp.interp.ir.errors import InputError
 
 
@@ -95,7 +95,7 @@ def test_memory_does_not_grow_with_the_number_of_vectors(
 ) -> None:
     # What some formats put aside stays in memory up to a bound.
     monkeypatch.setattr(format_module, "SPOOLED", 1 << 14)
-    monkeypatch.setattr(arrays, "COPIED", 1 << 14)
+    monkeypatch.setattr(npz, "COPIED", 1 << 14)
     columns = (Column("a", 32, "i32", Role.OPERAND), ADDF[2])
 
     def chunks(count: int) -> Iterator[Chunk]:

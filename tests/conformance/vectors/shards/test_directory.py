@@ -26,21 +26,29 @@ from halfulp.conformance.vectors.formats import write_vectors
 from halfulp.conformance.vectors.metadata import METADATA
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.shards import directory as directory_module
-from halfulp.conformance.vectors.shards import plan as plan_module
+from halfulp.conformance.vectors.shards import directory as plan_module
 from halfulp.conformance.vectors.shards import shard as shard_module
-from halfulp.conformance.vectors.shards.directory import LAYOUT, Manifest, ShardEntry, manifest_name, recorded, tidy
-from halfulp.conformance.vectors.shards.plan import SweepPlan, generator
-from halfulp.conformance.vectors.shards.sweep import sweep_shards
+from halfulp.conformance.vectors.shards.directory import (
+    LAYOUT,
+    Manifest,
+    ShardEntry,
+    SweepPlan,
+    generator,
+    manifest_name,
+    recorded,
+    tidy,
+)
+from halfulp.conformance.vectors.shards.shard import sweep_shards
 from halfulp.interp.ir.errors import InputError
 
 KILLED = textwrap.dedent("""\
     import sys, time
     from halfulp.conformance.comparing.op_case import op_case
     from halfulp.conformance.vectors.recipe import Recipe
-    from halfulp.conformance.vectors.shards.plan import SweepPlan
-    from halfulp.conformance.vectors.shards.sweep import sweep_shards
+    from halfulp.conformance.vectors.shards.directory import SweepPlan
+    from halfulp.conformance.vectors.shards.shard import sweep_shards
     from halfulp.conformance.vectors.computation import OpComputation
-    from halfulp.conformance.ops.workers import process_pool
+    from halfulp.conformance.ops.jobs import process_pool
 
     directory, shards, workers, most = sys.argv[1], *map(int, sys.argv[2:])
     recipe = Recipe(OpComputation(op_case("arith.mulf", "f64")), "random", seed=1, count=shards << 13)

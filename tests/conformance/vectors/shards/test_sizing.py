@@ -14,11 +14,9 @@ from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import VectorSet, root_of
 from halfulp.conformance.vectors.formats import read_vectors
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.shards import sizing
-from halfulp.conformance.vectors.shards.directory import LAYOUT, begin_layout
-from halfulp.conformance.vectors.shards.plan import MOST_ROWS, SweepPlan
-from halfulp.conformance.vectors.shards.sizing import rows_by_time
-from halfulp.conformance.vectors.shards.sweep import sweep_shards
+from halfulp.conformance.vectors.shards import shard as sharding
+from halfulp.conformance.vectors.shards.directory import LAYOUT, MOST_ROWS, SweepPlan, begin_layout
+from halfulp.conformance.vectors.shards.shard import rows_by_time, sweep_shards
 from halfulp.interp.ir.errors import InputError
 
 LEFT_OUT = Recipe(op("divsi", "i8"), "exhaustive")
@@ -74,7 +72,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         measured.append((start, stop))
         return (stop - start) * 1e-5
 
-    monkeypatch.setattr(sizing, "_written", written)
+    monkeypatch.setattr(sharding, "_written", written)
     return measured
 
 
@@ -100,7 +98,7 @@ def test_shards_by_time(count: int, processes: int, shard_rows: int, slow: list[
 
 
 def test_quick_rows_make_no_more_than_a_file_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizing, "_written", lambda plan, start, stop: 1e-9 * (stop - start))
+    monkeypatch.setattr(sharding, "_written", lambda plan, start, stop: 1e-9 * (stop - start))
     assert rows_by_time(random(1 << 40), 1) == MOST_ROWS
 
 

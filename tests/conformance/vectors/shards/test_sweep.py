@@ -22,18 +22,16 @@ from clusters import local_cluster
 from command import PATIENCE
 from sweeps import PINNED, RECIPES, add_f8, files_of, op
 
-from halfulp.conformance.ops.workers import process_pool
+from halfulp.conformance.ops.jobs import process_pool
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Digest
 from halfulp.conformance.vectors.formats import read_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.metadata import METADATA
-from halfulp.conformance.vectors.names import NO_SHARDS
+from halfulp.conformance.vectors.packing import NO_SHARDS
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.shards.directory import recorded
-from halfulp.conformance.vectors.shards.plan import SweepPlan, generator
-from halfulp.conformance.vectors.shards.shard import make_shard
-from halfulp.conformance.vectors.shards.sweep import sweep_shards
+from halfulp.conformance.vectors.shards.directory import SweepPlan, generator, recorded
+from halfulp.conformance.vectors.shards.shard import make_shard, sweep_shards
 from halfulp.interp.ir.errors import InputError
 
 

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from sweeps import add_f8, op
 
-from halfulp.conformance.ops.workers import process_pool
+from halfulp.conformance.ops.jobs import process_pool
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import columns_to_text
 from halfulp.conformance.vectors.computation import ProgramComputation
 from halfulp.conformance.vectors.formats import read_vectors, write_vectors
 from halfulp.conformance.vectors.metadata import MERGED, METADATA
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
-from halfulp.conformance.vectors.shards.plan import SweepPlan
-from halfulp.conformance.vectors.shards.sweep import sweep_shards
+from halfulp.conformance.vectors.shards.directory import SweepPlan
+from halfulp.conformance.vectors.shards.shard import sweep_shards
 from halfulp.conformance.vectors.stimulus.mixture import Mixture
 from halfulp.interp.ir.errors import InputError
 

@@ -16,14 +16,13 @@ import pytest
 import halfulp as hu
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.inputs import rows_of_models
+from halfulp.conformance.vectors.op_inputs import rows_of_models
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of, recipe_of_spec
 from halfulp.conformance.vectors.rows import Rows, interleaved, of_tuples, repeating, spread, turns_in
 from halfulp.conformance.vectors.stimulus.grammar import parts_of
 from halfulp.conformance.vectors.stimulus.mixture import Mixture
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, Codes
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
 
 ADD = OpComputation(op_case("arith.addf", "bf16"))

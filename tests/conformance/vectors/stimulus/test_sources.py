@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from halfulp.conformance.vectors.columns import Column, Role
-from halfulp.conformance.vectors.stimulus import arrays, text
+from halfulp.conformance.vectors.stimulus import arrays, elements
 from halfulp.conformance.vectors.stimulus.arrays import named_array, read_arrays
-from halfulp.conformance.vectors.stimulus.distributions import AT_ONCE, LAWS, POWER, Distribution
 from halfulp.conformance.vectors.stimulus.elements import Fitting, codes_of_elements, rounded_numbers
+from halfulp.conformance.vectors.stimulus.grammar import AT_ONCE, LAWS, POWER, Distribution
 from halfulp.conformance.vectors.stimulus.mixture import Mixture, Target
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
@@ -431,11 +431,11 @@ def test_errors_do_not_repeat_long_words(word: str, tmp_path: Path) -> None:
 def test_text_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.txt"
     path.write_text("1\n" * 5)
-    monkeypatch.setattr(text, "MOST_ROWS", 4)
+    monkeypatch.setattr(elements, "MOST_ROWS", 4)
     with pytest.raises(LimitExceeded, match="more than 4 rows"):
         columns(str(path), "bf16")
     path.write_text("1" * 100)
-    monkeypatch.setattr(text, "MOST_LINE", 50)
+    monkeypatch.setattr(elements, "MOST_LINE", 50)
     with pytest.raises(LimitExceeded, match="a line of more than 50 characters"):
         columns(str(path), "bf16")
     path.write_bytes(b"\xff\xfe")

@@ -11,7 +11,7 @@ import pytest
 from lowerings import WAYS, passes, pipeline
 from tree import ROOT
 
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.bisection.bisect import Judgement, bisect, bisection_lines, default_judges
 from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
 from halfulp.conformance.whole_programs.bisection.stages import Stage, of_pipeline

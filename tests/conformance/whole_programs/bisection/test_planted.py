@@ -11,7 +11,7 @@ from planted import planted
 from tree import ROOT
 
 from halfulp.conformance.oracles.closed_programs import text_of
-from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.bisection.bisect import Bisection, bisect, bisection_lines, default_judges
 from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage, of_pipeline

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from halfulp.conformance.oracles.closed_programs import text_of
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.fuzz_functions import compare
 from halfulp.conformance.whole_programs.generator.functions import all_rows, random_function, random_functions
 from halfulp.conformance.whole_programs.generator.grower import elementwise_ops

@@ -12,10 +12,15 @@ from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
 from halfulp.conformance.oracles.oracle import ClosedProgram
-from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.fuzz_functions import compare, fuzz_pass, fuzz_runner, with_kept_nans
-from halfulp.conformance.whole_programs.generator.programs import KINDS, programs_from
-from halfulp.conformance.whole_programs.generator.structured import WAYS, structured_functions, structured_text
+from halfulp.conformance.whole_programs.generator.structured import (
+    KINDS,
+    WAYS,
+    programs_from,
+    structured_functions,
+    structured_text,
+)
 from halfulp.conformance.whole_programs.stages import STAGES, pipeline
 
 STRUCTURED = KINDS["structured"]

@@ -16,9 +16,8 @@ from halfulp.conformance.oracles.jit import library
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.interp.dialects.func.runner import ADDRESS
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.events import Listener
 from halfulp.interp.run.program import program_for
-from halfulp.interp.run.settings import External, Settings
+from halfulp.interp.run.settings import External, Listener, Settings
 from halfulp.interp.values.buffers import Buffer
 
 DATA = Path(__file__).parents[3] / "data"

@@ -31,11 +31,10 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, ParseError, UndefinedBehavior, Unsupported
 from halfulp.interp.values.value import Value
 from halfulp.running import run
-from halfulp.semantics.kernel import Open
+from halfulp.semantics.kernel import Open, Origin, Origins
 from halfulp.semantics.matrix_units.chips import MODELS
 from halfulp.semantics.matrix_units.kinds import KINDS, distribute, operation_of
 from halfulp.semantics.matrix_units.models import multiply_accumulate
-from halfulp.semantics.poison import Origin, Origins
 
 # --- the document's examples ------------------------------------------------------------------------------------------
 

@@ -30,9 +30,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.values.value import Value
 from halfulp.running import run
-from halfulp.semantics.kernel import Open
+from halfulp.semantics.kernel import Open, Origin, Origins
 from halfulp.semantics.matrix_units.kinds import KINDS, LaneLayout, TileKind, distribute
-from halfulp.semantics.poison import Origin, Origins
 from halfulp.traces.trace import trace
 
 Array = npt.NDArray[Any]

@@ -12,10 +12,10 @@ import pytest
 
 import halfulp as hu
 from halfulp.command.main import main
-from halfulp.interp.dialects.iree_codegen.hints import Claim
+from halfulp.interp.dialects.iree_codegen.ops import Claim
 from halfulp.interp.ir.types import INDEX, TensorType
-from halfulp.interp.run.events import Listener
 from halfulp.interp.run.frames import Lanes
+from halfulp.interp.run.settings import Listener
 
 # --- fusion_barrier ---------------------------------------------------------------------------------------------------
 

@@ -16,13 +16,13 @@ import pytest
 from conftest import MLIR_OPT
 
 import halfulp as hu
-from halfulp.interp.bytecode.container import Container
 from halfulp.interp.bytecode.encoding import Section
+from halfulp.interp.bytecode.index import Container
 from halfulp.interp.bytecode.inspect import codes_of
-from halfulp.interp.dialects.llvm import dwarf
+from halfulp.interp.dialects.llvm import debug_info
 from halfulp.interp.ir.attributes import DistinctAttr
+from halfulp.interp.ir.base import FusedLoc
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.locations import FusedLoc
 
 DATA = Path(__file__).parents[3] / "data" / "llvm"
 TEXT = (DATA / "debug_info.mlir").read_text()
@@ -134,7 +134,13 @@ _STANDARD = {
     "DW_OP_reinterpret": 0xA9,
 }
 """Numbers of the tables in section 7 of the DWARF standard, version 5, and of its list of languages."""
-_WORDS = {**dwarf.TAGS, **dwarf.LANGUAGES, **dwarf.ENCODINGS, **dwarf.CONVENTIONS, **dwarf.OPERATIONS}
+_WORDS = {
+    **debug_info.TAGS,
+    **debug_info.LANGUAGES,
+    **debug_info.ENCODINGS,
+    **debug_info.CONVENTIONS,
+    **debug_info.OPERATIONS,
+}
 
 
 def test_the_words_have_the_numbers_of_the_standard() -> None:
@@ -143,11 +149,11 @@ def test_the_words_have_the_numbers_of_the_standard() -> None:
 
 _UNIT = "#llvm.di_compile_unit<id = distinct[0]<>, sourceLanguage = {}, file = #a, isOptimized = false, emissionKind = Full>"
 _EACH: Mapping[str, tuple[Mapping[str, int], str]] = {
-    "tags": (dwarf.TAGS, "#llvm.di_derived_type<tag = {}>"),
-    "languages": (dwarf.LANGUAGES, _UNIT),
-    "encodings": (dwarf.ENCODINGS, '#llvm.di_basic_type<name = "a", encoding = {}>'),
-    "conventions": (dwarf.CONVENTIONS, "#llvm.di_subroutine_type<callingConvention = {}>"),
-    "operations": (dwarf.OPERATIONS, "#llvm.di_expression<[{}(1, 2)]>"),
+    "tags": (debug_info.TAGS, "#llvm.di_derived_type<tag = {}>"),
+    "languages": (debug_info.LANGUAGES, _UNIT),
+    "encodings": (debug_info.ENCODINGS, '#llvm.di_basic_type<name = "a", encoding = {}>'),
+    "conventions": (debug_info.CONVENTIONS, "#llvm.di_subroutine_type<callingConvention = {}>"),
+    "operations": (debug_info.OPERATIONS, "#llvm.di_expression<[{}(1, 2)]>"),
 }
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.interp.dialects.llvm.descriptor_memory import conversion
 from halfulp.interp.dialects.llvm.lowering import lowered, raised
-from halfulp.interp.dialects.llvm.shared import conversion
 from halfulp.interp.ir import types as ty
+from halfulp.interp.run.frames import lift
 from halfulp.interp.run.signature import argument_types
-from halfulp.interp.run.slots import lift
-from halfulp.semantics.poison import Origin, Origins
+from halfulp.semantics.kernel import Origin, Origins
 
 F32 = ty.F("f32")
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.interp.dialects.llvm.library import descriptor_type
-from halfulp.interp.dialects.llvm.shared import conversion
+from halfulp.interp.dialects.llvm.descriptor_memory import conversion
+from halfulp.interp.dialects.llvm.lowering import descriptor_type
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import CastTypes, Settings, SlotConversion

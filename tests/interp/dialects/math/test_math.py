@@ -17,8 +17,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.reals.functions import FUNCTIONS as ROWS
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO as ROWS_OF_TWO
 from halfulp.interp.declare.registry import default_registry
-from halfulp.interp.dialects.math.families import row_of
-from halfulp.interp.dialects.math.functions import ELEMENTARY, FUNCTIONS
+from halfulp.interp.dialects.math.functions import ELEMENTARY, FUNCTIONS, row_of
 from halfulp.interp.dialects.math.ops import math
 from halfulp.interp.text.parser import parse_attribute
 

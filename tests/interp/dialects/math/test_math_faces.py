@@ -11,7 +11,7 @@ import pytest
 
 from halfulp.conformance.comparing.inputs import every_input
 from halfulp.conformance.comparing.op_case import OpCase, op_case
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.dialects.math.functions import ELEMENTARY
 from halfulp.interp.dialects.math.ops import math
 from halfulp.interp.ir.types import width_of

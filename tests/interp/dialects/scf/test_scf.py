@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from halfulp.interp.ir.errors import AssertionFailed, LimitExceeded, UndefinedBehavior, Unsupported
-from halfulp.interp.run.events import Listener
+from halfulp.interp.run.settings import Listener
 from halfulp.interp.values.value import Value
 from halfulp.running import run
 

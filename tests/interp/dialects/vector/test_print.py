@@ -13,13 +13,12 @@ import pytest
 import halfulp as hu
 from halfulp.conformance.oracles.jit import UTILITIES, library
 from halfulp.conformance.oracles.tool import find_tool
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.events import Listener
 from halfulp.interp.run.program import program_for
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.settings import Listener, Settings
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.fp_formats.paths import compiled
 from halfulp.interp.ir.errors import OutOfSteps
-from halfulp.interp.run.batch import blocked_lanes
+from halfulp.interp.run.batch import program
 
 COUNT = 100
 ALL = 1 << 30
@@ -49,11 +49,11 @@ def _by_executor() -> Iterator[None]:
 def blocks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of blocks of each run that went in blocks: -1 where it gave no results."""
     seen: list[int] = []
-    original = blocked_lanes.run_in_blocks
+    original = program.run_in_blocks
 
-    def run_in_blocks(program: Any, op: Any, arguments: Any, lanes: int) -> Any:
-        results = original(program, op, arguments, lanes)
-        seen.append(-1 if results is None else -(-lanes // blocked_lanes.BLOCK))
+    def run_in_blocks(whole: Any, op: Any, arguments: Any, lanes: int) -> Any:
+        results = original(whole, op, arguments, lanes)
+        seen.append(-1 if results is None else -(-lanes // program.BLOCK))
         return results
 
     monkeypatch.setattr("halfulp.interp.run.batch.program.run_in_blocks", run_in_blocks)
@@ -64,7 +64,7 @@ def both(monkeypatch: pytest.MonkeyPatch, text: str, *arguments: Any, **options:
     """Run in blocks of 7 lanes and with all at once, which must agree, and return the results or the error."""
     outcomes: list[Any] = []
     for size in (7, ALL):
-        monkeypatch.setattr(blocked_lanes, "BLOCK", size)
+        monkeypatch.setattr(program, "BLOCK", size)
         try:
             outcomes.append(hu.run(text, *arguments, batch=True, **options))
         except hu.HalfulpError as error:

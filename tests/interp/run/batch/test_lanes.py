@@ -20,8 +20,8 @@ from halfulp.interp.ir.errors import (
     Unsupported,
 )
 from halfulp.interp.loading import parse_module
-from halfulp.interp.run.batch.flow_order import ordered
-from halfulp.interp.run.events import Listener
+from halfulp.interp.run.batch.compiler import ordered
+from halfulp.interp.run.settings import Listener
 from halfulp.interp.values.value import Value
 from halfulp.running import run
 

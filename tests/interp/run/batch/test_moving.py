@@ -10,7 +10,7 @@ import pytest
 from batches import agree
 
 from halfulp.interp.run.batch.run import LaneRun
-from halfulp.interp.run.events import Listener
+from halfulp.interp.run.settings import Listener
 from halfulp.running import run
 
 LANES = 7

@@ -9,7 +9,7 @@ import pytest
 
 from halfulp.extending import register_op
 from halfulp.interp.ir.errors import AssertionFailed, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
-from halfulp.interp.run.events import Listener
+from halfulp.interp.run.settings import Listener
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
 from halfulp.running import run

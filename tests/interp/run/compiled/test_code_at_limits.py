@@ -10,14 +10,14 @@ import pytest
 from code_of_programs import Both, both, of
 
 import halfulp as hu
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.compiled.context import Context
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer, buffer_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
-from halfulp.semantics.poison import Origin, Origins
+from halfulp.semantics.kernel import Origin, Origins
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 

@@ -13,7 +13,7 @@ from code_of_programs import SUM, both, of
 import halfulp as hu
 from halfulp.fp_formats.paths import compiled, disk, llvm
 from halfulp.interp.run import tiering
-from halfulp.interp.run.events import Listener
+from halfulp.interp.run.settings import Listener
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from code_of_programs import both, of, random_arguments
 
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.compiled.limits import NotCompiled
 from halfulp.interp.values.buffers import buffer_of

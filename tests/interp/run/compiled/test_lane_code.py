@@ -10,7 +10,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.fp_formats.paths import compiled
-from halfulp.interp.run.compiled import lane_code
+from halfulp.interp.run.compiled import program
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
@@ -39,14 +39,14 @@ DIVISION = """func.func @f(%a: i32, %b: i32) -> i32 {
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The count of lanes that stopped in each batch by machine code."""
     counts: list[int] = []
-    original = lane_code.LaneCode.run
+    original = program.LaneCode.run
 
-    def counting(code: lane_code.LaneCode, arguments: Any, lanes: int) -> Any:
+    def counting(code: program.LaneCode, arguments: Any, lanes: int) -> Any:
         found = original(code, arguments, lanes)
         counts.append(int(np.count_nonzero(found[1])))
         return found
 
-    monkeypatch.setattr(lane_code.LaneCode, "run", counting)
+    monkeypatch.setattr(program.LaneCode, "run", counting)
     before = compiled.backend()
     yield counts
     compiled.use(before)
