@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FORMATS, is_bits
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.inputs import Masked, as_value, drawn_bits, names_arguments, rounded_numbers, taken_as
 from halfulp.interp.ir import types as ty
@@ -85,7 +85,7 @@ def convert(
     Raises TypeMismatch for inputs and types that cannot be converted, InputError for options that do not go together,
     ValueError for an unknown rounding mode.
     """
-    cpu.check()
+    llvm.check()
     mode = None if rounding is None else as_rounding(rounding)
     target = as_type(to)
     chosen = _saturating(profile, saturate)

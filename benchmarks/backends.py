@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import llvm
 
 BACKEND = "llvm"
 
@@ -13,10 +13,10 @@ BACKEND = "llvm"
 @contextmanager
 def machine_code() -> Iterator[None]:
     """Compute by machine code, where llvmlite is installed."""
-    before = compiled.backend()
-    if compiled.installed():
-        compiled.use(BACKEND)
+    before = llvm.backend()
+    if llvm.installed():
+        llvm.use(BACKEND)
     try:
         yield
     finally:
-        compiled.use(before)
+        llvm.use(before)

@@ -11,7 +11,7 @@ import halfulp as hu
 from benchmarks.programs import GCD, chain
 from benchmarks.rows import Measured, Row, Sizes, agree, best, nanoseconds
 from benchmarks.samples import positive, random
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import llvm
 
 
 def rows() -> Iterator[Row]:
@@ -34,15 +34,15 @@ def divisors(sizes: Sizes) -> Measured:
 
 
 def _measured(run: Callable[[], hu.Value], sizes: Sizes) -> Measured:
-    usual = compiled.threads()
+    usual = llvm.threads()
 
     def by(threads: int) -> hu.Value:
-        compiled.use_threads(threads)
+        llvm.use_threads(threads)
         return run()
 
     try:
         agree("one thread", by(1).bits, by(usual).bits)
         times = best(lambda: by(usual), lambda: by(1), rounds=2 * sizes.rounds)
     finally:
-        compiled.use_threads(usual)
+        llvm.use_threads(usual)
     return nanoseconds(times, sizes.chain, f"{usual} threads")

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from halfulp.fp_formats.paths.elementary_margins import ordinary
-from halfulp.fp_formats.paths.margins import APPROXIMATIONS
+from halfulp.fp_formats.paths.margins import APPROXIMATIONS, ordinary
 from halfulp.fp_formats.reals.functions import FUNCTIONS
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
 

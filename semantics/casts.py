@@ -21,7 +21,7 @@ from halfulp.fp_formats.formats import (
     element_shape,
     ints_to_codes,
 )
-from halfulp.fp_formats.paths import cpu, fast, native_scalar, word_floats
+from halfulp.fp_formats.paths import fast, llvm, native_scalar, word_floats
 from halfulp.fp_formats.policy import Flags, FloatPolicy, Rounding
 from halfulp.fp_formats.spelling import value_text
 from halfulp.semantics import emulated
@@ -61,7 +61,7 @@ def mode(given: Rounding, profile: Profile) -> Rounding:
     return RNE if profile.conversion_rounding == "to_nearest_even" else given
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=4096)
 def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of arith.extf, truncf and convertf: the value, rounded once to the target."""

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import Codes, FloatFormat
-from halfulp.fp_formats.paths import cpu, emulation
 from halfulp.fp_formats.paths import elementary as paths
+from halfulp.fp_formats.paths import emulation, llvm
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.scalar import Result
 from halfulp.semantics.emulated import F32, emulates
@@ -61,7 +61,7 @@ class _Implementations(NamedTuple):
     array: Callable[..., ArrayResult]
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=1024)
 def unary(
     name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile, dst: FloatFormat | None = None
@@ -79,7 +79,7 @@ def unary(
     return _kernel(implementations, real, fmt, (fmt,), fastmath, profile, name in _MAKES_NANS or dst is not None)
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=1024)
 def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of atan2, hypot or powf."""
@@ -96,7 +96,7 @@ def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profi
     )
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=1024)
 def of_integer(name: str, fmt: FloatFormat, width: int, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of ``powf`` or ``rootn`` of a float and a signed integer of ``width`` bits."""
@@ -115,7 +115,7 @@ def of_integer(name: str, fmt: FloatFormat, width: int, rounding: Rounding, fast
     return _kernel(implementations, real, fmt, (fmt,), fastmath, profile, name == "rootn")
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=1024)
 def sincos(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of math.sincos. An element that is poison in one result is so in both."""

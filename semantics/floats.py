@@ -19,7 +19,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic, comparisons
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, element_shape
-from halfulp.fp_formats.paths import cpu, fast, native_scalar, word_floats
+from halfulp.fp_formats.paths import fast, llvm, native_scalar, word_floats
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.kernel import (
@@ -226,7 +226,7 @@ def _open_zeros(fmt: FloatFormat) -> OpenRule:
     return rule
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=4096)
 def binary(
     name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile, zeros_open: bool = False
@@ -288,7 +288,7 @@ def stochastic(name: str, fmt: FloatFormat, profile: Profile, fastmath: int = 0)
     )
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=1024)
 def fma(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of math.fma: a * b + c, rounded once."""
@@ -306,7 +306,7 @@ def fma(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -
     )
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=1024)
 def clamp(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of math.clampf: maximum(minimum(value, high), low), for operands value, low, high."""
@@ -346,7 +346,7 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
     return replace(kernel, words=word_floats.negate(fmt, policy)) if name == "negate" and plain else kernel
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=4096)
 def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of arith.cmpf with MLIR's predicate number."""

@@ -17,7 +17,7 @@ import numpy as np
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import Codes, FloatFormat
-from halfulp.fp_formats.paths import cpu, fast, word_floats
+from halfulp.fp_formats.paths import fast, llvm, word_floats
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.floats import flags_of, float_kernel
@@ -215,7 +215,7 @@ DIRECTIONS: Mapping[str, Rounding] = {
 """The ops of math that round to integers, with their rounding mode."""
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=1024)
 def to_integral(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of an op in `DIRECTIONS`."""

@@ -24,7 +24,7 @@ from halfulp.fp_formats.formats import (
     ints_to_codes,
     storage_dtype,
 )
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.running_sums import has_running_sums, last_running_sum
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import casts, emulated, floats, integer
@@ -174,7 +174,7 @@ class Accumulator:
         return total
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=64)
 def _additions(kernel: Kernel, width: int) -> tuple[bytes, ...] | None:
     """Return, for each term, the sums with all accumulators; None if a sum has a fault."""

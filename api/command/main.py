@@ -52,7 +52,7 @@ COMMANDS: Mapping[str, str] = {
 _EXECUTION, _VERSION, _COMPILED, _DISK = (
     "halfulp.command.execution",
     "halfulp.command.version",
-    "halfulp.fp_formats.paths.compiled",
+    "halfulp.fp_formats.paths.llvm",
     "halfulp.fp_formats.paths.disk",
 )
 """Modules that take time to load, and that help does not need."""

@@ -25,7 +25,7 @@ from halfulp.conformance.vectors.shards.directory import SweepPlan, sized_as_in,
 from halfulp.conformance.vectors.shards.shard import rows_by_time, sweep_shards
 from halfulp.described import first_given
 from halfulp.fp_formats.aliases import how_to_install
-from halfulp.fp_formats.paths.cpu import cores
+from halfulp.fp_formats.paths.llvm import cores
 from halfulp.golden.recipes import RecipeOptions
 from halfulp.inputs import read_file
 from halfulp.interp.ir.errors import InputError

@@ -20,7 +20,7 @@ from halfulp.conformance.ops.report import Verification, as_json, markdown, text
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError, Unavailable
 from halfulp.described import first_given
-from halfulp.fp_formats.paths.cpu import cores
+from halfulp.fp_formats.paths.llvm import cores
 from halfulp.interp.ir.errors import InputError
 
 _FOR_ONE = ("type", "source", "attr", "profile", "n", "bits", "no_known", "coverage", "fail_under", "json")

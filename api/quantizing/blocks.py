@@ -11,7 +11,7 @@ import numpy as np
 
 from halfulp.converting import convert
 from halfulp.fp_formats.formats import Codes
-from halfulp.fp_formats.paths import cpu, fast
+from halfulp.fp_formats.paths import fast, llvm
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.inputs import as_value
 from halfulp.interp.ir import types as ty
@@ -148,7 +148,7 @@ def quantize_blocks(
     Raises ValueError for an unknown recipe, an element type that it does not take, a size that is not a multiple of
     the block, and for a type that the recipe cannot compute with; TypeMismatch if ``x`` has no floats.
     """
-    cpu.check()
+    llvm.check()
     rules = block_scaling.recipe_named(recipe)
     kind = _element_of(element, rules)
     value = float_value(x, type)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from halfulp.converting import convert
 from halfulp.fp_formats import numbers, scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.policy import as_rounding
 from halfulp.fp_formats.spelling import number_text
 from halfulp.inputs import as_value
@@ -227,7 +227,7 @@ def quantize(
     Raises TypeMismatch if ``x`` has another type than the expressed one, or a shape that the scales do not fit, and
     the errors of `quantized`.
     """
-    cpu.check()
+    llvm.check()
     given = scale if type is None and isinstance(scale, ty.Type | str) else type
     if given is None and scale is None:
         raise TypeError("quantize needs scale=…, or the type that hu.quantized makes")
@@ -289,7 +289,7 @@ def dequantize(q: Any, type: Any = None, *, profile: Profile | str | None = None
     Raises TypeMismatch for a value of another type, an integer that the storage type does not have, or a shape that
     the scales do not fit.
     """
-    cpu.check()
+    llvm.check()
     if isinstance(q, BlockQuantized):
         if type is not None:
             raise TypeError("the blocks know their type: leave type out; q.dequantize(to) gives another float type")

@@ -27,7 +27,7 @@ from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.attribution import Attribution, value_of
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.settings import Listener, Ran, clear_marks, on_floats, same_ran, unmarked
-from halfulp.interp.run.shadow_figures import ShadowFigures
+from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value

@@ -12,7 +12,7 @@ from halfulp.interp.ir.errors import HalfulpError, spell_place
 from halfulp.interp.ir.operations import Blob, BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import profile_of
-from halfulp.interp.run.shadow_figures import ShadowFigures
+from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.text.printer import print_module
 from halfulp.semantics.profile import Profile
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from halfulp.inputs import write_file
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.run.shadow_figures import ShadowFigures
+from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin
 from halfulp.traces.error_text import Site, step_text

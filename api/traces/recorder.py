@@ -14,7 +14,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
 from halfulp.interp.run.settings import Listener
-from halfulp.interp.run.shadow_figures import ShadowFigures
+from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile

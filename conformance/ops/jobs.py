@@ -26,7 +26,7 @@ from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.ops.families import FAMILIES, Family
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Oracle, Unavailable
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import llvm
 
 # --- workers ----------------------------------------------------------------------------------------------------------
 #
@@ -82,7 +82,7 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 def _begin() -> None:
     """Leave interrupts to the parent, and end together with it. Other cores are for the other processes."""
-    compiled.use_threads(1)
+    llvm.use_threads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

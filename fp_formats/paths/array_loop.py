@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import Codes, Mask, storage_dtype
-from halfulp.fp_formats.paths import llvm, threads
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.emitter import Emitter, Tables, natural
 from halfulp.fp_formats.paths.tables import AT_ONCE, few, in_chunks
 from halfulp.fp_formats.paths.words import Implementation, Word
@@ -96,7 +96,7 @@ class ArrayLoop:
             flags = refused[start // size :]
             self._entry(self._tables.ctypes.data, addresses.ctypes.data, stop - start, flags.ctypes.data, 1, None)
 
-        threads.share(count, _PART, lambda: work)
+        llvm.share(count, _PART, lambda: work)
         parts: list[slice] = []
         for block in np.flatnonzero(refused).tolist():
             start, stop = block * size, min(block * size + size, count)

@@ -13,7 +13,7 @@ import numpy as np
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.policy import MLIR_ROUNDINGS, SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import OVERFLOW, RNE, STOCHASTIC
 
@@ -61,7 +61,7 @@ class ConversionPath(NamedTuple):
 EXACT, FLUSHED = ConversionPath("exact"), ConversionPath("flushed")
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=4096)
 def conversion_path(
     src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC
@@ -71,7 +71,7 @@ def conversion_path(
         return EXACT
     if src == F32 and dst != F32 and policy.without_f32 is not policy:
         return FLUSHED if policy.flushing(F32).operands or not policy.flushing(dst).operands else EXACT
-    plain = rounding == RNE and not flushes(src, dst, policy) and cpu.keeps_subnormals()
+    plain = rounding == RNE and not flushes(src, dst, policy) and llvm.keeps_subnormals()
     if src.bits > 32 and (scalar.through_f32(dst, policy) or scalar.cuts(dst, policy)):
         return ConversionPath("through_f32") if src == F64 else EXACT
     if plain and src in FORMATS.values() and dst in FORMATS.values():
@@ -105,7 +105,7 @@ def table_path(src: FloatFormat, dst: FloatFormat) -> ConversionPath:
     return ConversionPath("table", src) if src.bits <= TABLE_BITS else EXACT
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=256)
 def only_moves(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
     """Tell whether a conversion of codes of eight bits that are nothing but an exponent moves them up, and gives the
@@ -220,11 +220,11 @@ class End(NamedTuple):
     codes: tuple[int, int] | None
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=4096)
 def sums_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Sums | None:
     """Return how a conversion to nearest even is done by sums; None if it is not."""
-    if rounding != RNE or dst.even_code or flushes(src, dst, policy) or not cpu.keeps_subnormals():
+    if rounding != RNE or dst.even_code or flushes(src, dst, policy) or not llvm.keeps_subnormals():
         return None
     sums = _format_of_sums(src, dst, policy)
     if sums is None:
@@ -280,7 +280,7 @@ def _ends(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> tuple[tupl
     return tuple(merged), nans
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=4096)
 def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> str | None:
     """Return the quicker path of an operation of `exact` on a format, or None. For conversions see `conversion_path`.
@@ -301,16 +301,16 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
     if operation in ("negate", "flush"):
         return "table" if fmt.bits <= 16 else None
     if operation == "to_integral":
-        flushing = policy.flushing(fmt).any or not cpu.keeps_subnormals()
+        flushing = policy.flushing(fmt).any or not llvm.keeps_subnormals()
         native = fmt in NATIVE and rounding in MLIR_ROUNDINGS and not flushing
         return "table" if fmt.bits <= 16 else "native" if native else None
     if operation == "fma":
         quick = fmt in (*THROUGH_F32, F32) and rounding in MLIR_ROUNDINGS
         quick = quick and not policy.arithmetic_saturation(fmt).numbers
-        return "through_f64" if quick and not policy.flushing(fmt).any and cpu.keeps_subnormals() else None
+        return "through_f64" if quick and not policy.flushing(fmt).any and llvm.keeps_subnormals() else None
     if fmt.bits <= 8 and rounding != STOCHASTIC:
         return "table"
-    if policy.flushing(fmt).any or not cpu.keeps_subnormals():
+    if policy.flushing(fmt).any or not llvm.keeps_subnormals():
         return None
     if operation in ARITHMETIC and rounding in MLIR_ROUNDINGS and not policy.arithmetic_saturation(fmt).numbers:
         if fmt in NATIVE:

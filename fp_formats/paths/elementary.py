@@ -22,7 +22,7 @@ from halfulp.fp_formats.formats import (
     element_shape,
     ints_to_codes,
 )
-from halfulp.fp_formats.paths import elementary_margins, elementary_native, elementary_pairs, elementary_tables
+from halfulp.fp_formats.paths import elementary_native, elementary_pairs, elementary_tables, margins
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RNE, Result
@@ -49,7 +49,7 @@ def path_of(name: str, fmt: FloatFormat, dst: FloatFormat | None = None) -> str:
     dst = dst or fmt
     if fmt.bits <= (8 if name in OF_TWO else 16) and dst.limbs == 1:
         return "table"
-    by_margins = elementary_margins.applies if name in APPROXIMATIONS else elementary_pairs.applies
+    by_margins = margins.applies if name in APPROXIMATIONS else elementary_pairs.applies
     return "margins" if by_margins(fmt, dst) else "balls"
 
 
@@ -77,9 +77,9 @@ def unary(
         return _settled(balls, function, dst, (codes, src.bits))
 
     def by_margins(codes: Codes) -> ArrayResult:
-        return elementary_margins.unary(name, src, codes, rounding, policy, dst, precisely)
+        return margins.unary(name, src, codes, rounding, policy, dst, precisely)
 
-    make = by_margins if elementary_margins.applies(src, dst) else precisely
+    make = by_margins if margins.applies(src, dst) else precisely
     path = path_of(name, src, dst)
     if path == "table":
         key = (name, src, dst, rounding, policy)

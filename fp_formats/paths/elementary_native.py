@@ -11,7 +11,7 @@ import numpy as np
 
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS, Approximation, Reals
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RNE
@@ -38,7 +38,7 @@ def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
         and not want_flags
         and not policy.flushing(_F32).any
         and not policy.arithmetic_saturation(_F32).numbers
-        and cpu.keeps_subnormals()
+        and llvm.keeps_subnormals()
     )
 
 

@@ -17,9 +17,19 @@ from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.exact.encoding import round_f64
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, signed_integers
-from halfulp.fp_formats.paths.elementary_margins import least_operand, ordinary, put
 from halfulp.fp_formats.paths.error_free import Index
-from halfulp.fp_formats.paths.margins import FARTHEST, LONGEST_MANTISSA, Approximation, Reals, Side, fits, settled
+from halfulp.fp_formats.paths.margins import (
+    FARTHEST,
+    LONGEST_MANTISSA,
+    Approximation,
+    Reals,
+    Side,
+    fits,
+    least_operand,
+    ordinary,
+    put,
+    settled,
+)
 from halfulp.fp_formats.policy import FloatPolicy
 
 Specification = Callable[[Codes, Codes], ArrayResult]

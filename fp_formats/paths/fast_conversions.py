@@ -17,7 +17,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.exact.core import ArrayResult, Random
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, storage_dtype
-from halfulp.fp_formats.paths import cpu, word_floats
+from halfulp.fp_formats.paths import llvm, word_floats
 from halfulp.fp_formats.paths.array_loop import applied
 from halfulp.fp_formats.paths.domains import (
     BESIDE_BITS,
@@ -169,7 +169,7 @@ def _moved_up(dst: FloatFormat, a: Codes) -> ArrayResult:
     return in_chunks(a.shape, dst.storage_dtype, work, a, longest=LONG_CHUNK)
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=256)
 def _signalling(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> tuple[int, int] | None:
     """Return a test (mask, value) that ``code & mask == value`` for the NaNs that a conversion from bf16 to f32 does
@@ -373,7 +373,7 @@ def rounds_natively(src: FloatFormat, rounding: int, policy: FloatPolicy) -> boo
     """
     if rounding in (RNE, RZ):
         return True
-    return rounding in ROUNDERS and not policy.flushing(src).operands and cpu.keeps_subnormals()
+    return rounding in ROUNDERS and not policy.flushing(src).operands and llvm.keeps_subnormals()
 
 
 @cache

@@ -3,17 +3,153 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import warnings
+from _thread import start_new_thread
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import _lru_cache_wrapper, cache
 from importlib import import_module
+from importlib.util import find_spec
+from threading import Condition
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.paths import compiled, disk
+from halfulp.fp_formats.paths import disk
+
+# --- cpu --------------------------------------------------------------------------------------------------------------
+#
+# How many cores there are, and whether the CPU keeps subnormals, so that its own float arithmetic can be used.
+#
+# A thread can have modes in which subnormal operands and results become zero, and some libraries turn these on when
+# they are loaded. After that was seen once, the process computes nothing natively any more.
+
+Value = TypeVar("Value")
+
+_SMALLEST = 5e-324
+_keeps = _SMALLEST + _SMALLEST != 0
+_forget: list[Callable[[], object]] = []
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def keeps_subnormals() -> bool:
+    """Return what `check` found so far."""
+    return _keeps
+
+
+def check() -> None:
+    """Check again, as every run does at its start; it takes less than a microsecond."""
+    global _keeps
+    if _keeps and not _SMALLEST + _SMALLEST:
+        _keeps = False
+        for forget in _forget:
+            forget()
+
+
+def on_change(forget: Callable[[], object]) -> None:
+    """Register a function that is called when the CPU is found to flush subnormals."""
+    _forget.append(forget)
+
+
+def forgotten(cached: _lru_cache_wrapper[Value]) -> _lru_cache_wrapper[Value]:
+    """Clear a cached function, whose results depend on `keeps_subnormals`, when that changes."""
+    on_change(cached.cache_clear)
+    return cached
+
+
+# --- compiled ---------------------------------------------------------------------------------------------------------
+#
+# The settings of compiled code: whether arrays and programs become machine code, and on how many threads it runs.
+#
+# The environment variable HALFULP_BACKEND, or `use`, chooses the backend: ``auto`` (machine code where llvmlite is
+# installed and it saves time), ``numpy`` (never) or ``llvm`` (from the first element and op on). HALFULP_THREADS, or
+# `use_threads`, sets the number of threads that machine code uses; without it OMP_NUM_THREADS does. Results are the
+# same.
+
+BACKENDS = ("auto", "numpy", "llvm")
+VARIABLE = "HALFULP_BACKEND"
+THREADS, _ALL_THREADS = "HALFULP_THREADS", "OMP_NUM_THREADS"
+_USUAL, _MOST = 4, 1024
+"""The most threads where nobody sets their number, and at all."""
+
+
+@cache
+def installed() -> bool:
+    """Tell whether llvmlite is there: on CPython it comes with halfulp."""
+    try:
+        return find_spec("llvmlite") is not None
+    except ValueError:  # the entry of sys.modules is None, which forbids the import
+        return False
+
+
+def _checked(backend: str, what: str) -> str:
+    if backend == "numba":
+        raise ValueError(f"{what} is 'numba', which is called 'llvm' since machine code is made by llvmlite")
+    if backend not in BACKENDS:
+        raise ValueError(f"{what} is {backend!r}, but must be one of {', '.join(BACKENDS)}")
+    if backend == "llvm" and not installed():
+        raise ValueError(f"{what} is 'llvm', but llvmlite is not installed: pip install llvmlite")
+    return backend
+
+
+_backend = _checked(os.environ.get(VARIABLE) or "auto", VARIABLE)
+
+
+def backend() -> str:
+    """Return the chosen backend, one of `BACKENDS`."""
+    return _backend
+
+
+def use(backend: str) -> None:
+    """Choose the backend from now on, for all threads.
+
+    Raises ValueError for a backend that is not among `BACKENDS` or not installed.
+    """
+    global _backend
+    _backend = _checked(backend, "the backend")
+
+
+def _number_of_threads() -> int:
+    asked = os.environ.get(THREADS)
+    if asked:
+        if not _is_number(asked):
+            raise ValueError(f"{THREADS} is {asked!r}, but must be a number of threads, from 1 to {_MOST}")
+        return int(asked)
+    first = os.environ.get(_ALL_THREADS, "").partition(",")[0].strip()
+    return int(first) if _is_number(first) else min(cores(), _USUAL)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 5 and 0 < int(text) <= _MOST
+
+
+_threads = _number_of_threads()
+
+
+def threads() -> int:
+    """Return the number of threads that machine code uses, with the one that calls it."""
+    return _threads
+
+
+def use_threads(count: int) -> None:
+    """Set the number of threads from now on: for example 1, where other processes share the work already.
+
+    Raises ValueError for a number that is not from 1 to 1024.
+    """
+    global _threads
+    if not 0 < count <= _MOST:
+        raise ValueError(f"there cannot be {count} threads, only 1 to {_MOST}")
+    _threads = count
+
+
+# --- llvm -------------------------------------------------------------------------------------------------------------
 
 Made = TypeVar("Made")
 _LARGE = 1 << 17
@@ -24,12 +160,12 @@ _HUGE = 1 << 18
 
 def wanted() -> bool:
     """Tell whether machine code may be made: llvmlite is there, and the backend is not NumPy."""
-    return compiled.backend() != "numpy" and compiled.installed()
+    return backend() != "numpy" and installed()
 
 
 def at_once() -> bool:
     """Tell whether machine code is to be made before it pays."""
-    return compiled.backend() == "llvm"
+    return backend() == "llvm"
 
 
 def unless_broken(make: Callable[[], Made]) -> Made | None:
@@ -41,7 +177,7 @@ def unless_broken(make: Callable[[], Made]) -> Made | None:
     except Exception as error:
         if at_once():
             raise
-        compiled.use("numpy")
+        use("numpy")
         warnings.warn(f"halfulp goes on without machine code: {error!r}", RuntimeWarning, stacklevel=2)
         return None
 
@@ -109,3 +245,92 @@ def _object_of(binding: Any, text: str, vectors: bool) -> bytes:
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return bytes(machine.emit_object(module))
+
+
+# --- threads ----------------------------------------------------------------------------------------------------------
+#
+# Machine code on several cores: each thread takes the next part of the elements, until none is left.
+#
+# A thread that has not begun, since its core is busy, is not waited for: the calling thread takes what is left. Results
+# do not depend on the threads, as each part has elements of its own. `compiled.threads` tells how many there are.
+
+Work = Callable[[int, int], None]
+"""Does the elements from the first number on, before the second."""
+_PARTS = 2
+"""The parts that a thread has at least: for fewer elements it is not worth its start."""
+
+
+def share(count: int, part: int, begin: Callable[[], Work]) -> None:
+    """Do ``count`` elements in parts of ``part`` elements. ``begin`` makes the function of one thread.
+
+    Raises what these functions raise, once no thread works any longer. So does an interrupt: the code cannot be left.
+    """
+    shared = _Shared(range(0, count, part), part, count, begin)
+    shared.help_of(min(threads(), -(-count // part) // _PARTS) - 1)
+    try:
+        shared.take()
+    finally:
+        shared.close()
+    if shared.error is not None:
+        raise shared.error
+
+
+class _Shared:
+    """The parts that are left, and the threads that work on some: a thread that comes too late finds nothing to do."""
+
+    def __init__(self, starts: range, part: int, count: int, begin: Callable[[], Work]) -> None:
+        self.error: BaseException | None = None
+        self._starts = deque(starts)
+        self._part, self._count = part, count
+        self._begin: Callable[[], Work] | None = begin
+        self._working = 0
+        self._changed = Condition()
+
+    def help_of(self, threads: int) -> None:
+        """Start threads, as far as there are any to be had."""
+        try:
+            for _ in range(threads):
+                start_new_thread(self._help, ())
+        except RuntimeError:
+            return
+
+    def _help(self) -> None:
+        with self._changed:
+            if self._begin is None:
+                return
+            self._working += 1
+        try:
+            self.take()
+        except BaseException as error:
+            self.error = error
+            self._starts.clear()
+        with self._changed:
+            self._working -= 1
+            self._changed.notify()
+
+    def take(self) -> None:
+        """Do parts until none is left."""
+        begin, work = self._begin, None
+        while True:
+            try:
+                start = self._starts.popleft()
+            except IndexError:
+                return
+            assert begin is not None
+            work = work or begin()
+            work(start, min(start + self._part, self._count))
+
+    def close(self) -> None:
+        """Leave no part, and wait for the threads that work on one."""
+        self._starts.clear()
+        interrupt = None
+        while True:
+            try:
+                with self._changed:
+                    self._begin = None  # with its arrays
+                    self._changed.wait_for(lambda: not self._working)
+                break
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt

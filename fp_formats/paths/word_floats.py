@@ -17,7 +17,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, storage_dtype
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.domains import (
     ARITHMETIC,
     MAXIMA,
@@ -41,7 +41,7 @@ _BF16, _F16 = FORMATS["bf16"], FORMATS["f16"]
 Table = npt.NDArray[Any]
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=4096)
 def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of an operation with two operands and a result of one format, named as in `scalar`."""
@@ -93,7 +93,7 @@ _RELATIONS: dict[int, Callable[[Real, Real], Word]] = {
 _OPPOSITES = {8: 6, 9: 5, 10: 4, 11: 3, 12: 2, 13: 1, 14: 7}
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=4096)
 def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a comparison with MLIR's predicate number."""
@@ -131,7 +131,7 @@ def widened(fmt: FloatFormat, a: Word) -> Real:
     return (special.choose(magnitude | 0x7F800000, finite) | ((bits & 0x8000) << 16)).real(F32)
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=4096)
 def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a conversion between floats."""
@@ -182,7 +182,7 @@ def _converted(number: Real, dst: FloatFormat) -> Word:
 def _plain(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
     """Tell whether a conversion changes no numbers but those that the format cannot hold, and NaNs."""
     flushes = policy.flushing(src).operands or policy.flushing(dst).results
-    return not flushes and not policy.conversion_saturation(dst).numbers and cpu.keeps_subnormals()
+    return not flushes and not policy.conversion_saturation(dst).numbers and llvm.keeps_subnormals()
 
 
 def _rounded_to_bf16(number: Real) -> Real:
@@ -300,7 +300,7 @@ def _rounded(number: Real, sums: Sums) -> Word:
     return result
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=4096)
 def from_integer(
     dst: FloatFormat, width: int, signed: bool, rounding: int, policy: FloatPolicy
@@ -315,7 +315,7 @@ def from_integer(
     return None if narrow is None else lambda a: narrow(a.number(signed, F64).code())
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=1024)
 def to_integral(fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a rounding to an integer, in f32 or f64."""

@@ -69,7 +69,7 @@ becomes machine code once all calls of its kind have had so many elements that c
 NumPy computes.
 
 **When results could differ.** A thread may have a mode in which subnormals are flushed; some libraries turn it on.
-Then additions no longer round as described. `halfulp.fp_formats.paths.cpu` looks for that mode at each run, forgets
+Then additions no longer round as described. `halfulp.fp_formats.paths.llvm` looks for that mode at each run, forgets
 the implementations once it is found, and no domain that depends on subnormals is declared any longer.
 
 **To add an operation**: write its specification, then let the kernel's `words` return an implementation where the

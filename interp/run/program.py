@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
@@ -158,7 +158,7 @@ class CompiledModule:
 
 _programs: WeakKeyDictionary[Module, dict[tuple[Any, ...], CompiledModule]] = WeakKeyDictionary()
 _programs_lock = threading.Lock()
-cpu.on_change(_programs.clear)
+llvm.on_change(_programs.clear)
 
 
 _names: WeakKeyDictionary[Module, frozenset[str]] = WeakKeyDictionary()
@@ -179,7 +179,7 @@ def program_for(module: Module, settings: Settings) -> CompiledModule:
 
     Raises InputError for a profile that rounds stochastically without a source of random bits, and the reverse.
     """
-    cpu.check()
+    llvm.check()
     check_source(settings.profile, settings.source)
     if settings.externals:
         # Functions that the module cannot ask for change nothing: users register some for all modules.

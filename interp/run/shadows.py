@@ -34,7 +34,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run import shadow_loops
 from halfulp.interp.run.folding import part
 from halfulp.interp.run.settings import Ran, holds_floats, same_ran
-from halfulp.interp.run.shadow_figures import (
+from halfulp.interp.run.shadow_loops import (
     OTHER_TAG,
     TAG_MASK,
     TAGS,

@@ -76,7 +76,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from halfulp.fp_formats.paths import compiled, llvm
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
@@ -254,7 +254,7 @@ class Called:
     @cached_property
     def promising(self) -> bool:
         """Whether the function may be worth code."""
-        if not compiled.installed() or _nested(self._op) < 2 or not self._code.may_pay:
+        if not llvm.installed() or _nested(self._op) < 2 or not self._code.may_pay:
             return False
         # The memory of globals stays when code stops.
         reached = _reached(self._store, self._op)

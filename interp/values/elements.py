@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_ints
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
@@ -426,7 +426,7 @@ def _rounded(value: Elements, element: ty.Type, target: ty.FloatType) -> npt.NDA
     """Return numbers rounded once to a float type that NumPy has."""
     if element == ty.I1:
         element = ty.IntegerType(1, "unsigned")  # a bool is 0 or 1
-    cpu.check()
+    llvm.check()
     outcome = conversion_kernel(element, target, None, SPEC).array(value.bits)
     if outcome.faults:
         fault, mask = outcome.faults[0]
@@ -462,7 +462,7 @@ def _float_numbers(fmt: FloatFormat, bits: Codes) -> list[Any]:
     if fmt == FORMATS["f64"]:
         return list(bits.reshape(-1).view(np.float64).tolist())
     if _fits_f64(fmt):
-        cpu.check()
+        llvm.check()
         doubles = conversion_kernel(ty.FloatType(fmt), _F64, None, SPEC).array(bits).results[0]
         return list(np.asarray(doubles).reshape(-1).view(np.float64).tolist())
     return [_number(fmt, code) for code in codes_to_ints(bits, fmt.bits)]

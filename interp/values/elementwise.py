@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import Codes
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.coerce import codes_of, natural_dtypes, type_of_dtype
@@ -147,7 +147,7 @@ def applied(op: str, kernel: Kernel, operands: Sequence[V], element: ty.Type) ->
 
     ``element``: the type of the result, or that of its elements.
     """
-    cpu.check()
+    llvm.check()
     shapes = [operand.shape for operand in operands]
     shape = shapes[0]
     if any(each != shape for each in shapes):

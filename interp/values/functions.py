@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
@@ -23,7 +23,7 @@ from halfulp.interp.values.coerce import codes_of
 from halfulp.interp.values.elements import Elements, V, check_clean, common_origins, exported, reshaped_type
 from halfulp.interp.values.elementwise import applied, as_operand, beside, cells_of, codes_of_cells, item, joined, moved
 from halfulp.interp.values.reductions import dot_product, matrix_product, sum_along
-from halfulp.semantics import elementary, float_bits, floats, integer, integer_functions
+from halfulp.semantics import elementary, float_unit, floats, integer, integer_functions
 from halfulp.semantics.kernel import Kernel, select, select_poison, zeroed
 from halfulp.semantics.profile import Profile
 
@@ -60,7 +60,7 @@ def _compare(predicate: int) -> FloatOp:
 
 
 def _class(name: str) -> FloatOp:
-    return FloatOp(f"math.{name}", lambda fmt, profile: float_bits.classify(name, fmt), True)
+    return FloatOp(f"math.{name}", lambda fmt, profile: float_unit.class_test(name, fmt), True)
 
 
 def _rounded(row: str, op: str = "") -> FloatOp:
@@ -112,8 +112,8 @@ FLOAT_OPS: Mapping[str, FloatOp] = {
     "fmax": _binary("arith.maxnumf", "maximum_number", zeros_open=True),
     "fmin": _binary("arith.minnumf", "minimum_number", zeros_open=True),
     "negative": FloatOp("arith.negf", lambda fmt, profile: floats.unary("negate", fmt, 0, profile)),
-    "absolute": FloatOp("math.absf", lambda fmt, profile: float_bits.absolute(fmt)),
-    "fabs": FloatOp("math.absf", lambda fmt, profile: float_bits.absolute(fmt)),
+    "absolute": FloatOp("math.absf", lambda fmt, profile: float_unit.absolute(fmt)),
+    "fabs": FloatOp("math.absf", lambda fmt, profile: float_unit.absolute(fmt)),
     # The numbers of MLIR's predicates: oeq, une, olt, ole, ogt, oge.
     "equal": _compare(1),
     "not_equal": _compare(13),
@@ -126,7 +126,7 @@ FLOAT_OPS: Mapping[str, FloatOp] = {
     "isfinite": _class("isfinite"),
     "signbit": _class("signbit"),
     "square": FloatOp("arith.mulf", _square),
-    "copysign": FloatOp("math.copysign", lambda fmt, profile: float_bits.copysign(fmt)),
+    "copysign": FloatOp("math.copysign", lambda fmt, profile: float_unit.copysign(fmt)),
     "ceil": _integral("ceil"),
     "floor": _integral("floor"),
     "rint": _integral("roundeven"),
@@ -238,7 +238,7 @@ FORMULAS: Mapping[str, str] = {
 """Functions that no op computes, and the formula that `halfulp.round` computes for them with one rounding."""
 
 
-@cpu.forgotten
+@llvm.forgotten
 @lru_cache(maxsize=4096)
 def element_op(name: str, element: ty.Type, profile: Profile) -> tuple[str, Kernel, bool]:
     """Return the op, the kernel, and whether the result is i1, of an operation with NumPy's name on an element type.

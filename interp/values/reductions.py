@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, code_shape
-from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.element_layout import is_unsigned, spell_shape
@@ -51,7 +51,7 @@ def sum_along(
 ) -> V:
     """Return the sum of a value's elements along axes, in row-major order; see `halfulp.sum`."""
     check_order(order)
-    cpu.check()
+    llvm.check()
     source, into, element = _types(value, acc, "sum")
     shape = value.shape
     axes = _axes(axis, len(shape))
@@ -131,7 +131,7 @@ def _product(
 ) -> V:
     """Return matrix products. ``arranged``: arrange an array as [tiles, M, K], and as [tiles, K, N]."""
     check_order(order)
-    cpu.check()
+    llvm.check()
     types = [ty.element_type(value.type) for value in (a, b)]
     if acc is None and mma is None and types[0] != types[1]:
         raise TypeMismatch(

@@ -16,7 +16,7 @@ from word_arrays import described
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, ints_to_codes
 from halfulp.fp_formats.policy import Rounding
-from halfulp.semantics import casts, elementary, float_bits, floats, integer, integer_functions, integer_kernels, quant
+from halfulp.semantics import casts, elementary, float_unit, floats, integer, integer_functions, integer_kernels, quant
 from halfulp.semantics.kernel import Fault, Kernel
 from halfulp.semantics.profile import SPEC, as_profile
 
@@ -296,10 +296,10 @@ def test_rounding_to_integers(name: str, fmt: FloatFormat) -> None:
 def test_operations_on_bits(fmt: FloatFormat) -> None:
     """They refuse nothing, not even NaNs."""
     columns = float_samples.pairs(fmt, 150, 6)
-    kernels = [(float_bits.absolute(fmt), columns[:1]), (float_bits.copysign(fmt), columns)]
+    kernels = [(float_unit.absolute(fmt), columns[:1]), (float_unit.copysign(fmt), columns)]
     if fmt in NATIVE:
         classes = ("isnan", "isinf", "isfinite", "isnormal", "signbit")
-        kernels += [(float_bits.classify(name, fmt), columns[:1]) for name in classes]
+        kernels += [(float_unit.class_test(name, fmt), columns[:1]) for name in classes]
         assert all(kernel.words is not None for kernel, _ in kernels)
     for kernel, operands in kernels:
         if kernel.words is not None:

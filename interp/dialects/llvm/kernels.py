@@ -20,10 +20,10 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.evaluators import Choice, Elementwise, OnValues
+from halfulp.interp.run.folding import PointwiseStep
 from halfulp.interp.run.frames import Function, Run, lift, lower
-from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.settings import Settings
-from halfulp.semantics import casts, elementary, float_bits, float_unit, floats, integer, integer_functions
+from halfulp.semantics import casts, elementary, float_unit, floats, integer, integer_functions
 from halfulp.semantics.kernel import Kernel
 
 Build = Callable[[Operation, Settings], Kernel]
@@ -118,11 +118,11 @@ def _fma(op: Operation, settings: Settings) -> Kernel:
 
 
 def _absolute(op: Operation, settings: Settings) -> Kernel:
-    return float_bits.absolute(format_of(op.results[0]), fastmath_of(op))
+    return float_unit.absolute(format_of(op.results[0]), fastmath_of(op))
 
 
 def _copysign(op: Operation, settings: Settings) -> Kernel:
-    return float_bits.copysign(format_of(op.results[0]), fastmath_of(op))
+    return float_unit.copysign(format_of(op.results[0]), fastmath_of(op))
 
 
 def _compare_integers(op: Operation, settings: Settings) -> Kernel:

@@ -24,7 +24,7 @@ from halfulp.interp.dialects.math.functions import (
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
-from halfulp.semantics import elementary, float_bits, floats, integer_functions
+from halfulp.semantics import elementary, float_unit, floats, integer_functions
 from halfulp.semantics.kernel import Kernel
 
 math = Dialect("math")
@@ -90,8 +90,8 @@ def _of_bits(kernel: Callable[[FloatFormat, int], Kernel]) -> Build:
     return lambda op, settings: kernel(format_of(op.operands[0]), fastmath_of(op))
 
 
-math.op("absf", _UNARY, **of_one_type(("operand",), _of_bits(float_bits.absolute)))
-math.op("copysign", _BINARY, **of_one_type(("lhs", "rhs"), _of_bits(float_bits.copysign)))
+math.op("absf", _UNARY, **of_one_type(("operand",), _of_bits(float_unit.absolute)))
+math.op("copysign", _BINARY, **of_one_type(("lhs", "rhs"), _of_bits(float_unit.copysign)))
 
 
 def _clampf(op: Operation, settings: Settings) -> Kernel:
@@ -107,7 +107,7 @@ math.op(
 
 
 def _classifying(name: str) -> Elementwise:
-    return Elementwise(lambda op, settings: float_bits.classify(name, format_of(op.operands[0]), fastmath_of(op)))
+    return Elementwise(lambda op, settings: float_unit.class_test(name, format_of(op.operands[0]), fastmath_of(op)))
 
 
 # The custom form of these four has no place for fast-math flags: they stand in its dictionary.

@@ -43,9 +43,8 @@ from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.compiled.limits import made_of
 from halfulp.interp.run.elementwise import Places
 from halfulp.interp.run.evaluators import Elementwise, evaluator_of
-from halfulp.interp.run.folding import Fold, part
+from halfulp.interp.run.folding import Fold, PointwiseStep, part
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.points import PointwiseStep
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 from halfulp.semantics import floats

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import Codes, Mask
-from halfulp.fp_formats.paths import llvm, threads
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.emitter import DONE, Emitter, natural
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
@@ -140,13 +140,13 @@ class LaneCode:
         made = [np.zeros(lanes, f"u{width // 8}") for width in self._widths]
         stopped = np.zeros(lanes, np.uint8)
 
-        def begin() -> threads.Work:
+        def begin() -> llvm.Work:
             context = Context(Run(self._settings), self._functions)
             general = GENERAL_TYPE(context.call)
             state = state_of(self._settings.max_steps, self._depth, general, self._tables)
             return partial(self._part, context, general, state, arguments, made, stopped)
 
-        threads.share(lanes, PART, begin)
+        llvm.share(lanes, PART, begin)
         return list(made), stopped.view(np.bool_)
 
     def _part(

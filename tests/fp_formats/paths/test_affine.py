@@ -13,7 +13,7 @@ import pytest
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.paths import affine, compiled
+from halfulp.fp_formats.paths import affine, llvm
 from halfulp.fp_formats.paths.affine import Affine
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 
@@ -39,14 +39,14 @@ LAYOUTS = (
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Blocks of 64 elements, so that the layouts above have many of them."""
-    before = compiled.backend()
-    compiled.use("numpy")
+    before = llvm.backend()
+    llvm.use("numpy")
     for name, size in (("LONG", 16), ("WIDE", 24), ("AT_ONCE", 64), ("NATIVE_CHUNK", 256)):
         monkeypatch.setattr(affine, name, size)
     affine._kept.cache_clear()
     yield
     affine._kept.cache_clear()
-    compiled.use(before)
+    llvm.use(before)
 
 
 def cast_of(type_: str, width: int, signed: bool, count: int, axis: int | None, rng: np.random.Generator) -> Affine:
@@ -139,7 +139,7 @@ def test_casts(width: int, signed: bool) -> None:
 
 def test_compiled_casts() -> None:
     pytest.importorskip("llvmlite")
-    compiled.use("llvm")
+    llvm.use("llvm")
     for seed, (width, signed) in enumerate(INTEGERS):
         check("f32", width, signed, MODES[seed % 4], seed)
 
@@ -151,7 +151,7 @@ def test_compiled_casts() -> None:
 def test_all_casts(type_: str, rounding: Rounding, backend: str) -> None:
     if backend == "llvm":
         pytest.importorskip("llvmlite")
-    compiled.use(backend)
+    llvm.use(backend)
     for seed, (width, signed) in enumerate(
         (*INTEGERS, *([(32, True), (32, False), (48, True)] if type_ == "f64" else []))
     ):

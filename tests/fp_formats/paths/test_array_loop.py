@@ -19,7 +19,7 @@ from float_samples import SMALL
 
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding
-from halfulp.fp_formats.paths import array_loop, compiled, domains, fast, llvm, word_floats
+from halfulp.fp_formats.paths import array_loop, domains, fast, llvm, word_floats
 from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.fp_formats.paths.emitter import Tables
 from halfulp.fp_formats.paths.words import Word
@@ -51,10 +51,10 @@ del test_memory  # type: ignore[name-defined] # noqa: F821
 
 @pytest.fixture(autouse=True)
 def _by_llvm() -> Iterator[None]:
-    before = compiled.backend()
-    compiled.use("llvm")
+    before = llvm.backend()
+    llvm.use("llvm")
     yield
-    compiled.use(before)
+    llvm.use(before)
 
 
 # --- conversions that refuse nothing ----------------------------------------------------------------------------------
@@ -217,13 +217,13 @@ def test_poison_of_few_elements() -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_threads_share_a_long_array(threads: int) -> None:
-    before = compiled.threads()
-    compiled.use_threads(threads)
+    before = llvm.threads()
+    llvm.use_threads(threads)
     try:
         codes = np.random.default_rng(1).integers(0, 1 << 32, 600_003, np.uint32)
         shared.assert_same(fast.convert(F32, BF16, codes), conversions.convert(F32, BF16, codes))
     finally:
-        compiled.use_threads(before)
+        llvm.use_threads(before)
 
 
 @pytest.mark.parametrize(
@@ -284,20 +284,20 @@ def works(loop: ArrayLoop | None) -> bool:
 def test_a_loop_waits_until_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(array_loop, "PAYS", 3 * array_loop.SHORT)
     loop = fresh()
-    compiled.use("auto")
+    llvm.use("auto")
     assert loop.get(2 * array_loop.SHORT) is None
     assert loop.get(array_loop.SHORT - 1) is None
     assert works(loop.get(array_loop.SHORT))
     assert loop.get(array_loop.SHORT - 1) is None
-    compiled.use("numpy")
+    llvm.use("numpy")
     assert loop.get(1 << 30) is None
-    compiled.use("llvm")
+    llvm.use("llvm")
     assert works(loop.get(1))
 
 
 def test_short_arrays_stay_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(array_loop, "PAYS", 0)
-    compiled.use("auto")
+    llvm.use("auto")
     made: list[Plan] = []
     make = ArrayLoop
 
@@ -357,18 +357,18 @@ def test_llvm_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llvm, "compile_assembly", fail)
     with pytest.raises(RuntimeError, match="no memory"):
         fresh().get(1)
-    compiled.use("auto")
+    llvm.use("auto")
     with pytest.warns(RuntimeWarning, match=r"goes on without machine code: RuntimeError\('no memory may hold code"):
         assert fresh().get(array_loop.SHORT) is None
-    assert compiled.backend() == "numpy"
+    assert llvm.backend() == "numpy"
 
 
 def test_unknown_backends() -> None:
     with pytest.raises(ValueError, match="the backend is 'fast', but must be one of auto, numpy, llvm"):
-        compiled.use("fast")
+        llvm.use("fast")
     with pytest.raises(ValueError, match="the backend is 'numba', which is called 'llvm'"):
-        compiled.use("numba")
-    assert compiled.backend() == "llvm"
+        llvm.use("numba")
+    assert llvm.backend() == "llvm"
 
 
 CONVERT = """

@@ -12,7 +12,7 @@ import pytest
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, Codes
-from halfulp.fp_formats.paths import cpu, elementary, elementary_native
+from halfulp.fp_formats.paths import elementary, elementary_native, llvm
 from halfulp.fp_formats.paths.elementary_native import CHUNK, _Buffers, _chunk
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS, Approximation
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
@@ -115,7 +115,7 @@ def test_few_results_are_left_to_the_other_ways() -> None:
 
 def test_nothing_is_native_where_the_cpu_flushes_subnormals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert elementary_native.applies(F32, F32, RNE, SPEC, False)
-    monkeypatch.setattr(cpu, "_keeps", False)
+    monkeypatch.setattr(llvm, "_keeps", False)
     assert not elementary_native.applies(F32, F32, RNE, SPEC, False)
 
 

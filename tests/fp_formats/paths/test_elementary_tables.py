@@ -13,7 +13,7 @@ import pytest
 
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding
-from halfulp.fp_formats.paths import disk, elementary, elementary_margins, elementary_tables, tables
+from halfulp.fp_formats.paths import disk, elementary, elementary_tables, margins, tables
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.fp_formats.reals import elementary as specification
 from halfulp.fp_formats.reals.functions import FUNCTIONS
@@ -154,7 +154,7 @@ def test_margins_leave_little_to_the_specification() -> None:
             zeros = np.zeros(codes.shape, np.uint8)
             return ArrayResult(zeros, None, zeros)
 
-        elementary_margins.unary(name, fmt, every(fmt), Rounding.UPWARD, SPEC, fmt, count)
+        margins.unary(name, fmt, every(fmt), Rounding.UPWARD, SPEC, fmt, count)
         assert sum(asked) < 1500, name
 
 
@@ -193,7 +193,7 @@ def test_a_table_is_made_once_and_loaded_by_the_next_process(monkeypatch: pytest
     folder = disk.place()
     assert folder is not None
     assert len(disk.files(folder)) == 1
-    monkeypatch.setattr(elementary_margins, "unary", None)  # the next one needs no maker
+    monkeypatch.setattr(margins, "unary", None)  # the next one needs no maker
     second = table("tanh", fmt, Rounding.TO_NEAREST_EVEN)
     assert np.array_equal(first.codes, second.codes)
     assert first.flags is not None

@@ -18,7 +18,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, limb_count, storage_dtype
-from halfulp.fp_formats.paths import cpu, fast, tables
+from halfulp.fp_formats.paths import fast, llvm, tables
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.semantics import floats
 from halfulp.semantics.profile import PROFILES
@@ -86,14 +86,14 @@ def test_a_cpu_that_flushes_has_no_native_path(monkeypatch: pytest.MonkeyPatch) 
     assert fast.path_of("add", FORMATS["f32"]) == "native"
     kernel = floats.binary("add", FORMATS["f32"], Rounding.TO_NEAREST_EVEN, 0, PROFILES["spec"])
     forgotten: list[str] = []
-    cpu.on_change(lambda: forgotten.append("once"))
-    cpu.check()
+    llvm.on_change(lambda: forgotten.append("once"))
+    llvm.check()
     assert not forgotten
-    monkeypatch.setattr(cpu, "_keeps", True)
-    monkeypatch.setattr(cpu, "_SMALLEST", 0.0)  # as a sum of subnormals is where they are flushed
+    monkeypatch.setattr(llvm, "_keeps", True)
+    monkeypatch.setattr(llvm, "_SMALLEST", 0.0)  # as a sum of subnormals is where they are flushed
     try:
-        cpu.check()
-        cpu.check()
+        llvm.check()
+        llvm.check()
         assert forgotten == ["once"]
         assert fast.path_of("add", FORMATS["f32"]) is None
         assert fast.path_of("add", FORMATS["f8E5M2"]) == "table"
@@ -104,7 +104,7 @@ def test_a_cpu_that_flushes_has_no_native_path(monkeypatch: pytest.MonkeyPatch) 
         assert fast.add(FORMATS["f32"], x, x).codes == 2
     finally:
         monkeypatch.undo()
-        for forget in cpu._forget:
+        for forget in llvm._forget:
             forget()
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic
 from halfulp.fp_formats.formats import FORMATS, codes_to_ints, ints_to_codes
-from halfulp.fp_formats.paths import compiled, fast, quad
+from halfulp.fp_formats.paths import fast, llvm, quad
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 
 pytest.importorskip("llvmlite")
@@ -27,10 +27,10 @@ ONE, SIGN, FRACTION = F128.bias << 112, 1 << 127, (1 << 112) - 1
 
 @pytest.fixture(autouse=True)
 def _by_llvm() -> Iterator[None]:
-    before = compiled.backend()
-    compiled.use("llvm")
+    before = llvm.backend()
+    llvm.use("llvm")
     yield
-    compiled.use(before)
+    llvm.use(before)
 
 
 def codes_of(codes: list[int]) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.paths import compiled, fast_conversions
+from halfulp.fp_formats.paths import fast_conversions, llvm
 from halfulp.fp_formats.paths.tables import LONG_CHUNK
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RNE
@@ -22,10 +22,10 @@ LENGTH = 4 * LONG_CHUNK + 3
 
 @pytest.fixture(autouse=True)
 def _by_numpy() -> Iterator[None]:
-    before = compiled.backend()
-    compiled.use("numpy")
+    before = llvm.backend()
+    llvm.use("numpy")
     yield
-    compiled.use(before)
+    llvm.use(before)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -17,18 +17,18 @@ from command import halfulp
 
 import halfulp as hu
 from halfulp.conformance.ops.jobs import process_pool
-from halfulp.fp_formats.paths import array_loop, compiled, cpu, threads
+from halfulp.fp_formats.paths import array_loop, llvm
 from halfulp.interp.run.compiled import program
 
-COMPILES = pytest.mark.skipif(not compiled.installed(), reason="llvmlite is not installed")
+COMPILES = pytest.mark.skipif(not llvm.installed(), reason="llvmlite is not installed")
 
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    backend, count = compiled.backend(), compiled.threads()
+    backend, count = llvm.backend(), llvm.threads()
     yield
-    compiled.use(backend)
-    compiled.use_threads(count)
+    llvm.use(backend)
+    llvm.use_threads(count)
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 64, 65, 1000])
@@ -37,7 +37,7 @@ def test_every_element_is_done_once(count: int, number: int) -> None:
     done = np.zeros(count, np.int64)
     begun: list[int] = []
 
-    def begin() -> threads.Work:
+    def begin() -> llvm.Work:
         begun.append(get_ident())
 
         def work(start: int, stop: int) -> None:
@@ -48,8 +48,8 @@ def test_every_element_is_done_once(count: int, number: int) -> None:
 
         return work
 
-    compiled.use_threads(number)
-    threads.share(count, 8, begin)
+    llvm.use_threads(number)
+    llvm.share(count, 8, begin)
     assert (done == 1).all()
     assert len(begun) == len(set(begun)) <= number
 
@@ -62,7 +62,7 @@ class Meeting:
         self.inside = 0
         self.done: list[int] = []
 
-    def begin(self) -> threads.Work:
+    def begin(self) -> llvm.Work:
         waits = [self._barrier]
 
         def work(start: int, stop: int) -> None:
@@ -80,8 +80,8 @@ class Meeting:
 
 def test_threads_work_at_the_same_time() -> None:
     meeting = Meeting(lambda start: None)
-    compiled.use_threads(3)
-    threads.share(9, 1, meeting.begin)
+    llvm.use_threads(3)
+    llvm.share(9, 1, meeting.begin)
     assert sorted(meeting.done) == [*range(9)]
 
 
@@ -98,9 +98,9 @@ def test_an_error_leaves_once_all_threads_have_ended(wrong: int) -> None:
         sleep(0.05)
 
     meeting = Meeting(fail)
-    compiled.use_threads(3)
+    llvm.use_threads(3)
     with pytest.raises(ArithmeticError, match=str(wrong)):
-        threads.share(90, 1, meeting.begin)
+        llvm.share(90, 1, meeting.begin)
     assert meeting.inside == 0
     assert set(range(3)) - {wrong} <= set(meeting.done)
     assert len(meeting.done) < 9
@@ -110,25 +110,25 @@ def test_without_other_threads_the_calling_one_does_all(monkeypatch: pytest.Monk
     def refused(function: Callable[[], None], arguments: tuple[()]) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threads, "start_new_thread", refused)
+    monkeypatch.setattr(llvm, "start_new_thread", refused)
     done: list[int] = []
-    compiled.use_threads(4)
-    threads.share(10, 1, lambda: lambda start, stop: done.append(start))
+    llvm.use_threads(4)
+    llvm.share(10, 1, lambda: lambda start, stop: done.append(start))
     assert done == [*range(10)]
 
 
 def test_a_thread_that_begins_late_keeps_no_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     late: list[Callable[[], None]] = []
-    monkeypatch.setattr(threads, "start_new_thread", lambda function, arguments: late.append(function))
+    monkeypatch.setattr(llvm, "start_new_thread", lambda function, arguments: late.append(function))
 
     class Holder:
-        def begin(self) -> threads.Work:
+        def begin(self) -> llvm.Work:
             return lambda start, stop: None
 
     holder = Holder()
     gone = ref(holder)
-    compiled.use_threads(2)
-    threads.share(4, 1, holder.begin)
+    llvm.use_threads(2)
+    llvm.share(4, 1, holder.begin)
     del holder
     assert gone() is None
     (help_,) = late
@@ -151,9 +151,9 @@ def test_an_interrupt_waits_for_the_other_threads() -> None:
         sleep(0.2)
         over.set()
 
-    compiled.use_threads(2)
+    llvm.use_threads(2)
     with pytest.raises(KeyboardInterrupt):
-        threads.share(4, 1, lambda: work)
+        llvm.share(4, 1, lambda: work)
     assert over.is_set()
 
 
@@ -202,7 +202,7 @@ def test_it_works_while_the_interpreter_ends() -> None:
 
 def test_worker_processes_use_one_thread() -> None:
     with process_pool(1) as pool:
-        assert pool.submit(compiled.threads).result() == 1
+        assert pool.submit(llvm.threads).result() == 1
 
 
 # --- machine code ----------------------------------------------------------------------------------------------------
@@ -235,21 +235,21 @@ CALLED = (
 
 def by_threads(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> None:
     """Compare a run by the executor with runs by threads that take little at a time."""
-    compiled.use("numpy")
+    llvm.use("numpy")
     expected = run()
-    compiled.use("llvm")
+    llvm.use("llvm")
     monkeypatch.setattr(array_loop, "_PART", array_loop.BLOCK)
     monkeypatch.setattr(program, "PART", 64)
     shared: list[int] = []
-    share = threads.share
+    share = llvm.share
 
-    def noted(count: int, part: int, begin: Callable[[], threads.Work]) -> None:
+    def noted(count: int, part: int, begin: Callable[[], llvm.Work]) -> None:
         shared.append(count)
         share(count, part, begin)
 
-    monkeypatch.setattr(threads, "share", noted)
+    monkeypatch.setattr(llvm, "share", noted)
     for number in (1, 2, 5):
-        compiled.use_threads(number)
+        llvm.use_threads(number)
         assert run() == expected
         assert shared
         shared.clear()
@@ -286,8 +286,8 @@ def test_lanes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert numbers[777] > 0
     messages = []
     for backend, number in (("numpy", 1), ("llvm", 1), ("llvm", 5)):
-        compiled.use(backend)
-        compiled.use_threads(number)
+        llvm.use(backend)
+        llvm.use_threads(number)
         with pytest.raises(hu.HalfulpError, match="zero") as caught:
             hu.run(text, numbers, divisors, batch=True)
         messages.append(str(caught.value))
@@ -296,7 +296,7 @@ def test_lanes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_number_of_threads() -> None:
     code = "from halfulp.fp_formats.paths import compiled; print(compiled.threads())"
-    usual = min(cpu.cores(), 4)
+    usual = min(llvm.cores(), 4)
     for own, all_, expected in (("3", "2", 3), ("", "2", 2), ("", "7,2", 7), ("", "", usual), ("", "many", usual)):
         environment = {**os.environ, "HALFULP_THREADS": own, "OMP_NUM_THREADS": all_}
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
@@ -311,4 +311,4 @@ def test_a_wrong_number_is_refused() -> None:
     assert halfulp("formats", environment={"HALFULP_THREADS": "3"}).code == 0
     for number in (0, -1, 1025):
         with pytest.raises(ValueError, match=f"there cannot be {number} threads"):
-            compiled.use_threads(number)
+            llvm.use_threads(number)

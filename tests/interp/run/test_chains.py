@@ -13,7 +13,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, Codes, ints_to_codes
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
@@ -53,9 +53,9 @@ pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 @pytest.fixture(autouse=True)
 def _backend() -> Iterator[None]:
-    before = compiled.backend()
+    before = llvm.backend()
     yield
-    compiled.use(before)
+    llvm.use(before)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def check(text: str, *arguments: Value, batch: bool = False) -> tuple[Value, ...
         # Else the whole function is machine code, which needs no chains.
         runs.append((WAYS["machine code"], lambda *_: None))
     for backend, run_lanes in runs:
-        compiled.use(backend)
+        llvm.use(backend)
         try:
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr(CompiledLanes, "run", run_lanes)
@@ -232,7 +232,7 @@ def test_values_in_any_layout() -> None:
 
 
 def test_short_chains_wait_until_code_pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled.use("auto")
+    llvm.use("auto")
     made: list[Plan] = []
 
     def noted(plan: Plan) -> ArrayLoop:
@@ -266,7 +266,7 @@ def test_values_between_ops_are_never_whole() -> None:
     numbers = np.linspace(0.5, 2, count, dtype=np.float32)
     module, peaks = hu.parse(ten_ops("f32", count)), {}
     for name, backend in WAYS.items():
-        compiled.use(backend)
+        llvm.use(backend)
         hu.run(module, numbers, numbers)
         tracemalloc.start()
         hu.run(module, numbers, numbers)
@@ -320,7 +320,7 @@ def test_tables_follow_the_codes_of_splats(monkeypatch: pytest.MonkeyPatch, ran:
         splat = Value(type_, np.broadcast_to(np.uint16(code), COUNT))
         found = []
         for backend in WAYS.values():
-            compiled.use(backend)
+            llvm.use(backend)
             found.append(hu.run(module, value, splat))
         assert all(each == found[0] for each in found)
     assert ran == [False, True] * 4
@@ -475,7 +475,7 @@ def test_what_all_lanes_share_stays_one_number(monkeypatch: pytest.MonkeyPatch, 
       return %b, %m, %r : i32, i32, f32
     }"""
     module = hu.parse(text)
-    compiled.use("llvm")
+    llvm.use("llvm")
     monkeypatch.setattr(CompiledLanes, "run", lambda *_: None)
     x = Value(as_type("i32"), np.arange(COUNT, dtype=np.uint32))
     for q in (0x3F800000, 0xFFC01234):

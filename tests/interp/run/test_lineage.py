@@ -17,7 +17,7 @@ from tree import ROOT
 
 import halfulp as hu
 from halfulp.conformance.whole_programs.generator.structured import KINDS, inputs_of
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.linalg import evaluate
@@ -386,7 +386,7 @@ CONSTANTS = """func.func @f() -> (tensor<5000xf32>, f32, tensor<5000xf32>) {
 def test_constants_alone_take_no_quick_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing comes in that would stop compiled code, chains of ops, and folds on integers."""
     pytest.importorskip("llvmlite", reason="llvmlite is not installed")
-    monkeypatch.setattr(compiled, "_backend", "llvm")
+    monkeypatch.setattr(llvm, "_backend", "llvm")
     found = recorded(ADDED, 2000)
     assert dict(nodes(found, found.values[0])) == {"arith.addf": 2000}
     found = recorded(CONSTANTS)

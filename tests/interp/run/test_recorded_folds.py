@@ -13,7 +13,7 @@ from shadow_programs import run_with_shadows
 
 import halfulp as hu
 from halfulp.interp.run import folding
-from halfulp.interp.run.shadow_figures import ShadowFigures
+from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.run.shadows import shadow_of
 
 EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = {

@@ -10,12 +10,11 @@ import pytest
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.run import shadow_loops
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.shadow_figures import ShadowFigures
-from halfulp.interp.run.shadow_loops import BLOCK, Marked
+from halfulp.interp.run.shadow_loops import BLOCK, Marked, ShadowFigures
 from halfulp.interp.run.shadows import FORMS, Shadows
 from halfulp.running import find_entry
 from halfulp.semantics.kernel import Computes
@@ -37,7 +36,7 @@ class Taken(NamedTuple):
 @pytest.fixture(autouse=True)
 def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Taken]:
     """Let the loops judge, and count."""
-    found, judged, before = Taken([], []), shadow_loops.judged, compiled.backend()
+    found, judged, before = Taken([], []), shadow_loops.judged, llvm.backend()
 
     def counted(*given: Any) -> Any:
         result = judged(*given)
@@ -47,10 +46,10 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Taken]:
         return result
 
     monkeypatch.setattr(shadow_loops, "judged", counted)
-    compiled.use("llvm")
+    llvm.use("llvm")
     with np.errstate(all="ignore"):
         yield found
-    compiled.use(before)
+    llvm.use(before)
 
 
 def run(form: str, module: hu.Module, *arguments: Any) -> tuple[list[Any], list[ShadowFigures]]:
@@ -315,7 +314,7 @@ def test_poison_is_left_to_numpy(form: str, taken: Taken) -> None:
 
 
 def test_numpy_judges_where_it_is_chosen(taken: Taken) -> None:
-    compiled.use("numpy")
+    llvm.use("numpy")
     run("", program("f32", 5000), *(hu.convert(each, "f32") for each in usual(5000, 1)))
     assert not taken.asked
 

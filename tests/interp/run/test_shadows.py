@@ -29,7 +29,7 @@ import halfulp as hu
 from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import FileLineCol
-from halfulp.interp.run.shadow_figures import ShadowFigures
+from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.run.shadows import Shadows, error_in_ulp, shadow_of
 
 

@@ -9,7 +9,7 @@ import pytest
 from shadow_programs import run_with_shadows, scalar
 
 import halfulp as hu
-from halfulp.interp.run.shadow_figures import ShadowFigures
+from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.run.shadows import Shadows, shadow_of
 
 LAYER = "!quant.uniform<i8:f32, 0.1:3>"

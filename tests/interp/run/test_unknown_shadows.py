@@ -11,7 +11,7 @@ import pytest
 from shadow_programs import run_with_shadows, scalar
 
 import halfulp as hu
-from halfulp.interp.run.shadow_figures import WorstElement
+from halfulp.interp.run.shadow_loops import WorstElement
 from halfulp.interp.run.shadows import shadow_of
 from halfulp.semantics.profile import Profile
 

@@ -14,7 +14,7 @@ from code_of_programs import Executed
 
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction
 from halfulp.conformance.whole_programs.generator.structured import KINDS, ProgramKind, inputs_of
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.program import run_batch
@@ -38,12 +38,12 @@ if find_spec("llvmlite") is not None:
 @contextmanager
 def way(name: str) -> Iterator[None]:
     """Run functions of scalars and memory in one way, where it can."""
-    before = compiled.backend()
-    compiled.use(WAYS[name])
+    before = llvm.backend()
+    llvm.use(WAYS[name])
     try:
         yield
     finally:
-        compiled.use(before)
+        llvm.use(before)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 from memref_functions import module_of, run, undefined
 
 import halfulp as hu
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import llvm
 
 
 @pytest.mark.parametrize("op", ["alloc", "alloca"])
@@ -156,7 +156,7 @@ def test_a_result_whose_memory_was_freed_is_not_returned() -> None:
 
 def test_memory_in_a_loop_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     # Machine code lets memory go at its end, and makes so little that the executor takes over before it is too much.
-    monkeypatch.setattr(compiled, "_backend", "numpy")
+    monkeypatch.setattr(llvm, "_backend", "numpy")
     body = """\
   scf.for %i = %c0 to %n step %c1 {
     %m = memref.alloc() : memref<100000xi64>

@@ -10,7 +10,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.fp_formats.formats import codes_to_ints
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir.errors import OutOfSteps
 from halfulp.interp.run.batch import program
 
@@ -39,10 +39,10 @@ DIGITS = """func.func @main(%n: i32, %base: i32) -> (i32, f32) {
 
 @pytest.fixture(autouse=True)
 def _by_executor() -> Iterator[None]:
-    before = compiled.backend()
-    compiled.use("numpy")
+    before = llvm.backend()
+    llvm.use("numpy")
     yield
-    compiled.use(before)
+    llvm.use(before)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from code_of_programs import SUM, both, of
 
 import halfulp as hu
-from halfulp.fp_formats.paths import compiled, disk, llvm
+from halfulp.fp_formats.paths import disk, llvm
 from halfulp.interp.run import tiering
 from halfulp.interp.run.settings import Listener
 
@@ -20,10 +20,10 @@ pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 @pytest.fixture(autouse=True)
 def _may_compile() -> Iterator[None]:
-    before = compiled.backend()
-    compiled.use("auto")
+    before = llvm.backend()
+    llvm.use("auto")
     yield
-    compiled.use(before)
+    llvm.use(before)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_the_limit_on_steps_holds_in_compiled_code() -> None:
 
 
 def test_numpy_is_never_compiled(counted: list[str]) -> None:
-    compiled.use("numpy")
+    llvm.use("numpy")
     assert hu.run(hu.parse(SUM), 150_000) == (of(11_249_925_000, "i64"),)
     assert not counted
 
@@ -139,7 +139,7 @@ def test_a_function_that_another_one_calls(
     numbers = np.random.default_rng(1).integers(0, largest, (2, 20, 20)).astype(np.int32)
     found: list[Any] = []
     for backend in ("numpy", "auto"):
-        compiled.use(backend)
+        llvm.use(backend)
         total = hu.Buffer.from_numpy(np.zeros((20, 20), np.int32), "memref<20x20xi32>")
         hu.run(hu.parse(_PRINTING), *numbers, total, 5)
         found.append([total.load(), total.load().poisoned.tolist(), capsys.readouterr().out])
@@ -154,7 +154,7 @@ def test_a_function_that_another_one_calls(
 def test_a_called_function_is_compiled_once_that_pays(counted: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     numbers = np.ones((3, 20, 20), np.int32)
     module = hu.parse(_PRINTING)
-    compiled.use("auto")
+    llvm.use("auto")
     hu.run(module, *numbers, 5)
     assert not counted
     total = hu.Buffer.from_numpy(numbers[2], "memref<20x20xi32>")

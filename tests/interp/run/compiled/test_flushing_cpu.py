@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.fp_formats.paths import compiled, cpu, llvm
+from halfulp.fp_formats.paths import llvm
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 if platform.machine().lower() not in ("x86_64", "amd64"):
@@ -48,16 +48,16 @@ LOOP = """func.func @main(%m: memref<4xf32>, %n: index) -> f32 {
 @pytest.fixture(params=["numpy", "llvm"])
 def flush(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     """Yield a function that makes the CPU flush subnormals until the end of the test."""
-    before = compiled.backend()
-    compiled.use(request.param)
-    monkeypatch.setattr(cpu, "_keeps", True)
+    before = llvm.backend()
+    llvm.use(request.param)
+    monkeypatch.setattr(llvm, "_keeps", True)
     code = llvm.compile_assembly(_SETTING, "set")
     set_modes = ctypes.CFUNCTYPE(None, ctypes.c_uint32)(code.address)
     yield lambda: set_modes(_FLUSHING)
     set_modes(_USUAL)
-    compiled.use(before)
+    llvm.use(before)
     monkeypatch.undo()
-    for forget in cpu._forget:
+    for forget in llvm._forget:
         forget()
 
 

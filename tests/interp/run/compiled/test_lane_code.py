@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.fp_formats.paths import compiled
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.run.compiled import program
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
@@ -47,16 +47,16 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         return found
 
     monkeypatch.setattr(program.LaneCode, "run", counting)
-    before = compiled.backend()
+    before = llvm.backend()
     yield counts
-    compiled.use(before)
+    llvm.use(before)
 
 
 def outcomes(text: str, *arguments: Any, **options: Any) -> list[Any]:
     """Return what NumPy and machine code give: results with their poison, or an error with its lanes."""
     found: list[Any] = []
     for backend in ("numpy", "llvm"):
-        compiled.use(backend)
+        llvm.use(backend)
         try:
             values = hu.run(hu.parse(text), *arguments, batch=True, **options)
             found.append(
@@ -110,7 +110,7 @@ def test_endless_lanes(stopped: list[int]) -> None:
 
 
 def test_small_batches_wait(stopped: list[int]) -> None:
-    compiled.use("auto")
+    llvm.use("auto")
     module = hu.parse(GCD)
     lanes = np.arange(1 << 14, dtype=np.int32)
     for _ in range(3):

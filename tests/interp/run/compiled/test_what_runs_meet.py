@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.fp_formats.paths import compiled, llvm
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.run.compiled import lowering
 from halfulp.interp.run.compiled.context import Context
 from halfulp.interp.run.compiled.limits import NotCompiled
@@ -24,10 +24,10 @@ pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 @pytest.fixture(autouse=True)
 def _compile_at_once() -> Iterator[None]:
-    before = compiled.backend()
-    compiled.use("llvm")
+    before = llvm.backend()
+    llvm.use("llvm")
     yield
-    compiled.use(before)
+    llvm.use(before)
 
 
 def test_poison_that_an_op_of_the_executor_brings_into_clean_memory() -> None:
@@ -191,7 +191,7 @@ def test_large_programs_are_compiled_without_passes(monkeypatch: pytest.MonkeyPa
     function = next(op for op in module.walk() if op.name == "func.func")
     found = CompiledFunction(CompiledModule(module, Settings()), function, clean=True)
     run = Run(Settings())
-    compiled.use("numpy")
+    llvm.use("numpy")
     assert found.call(run, [3]) == (int(hu.run(module, 3)[0].bits),)
 
 
