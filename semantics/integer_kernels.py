@@ -36,7 +36,7 @@ Values = npt.NDArray[Any]
 """The numbers of codes: the codes themselves, or a signed array of the same item size."""
 
 Faults = Iterable[tuple[Fault, Mask]]
-IntegerKernelsArrayImplementation = Callable[..., tuple[tuple[Codes, ...], Faults]]
+RankedImplementation = Callable[..., tuple[tuple[Codes, ...], Faults]]
 """An op on code arrays of rank 1 or more: its results, and its faults in order of precedence. A mask may be all False,
 and smaller than the results if it broadcasts to them.
 """
@@ -90,7 +90,7 @@ def integer_kernel(
     operands: tuple[int, ...],
     results: tuple[int, ...],
     scalar: Callable[..., Scalar],
-    array: IntegerKernelsArrayImplementation,
+    array: RankedImplementation,
     faults: tuple[Fault, ...] = (),
     worst: tuple[int, ...] | None = None,
     words: Implementation | None = None,
@@ -114,7 +114,7 @@ def mapped_kernel(
     return Kernel(scalar, _mapped(operands, results, scalar), worst, faults=faults)
 
 
-def _ranked(array: IntegerKernelsArrayImplementation) -> Callable[..., Outcome]:
+def _ranked(array: RankedImplementation) -> Callable[..., Outcome]:
     """Extend an array implementation to rank 0, where NumPy would compute on scalars and warn that they wrap around."""
 
     def implementation(*operands: Codes) -> Outcome:

@@ -364,7 +364,7 @@ _EXECUTED = frozenset({"f16", "bf16", "f32", "f64"})
 PLAIN_X86 = "--mattr=-avx512f"
 """Options that restrict code to what every x86 has: AVX-512 overflows differently to unsigned integers of 32 bits."""
 ELEMENTS = 1 << 16  # elements executed in one process
-MLIR_QUANT_QUESTIONS = 1 << 8  # ops asked for elements that probably do not fold, before they are executed
+QUANT_QUESTIONS = 1 << 8  # ops asked for elements that probably do not fold, before they are executed
 SECONDS = 60.0
 
 
@@ -396,7 +396,7 @@ class MlirQuant:
             flat = tuple(flattened(codes, shape) for codes in inputs)
             folded = Answer(flattened(answer.bits, shape).copy(), status.reshape(size).copy())
             assert folded.status is not None
-            Asking(self._opt, case, flat, (folded,), LOWERING, PROFILES[self.profile], MLIR_QUANT_QUESTIONS).tensors()
+            Asking(self._opt, case, flat, (folded,), LOWERING, PROFILES[self.profile], QUANT_QUESTIONS).tensors()
             status = folded.status.reshape(shape)
             answer = Answer(folded.bits.reshape(answer.bits.shape), why=answer.why)
         left = status == Status.UNANSWERED

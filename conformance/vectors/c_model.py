@@ -352,7 +352,7 @@ def c_model(recipe: Recipe, name: str) -> CModel:
         f"// Self-test: cc -std=c99 -D{_self_test_macro(name)} {name}.c && ./a.out\n"
         "#include <stdint.h>",
         *_model(computation),
-        _c_model_function(computation, name),
+        _c_function(computation, name),
         _self_test(recipe, computation, name),
     ]
     return CModel(name, "\n\n".join(parts), _package(computation, name))
@@ -561,7 +561,7 @@ def _body(computation: OpComputation) -> str:
     return "\n".join([*lines, "}"])
 
 
-def _c_model_function(computation: OpComputation, name: str) -> str:
+def _c_function(computation: OpComputation, name: str) -> str:
     prototype = _prototype(computation, name)
     return f"""\
 // Codes of the operands, and where to put the outputs. Verilator compiles C as C++.

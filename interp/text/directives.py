@@ -250,8 +250,8 @@ class OpReading:
 
 # --- directives -------------------------------------------------------------------------------------------------------
 
-DirectivesRead = Callable[[OpParser, OpReading], None]
-Print = Callable[[OpPrinter, Operation, Out], None]
+ReadElement = Callable[[OpParser, OpReading], None]
+PrintElement = Callable[[OpPrinter, Operation, Out], None]
 
 
 class ElementForm(NamedTuple):
@@ -261,8 +261,8 @@ class ElementForm(NamedTuple):
     ``present``: tells whether it has something to print; None where it cannot be the anchor of a group.
     """
 
-    read: DirectivesRead
-    print: Print
+    read: ReadElement
+    print: PrintElement
     begins: Callable[[OpParser], bool] | None = None
     present: Callable[[Operation], bool] | None = None
 
@@ -441,7 +441,7 @@ def _type_of(element: TypeOf, slots: Slots) -> ElementForm:
     return ElementForm(read, _print_type(index, slots), present=lambda operation: bool(slots.values(operation, index)))
 
 
-def _print_type(index: int, slots: Slots) -> Print:
+def _print_type(index: int, slots: Slots) -> PrintElement:
     """Return a function that prints the type of one value."""
     operands = len(slots.operands)
 
@@ -467,7 +467,7 @@ def _types_of(indices: list[int], slots: Slots) -> ElementForm:
     )
 
 
-def _print_types(indices: list[int], slots: Slots) -> Print:
+def _print_types(indices: list[int], slots: Slots) -> PrintElement:
     def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
         types = (value.type for index in indices for value in slots.values(operation, index))
         out.value(", ".join(map(printer.type, types)))

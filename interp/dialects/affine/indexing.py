@@ -51,7 +51,7 @@ from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar
 # --- if ---------------------------------------------------------------------------------------------------------------
 
 
-def _parser(definition: OpDefinition) -> CustomParse:
+def _if_parser(definition: OpDefinition) -> CustomParse:
     def parse(p: OpParser, at: int) -> Operation:
         at_set = p.pos
         condition = p.attribute()
@@ -72,7 +72,7 @@ def _parser(definition: OpDefinition) -> CustomParse:
     return parse
 
 
-def _print(printer: OpPrinter, op: Operation) -> str:
+def _print_if(printer: OpPrinter, op: Operation) -> str:
     condition = op.properties["condition"]
     assert isinstance(condition, IntegerSetAttr)
     text = f" {printer.attribute(condition)}{print_lists(printer, condition.dimensions, op.operands)}"
@@ -88,7 +88,7 @@ def _print(printer: OpPrinter, op: Operation) -> str:
     return text + (f" {printer.dictionary(op.attributes)}" if op.attributes else "")
 
 
-FORM = CustomForm(_parser, _print)
+IF_FORM = CustomForm(_if_parser, _print_if)
 
 
 def verify_if(op: Operation) -> str | None:
@@ -413,7 +413,7 @@ def _element(printer: OpPrinter, op: Operation, which: int) -> str:
     return f"{printer.name(op.operands[which])}[{print_inline(printer, map_, op.operands[which + 1 :])}]"
 
 
-def _vector_access_print(printer: OpPrinter, op: Operation) -> str:
+def _print_vector_access(printer: OpPrinter, op: Operation) -> str:
     which = 0 if op.results else 1
     vector = (op.results or op.operands)[0].type
     text = f" {printer.name(op.operands[0])}," if which else ""
@@ -467,6 +467,7 @@ def _print_prefetch(printer: OpPrinter, op: Operation) -> str:
     return f"{text} : {printer.type(op.operands[0].type)}"
 
 
+VECTOR_FORM = CustomForm(_vector_access_parser, _print_vector_access)
 PREFETCH = CustomForm(_prefetch_parser, _print_prefetch)
 
 # --- rules ------------------------------------------------------------------------------------------------------------

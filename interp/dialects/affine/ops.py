@@ -72,7 +72,7 @@ def _read_place(p: OpParser) -> _Place:
     return base, *read_place(p)
 
 
-def _parser(definition: OpDefinition) -> CustomParse:
+def _dma_parser(definition: OpDefinition) -> CustomParse:
     starts = definition.name == "affine.dma_start"
     prefix = f"custom op '{definition.name}'"
 
@@ -115,7 +115,7 @@ def _places(op: Operation) -> list[tuple[AffineMapAttr, list[SSAValue]]] | None:
     return found if start < len(op.operands) else None
 
 
-def _print(printer: OpPrinter, op: Operation) -> str:
+def _print_dma(printer: OpPrinter, op: Operation) -> str:
     places = _places(op) or []
     texts = [f"{printer.name(operands[0])}[{print_inline(printer, map_, operands[1:])}]" for map_, operands in places]
     rest: Sequence[SSAValue] = op.operands[sum(len(operands) for _, operands in places) :]
@@ -124,8 +124,8 @@ def _print(printer: OpPrinter, op: Operation) -> str:
     return f" {', '.join(texts)} : {types}"
 
 
-START = CustomForm(_parser, _print)
-WAIT = CustomForm(_parser, _print)
+START = CustomForm(_dma_parser, _print_dma)
+WAIT = CustomForm(_dma_parser, _print_dma)
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ def verify_wait(op: Operation) -> str | None:
 # The custom forms of affine.apply, affine.min and affine.max, which MLIR writes by hand.
 
 
-def _forms_parser(by_map: bool) -> Callable[[OpDefinition], CustomParse]:
+def _map_parser(by_map: bool) -> Callable[[OpDefinition], CustomParse]:
     """Return the parser of ``#map(%dimensions)[%symbols]``. ``by_map``: the op has as many results as the map."""
 
     def parser(definition: OpDefinition) -> CustomParse:
@@ -188,15 +188,15 @@ def _forms_parser(by_map: bool) -> Callable[[OpDefinition], CustomParse]:
     return parser
 
 
-def _forms_print(printer: OpPrinter, operation: Operation) -> str:
+def _print_map(printer: OpPrinter, operation: Operation) -> str:
     map_ = operation.properties["map"]
     assert isinstance(map_, AffineMapAttr)
     text = f" {printer.attribute(map_)}{print_lists(printer, map_.dimensions, operation.operands)}"
     return text + (f" {printer.dictionary(operation.attributes)}" if operation.attributes else "")
 
 
-APPLY = CustomForm(_forms_parser(by_map=True), _forms_print)
-EXTREME = CustomForm(_forms_parser(by_map=False), _forms_print)
+APPLY = CustomForm(_map_parser(by_map=True), _print_map)
+EXTREME = CustomForm(_map_parser(by_map=False), _print_map)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -367,7 +367,7 @@ affine.op(
 )
 affine.op(
     "if",
-    custom=indexing.FORM,
+    custom=indexing.IF_FORM,
     operands=(Slot("operands", declarations.INDEX, Arity.VARIADIC),),
     results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     properties=(Property("condition", declarations.INTEGER_SET_ATTR),),
@@ -410,7 +410,7 @@ _INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
 _MAP = Property("map", declarations.AFFINE_MAP_ATTR)
 affine.op(
     "vector_load",
-    custom=indexing.FORM,
+    custom=indexing.VECTOR_FORM,
     operands=(Slot("memref", MEMREF), _INDICES),
     results={"result": declarations.VECTOR},
     properties=(_MAP,),
@@ -419,7 +419,7 @@ affine.op(
 )
 affine.op(
     "vector_store",
-    custom=indexing.FORM,
+    custom=indexing.VECTOR_FORM,
     operands=(Slot("value", declarations.VECTOR), Slot("memref", MEMREF), _INDICES),
     properties=(_MAP,),
     verify=indexing.verify,

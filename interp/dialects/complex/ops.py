@@ -53,9 +53,9 @@ def _read(p: TokenParser) -> tuple[Any, ...]:
     element = p.type()
     if not isinstance(element, ty.FloatType):
         p.error("invalid kind of type specified: expected float", at_type)
-    real = _part(p, element)
+    real = _read_part(p, element)
     p.expect(",")
-    imaginary = _part(p, element)
+    imaginary = _read_part(p, element)
     p.expect(">")
     if p.take(":"):
         at_type = p.pos
@@ -65,7 +65,7 @@ def _read(p: TokenParser) -> tuple[Any, ...]:
     return real, imaginary
 
 
-def _part(p: TokenParser, element: ty.FloatType) -> at.FloatAttr:
+def _read_part(p: TokenParser, element: ty.FloatType) -> at.FloatAttr:
     where = p.pos
     found = p.attribute(element)
     if not isinstance(found, at.FloatAttr) or found.type != element:
@@ -189,7 +189,7 @@ complex.op(
 )
 
 
-def _ops_part(mnemonic: str, which: int | None = None) -> None:
+def _declare_part(mnemonic: str, which: int | None = None) -> None:
     def build(op: Operation, settings: Settings) -> Kernel:
         assert which is not None
         return complex_numbers.part(which, _format(op.operands[0].type), fastmath_of(op))
@@ -205,10 +205,10 @@ def _ops_part(mnemonic: str, which: int | None = None) -> None:
     )
 
 
-_ops_part("re", 0)
-_ops_part("im", 1)
-_ops_part("abs")
-_ops_part("angle")
+_declare_part("re", 0)
+_declare_part("im", 1)
+_declare_part("abs")
+_declare_part("angle")
 
 # --- one number, two numbers ------------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ from halfulp.semantics.requantization_words import requantization_words
 #
 # halfulp.requantize: integers to narrower integers, by the rules of libraries.
 
-_MOST_BITS = 48
+_MOST_SCALED_BITS = 48
 _ZERO_POINTS = 1 << 31
 
 
@@ -40,8 +40,8 @@ def verify(op: Operation) -> str | None:
     if rule not in RULES:
         return with_hint(f"rule is '{rule}', but must be one of {', '.join(RULES)}", did_you_mean(rule, RULES))
     for value, name in zip(op.operands, ("input", "multiplier", "shift"), strict=True):
-        if not 1 <= ty.width_of(element_of(value)) <= _MOST_BITS:
-            return f"takes integers of 1 to {_MOST_BITS} bits, but the {name} has '{element_of(value)}'"
+        if not 1 <= ty.width_of(element_of(value)) <= _MOST_SCALED_BITS:
+            return f"takes integers of 1 to {_MOST_SCALED_BITS} bits, but the {name} has '{element_of(value)}'"
     if not 1 <= ty.width_of(element_of(op.results[0])) <= 32:
         return f"makes integers of 1 to 32 bits, not '{element_of(op.results[0])}'"
     for name in ("input_zero_point", "output_zero_point"):
@@ -183,13 +183,13 @@ halfulp.types.update(PARSERS)
 
 # --- stochastic rounding ----------------------------------------------------------------------------------------------
 
-_OPS_MOST_BITS = 64
+_MOST_RANDOM_BITS = 64
 
 
 def _verify_round(op: Operation) -> str | None:
     width = ty.width_of(element_of(op.operands[1]))
-    if not 1 <= width <= _OPS_MOST_BITS:
-        return f"takes 1 to {_OPS_MOST_BITS} random bits for each element, but has {width}"
+    if not 1 <= width <= _MOST_RANDOM_BITS:
+        return f"takes 1 to {_MOST_RANDOM_BITS} random bits for each element, but has {width}"
     return None
 
 

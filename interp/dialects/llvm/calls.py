@@ -65,7 +65,7 @@ def _memref(op: Operation, run: Run, descriptor: Descriptor, element: ty.Type, w
     return Memref(offset, sizes, strides, load)
 
 
-def _call(function: OnMemrefs, take: Take, op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
+def _call_with_memrefs(function: OnMemrefs, take: Take, op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
     step = len(slots) // function.arity
     parts = [slots[start : start + step] for start in range(0, len(slots), step)]
     memrefs = [
@@ -107,11 +107,11 @@ def _functions() -> Iterator[tuple[str, LibraryFunction]]:
         result = llvm.VOID if name.startswith("print") else ty.I64
         take: Take = _unranked if function.rank is None else partial(_ranked, function.rank)
         type_ = llvm.FunctionType(result=result, inputs=(llvm.POINTER,) * function.arity)
-        yield INTERFACE + name, LibraryFunction(type_, partial(_call, function, take))
+        yield INTERFACE + name, LibraryFunction(type_, partial(_call_with_memrefs, function, take))
     for element in _BY_RANK:
         function = ON_MEMREFS[f"printMemref{element}"]
         type_ = llvm.FunctionType(result=llvm.VOID, inputs=(ty.I64, llvm.POINTER))
-        yield f"printMemref{element}", LibraryFunction(type_, partial(_call, function, _by_rank))
+        yield f"printMemref{element}", LibraryFunction(type_, partial(_call_with_memrefs, function, _by_rank))
 
 
 FUNCTIONS: Mapping[str, LibraryFunction] = dict(_functions())
@@ -122,7 +122,7 @@ FUNCTIONS: Mapping[str, LibraryFunction] = dict(_functions())
 _LIBRARIES: Mapping[str, lowering.LibraryFunction] = {**lowering.FUNCTIONS, **FUNCTIONS}
 
 
-def _calls_call(op: Operation, compiler: Compiler) -> Action:
+def _call(op: Operation, compiler: Compiler) -> Action:
     """Return the action of a call of a function by its name, or of a pointer."""
     if "var_callee_type" in op.properties:
         raise Unsupported(
@@ -285,7 +285,7 @@ def _indirect(op: Operation, operands: tuple[int, ...], compiler: Compiler) -> A
     return call_pointer
 
 
-_IN_LANES, _ALONE = OnFrames(_calls_call), OnFrames(_calls_call, alone=True)
+_IN_LANES, _ALONE = OnFrames(_call), OnFrames(_call, alone=True)
 
 
 def _way(op: Operation) -> OnFrames:

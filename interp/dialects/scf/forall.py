@@ -44,12 +44,6 @@ def _groups(op: Operation) -> list[int]:
     return operand_sizes(op, op.definition) or [0, 0, 0, 0]
 
 
-def shared_arguments(op: Operation) -> Sequence[BlockArgument]:
-    """Return the arguments of the body of scf.forall that stand for tensors."""
-    arguments = op.regions[0].blocks[0].arguments
-    return arguments[len(arguments) - len(op.results) :]
-
-
 # --- rules ------------------------------------------------------------------------------------------------------------
 
 

@@ -362,7 +362,7 @@ def _rank(op: Operation, settings: Settings) -> Function:
     return lambda run, operands: (Value(type_, np.array(len(operands[0].shape), np.uint64)),)
 
 
-def _ops_places(op: Operation) -> dict[int, int]:
+def _index_axes(op: Operation) -> dict[int, int]:
     """Return the axis of each index of tensor.extract and tensor.insert, by the number of its operand."""
     first = 2 if op.name == "tensor.insert" else 1
     return {place: place - first for place in range(first, len(op.operands))}
@@ -467,7 +467,7 @@ tensor.op(
     ),
     verify=_indices_fit,
     named_results=("extracted",),
-    evaluate=moving(_extract, 1, _ops_places),
+    evaluate=moving(_extract, 1, _index_axes),
 )
 tensor.op(
     "insert",
@@ -480,7 +480,7 @@ tensor.op(
     ),
     verify=_indices_fit,
     named_results=("inserted",),
-    evaluate=moving(_insert, 2, _ops_places),
+    evaluate=moving(_insert, 2, _index_axes),
 )
 tensor.op(
     "dim",

@@ -24,7 +24,6 @@ from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.ir.types import VectorType
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
-_TRAITS = ("indexing_maps", "iterator_types", "kind")
 _YIELD = "vector.yield"
 
 

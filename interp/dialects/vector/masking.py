@@ -192,7 +192,7 @@ _MASKABLE: Mapping[str, tuple[Callable[[Operation], ty.Type], Callable[..., Func
     "vector.gather": (lambda op: _of_shape(op.operands[-3].type), memory.gather),
     "vector.multi_reduction": (lambda op: _of_shape(op.operands[0].type), reductions.multi_reduce),
     "vector.outerproduct": (lambda op: _of_shape(op.results[0].type), reductions.outer_product),
-    "vector.reduction": (lambda op: _of_shape(op.operands[0].type), reductions.reductions_reduce),
+    "vector.reduction": (lambda op: _of_shape(op.operands[0].type), reductions.reduce_vector),
     "vector.transfer_read": (_of_transfer, read),
     "vector.transfer_write": (_of_transfer, write),
 }

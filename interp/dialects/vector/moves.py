@@ -89,7 +89,6 @@ def vector_of(shape: tuple[int, ...], element: ty.Type, scalable: tuple[bool, ..
 RANKED = _vectors("vector of any type values", lambda type_: bool(type_.shape))
 """Vectors of rank 1 and more, which MLIR describes as it does all vectors."""
 FIXED = _vectors("fixed-length vector of any type values", is_fixed)
-FIXED_RANKED = _vectors("fixed-length vector of any type values", lambda type_: bool(type_.shape) and is_fixed(type_))
 # MLIR's description of the two has no text where other descriptions name the kind of vector.
 SCALABLE_1D = _vectors(" of ranks 1", lambda type_: len(type_.shape) == 1 and any(type_.scalable))
 RANK_1 = _vectors(" of ranks 1", lambda type_: len(type_.shape) == 1)

@@ -170,7 +170,7 @@ def _of_type(value: Value, type_: ty.Type) -> Value:
     return Value(type_, value.bits, value.poison, value.open, value.origins)
 
 
-def reductions_reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
+def reduce_vector(op: Operation, settings: Settings, masked: bool = False) -> Function:
     """Return the function of vector.reduction. ``masked``: it is inside vector.mask, whose mask is one more operand.
     Only the flag ``reassoc`` permits another order than the sequence.
     """
@@ -201,7 +201,7 @@ def flags_of(op: Operation, type_: ty.Type) -> dict[str, at.Attribute]:
 
 
 def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
-    """Return the function of vector.multi_reduction. ``masked``: as for `reduce`."""
+    """Return the function of vector.multi_reduction. ``masked``: as for `reduce_vector`."""
     type_ = op.results[0].type
     order = settings.profile.reduction_order
     combination = Combination(op, kind_of(op.properties["kind"]), type_, settings, order)
@@ -282,7 +282,10 @@ def _dimensions(map_: at.Attribute) -> list[int]:
 
 
 def contract(op: Operation, settings: Settings, masked: bool = False) -> Function:
-    """Return the function of vector.contract. ``masked``: as for `reduce`. Narrower operands are extended first."""
+    """Return the function of vector.contract. ``masked``: as for `reduce_vector`.
+
+    Narrower operands are extended first.
+    """
     type_ = op.results[0].type
     element = ty.element_type(type_)
     maps, iterators = op.properties["indexing_maps"], op.properties["iterator_types"]
@@ -351,8 +354,9 @@ def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings:
 
 
 def outer_product(op: Operation, settings: Settings, masked: bool = False) -> Function:
-    """Return the function of vector.outerproduct. ``masked``: as for `reduce`. A lane left out has the accumulator;
-    without one it is poison.
+    """Return the function of vector.outerproduct. ``masked``: as for `reduce_vector`.
+
+    A lane that the mask leaves out has the accumulator; without one it is poison.
     """
     type_, kind = op.results[0].type, kind_of(op.properties["kind"])
     element = ty.element_type(type_)

@@ -115,7 +115,7 @@ def state_of(steps: int, depth: int, general: Any, tables: Sequence[Any]) -> npt
 
 PART = 1 << 14
 """The lanes that a thread takes at a time."""
-_LANE_CODE_ENTRY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p)
+_LANES_ENTRY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p)
 
 
 class LaneCode:
@@ -130,7 +130,7 @@ class LaneCode:
         lowering = ProgramLowering(program)
         text = _assembly(lowering, op, splats, self._widths)
         self._code = llvm.compile_assembly(text, "lanes")
-        self._entry = _LANE_CODE_ENTRY(self._code.address)
+        self._entry = _LANES_ENTRY(self._code.address)
         self._tables = lowering.tables.arrays
         self._functions = lowering.functions
         self._depth = min(self._settings.max_depth, lowering.deepest)
