@@ -12,11 +12,12 @@ DEMO_INPUTS ?= --input="4xf8E4M3FN=1 0.3 -2.5 448" --input="4xf8E4M3FN=0.0625 0.
 
 VENV := .venv
 RUN := $(VENV)/bin/python -m
+PYTEST = $(RUN) pytest -n $(WORKERS) --dist worksteal
 
 # Where Python must not keep what it compiles, each of the hundreds of processes that tests start compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-long test-exhaustive conformance docs notebooks lint bench clean
+.PHONY: help demo test test-long test-exhaustive added conformance docs notebooks lint bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -24,10 +25,11 @@ help:
 	@echo 'make test             install into .venv and run the tests (TEST_ARGS="-k name", WORKERS=2)'
 	@echo 'make test-long        the tests that `make test` leaves out because they take seconds each: minutes'
 	@echo 'make test-exhaustive  the tests over whole domains: hours'
+	@echo 'make added            the tests that a new format, op, oracle or format of vectors must satisfy: a minute'
 	@echo 'make conformance      compare with every tool that is installed, into docs/conformance.md: 20 to 40 minutes'
 	@echo 'make docs             build the documentation into site/index.html, after what it takes from the code'
 	@echo 'make notebooks        execute the notebooks of examples/, and keep their outputs'
-	@echo 'make lint             ruff, and mypy --strict on the wheel as installed and on the tests'
+	@echo 'make lint             ruff, mypy --strict on the wheel as installed and on the tests, tests of documents and wheel'
 	@echo 'make bench            measure against peers: 3 minutes (ONLY="f32 to f8", RESULTS=benchmarks/RESULTS.md)'
 	@echo 'make bench BASE=main  compare the speed of a commit with that of the tree, row by row (ONLY="f32 to f8")'
 	@echo 'make clean            remove everything that make made'
@@ -38,10 +40,13 @@ demo: $(VENV)/.installed
 	$(VENV)/bin/halfulp run $(DEMO_FILE) --function=main $(DEMO_INPUTS)
 
 test: $(VENV)/.installed-test
-	$(RUN) pytest -n $(WORKERS) --dist worksteal --durations=15 --durations-min=2 $(TEST_ARGS)
+	$(PYTEST) --durations=15 --durations-min=2 -m 'not lint' $(TEST_ARGS)
 
 test-long test-exhaustive: test-%: $(VENV)/.installed-test
-	$(RUN) pytest -n $(WORKERS) --dist worksteal --durations=15 -m $* $(TEST_ARGS)
+	$(PYTEST) --durations=15 -m '$* and not lint' $(TEST_ARGS)
+
+added: $(VENV)/.installed-test
+	$(PYTEST) -q -m added $(TEST_ARGS) $$(grep -rl 'mark\.added' tests --include='test_*.py')
 
 conformance: $(VENV)/.installed-iree
 	$(VENV)/bin/halfulp verify --level=full -o docs/conformance.md
@@ -67,6 +72,7 @@ lint: $(VENV)/.installed-test
 	$(RUN) pip install --quiet --no-deps --no-index --target build/site build/wheel/*.whl
 	cd build/site && ../../$(RUN) mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache/halfulp -p halfulp
 	MYPYPATH=tests:build/site $(RUN) mypy --explicit-package-bases --cache-dir .mypy_cache/tests tests
+	HALFULP_LONG=1 $(PYTEST) -m lint $$(grep -rl 'mark\.lint' tests --include='test_*.py')
 
 bench: $(VENV)/.installed-bench
 	$(RUN) benchmarks $(if $(ONLY),--only='$(ONLY)') $(if $(RESULTS),--markdown='$(RESULTS)') \

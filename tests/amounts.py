@@ -1,4 +1,4 @@
-"""The sizes of samples: a part by default, everything with `make test-exhaustive`."""
+"""The sizes of samples: small in every run, larger with `make test-long`, everything with `make test-exhaustive`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+_ABSENT: Any = object()
 
-def amounts(part: Any, whole: Any) -> list[Any]:
-    """Return the values of a parameter: ``part`` for every run, and ``whole`` for the exhaustive one alone."""
-    return [part, pytest.param(whole, marks=pytest.mark.exhaustive)]
+
+def amounts(part: Any, whole: Any = _ABSENT, *, long: Any = _ABSENT) -> list[Any]:
+    """Return the values of a parameter: ``part`` in every run, ``long`` in the long one, ``whole`` in the exhaustive one."""
+    larger = ((long, pytest.mark.long), (whole, pytest.mark.exhaustive))
+    return [part, *(pytest.param(amount, marks=mark) for amount, mark in larger if amount is not _ABSENT)]

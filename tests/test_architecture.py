@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from tree import LAYERS, ROOT, package_files
+
+pytestmark = pytest.mark.lint
 
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 

@@ -1,4 +1,6 @@
 """The table of benchmarks/: every row can be measured, peers that are absent are said, RESULTS.md holds all rows. And
+
+pytestmark = pytest.mark.lint
 the table of two commits.
 
 Nothing here depends on how long something takes.

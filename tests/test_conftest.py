@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from tree import ROOT
 
+pytestmark = pytest.mark.lint
+
 SUITE = """
 import pytest
 

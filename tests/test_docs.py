@@ -1,5 +1,7 @@
 """README and docs/: programs and commands print what is shown, what was generated is what the code says, links lead somewhere.
 
+pytestmark = pytest.mark.lint
+
 The site is built once, from a copy of docs/, as ``make docs`` builds it; what a browser would ask of a network is looked for
 in all its pages.
 """

@@ -1,4 +1,6 @@
 """Imports point one way, api -> conformance -> interp -> semantics -> fp_formats, form no circle, and cost little.
+
+pytestmark = pytest.mark.lint
 Within api, they point down from room to room.
 
 A circle counts wherever its imports stand: at the top of a file, inside a function, or under TYPE_CHECKING.

@@ -8,6 +8,8 @@ import nbformat
 import pytest
 from notebooks import NOTEBOOKS, executed, texts
 
+pytestmark = pytest.mark.lint
+
 NEEDS = {
     "finding_a_bug_in_a_real_compiler": pytest.mark.mlir,
     "golden_vectors_for_an_adder": pytest.mark.iverilog,

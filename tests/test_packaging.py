@@ -20,6 +20,8 @@ from tree import LAYERS, ROOT, modules, modules_of, package_files, pyproject
 
 from halfulp.fp_formats.aliases import how_to_install
 
+pytestmark = pytest.mark.lint
+
 PLAIN = {name: value for name, value in os.environ.items() if name != "HALFULP_BACKEND"}
 """The environment of a user, also where the tests run by another backend, which a clean venv does not have."""
 

@@ -10,6 +10,8 @@ from same import Change, NewCommand, Renames
 from same_cases import Chain, Step, all_chains, one_command
 from tree import ROOT
 
+pytestmark = pytest.mark.lint
+
 RENAMES = Renames(
     commands=(
         NewCommand("vectors", ("vectors", "check"), "--changed"),

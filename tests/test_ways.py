@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import ways
 
+pytestmark = pytest.mark.lint
+
 
 def test_calls_stay_within_their_limits() -> None:
     found = ways.of_calls()

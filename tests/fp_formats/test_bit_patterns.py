@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from amounts import amounts
 from bitstring import BitArray, Bits
 
 from halfulp.fp_formats.formats import (
@@ -28,9 +29,9 @@ USERS = (
 )
 
 
-def codes(fmt: FloatFormat) -> Any:
-    """Return all codes of up to 16 bits; of longer ones the ends, single bits and random ones."""
-    if fmt.bits <= 16:
+def codes(fmt: FloatFormat, width: int = 16) -> Any:
+    """Return all codes of up to ``width`` bits; of longer ones the ends, single bits and random ones."""
+    if fmt.bits <= width:
         return range(1 << fmt.bits)
     rng = random.Random(fmt.name)
     ones = [1 << place for place in range(fmt.bits)]
@@ -38,8 +39,9 @@ def codes(fmt: FloatFormat) -> Any:
 
 
 @pytest.mark.parametrize("fmt", [*FORMATS.values(), *USERS], ids=str)
-def test_round_trips(fmt: FloatFormat) -> None:
-    for code in codes(fmt):
+@pytest.mark.parametrize("width", amounts(12, long=16))
+def test_round_trips(fmt: FloatFormat, width: int) -> None:
+    for code in codes(fmt, width):
         sign, exponent, significand = fmt.fields(code)
         assert code_of(sign + exponent + significand, fmt.bits) == code
 

@@ -191,13 +191,14 @@ def test_signs_of_exact_zeros(mode: Rounding) -> None:
 
 
 @pytest.mark.parametrize("fmt", SMALL, ids=str)
-def test_small_formats_against_fractions(fmt: FloatFormat) -> None:
+@pytest.mark.parametrize("count", amounts(140, long=700))
+def test_small_formats_against_fractions(fmt: FloatFormat, count: int) -> None:
     every = [code for code in range(1 << fmt.bits) if scalar.value(fmt, code) is not None]
     rng = random.Random(fmt.name)
     if fmt.bits == 4:
         rows = list(itertools.product(every, every, every))
     else:
-        rows = [(rng.choice(every), rng.choice(every), rng.choice(every)) for _ in range(700)]
+        rows = [(rng.choice(every), rng.choice(every), rng.choice(every)) for _ in range(count)]
     for number, row in enumerate(rows):
         check_value(fmt, row, MODES[number % 5])
 
@@ -220,25 +221,28 @@ def test_any_format_against_fractions(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("fmt", LARGE, ids=str)
-def test_cancelling_triples_against_fractions(fmt: FloatFormat) -> None:
-    for number, row in enumerate(triples(fmt, 600, 71)):
+@pytest.mark.parametrize("count", amounts(120, long=600))
+def test_cancelling_triples_against_fractions(fmt: FloatFormat, count: int) -> None:
+    for number, row in enumerate(triples(fmt, count, 71)):
         if all(scalar.value(fmt, code) is not None for code in row):
             check_value(fmt, row, MODES[number % 5])
 
 
 @pytest.mark.parametrize("fmt", [*FORMATS.values(), *USERS], ids=str)
-def test_exact_equals_scalar(fmt: FloatFormat) -> None:
+@pytest.mark.parametrize("count", amounts(48, long=240))
+def test_exact_equals_scalar(fmt: FloatFormat, count: int) -> None:
     for mode in MODES:
-        check_exact(fmt, triples(fmt, 250, 72 + mode), mode)
+        check_exact(fmt, triples(fmt, count, 72 + mode), mode)
     for number, policy in enumerate(POLICIES):
-        check_exact(fmt, triples(fmt, 60, 82), MODES[number % 5], policy)
+        check_exact(fmt, triples(fmt, count // 4, 82), MODES[number % 5], policy)
     for width in (1, 7, 16, 32, 64):
-        check_exact(fmt, triples(fmt, 60, 83), Rounding.STOCHASTIC, SPEC, width)
+        check_exact(fmt, triples(fmt, count // 4, 83), Rounding.STOCHASTIC, SPEC, width)
 
 
-def test_every_triple_of_f4_in_arrays() -> None:
+@pytest.mark.parametrize("modes", amounts(MODES[:1], long=MODES[1:]), ids=len)
+def test_every_triple_of_f4_in_arrays(modes: tuple[Rounding, ...]) -> None:
     fmt = FORMATS["f4E2M1FN"]
-    for mode in MODES:
+    for mode in modes:
         check_exact(fmt, list(itertools.product(range(16), range(16), range(16))), mode)
 
 
@@ -274,12 +278,13 @@ def random_columns(rng: np.random.Generator, fmt: FloatFormat, count: int) -> Co
 
 
 @pytest.mark.parametrize("name", ["bf16", "f16", "f32"])
-def test_fast_equals_exact(name: str) -> None:
+@pytest.mark.parametrize("count", amounts(800, long=4_000))
+def test_fast_equals_exact(name: str, count: int) -> None:
     fmt = FORMATS[name]
     rng = np.random.default_rng(7)
-    ties = arrays(fmt, triples(fmt, 4000, 90))
-    anything = random_columns(rng, fmt, 30_000)
-    some: Columns = (ties[0][:2000], ties[1][:2000], ties[2][:2000])
+    ties = arrays(fmt, triples(fmt, count, 90))
+    anything = random_columns(rng, fmt, 8 * count)
+    some: Columns = (ties[0][: count // 2], ties[1][: count // 2], ties[2][: count // 2])
     for mode in MODES:
         for columns in (ties, anything):
             check_fast(fmt, columns, mode, SPEC)
@@ -300,7 +305,7 @@ def test_fast_equals_exact_on_many(name: str, mode: Rounding) -> None:
 
 
 @pytest.mark.parametrize(("fmt", "name", "kind"), [(F64, "fma", ctypes.c_double), (F32, "fmaf", ctypes.c_float)])
-@pytest.mark.parametrize("count", amounts(8_000, 100_000))
+@pytest.mark.parametrize("count", amounts(1_600, 100_000, long=8_000))
 def test_c_library(fmt: FloatFormat, name: str, kind: type[ctypes.c_double] | type[ctypes.c_float], count: int) -> None:
     """The C library's fma on adversarial triples; NaNs count as NaN, since C says nothing of their bits."""
     path = ctypes.util.find_library("m")

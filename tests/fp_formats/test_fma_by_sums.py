@@ -1,5 +1,7 @@
 """fma of short formats against NumPy: the product is exact in f64, the sum of two f64 numbers leaves an exact rest, and a
 sum that is rounded to odd by that rest rounds like the exact one.
+
+This is the third proof, beside test_fma.py and test_mixed.py: it runs with the long tests.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
+
+pytestmark = pytest.mark.long
 
 F64 = FORMATS["f64"]
 MODES = (*tuple(Rounding)[:5], Rounding.TO_ODD)

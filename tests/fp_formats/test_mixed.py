@@ -64,10 +64,11 @@ def formats_of(name: str, triple: tuple[str, str, str]) -> tuple[tuple[FloatForm
 
 @pytest.mark.parametrize("name", mixed.OPERATIONS)
 @pytest.mark.parametrize("triple", TRIPLES, ids="-".join)
-def test_numbers_are_rounded_once(name: str, triple: tuple[str, str, str]) -> None:
+@pytest.mark.parametrize("count", amounts(40, long=200))
+def test_numbers_are_rounded_once(name: str, triple: tuple[str, str, str], count: int) -> None:
     """Exact results that are not zero; `scalar.from_fraction` rounds them and knows nothing of the operation."""
     sources, dst = formats_of(name, triple)
-    for number, row in enumerate(rows_of(sources, 200, 3)):
+    for number, row in enumerate(rows_of(sources, count, 3)):
         values = [scalar.value(fmt, code) for fmt, code in zip(sources, row, strict=True)]
         if any(value is None for value in values):
             continue
@@ -80,11 +81,12 @@ def test_numbers_are_rounded_once(name: str, triple: tuple[str, str, str]) -> No
 
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "fma"])
 @pytest.mark.parametrize("type_", ["f8E5M2", "f8E4M3FN", "f16", "f32"])
-def test_one_format_is_the_operation_of_the_format(name: str, type_: str) -> None:
+@pytest.mark.parametrize("count", amounts(20, long=100))
+def test_one_format_is_the_operation_of_the_format(name: str, type_: str, count: int) -> None:
     fmt = FORMATS[type_]
     sources = (fmt,) * mixed.OPERATIONS[name].operands
     for mode in MODES:
-        for row in rows_of(sources, 100, 5):
+        for row in rows_of(sources, count, 5):
             assert mixed.operate(name, sources, fmt, row, mode) == getattr(scalar, name)(fmt, *row, mode)
 
 
@@ -113,7 +115,7 @@ def check(
 
 @pytest.mark.parametrize("name", mixed.OPERATIONS)
 @pytest.mark.parametrize("triple", TRIPLES, ids="-".join)
-@pytest.mark.parametrize("count", amounts(60, 5_000))
+@pytest.mark.parametrize("count", amounts(12, 5_000, long=60))
 def test_arrays(name: str, triple: tuple[str, str, str], count: int) -> None:
     sources, dst = formats_of(name, triple)
     rows = rows_of(sources, count, 7)
@@ -125,7 +127,7 @@ def test_arrays(name: str, triple: tuple[str, str, str], count: int) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
-@pytest.mark.parametrize("count", amounts(25, 400))
+@pytest.mark.parametrize("count", amounts(5, 400, long=25))
 def test_arrays_under_policies(policy: FloatPolicy, count: int) -> None:
     for number, triple in enumerate(TRIPLES):
         for name in ("fma", "fnmsub", "multiply", "divide", "add"):

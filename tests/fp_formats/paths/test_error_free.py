@@ -112,7 +112,7 @@ def test_adversarial_and_random(fmt: FloatFormat, count: int) -> None:
 
 
 @pytest.mark.parametrize("fmt", NATIVE, ids=str)
-@pytest.mark.parametrize("count", [3, pytest.param(10, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("count", amounts(1, 10, long=3))
 def test_windows(fmt: FloatFormat, count: int) -> None:
     rng = random.Random(fmt.name)
     some = [

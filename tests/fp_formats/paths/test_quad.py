@@ -59,10 +59,11 @@ def boundaries() -> list[int]:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_boundaries(operation: str) -> None:
+@pytest.mark.parametrize("step", amounts(5, long=1))
+def test_boundaries(operation: str, step: int) -> None:
     plus = boundaries()
     x = codes_of([*plus, *(code | SIGN for code in plus)])
-    check(operation, x[:, None], x[None])
+    check(operation, x[:, None], x[None, ::step])
 
 
 def drawn(kind: str, count: int, rng: np.random.Generator) -> tuple[Any, Any]:
