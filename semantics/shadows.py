@@ -1,21 +1,77 @@
 """The shadow of a number: how far the number that a program computed is from what exact real arithmetic gives.
 
-A shadow is the *error* beside the computed value: the exact number is ``value + error``, and ``error`` is known up to
-``radius``. Both are f64 arrays of the element shape. The value itself is exact, so an f64 beside it gives 76 bits for
-programs in f32 and 105 bits for those in f64, and memory is two arrays. An error of zero with a radius of zero is an
-exact number, as arguments and constants are. A radius of infinity is an unknown number: x / 0, or anything after it.
+How a shadow encloses
+---------------------
 
-Each rule takes the values and the shadows of the operands and the value of the result, all as f64, and returns
+A program adds 1.375 and 2.25 in f8E4M3FN and gets 3.5; the exact sum is 3.625. Then it multiplies by 3 and gets 10,
+where the exact program has 10.875. A run with shadows keeps both numbers for every float: the *value* that the program
+computed, and beside it two f64 numbers, an *error* and a *radius*. They promise
 
-- the *own* error of the op: the exact function of the values of its operands, less the value of its result;
-- the *total* error: the exact function of the exact operands, less the value of the result.
+    value + error - radius  <=  exact number  <=  value + error + radius
 
-The own error is found without loss by error-free transforms (Knuth's sum, Dekker's product). Every further operation
-in f64 loses at most 2**-53 of its result, and 2**-1074 if it underflows; the radius has the sum of these bounds. It is
-computed in f64 as well, so in the end it is widened by more than the rounding errors of its own terms.
+which for the sum is 3.5 + 0.125 with radius 0, and for the product 10 + 0.875 with radius 0. Arguments and constants
+start with error 0 and radius 0: they are what the exact program has too. A radius of infinity promises nothing, so the
+number is *unknown*: after x / 0, an overflow, or an op without a rule.
 
-Values must be finite f64 numbers, which all formats up to f64 have. An operand or a result that is infinite or NaN has
-an unknown shadow.
+Why not keep the exact number itself? One f64 beside a value costs little, and gives much: the value holds the leading
+bits and the error the next 53, which makes about 76 bits for a program in f32 and 105 for one in f64. And the error
+does not suffer when the program cancels: if two large values are subtracted, their errors are as precise as before.
+
+**The two errors of an op.** A rule takes the values and shadows of the operands and the value of the result, and
+returns
+
+- the *own* error: the exact function of the values of its operands, less the value of the result. It is the rounding
+  of this op, here 0.125 for the sum and 10.5 - 10 = 0.5 for the product;
+- the *total* error: the exact function of the exact operands, less the value of the result. It becomes the shadow of
+  the result: for the product 0.5 of its own and 3 * 0.125 which its operand brought.
+
+The own error does not say who is to blame for the total one; `halfulp.interp.run.attribution` finds that from both.
+
+**Step 1: split without loss.** For sums and products f64 can compute its own rounding error. `two_sum` (Knuth) returns
+a rounded sum and the rest that it lacks, and both together are the exact sum. `two_product` (Dekker) does this for a
+product; if the format is *narrow*, an f64 holds the product, and there is no rest. Quotients and square roots have no
+such split, so their rules use the remainder: x / y - q is (x - q * y) / y, and x - q * y is a sum and a product again.
+Only after the large parts have cancelled without loss does a rule round, so it rounds numbers of the size of an error.
+
+**Step 2: carry the errors of the operands.** These are the formulas of algebra, without terms left out, because a
+bound must hold for large errors too. With x' = x + ex and y' = y + ey the product is
+
+    x' * y' - r  =  (x * y - r)  +  x * ey  +  y * ex  +  ex * ey
+
+A sum adds the errors, a quotient takes the remainder of x' and y'. What the operands leave open becomes radius: if they
+are known up to rx and ry, the product is up to (|x| + |ex| + rx) * ry + (|y| + |ey|) * rx.
+
+**Step 3: pay for each rounding.** The terms of steps 1 and 2 are added in f64. Each such operation loses at most
+`UNIT` = 2**-53 of its result, and a product or quotient that underflows loses at most `LEAST` = 2**-1074. `_Sum` adds
+these bounds up while it adds the terms, and they become radius. The radius is computed in f64, rounded to nearest, so
+it could itself be too small; therefore `_shadow` multiplies it at the end by `WIDER`, which is more than all roundings
+of its own terms. Nothing needs a directed rounding mode, so NumPy and machine code can compute it.
+
+**Where a formula ends.** Three kinds of functions need more than algebra:
+
+- *A divisor near zero.* The quotient divides by the least magnitude that the divisor can have. If its enclosure
+  contains 0, no bound exists, and the result is unknown. A square root has a bound also there, because
+  |sqrt(a) - sqrt(b)| is at most sqrt(|a - b|).
+- *Functions that choose or jump.* `maximum` takes the error of the operand that is certainly larger, as `order` finds
+  it. If both may be the larger one, the wider radius counts. `floor` and its like (in `halfulp.semantics.judging`) are
+  evaluated at both ends of the enclosure; if both ends give one integer, the operand adds nothing to the radius.
+- *Elementary functions.* f64 in wide margins settles most elements of narrow formats (`errors_by_margins`). The others
+  are computed with Arb in balls of 192 bits: the ball of x + ex with radius rx goes through the function, the result's
+  value is subtracted, and the ball that is left is the error and its radius.
+
+**Decisions.** The exact program follows the branches that the real one took. `order` compares two enclosures: they may
+be apart, or equal and exact, or not known. So the caller counts comparisons that the exact run decides otherwise, and
+those that it may decide otherwise. Without both counts at 0, the errors belong to the path that was taken, no more.
+
+**What is checked.** `errors` looks once at the end whether all sums are finite, because an infinity or a NaN in any
+operand makes them so; only then it searches the elements and marks them unknown. Values must be finite f64 numbers,
+so f80 and f128 have no shadows.
+
+Three users apply these rules: `halfulp.semantics.judging` to arrays of codes, the loops of machine code in
+`halfulp.interp.run.shadow_loops`, which trace the same functions once and so cannot differ from them, and
+`halfulp.interp.run.shadows`, which stores a shadow as one complex128 beside each element. To add a rule, write the
+exact split of step 1, list every term of step 2, and give each f64 operation to `_Sum`; the tests compare each
+enclosure with fractions or with Arb at 2,000 bits.
 """
 
 from __future__ import annotations

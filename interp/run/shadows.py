@@ -1,9 +1,9 @@
 """The shadows of a run: beside each float, how far it is from what exact real arithmetic gives.
 
 A run that keeps shadows (as `Settings.recorder`) gives each element of floats a complex128 in the place where
-`Value.open` has its marks: the error, and the radius up to which it is known (`halfulp.semantics.shadows`). Arguments
-and constants are exact. Integers have no shadow: the exact run goes the same way as this one, and where it would decide
-otherwise, that is counted.
+`Value.open` has its marks: the error, and the radius up to which it is known; the head of `halfulp.semantics.shadows`
+tells how both enclose the exact number. Arguments and constants are exact. Integers have no shadow: the exact run goes
+the same way as this one, and where it would decide otherwise, that is counted.
 
 Bits may be read as numbers of another format, from memory for example. So the last bits of a radius hold a tag of the
 format that it belongs to; of a number with the tag of another format nothing is known. The radius grows by less than a
