@@ -140,6 +140,7 @@ def test_commands_that_are_only_shown_were_found() -> None:
 # --- what is generated ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.added
 def test_generated_parts_are_what_the_code_says() -> None:
     """In a process of its own: here other tests have registered ops."""
     done = subprocess.run(
@@ -190,9 +191,10 @@ TASKS: tuple[Any, ...] = DATA["TASKS"]
 EXAMPLES = {name: example for task in TASKS for name, example in task.names.items()}
 
 
+@pytest.mark.added
 def test_every_public_name_belongs_to_one_task() -> None:
     assert sum(len(task.names) for task in TASKS) == len(EXAMPLES)
-    assert set(EXAMPLES) == set(hu.__all__)
+    assert set(EXAMPLES) == set(hu.__all__), "give the name a task and an example in docs/tasks.py"
 
 
 def test_every_name_has_an_example_but_errors() -> None:

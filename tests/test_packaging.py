@@ -98,10 +98,11 @@ def clean_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
+@pytest.mark.added
 def test_every_folder_with_an_init_is_a_declared_package() -> None:
     setuptools = pyproject()["tool"]["setuptools"]
     folders = {path.rpartition("/")[0].replace("/", ".") for path in package_files() if path.endswith("/__init__.py")}
-    assert set(setuptools["packages"]) == folders
+    assert set(setuptools["packages"]) == folders, "write the folder into `packages` of pyproject.toml"
     assert setuptools["package-dir"] == {package: folder for folder, package in LAYERS.items()}
 
 

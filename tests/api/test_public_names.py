@@ -34,8 +34,9 @@ def test_the_version_is_that_of_the_package() -> None:
     assert version_text().startswith(f"halfulp {hu.__version__} (semantics ")
 
 
+@pytest.mark.added
 def test_the_type_stub_is_made_from_the_table() -> None:
-    assert STUB.read_text(encoding="utf-8") == stub()
+    assert STUB.read_text(encoding="utf-8") == stub(), "run `python tests/public_names.py`"
 
 
 def test_no_module_hides_a_public_name() -> None:

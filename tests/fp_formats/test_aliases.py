@@ -45,8 +45,10 @@ ROUNDINGS = {
 }
 
 
+@pytest.mark.added
 @pytest.mark.parametrize("name", ALL_FORMATS)
 def test_every_format_by_its_names(name: str) -> None:
+    assert name in KNOWN, f"write the names that users know {name} by into KNOWN here, and into fp_formats/aliases.py"
     for alias in (name, *KNOWN[name].split(), *TYPE_ALIASES.get(name, ())):
         assert float_format(alias) is ALL_FORMATS[name], alias
         assert float_format(f" {alias} ") is ALL_FORMATS[name], alias

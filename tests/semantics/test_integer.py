@@ -307,14 +307,19 @@ def every_pair(codes: Sequence[int]) -> list[tuple[int, int]]:
 # Tests --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.added
 def test_every_op_of_the_module_is_covered() -> None:
     factories = {
         name
         for name, value in vars(integer).items()
-        if callable(value) and getattr(value, "__module__", "") == integer.__name__ and name[0].islower()
+        if getattr(value, "__module__", "") == integer.__name__
+        and not name.startswith("_")
+        and getattr(value, "__annotations__", {}).get("return") == "Kernel"
     }
-    assert {name for name in factories if not name.startswith("_")} == {*BINARY, *CASTS, "cmpi"}
-    assert len(CASES) == 50
+    assert factories - {"convert"} == {*BINARY, *CASTS, "cmpi"}, (  # convert is no op: tests of values have it
+        "write the definition of the op, from the text of its document, into BINARY or CASTS here"
+    )
+    assert len(CASES) >= 50
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from halfulp.conformance.vectors.columns import (
     columns_to_text,
     results_of,
 )
-from halfulp.conformance.vectors.formats.format import Format, Options, malformed, needed, too_wide
+from halfulp.conformance.vectors.formats.format import Options, malformed, too_wide
 from halfulp.fp_formats.formats import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
 
 BLOCK = 1 << 15
@@ -474,48 +474,3 @@ def _free(columns: Sequence[Column], codes: Sequence[Sequence[int]], result: int
 def spelled(codes: Codes, width: int) -> list[str]:
     """Spell codes as words of upper-case hexadecimal with all their digits."""
     return [f"{code:0{digits(width)}X}" for code in codes_to_ints(codes, width)]
-
-
-# --- csv --------------------------------------------------------------------------------------------------------------
-#
-# Comma-separated codes under a line of names.
-
-
-def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
-    row: list[bytes | Hex] = []
-    for position in range(len(columns)):
-        row += [b",0x" if position else b"0x", whole(columns, position)]
-    return [*row, b"\n"]
-
-
-def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """Write the names of the columns, then a line per vector."""
-    file.write((",".join(column.name for column in vectors.columns) + "\n").encode())
-    write_rows(vectors, file, _row(vectors.columns))
-
-
-def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """Read the vectors of a file that has these columns, in any order. Other columns are skipped."""
-    known = needed(columns, "csv", options)
-    order: list[int] | None = None
-    width = 0
-
-    def line(text: str, done: int) -> list[list[str]]:
-        nonlocal order, width
-        words = [word.strip().strip('"') for word in text.split(",")]
-        if not text:
-            return []
-        if order is None:
-            missing = [column.name for column in known if column.name not in words]
-            if missing:
-                raise ValueError(f"no column {', '.join(missing)} among the names")
-            order, width = [words.index(column.name) for column in known], len(words)
-            return []
-        if len(words) != width:
-            raise ValueError(f"{len(words)} cells under {width} names")
-        return [[words[k].removeprefix("0x") for k in order]]
-
-    return VectorSet(known, read_rows(LineSource(file), known, _row(known), line, options))
-
-
-FORMAT = Format("csv", ".csv", write, read)

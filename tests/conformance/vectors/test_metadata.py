@@ -163,11 +163,12 @@ def test_documents_are_read_back_and_others_refused() -> None:
         metadata.columns_of({**document, "columns": [{}]})
 
 
+@pytest.mark.added
 def test_the_user_documentation_names_every_format_and_its_examples_hold() -> None:
     text = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
     for name in FORMAT_NAMES:
-        assert f"`{name}`" in text
-        assert f"`{format_named(name).suffix}`" in text
+        assert f"`{name}`" in text, f"describe the format {name} in docs/vector-files.md"
+        assert f"`{format_named(name).suffix}`" in text, f"name the ending of {name} files in docs/vector-files.md"
     examples = dict(re.findall(r"<!-- (\w+) -->\n\n```\w*\n(.*?)```", text, re.DOTALL))
     rows = [(0x3B, 0x41, 0x46, 1), (0x7E, 0x7E, 0x7F, 5)]
     assert examples["testfloat"] == text_of(ADDF, rows, "testfloat")

@@ -331,6 +331,11 @@ def test_properties_are_laid_out_as_mlir_lays_them_out(name: str) -> None:
     assert segments == (len(definition.operands) if "S" in rows else None)
 
 
+NOT_IN_MLIR: frozenset[str] = frozenset()
+"""Ops of these dialects that MLIR 22 does not have, so that nothing can be recorded."""
+
+
+@pytest.mark.added
 def test_every_op_is_among_those_recorded() -> None:
     """The properties of affine, complex, index, most of linalg, shape and ub are in recorded files only."""
     recorded = {name.partition(".")[0] for name in PROPERTIES} - {"linalg"}
@@ -340,7 +345,10 @@ def test_every_op_is_among_those_recorded() -> None:
         for name, op in dialect.ops.items()
         if op.since <= Schema.MLIR22
     }
-    assert known == {name for name in PROPERTIES if not name.startswith("linalg.")}
+    assert known - NOT_IN_MLIR == {name for name in PROPERTIES if not name.startswith("linalg.")}, (
+        "write the properties of the op, as MLIR lays them out, into tests/data/op_properties_mlir22.json; "
+        "an op that MLIR does not have belongs to NOT_IN_MLIR here"
+    )
 
 
 @pytest.mark.parametrize(
