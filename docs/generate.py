@@ -1,6 +1,7 @@
 """Write the generated parts of the pages in this folder: formats, special cases, profiles, ops, commands and the API.
 
 A page marks the place of a part by a pair of comments with a name of `BLOCKS`. The text between them is replaced.
+The last line of each page links the page that follows it in ``mkdocs.yml``.
 ``make docs`` runs this before it builds the site. With ``--check`` no file is written: the pages that would change are
 named.
 """
@@ -48,6 +49,8 @@ from halfulp.semantics.profile import PROFILE_FIELDS
 from halfulp.semantics.requantization import RULES
 
 FOLDER = Path(__file__).parent
+ROOT_PAGES = {"architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md"}
+"""Pages of the site that stand in the root of the repository, as in `root_pages`."""
 # The recorded answers of real tools are data of the tests.
 sys.path.append(str(FOLDER.parent / "tests"))
 from corpora import pass_results, reports, text_results  # noqa: E402
@@ -665,6 +668,23 @@ BLOCKS = {
         texts_of_llvm,
     )
 }
+IN_ORDER = re.compile(r"^ +- ([^:\n]+): (\S+\.md)$", re.MULTILINE)
+"""A page in the order of ``mkdocs.yml``: its title and its file."""
+LAST_LINE = re.compile(r"\n*(\nNext: \[.*\]\(.*\)\n?)?\Z")
+
+
+def reading_order() -> dict[Path, str]:
+    """Return the pages in the order of reading, each with its title."""
+    nav = (FOLDER.parent / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    return {FOLDER.parent / ROOT_PAGES.get(name, f"docs/{name}"): title for title, name in IN_ORDER.findall(nav)}
+
+
+def ended(page: str, path: Path, following: Path, title: str) -> str:
+    """Return a page that ends with a link to the page that follows it."""
+    link = Path(os.path.relpath(following, path.parent)).as_posix()
+    return LAST_LINE.sub("", page) + f"\n\nNext: [{title}]({link})\n"
+
+
 MARK = re.compile(r"(<!-- generated: ([\w ]+) -->\n).*?(<!-- end of \2 -->\n)", re.DOTALL)
 
 
@@ -677,9 +697,11 @@ def main() -> int:
     """Write the pages. With ``--check``, name the pages that would change instead, and return 1 if there are any."""
     check = sys.argv[1:] == ["--check"]
     old = []
-    for path in sorted(FOLDER.glob("*.md")):
+    titles = reading_order()
+    first, *others = titles
+    for path, following in zip(titles, [*others, first], strict=True):
         page = path.read_text(encoding="utf-8")
-        if (new := renewed(page)) != page:
+        if (new := ended(renewed(page), path, following, titles[following])) != page:
             old.append(path.name)
             if not check:
                 path.write_text(new, encoding="utf-8")

@@ -103,8 +103,10 @@ def test_programs_were_found() -> None:
 WITH_COMMANDS = [page for page in HERE if commands(page) and page.name not in NEEDS]
 
 
-DIFFERENCES = (" different", ": expected ", ": FAILS: ")
+DIFFERENCES = (" different", "  DIFFERENT", ": expected ", ": FAILS: ")
 """The output of commands that exit with 1."""
+SECONDS = re.compile(r"\(\d+\.\d\d s\)")
+"""How long a stage took, which is another number each time."""
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=[page.name for page in WITH_COMMANDS])
@@ -116,7 +118,7 @@ def test_commands_print_what_is_shown(
     for line, printed in commands(page):
         code = cli.main(shlex.split(line))
         captured = capsys.readouterr()
-        assert (line, captured.out + captured.err) == (line, printed)
+        assert (line, SECONDS.sub("", captured.out + captured.err)) == (line, SECONDS.sub("", printed))
         assert code == (4 if "undefined" in printed else int(any(word in printed for word in DIFFERENCES)))
 
 
@@ -549,8 +551,39 @@ def test_links_between_files_lead_somewhere(page: Path) -> None:
 
 def test_the_readme_is_a_front_door() -> None:
     text = README.read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 150
+    prose = re.sub(r"^```.*?^```|\]\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert 400 <= len(prose.split()) <= 500
+    assert len(text.splitlines()) < 120
     assert pyproject()["project"]["readme"] == "README.md"
-    commands_of = subcommands()
-    table = text.partition("\n| command |")[2].partition("\n\n")[0]
-    assert set(re.findall(r"`(?:halfulp )?([\w-]+)`", table)) == set(commands_of)
+
+
+def test_the_readme_names_the_alternatives_that_are_measured() -> None:
+    alternatives = README.read_text(encoding="utf-8").partition("\n## Alternatives\n")[2]
+    named = re.findall(r"^- \*\*(.+?)\*\*: ", alternatives, re.MULTILINE)
+    measured = re.findall(r"^## (.+)$", (DOCS / "why-halfulp.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert named == measured[: len(named)]
+    assert len(named) >= 7
+
+
+# --- the order of reading ---------------------------------------------------------------------------------------------
+
+ORDER = re.findall(r"^ +- ([^:\n]+): (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2], re.MULTILINE)  # fmt: skip
+"""The title and the file of each page of the site, in order."""
+IN_ROOT = {"architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md"}
+
+
+def test_every_page_is_in_the_order_of_reading() -> None:
+    files = [name for _, name in ORDER]
+    assert sorted(files) == sorted([*IN_ROOT, *(page.name for page in pages() if page != README)])
+
+
+@pytest.mark.parametrize(("page", "title", "following"), [(page, *ORDER[(k + 1) % len(ORDER)]) for k, (_, page) in enumerate(ORDER)], ids=[page for _, page in ORDER])  # fmt: skip
+def test_a_page_ends_with_a_link_to_the_next_one(page: str, title: str, following: str) -> None:
+    """`docs/generate.py` writes these lines."""
+    path, target = (ROOT / IN_ROOT.get(name, f"docs/{name}") for name in (page, following))
+    *_, last = path.read_text(encoding="utf-8").splitlines()
+    found = re.fullmatch(r"Next: \[(.*)\]\((.*)\)", last)
+    assert found
+    assert found[1] == title
+    assert (path.parent / found[2]).resolve() == target
+    assert len(re.findall(r"^Next: ", path.read_text(encoding="utf-8"), re.MULTILINE)) == 1
