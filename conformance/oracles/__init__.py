@@ -8,22 +8,22 @@ from importlib import import_module
 from halfulp.conformance.oracles.oracle import Oracle
 
 _CLASSES: Mapping[str, tuple[str, str]] = {
-    "exact": ("exact", "ExactOracle"),
+    "exact": ("libraries", "ExactOracle"),
     "apfloat": ("apfloat", "APFloatOracle"),
-    "mlir-expand": ("mlir_expand", "MlirExpand"),
+    "mlir-expand": ("mlir_native", "MlirExpand"),
     "mlir-native": ("mlir_native", "MlirNative"),
-    "mlir-math-llvm": ("mlir_math", "MlirMathLlvm"),
-    "mlir-math-expand": ("mlir_math", "MlirMathExpand"),
-    "mlir-math-funcs": ("mlir_math", "MlirMathFuncs"),
-    "mlir-math-apfloat": ("mlir_math", "MlirMathApfloat"),
-    "mlir-math-polynomial": ("mlir_math", "MlirMathPolynomial"),
-    "mlir-runtime": ("mlir_runtime", "MlirRuntime"),
+    "mlir-math-llvm": ("mlir_native", "MlirMathLlvm"),
+    "mlir-math-expand": ("mlir_native", "MlirMathExpand"),
+    "mlir-math-funcs": ("mlir_native", "MlirMathFuncs"),
+    "mlir-math-apfloat": ("mlir_native", "MlirMathApfloat"),
+    "mlir-math-polynomial": ("mlir_native", "MlirMathPolynomial"),
+    "mlir-runtime": ("mlir_native", "MlirRuntime"),
     "mlir-fold": ("mlir_fold", "MlirFold"),
-    "mlir-quant": ("mlir_quant", "MlirQuant"),
-    "ml_dtypes": ("ml_dtypes", "MlDtypes"),
+    "mlir-quant": ("mlir_fold", "MlirQuant"),
+    "ml_dtypes": ("libraries", "MlDtypes"),
     "iree": ("iree", "Iree"),
-    "npz": ("npz", "Npz"),
-    "command": ("command", "Command"),
+    "npz": ("vector_format", "Npz"),
+    "command": ("vector_format", "Command"),
 }
 """Name -> module in this package, class."""
 
