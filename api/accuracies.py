@@ -35,10 +35,8 @@ from halfulp.fp_formats.neighbours import code_at, errors_of_codes
 from halfulp.fp_formats.paths.fast_conversions import convert
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.counts import wrong_count
-from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
-from halfulp.interp.ir.operations import Module
-from halfulp.interp.run.signature import argument_types
+from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported, wrong_count
+from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.loading import Source, load
 from halfulp.number_reader import mode_named, read_number

@@ -17,11 +17,9 @@ from halfulp.conformance.whole_programs.bisection.bisect import bisect as bisect
 from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage, of_pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
-from halfulp.interp.ir.counts import wrong_count
-from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
-from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported, wrong_count
+from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.loading import Source, load
 from halfulp.running import find_entry

@@ -14,9 +14,8 @@ from halfulp.conformance.whole_programs.bisection.bisect import (
     judged,
 )
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
-from halfulp.interp.ir.counts import plural
+from halfulp.interp.ir.errors import UNPRINTABLE, plural
 from halfulp.interp.values.element_layout import spell_value
-from halfulp.printable import UNPRINTABLE
 
 AROUND = 3
 """Lines that are equal, before and after each change."""

@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.vectors.intermediate import uniform
 from halfulp.fp_formats import numbers, scalar
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Rounding
@@ -30,6 +29,7 @@ from halfulp.semantics import integer
 from halfulp.semantics.integer import Overflow, limits
 from halfulp.semantics.kernel import Origin, Origins
 from halfulp.semantics.profile import SPEC, Profile
+from halfulp.semantics.random_sources import uniform
 
 # --- arguments --------------------------------------------------------------------------------------------------------
 #

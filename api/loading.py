@@ -11,8 +11,8 @@ from typing import Any, TypeGuard
 
 from halfulp.inputs import read_file
 from halfulp.interp import loading
-from halfulp.interp.bytecode.encoding import MAGIC
 from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir.blobs import MAGIC
 from halfulp.interp.ir.errors import UnknownOp
 from halfulp.interp.ir.operations import Module
 

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.counts import wrong_count
-from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported, wrong_count
+from halfulp.interp.ir.operations import FUNCTIONS, Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings, host_values
-from halfulp.interp.run.signature import FUNCTIONS, argument_types, result_types
 from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.coerce import as_array, as_type
 from halfulp.interp.values.element_layout import code_layout, runtime_shape

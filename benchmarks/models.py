@@ -14,7 +14,7 @@ import halfulp as hu
 from benchmarks import mlir
 from benchmarks.rows import Disagreement, Measured, Row, Sizes, best
 from benchmarks.samples import dtype_of
-from halfulp.interp.run.signature import argument_types
+from halfulp.interp.ir.operations import argument_types
 from halfulp.running import find_entry
 
 GROUP = "models"

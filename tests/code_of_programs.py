@@ -12,14 +12,13 @@ from halfulp.conformance.whole_programs.generator.functions import random_functi
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.operations import Module, Operation, argument_types
 from halfulp.interp.run import tiering
-from halfulp.interp.run.compiled.limits import NotCompiled
 from halfulp.interp.run.compiled.program import CompiledFunction
 from halfulp.interp.run.frames import Frame, Run
+from halfulp.interp.run.limits import NotCompiled
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.buffers import Buffer, buffer_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value, to_value

@@ -10,8 +10,7 @@ from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs.interesting import with_constant_arguments
 from halfulp.fp_formats.formats import ints_to_codes
-from halfulp.interp.ir.operations import Module
-from halfulp.interp.run.signature import argument_types
+from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.values.value import Value
 
 EXPAND = "arith-expand{include-bf16=true include-f4e2m1=true include-f8e8m0=true}"

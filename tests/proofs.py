@@ -10,8 +10,8 @@ import halfulp as hu
 from halfulp.conformance.proving.proof import Proof, Version, prove
 from halfulp.conformance.whole_programs.arguments import generated, given
 from halfulp.conformance.whole_programs.validation import ValidationReport, validate
+from halfulp.interp.ir.operations import argument_types
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.value import Value
 
 pytest.importorskip("z3", reason="the extra `prove` is not installed")

@@ -12,10 +12,10 @@ from halfulp.conformance.proving.solving import Condition, Deadline, Scalar, bit
 from halfulp.conformance.proving.walk import Behaviour, behaviour
 from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior
+from halfulp.interp.ir.operations import argument_types, result_types
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.value import Value
 
 z3: Any = pytest.importorskip("z3", reason="the extra `prove` is not installed")

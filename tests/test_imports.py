@@ -42,6 +42,8 @@ IN_FUNCTIONS = {
     "halfulp.interp.values.functions": "slow: 30 ms, of sums, matrix units and elementary functions; only arithmetic on "
     "values needs it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
+    "halfulp.semantics.matrix_units": "slow: 30 ms; only ops on tiles, and a run with another model than the exact one, "
+    "need it",
     "halfulp.traces.error_report": "slow: 30 ms, of python-flint; only a run with shadows or flags needs it",
     "importlib.metadata": "slow: 40 ms; only a type name that no table has needs it, for plugins",
     "jax": "optional",
@@ -58,7 +60,7 @@ IN_FUNCTIONS = {
 # at the top, so nothing but the entry point imports them.
 FLOORS = (
     (
-        "described", "extending", "guessing", "inputs", "number_reader", "printable",
+        "described", "extending", "guessing", "inputs", "number_reader",
         "recorded_results", "release", "requantizing", "rounding_steps", "texts",
     ),
     ("bisection_page", "converting", "drawing", "evaluating", "exact_reals", "loading", "reals", "run_options"),

@@ -9,12 +9,10 @@ from typing import Any, Unpack
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.attributes import DYNAMIC
-from halfulp.interp.ir.counts import wrong_count
-from halfulp.interp.ir.errors import InputError, TypeMismatch, UndefinedBehavior
-from halfulp.interp.ir.operations import Module, Operation, is_symbol_table
+from halfulp.interp.ir.errors import InputError, TypeMismatch, UndefinedBehavior, wrong_count
+from halfulp.interp.ir.operations import Module, Operation, argument_types, is_symbol_table
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Listener, Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.interp.values.value import Value, to_value
 from halfulp.loading import Source, load

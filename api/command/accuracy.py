@@ -15,9 +15,8 @@ from halfulp.conformance.accuracy.report import Accuracy
 from halfulp.described import first_given
 from halfulp.drawing.figures import ending_of, save
 from halfulp.fp_formats.policy import as_rounding
-from halfulp.interp.ir.counts import wrong_count
-from halfulp.interp.ir.errors import InputError, TypeMismatch
-from halfulp.interp.run.signature import argument_types
+from halfulp.interp.ir.errors import InputError, TypeMismatch, wrong_count
+from halfulp.interp.ir.operations import argument_types
 from halfulp.running import find_entry
 
 PROGRAM_FILES = (".mlir", ".mlirbc")

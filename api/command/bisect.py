@@ -45,8 +45,7 @@ from halfulp.conformance.whole_programs.bisection.stages import (
 from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree, read_all
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
 from halfulp.inputs import make_directory, write_file
-from halfulp.interp.ir.counts import plural
-from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported, plural
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import Settings

@@ -11,7 +11,7 @@ from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, say
 from halfulp.command.options.diff import DiffArguments
 from halfulp.inputs import write_file
 from halfulp.interp.ir.base import FileLineCol
-from halfulp.printable import UNPRINTABLE
+from halfulp.interp.ir.errors import UNPRINTABLE
 
 _ELEMENTS = {DIFFERENT: "failure", UNSUPPORTED: "skipped"}
 _COUNTED = {"failure": "failures", "skipped": "skipped", "error": "errors"}

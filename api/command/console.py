@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from errno import EBADF
 
-from halfulp.printable import UNPRINTABLE
+from halfulp.interp.ir.errors import UNPRINTABLE
 
 SUCCESS, DIFFERENT, WRONG_USE, UNSUPPORTED, UNDEFINED = 0, 1, 2, 3, 4
 

@@ -10,8 +10,7 @@ from halfulp.command.console import DIFFERENT, SUCCESS, say, write
 from halfulp.command.options.constraints import ConstraintsArguments, integer
 from halfulp.command.sources import Sources, read
 from halfulp.interp.dialects.iree_codegen.verdicts import ConstraintVerdict
-from halfulp.interp.ir.errors import InputError, spell_place
-from halfulp.printable import UNPRINTABLE
+from halfulp.interp.ir.errors import UNPRINTABLE, InputError, spell_place
 from halfulp.semantics.smt import as_model
 
 # One line for each assert, even where its message has several.

@@ -40,8 +40,7 @@ from halfulp.conformance.whole_programs.validation import (
 )
 from halfulp.described import first_given
 from halfulp.interp.ir.base import file_position
-from halfulp.interp.ir.counts import plural
-from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import refuse_stochastic

@@ -40,7 +40,7 @@ from halfulp.conformance.whole_programs.pass_differences import reduced
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.conformance.whole_programs.stages import RUNNERS, STAGES, pipeline
 from halfulp.inputs import make_directory
-from halfulp.interp.ir.counts import plural
+from halfulp.interp.ir.errors import plural
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import FaultKind
 

@@ -18,8 +18,7 @@ from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_differences import find_runner, pass_report
 from halfulp.inputs import make_directory, write_file
-from halfulp.interp.ir.counts import plural
-from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsupported, plural
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module
 

@@ -15,11 +15,9 @@ from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle, Unavailable
 from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated, given
-from halfulp.interp.ir.counts import wrong_count
-from halfulp.interp.ir.errors import TypeMismatch, Unsupported
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.errors import TypeMismatch, Unsupported, wrong_count
+from halfulp.interp.ir.operations import Module, Operation, argument_types
 from halfulp.interp.ir.types import MemRefType
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.buffers import to_argument
 from halfulp.running import find_entry, function_path
 

@@ -30,11 +30,9 @@ from halfulp.conformance.whole_programs.pass_differences import MAX_STEPS, PassC
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
 from halfulp.inputs import write_file
-from halfulp.interp.ir.counts import plural
-from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.errors import HalfulpError, plural
+from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.running import find_entry, function_path
 from halfulp.semantics.profile import Profile

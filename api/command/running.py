@@ -14,12 +14,10 @@ from halfulp.command.options.workgroups import WorkgroupsArguments
 from halfulp.command.semantics import model_of, profile_named, source_of_bits
 from halfulp.command.sources import Sources
 from halfulp.command.values import check_size, differences, poison_origins, read_value, write_npy
-from halfulp.interp.ir.counts import wrong_count
-from halfulp.interp.ir.errors import InputError, TypeMismatch
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.errors import InputError, TypeMismatch, wrong_count
+from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import MemRefType, TensorType, Type, contents_type, element_count, element_type, shape_of
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value

@@ -12,7 +12,6 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.text.parser import parse_attribute
-from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import Profile, as_profile
 from halfulp.semantics.random_sources import source_of
 
@@ -27,6 +26,10 @@ def profile_named(spelling: str) -> Profile:
 
 def model_of(spelling: str) -> str:
     """Return the model of tile operations that ``--mma`` names. Raise InputError for an unknown one."""
+    if spelling == "exact":
+        return spelling
+    from halfulp.semantics.matrix_units.chips import as_model, model_hint
+
     try:
         return as_model(spelling)
     except ValueError as error:

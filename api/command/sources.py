@@ -13,7 +13,7 @@ from halfulp.interp.ir.base import UnknownLoc, file_position
 from halfulp.interp.ir.errors import HalfulpError, InputError, UnknownOp
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module, parse_without, read_bytecode
-from halfulp.interp.text.split_input import InputPart, split_input
+from halfulp.interp.text.skipping import InputPart, split_input
 from halfulp.loading import decode_text, is_bytecode, language_in, language_of, open_file
 
 

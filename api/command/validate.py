@@ -23,7 +23,7 @@ from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.pass_claims import Claim, claim_named, claims_of
 from halfulp.conformance.whole_programs.pass_differences import reduced
 from halfulp.inputs import write_file
-from halfulp.interp.ir.counts import plural
+from halfulp.interp.ir.errors import plural
 from halfulp.interp.run.settings import Settings
 
 CUSTOM_FORM = "22"

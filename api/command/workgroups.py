@@ -10,10 +10,8 @@ from halfulp.command.console import SUCCESS, write
 from halfulp.command.options.workgroups import WorkgroupsArguments
 from halfulp.command.running import run_keywords
 from halfulp.command.sources import Sources, read
-from halfulp.interp.ir.counts import wrong_count
-from halfulp.interp.ir.errors import TypeMismatch
-from halfulp.interp.ir.operations import Module
-from halfulp.interp.run.signature import argument_types
+from halfulp.interp.ir.errors import TypeMismatch, wrong_count
+from halfulp.interp.ir.operations import Module, argument_types
 
 
 def execute(arguments: WorkgroupsArguments, sources: Sources) -> int:

@@ -56,8 +56,7 @@ from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.declare.build import with_rounding
 from halfulp.interp.declare.registry import default_registry, functions
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.counts import are_given, plural
-from halfulp.interp.ir.errors import InputError, Unsupported
+from halfulp.interp.ir.errors import InputError, Unsupported, are_given, plural
 from halfulp.interp.run.stochastic import ARITHMETIC, CONVERSIONS
 from halfulp.interp.values.coerce import as_type
 from halfulp.number_reader import MODES

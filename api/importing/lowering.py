@@ -20,9 +20,8 @@ from halfulp.inputs import read_file
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.base import FileLineCol, quoted
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
-from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.loading import parse_module
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.text.printer import print_module
 from halfulp.loading import Source, decode_text, is_bytecode, is_text, opened
 from halfulp.running import find_entry

@@ -16,8 +16,7 @@ from halfulp.drawing.figures import chosen_style, drawing, figure_of, new_axes, 
 from halfulp.fp_formats.neighbours import Floats, FloatSums, place_of_largest, ulp_of_float, ulps_of_floats
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.counts import plural
-from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported, plural
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.shadows import Shadows, shadow_of
 from halfulp.interp.text.printer import print_module

@@ -13,8 +13,7 @@ from halfulp.fp_formats.policy import MLIR_ROUNDINGS, as_rounding
 from halfulp.interp.dialects.arith.ops import ROUNDING
 from halfulp.interp.dialects.elementwise import enum_of
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.counts import plural
-from halfulp.interp.ir.errors import InputError, spell_place
+from halfulp.interp.ir.errors import InputError, plural, spell_place
 from halfulp.interp.ir.operations import Module, Operation, OpResult, SSAValue
 from halfulp.interp.run.stochastic import rounds_stochastically
 from halfulp.run_options import RunOptions

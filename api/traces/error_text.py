@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from math import isfinite, isnan
 from typing import Any
 
-from halfulp.interp.ir.counts import plural
-from halfulp.interp.ir.errors import HalfulpError, spell_place
+from halfulp.interp.ir.errors import HalfulpError, plural, spell_place
 from halfulp.interp.ir.operations import Blob, BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import profile_of

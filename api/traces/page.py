@@ -12,8 +12,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any
 
-from halfulp.interp.ir.counts import plural
-from halfulp.printable import UNPRINTABLE
+from halfulp.interp.ir.errors import UNPRINTABLE, plural
 from halfulp.semantics.kernel import Origin
 from halfulp.traces.error_text import step_text
 from halfulp.traces.record import Birth, Step, TraceRecord, timeline

@@ -23,8 +23,7 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.neighbours import Floats, FloatSums, Summary, place_of_largest
 from halfulp.fp_formats.spelling import table_lines
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.counts import plural
-from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior
+from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior, plural
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.shadows import Shadows, shadow_of

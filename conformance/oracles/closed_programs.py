@@ -22,12 +22,21 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.operations import Block, Module, Operation, OpResult, Region, SSAValue, symbols_of
+from halfulp.interp.ir.operations import (
+    Block,
+    Module,
+    Operation,
+    OpResult,
+    Region,
+    SSAValue,
+    argument_types,
+    result_types,
+    symbols_of,
+)
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.text.split_input import split_input
+from halfulp.interp.text.skipping import split_input
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 

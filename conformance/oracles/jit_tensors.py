@@ -19,9 +19,8 @@ from halfulp.conformance.whole_programs.stages import pipeline
 from halfulp.fp_formats.formats import code_shape, storage_dtype
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Block, Module, Operation, Region
+from halfulp.interp.ir.operations import Block, Module, Operation, Region, argument_types, result_types
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value
 

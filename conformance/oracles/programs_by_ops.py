@@ -23,9 +23,8 @@ from halfulp.conformance.oracles.oracle import (
 from halfulp.conformance.whole_programs.rewrite import case_of
 from halfulp.fp_formats.formats import Codes, Mask, code_shape, element_shape, storage_dtype
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, SSAValue, result_types
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.run.signature import result_types
 
 STEPS = 10_000
 """Most ops of one program, those of its calls included."""

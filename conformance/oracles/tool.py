@@ -23,7 +23,7 @@ from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsup
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.text.split_input import split_input
+from halfulp.interp.text.skipping import split_input
 
 SECONDS = 120.0
 """Most seconds of one run of a tool, unless its oracle says otherwise."""

@@ -39,10 +39,9 @@ from halfulp.conformance.whole_programs.signatures import Carried, signature
 from halfulp.conformance.whole_programs.validation import Basis, Explain, Inputs, Pair, ValidationReport, validate
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 

@@ -27,7 +27,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, InputError, UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.batch.program import run_batch
@@ -35,7 +35,6 @@ from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.run.stochastic import check_source, stochastic_kernel
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import FaultKind, Kernel, Open

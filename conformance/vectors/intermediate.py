@@ -17,57 +17,14 @@ import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, limb_count, storage_dtype
+from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.mixed import FUSED
 from halfulp.fp_formats.policy import SPEC
 from halfulp.interp.dialects.math.functions import row_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
 from halfulp.semantics.float_unit import MIXED
-
-# --- philox -----------------------------------------------------------------------------------------------------------
-#
-# Random bits by position: Philox words of a seed. Any stretch can be computed alone, with the same result on any
-# machine.
-#
-# Only `numpy.random.Philox.random_raw` is used: NumPy promises these words, not what its generators make of them.
-# A seed has 64 bits; the upper half of Philox's key is the number of a stream, so that operands are independent.
-
-WORDS_A_STEP = 4
-"""Number of 64-bit words of one step of the counter."""
-
-Words = npt.NDArray[np.uint64]
-
-
-def words(seed: int, stream: int, start: int, count: int) -> Words:
-    """Return the words at positions ``start`` to ``start + count`` of a stream. Raises ValueError for a seed above 64
-    bits.
-    """
-    if not 0 <= seed < 1 << 64:
-        raise ValueError(f"a seed is an integer from 0 to 2**64 - 1, not {seed}")
-    step, skipped = divmod(start, WORDS_A_STEP)
-    source = np.random.Philox(key=seed | stream << 64, counter=step)
-    raw: Words = np.asarray(source.random_raw(skipped + count), np.uint64)
-    return raw[skipped:]
-
-
-def uniform(seed: int, stream: int, width: int, start: int, count: int) -> Codes:
-    """Return uniform codes of ``width`` bits at positions ``start`` to ``start + count``.
-
-    Words are cut into pieces of the storage size, least significant first, and the low bits of each piece are kept.
-    """
-    dtype = storage_dtype(width)
-    if width > LIMB_BITS:
-        limbs = limb_count(width)
-        wide = words(seed, stream, start * limbs, count * limbs).reshape(count, limbs)
-        if width % LIMB_BITS:
-            wide[:, -1] &= np.uint64((1 << width % LIMB_BITS) - 1)
-        return wide
-    pieces = 8 // dtype.itemsize
-    first, last = start // pieces, -(-(start + count) // pieces)
-    raw = words(seed, stream, first, last - first).astype("<u8", copy=False)
-    codes = raw.view(dtype.newbyteorder("<")).astype(dtype, copy=False)[start - first * pieces :][:count]
-    return codes if width == 8 * dtype.itemsize else codes & dtype.type((1 << width) - 1)
+from halfulp.semantics.random_sources import words
 
 
 def chosen(field: npt.NDArray[Any], bits: int, count: int) -> npt.NDArray[np.intp]:

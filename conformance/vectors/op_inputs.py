@@ -14,7 +14,7 @@ import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors import testfloat_levels
-from halfulp.conformance.vectors.intermediate import Dice, ModelCase, model_case_of, uniform
+from halfulp.conformance.vectors.intermediate import Dice, ModelCase, model_case_of
 from halfulp.conformance.vectors.models.functions import hardest
 from halfulp.conformance.vectors.models.model import EACH, Filled, fill
 from halfulp.conformance.vectors.models.table import models_for
@@ -26,6 +26,7 @@ from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, ints_to_co
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.types import element_width
+from halfulp.semantics.random_sources import uniform
 
 # --- quantised --------------------------------------------------------------------------------------------------------
 #

@@ -17,9 +17,10 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from halfulp.conformance.vectors.intermediate import chosen, uniform, words
+from halfulp.conformance.vectors.intermediate import chosen
 from halfulp.conformance.vectors.rows import Rows
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, ints_to_codes, limb_count, storage_dtype
+from halfulp.semantics.random_sources import uniform, words
 
 Level = Literal[1, 2]
 

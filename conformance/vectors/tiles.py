@@ -19,7 +19,6 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.refinement import Truth
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import MOST_ELEMENTS, Computed
-from halfulp.conformance.vectors.intermediate import uniform
 from halfulp.conformance.vectors.rows import Rows
 from halfulp.fp_formats.exact.core import specials_of
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, storage_dtype
@@ -29,6 +28,7 @@ from halfulp.semantics.matrix_units.chips import MODELS
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate, rule_of, supports
 from halfulp.semantics.profile import SPEC, Profile
+from halfulp.semantics.random_sources import uniform
 
 Shape = tuple[int, ...]
 Operand = tuple[str, str, Shape]

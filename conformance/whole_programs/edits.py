@@ -11,9 +11,8 @@ from halfulp.fp_formats.formats import FloatFormat, ints_to_codes
 from halfulp.interp.declare.declarations import Trait
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, SSAValue
+from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, SSAValue, result_types
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.run.signature import result_types
 
 # --- simpler codes ----------------------------------------------------------------------------------------------------
 #

@@ -35,13 +35,12 @@ from halfulp.conformance.whole_programs.rewrite import (
 )
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBehavior
-from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
+from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue, result_types
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import Listener, Settings, profile_of
-from halfulp.interp.run.signature import result_types
 from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value
 from halfulp.interp.verifier import verify

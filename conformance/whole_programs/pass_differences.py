@@ -25,10 +25,9 @@ from halfulp.conformance.whole_programs.rewrite import returns
 from halfulp.conformance.whole_programs.validation import Explain, Inputs
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.operations import Module, Operation, OpResult
+from halfulp.interp.ir.operations import Module, Operation, OpResult, argument_types, result_types
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile

@@ -32,10 +32,9 @@ from halfulp.conformance.whole_programs.rewrite import (
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Listener, Settings
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import OTHER, Origins

@@ -19,9 +19,8 @@ from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.dialects.llvm.abi import Convention, convention_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, argument_types, result_types
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.element_layout import concrete
 from halfulp.interp.values.value import Value

@@ -37,9 +37,16 @@ from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piec
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
-from halfulp.interp.ir.operations import BlockArgument, Module, Operation, OpResult, SSAValue
+from halfulp.interp.ir.operations import (
+    BlockArgument,
+    Module,
+    Operation,
+    OpResult,
+    SSAValue,
+    argument_types,
+    result_types,
+)
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.element_layout import printed as text_of
 from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import taken

@@ -11,7 +11,6 @@ from typing import NoReturn
 
 from halfulp.interp.ir.errors import BytecodeError
 
-MAGIC = b"ML\xefR"
 MAX_VERSION = 6
 
 # The versions of the format since which ...

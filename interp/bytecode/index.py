@@ -15,7 +15,6 @@ from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, ATTRIBUTES, TYPE_CODE
 from halfulp.interp.bytecode.encoding import (
     DIALECT_VERSIONS,
     ELIDED_LOCATIONS,
-    MAGIC,
     MAX_VERSION,
     NATIVE_PROPERTIES,
     ByteCursor,
@@ -30,6 +29,7 @@ from halfulp.interp.declare.operands import SEGMENTS, add_defaults
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.base import FileLineCol, Place, UnknownLoc
+from halfulp.interp.ir.blobs import MAGIC
 from halfulp.interp.ir.dialect_attributes import EnumDefinition, parts
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError
 from halfulp.interp.ir.operations import Blob, Resources, SSAValue

@@ -11,7 +11,6 @@ from halfulp.interp.bytecode.encoding import (
     DIALECT_VERSIONS,
     ELIDED_LOCATIONS,
     ISOLATED_SECTIONS,
-    MAGIC,
     MAX_VERSION,
     NATIVE_PROPERTIES,
     USE_LISTS,
@@ -36,6 +35,7 @@ from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.operands import all_operands
 from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.base import UnknownLoc
+from halfulp.interp.ir.blobs import MAGIC
 from halfulp.interp.ir.errors import InputError, LimitExceeded
 from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Resource, SSAValue
 from halfulp.interp.text.printer import check_schema

@@ -16,8 +16,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import Elementwise, evaluator_of
-from halfulp.interp.run.folding import PointwiseStep
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 

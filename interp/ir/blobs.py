@@ -9,6 +9,9 @@ from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.attributes import DenseElementsAttr, ElementsType
 from halfulp.interp.ir.types import I1, INDEX_WIDTH, ComplexType, Type, element_count, element_width
 
+MAGIC = b"ML\xefR"
+"""The first bytes of a file of MLIR bytecode."""
+
 
 def elements_of_blob(
     data: bytes | memoryview, type: ElementsType, schema: Schema = Schema.MLIR22

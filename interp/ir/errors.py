@@ -6,7 +6,7 @@ column, as compilers do. ``exit_code`` is what the command line exits with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halfulp.interp.ir.base import FileLineCol, Location, UnknownLoc, file_position
@@ -183,3 +183,38 @@ def _excerpt(location: Location | None, source: str | None) -> list[str]:
     shown = line[start : start + 400]
     margin = "".join("\t" if char == "\t" else " " for char in shown[: column - start])
     return [shown, f"{margin}^"]
+
+
+# --- counts -----------------------------------------------------------------------------------------------------------
+#
+# Spell counts of things in messages.
+
+
+def plural(count: int, what: str) -> str:
+    """Spell a count of things."""
+    return f"{count:,} {what}{'s'[: count != 1]}"
+
+
+def are_given(count: int) -> str:
+    """Say how many things are given."""
+    return f"{count:,} {'is' if count == 1 else 'are'} given"
+
+
+def wrong_count(name: str, what: str, types: Sequence[Any], given: int) -> str:
+    """Say that something takes values of these types, but another number of them is given."""
+    listed = f" ({', '.join(map(str, types))})" if types else ""
+    return f"{name} takes {plural(len(types), what)}{listed}, but {are_given(given)}"
+
+
+# --- printable --------------------------------------------------------------------------------------------------------
+#
+# Text that a terminal shows, and never takes as a command.
+
+_SURROGATES = range(0xD800, 0xE000)
+UNPRINTABLE: Mapping[int, str] = dict.fromkeys(
+    (*range(9), *range(11, 32), *range(127, 160), *_SURROGATES), "\N{REPLACEMENT CHARACTER}"
+)
+"""A replacement for each character that a terminal may take as a command, for `str.translate`.
+
+A file that is not text may be quoted in an error. Each character is replaced by one, so that carets stay in place.
+"""

@@ -7,26 +7,88 @@ and their order are those of the ops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.fp_formats.formats import Codes, ints_to_codes
+from halfulp.fp_formats.formats import Codes, Mask, ints_to_codes
 from halfulp.fp_formats.paths import llvm
-from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
+from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan, cost
+from halfulp.fp_formats.paths.words import Implementation
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.compiled.chain_plan import Link, computed
-from halfulp.interp.run.compiled.limits import may_compile
 from halfulp.interp.run.frames import Slots, Step
+from halfulp.interp.run.limits import may_compile
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.steps import letting_go
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Kernel
+from halfulp.semantics import integer_kernels
+from halfulp.semantics.kernel import ArrayImplementation, Fault, Kernel, Outcome
+
+# --- links ------------------------------------------------------------------------------------------------------------
+
+
+class Link(NamedTuple):
+    """An op of a chain: two implementations of its kernel, the numbers of its operands among the values of the chain,
+    and the bits of its results, which are the next values.
+    """
+
+    implementation: Implementation
+    array: ArrayImplementation
+    operands: tuple[int, ...]
+    widths: tuple[int, ...]
+
+
+def computed(links: Iterable[Link], values: list[Codes]) -> list[tuple[Fault, Mask]]:
+    """Add the results of the kernels to the values of a chain, which are its inputs; return the faults."""
+    faults: list[tuple[Fault, Mask]] = []
+    for link in links:
+        outcome = link.array(*[values[number] for number in link.operands])
+        faults += outcome.faults
+        values += outcome.results
+    return faults
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+#
+# Chains whose inputs have so few bits that one table holds the results of all ops.
+
+_TABLE_COST = 20
+"""The `cost` of an element from which a table is quicker."""
+
+
+def worth(plan: Plan) -> bool:
+    """Tell whether one table is quicker than a chain. One that writes nothing has no table: only its faults matter."""
+    bits = [width for width, splat in zip(plan.widths, plan.splats, strict=True) if not splat]
+    short = len(bits) in (1, 2) and sum(bits) <= integer_kernels.MOST
+    return bool(plan.outputs) and short and cost(plan) >= _TABLE_COST
+
+
+def tabled(links: Sequence[Link], plan: Plan, inputs: Sequence[Codes], results: Sequence[int]) -> Plan:
+    """Return a plan of one link, which looks up the results of the links of another. ``inputs``: those that are splats
+    are used; the table is of these codes. ``results``: the bits of the outputs.
+    """
+    moving = [number for number, splat in enumerate(plan.splats) if not splat]
+    fixed = {number: inputs[number].copy() for number, splat in enumerate(plan.splats) if splat}
+
+    def array(*codes: Codes) -> Outcome:
+        given = {**fixed, **dict(zip(moving, codes, strict=True))}
+        values = [given[number] for number in range(len(plan.widths))]
+        with np.errstate(all="ignore"):
+            faults = computed(links, values)
+        return Outcome(tuple([values[number] for number in plan.outputs]), tuple(faults))
+
+    implementation = integer_kernels.described(array, [plan.widths[number] for number in moving], results)
+    link = Link(implementation, array, tuple(moving), tuple(results))
+    first = len(plan.widths)
+    return plan._replace(links=[link], outputs=range(first, first + len(results)))
+
+
+# --- chains -----------------------------------------------------------------------------------------------------------
 
 PAYS = 1 << 22
 """The ops on elements from which machine code pays: NumPy takes as long for them as compilation does."""
@@ -161,16 +223,12 @@ class Chain:
         """Tell whether one table for all ops is worth while."""
         found = self._short.get(plan.splats)
         if found is None:
-            from halfulp.interp.run.compiled import chain_plan as chain_tables
-
-            found = self._short[plan.splats] = chain_tables.worth(plan)
+            found = self._short[plan.splats] = worth(plan)
         return found
 
     def _tabled(self, plan: Plan, inputs: Sequence[Codes]) -> Plan:
-        from halfulp.interp.run.compiled import chain_plan as chain_tables
-
         widths = [width_of(ty.element_type(output.type)) for output in self._outputs]
-        return chain_tables.tabled(self._links, plan, inputs, widths)
+        return tabled(self._links, plan, inputs, widths)
 
     def _clean(self, slots: Slots, shape: tuple[int, ...]) -> list[Codes] | None:
         """Return the codes of the inputs; None if one is not clean."""

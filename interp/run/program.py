@@ -15,13 +15,12 @@ from halfulp.fp_formats.paths import llvm
 from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.operations import Module, Operation, result_types
 from halfulp.interp.run import frames
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.interp.run.evaluators import MachineCall
 from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run, lift, lower
 from halfulp.interp.run.settings import Settings, recording_outside
-from halfulp.interp.run.signature import result_types
 from halfulp.interp.run.stochastic import Draws, OpNumbers, check_source
 from halfulp.interp.run.tiering import Called, Entered
 from halfulp.interp.values.buffers import Buffer

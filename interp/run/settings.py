@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import lru_cache
 from math import prod
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,11 @@ from halfulp.interp.values.element_layout import code_layout, narrowed_index, sh
 from halfulp.interp.values.elements import Marks
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel, Origin, PoisonIds
-from halfulp.semantics.matrix_units.accumulator import Accumulator
-from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import SPEC, Profile
 from halfulp.semantics.random_sources import RandomSource, source_of
+
+if TYPE_CHECKING:
+    from halfulp.semantics.matrix_units.accumulator import Accumulator
 
 # --- events -----------------------------------------------------------------------------------------------------------
 #
@@ -218,6 +219,16 @@ def _write_to_stdout(text: str) -> None:
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
 
 
+def _as_model(given: object) -> str:
+    """Return a model of tile operations as text. Raise ValueError for anything else."""
+    from halfulp.semantics.matrix_units.chips import as_model, model_hint
+
+    try:
+        return as_model(given)
+    except ValueError as error:
+        raise ValueError(with_hint(f"mma: {error}", model_hint(str(given)))) from None
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything a run depends on besides the module and the arguments.
@@ -291,10 +302,8 @@ class Settings:
     write: Callable[[str], object] = field(default=_write_to_stdout, metadata=about("where a program prints"))
 
     def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "mma", as_model(self.mma))
-        except ValueError as error:
-            raise ValueError(with_hint(f"mma: {error}", model_hint(str(self.mma)))) from None
+        if self.mma != "exact":
+            object.__setattr__(self, "mma", _as_model(self.mma))
         try:
             object.__setattr__(self, "random", None if self.random is None else source_of(self.random).text)
         except ValueError as error:

@@ -81,11 +81,10 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.compiled.limits import NotCompiled, count_of, is_silent, may_compile
-from halfulp.interp.run.compiled.memory_rollback import Copy, memories_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler
 from halfulp.interp.run.evaluators import Constant, Elementwise, Entry, OnValues, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
+from halfulp.interp.run.limits import Copy, NotCompiled, count_of, is_silent, may_compile, memories_of
 from halfulp.interp.values.buffers import Allocation
 
 PAYS = 100_000

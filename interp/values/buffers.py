@@ -20,6 +20,7 @@ from halfulp.interp.values.element_layout import code_layout, shape_conflict, sp
 from halfulp.interp.values.elements import Marks
 from halfulp.interp.values.memref_layout import (
     MapLayout,
+    Swizzle,
     chosen_layout,
     is_injective,
     is_mapped,
@@ -30,7 +31,6 @@ from halfulp.interp.values.memref_layout import (
 )
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.kernel import Origin, Origins, PoisonIds
-from halfulp.semantics.swizzle import Swizzle
 
 MOST_BYTES = 1 << 28
 """The memory that one buffer may take unless a limit is given."""
@@ -118,8 +118,8 @@ class Buffer:
 
     ``offset`` and ``strides`` count elements of the ``allocation``; strides may be 0 or negative. ``swizzle``: the rule
     that moves elements and vectors which ops load directly from the result of a hint, or store to it
-    (`halfulp.semantics.swizzle`); only for elements that lie one after the other. ``is_view``: True for a part of
-    another buffer. ``mapped``: the places of the elements where they are not a sum of strides; ``offset`` and
+    (`halfulp.interp.values.memref_layout`); only for elements that lie one after the other. ``is_view``: True for a
+    part of another buffer. ``mapped``: the places of the elements where they are not a sum of strides; ``offset`` and
     ``strides`` are then those of the array of these places.
 
     `from_numpy` makes a buffer of an array or value; `load` and `numpy` read it. After a run that got it as an argument

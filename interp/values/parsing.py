@@ -14,8 +14,7 @@ from halfulp.fp_formats.formats import FloatFormat, ints_to_codes
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import decimal_number
-from halfulp.interp.ir.counts import are_given, plural
-from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.errors import InputError, are_given, plural
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import is_unsigned, numeric, range_text, shape_problem

@@ -18,7 +18,8 @@ import pytest
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.interp.bytecode.encoding import MAGIC, Section, varint
+from halfulp.interp.bytecode.encoding import Section, varint
+from halfulp.interp.ir.blobs import MAGIC
 
 TEXT = """func.func @main(%x: tensor<4xf8E4M3FN>, %y: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {
   %0 = arith.addf %x, %y : tensor<4xf8E4M3FN>

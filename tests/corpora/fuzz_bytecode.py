@@ -31,9 +31,10 @@ from corpora.fuzz_text import (
     stopped_after,
 )
 
-from halfulp.interp.bytecode.encoding import MAGIC, PADDING, ByteCursor, Section, varint, zigzag
+from halfulp.interp.bytecode.encoding import PADDING, ByteCursor, Section, varint, zigzag
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir.blobs import MAGIC
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import read_bytecode

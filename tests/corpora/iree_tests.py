@@ -26,11 +26,10 @@ from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBehavior
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.operations import Module, Operation, argument_types
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.semantics.profile import Profile
 
 SECONDS = 60.0

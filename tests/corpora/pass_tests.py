@@ -44,7 +44,7 @@ from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.text.split_input import split_input
+from halfulp.interp.text.skipping import split_input
 
 DIALECTS = ("Arith", "Quant", "UB", "ControlFlow", "SCF", "Func")
 

@@ -26,7 +26,7 @@ from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.interp.ir.errors import HalfulpError, UnknownOp
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.text.split_input import InputPart, split_input
+from halfulp.interp.text.skipping import InputPart, split_input
 
 DIALECTS = (
     "Affine",

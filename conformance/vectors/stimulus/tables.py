@@ -12,7 +12,6 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.vectors.intermediate import words
 from halfulp.conformance.vectors.rows import ENDLESS, Rows, of_tuples
 from halfulp.conformance.vectors.stimulus.arrays import Stored, named_array, read_arrays
 from halfulp.conformance.vectors.stimulus.elements import (
@@ -26,6 +25,7 @@ from halfulp.conformance.vectors.stimulus.grammar import Drawn, File
 from halfulp.fp_formats.formats import Codes, code_shape
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
+from halfulp.semantics.random_sources import words
 
 STREAM = 1 << 42
 """The first of the Philox streams of these operands: other operands and random bits have lower ones."""

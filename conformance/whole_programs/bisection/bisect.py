@@ -31,12 +31,10 @@ from halfulp.conformance.whole_programs.pass_differences import (
 )
 from halfulp.conformance.whole_programs.signatures import signature
 from halfulp.fp_formats.formats import Mask
-from halfulp.interp.ir.counts import plural
-from halfulp.interp.ir.errors import HalfulpError, Unsupported
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.errors import HalfulpError, Unsupported, plural
+from halfulp.interp.ir.operations import Module, Operation, argument_types
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
 

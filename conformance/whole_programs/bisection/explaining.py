@@ -44,7 +44,7 @@ from halfulp.conformance.whole_programs.bisection.histories import (
 )
 from halfulp.fp_formats import scalar
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.counts import plural
+from halfulp.interp.ir.errors import plural
 from halfulp.interp.run.lineage import NO_ID, Leaf, Node
 
 MOST_ULP = 16

@@ -24,11 +24,10 @@ from halfulp.fp_formats.formats import Mask
 from halfulp.interp.dialects.llvm.descriptor_memory import conversion
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, OutOfSteps, UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.run.lineage import Lineage, Node
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import CastTypes, Settings, SlotConversion
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.lanes import taken
 from halfulp.interp.values.value import Value
 

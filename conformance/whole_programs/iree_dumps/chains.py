@@ -25,9 +25,8 @@ from halfulp.conformance.whole_programs.signatures import signature
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.loading import parse_module
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.text.printer import print_module
 
 # --- reading ----------------------------------------------------------------------------------------------------------

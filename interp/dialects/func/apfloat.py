@@ -20,12 +20,11 @@ from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, argument_types, result_types
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.element_layout import printed
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES

@@ -28,14 +28,13 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import ArrayAttr, DictionaryAttr, StringAttr, SymbolRefAttr, TypeAttr
 from halfulp.interp.ir.base import Attribute, Type, spell_symbol
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
-from halfulp.interp.ir.operations import VISIBILITIES, Operation, Region
+from halfulp.interp.ir.operations import VISIBILITIES, Operation, Region, argument_types, result_types
 from halfulp.interp.ir.types import FunctionType
-from halfulp.interp.run.compiled.limits import NotCompiled
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Compiler, Constant, MachineCall, OnFrames
 from halfulp.interp.run.frames import Action, Frame, FunctionCode, Run, Segment, lift, lower
+from halfulp.interp.run.limits import NotCompiled
 from halfulp.interp.run.settings import External, Settings
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.value import Value
 

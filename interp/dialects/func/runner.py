@@ -17,10 +17,9 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, argument_types
 from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import External, Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import printed, printed_elements
 from halfulp.interp.values.memref_layout import row_major

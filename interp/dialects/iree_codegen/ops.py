@@ -58,8 +58,8 @@ from halfulp.interp.run.frames import Action, Function, Lanes, Run, in_lanes, li
 from halfulp.interp.run.settings import Settings, check_allocation, host_values
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import shape_conflict, spell_shape
+from halfulp.interp.values.memref_layout import RotateRows, Swizzle, XorShuffle
 from halfulp.interp.values.value import Value
-from halfulp.semantics.swizzle import RotateRows, Swizzle, XorShuffle
 
 # --- hints ------------------------------------------------------------------------------------------------------------
 #

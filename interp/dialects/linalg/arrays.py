@@ -21,8 +21,9 @@ from halfulp.interp.dialects.linalg.structure import Structure
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.elementwise import Points, broadcast
 from halfulp.interp.run.evaluators import Compiler
-from halfulp.interp.run.folding import Fold, Points, broadcast
+from halfulp.interp.run.folding import Fold
 from halfulp.interp.run.folding import part as part_of
 from halfulp.interp.run.frames import STEP_POINTS, Run
 from halfulp.interp.run.settings import Settings, check_allocation

@@ -19,8 +19,8 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import Choice, Elementwise, OnValues
-from halfulp.interp.run.folding import PointwiseStep
 from halfulp.interp.run.frames import Function, Run, lift, lower
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics import casts, elementary, float_unit, floats, integer, integer_functions

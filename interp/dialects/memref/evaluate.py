@@ -21,8 +21,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import code_layout, runtime_shape, spell_shape
 from halfulp.interp.values.lanes import LaneBuffer
-from halfulp.interp.values.memref_layout import is_mapped
-from halfulp.semantics.swizzle import places
+from halfulp.interp.values.memref_layout import is_mapped, places
 
 Slots = Sequence[Any]
 

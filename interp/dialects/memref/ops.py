@@ -35,10 +35,10 @@ from halfulp.interp.dialects.slices import FORM, OPERANDS, PROPERTIES
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation
-from halfulp.interp.run.compiled.limits import NotCompiled
+from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import Compiler, Elementwise, OnFrames, OnValues, Words
-from halfulp.interp.run.folding import PointwiseStep
 from halfulp.interp.run.frames import Action, Frame, Function, Run, Segment, lift, lower
+from halfulp.interp.run.limits import NotCompiled
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import load_at, store_at
 from halfulp.interp.values.memref_layout import strides_and_offset

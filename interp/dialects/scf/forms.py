@@ -17,7 +17,7 @@ from halfulp.interp.ir.attributes import DenseArrayAttr, UnitAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.ir.types import I1, I32, INDEX, FunctionType
-from halfulp.interp.run.compiled.limits import NotCompiled
+from halfulp.interp.run.limits import NotCompiled
 from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 
 if TYPE_CHECKING:

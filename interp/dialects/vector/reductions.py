@@ -40,11 +40,11 @@ from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import AffineMapAttr, Attribute
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.run.compiled.limits import made_of
-from halfulp.interp.run.elementwise import Places
+from halfulp.interp.run.elementwise import Places, PointwiseStep
 from halfulp.interp.run.evaluators import Elementwise, evaluator_of
-from halfulp.interp.run.folding import Fold, PointwiseStep, part
+from halfulp.interp.run.folding import Fold, part
 from halfulp.interp.run.frames import Run
+from halfulp.interp.run.limits import made_of
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 from halfulp.semantics import floats

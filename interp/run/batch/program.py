@@ -15,16 +15,15 @@ from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch, Unsupported
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.batch.frames import LaneFrame, scattered
 from halfulp.interp.run.batch.run import LaneRun
-from halfulp.interp.run.compiled.limits import NotCompiled, may_compile
 from halfulp.interp.run.evaluators import Entry, OnFrames, OnValues, evaluator_of
 from halfulp.interp.run.frames import Frame, Lanes, Run, lift, of_lanes
+from halfulp.interp.run.limits import NotCompiled, may_compile
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import check_allocation
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.run.tiering import is_covered
 from halfulp.interp.values.buffers import CALLER, GAP, Buffer, buffer_of, store_at
 from halfulp.interp.values.lanes import LaneBuffer, heap_for, over_lanes, ranked, repeated, taken

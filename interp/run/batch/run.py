@@ -83,7 +83,7 @@ import numpy as np
 
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, OutOfSteps
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, result_types
 from halfulp.interp.run.batch.frames import Activation, Elsewhere, LaneFrame, Plan, joined, scattered
 from halfulp.interp.run.frames import (
     Action,
@@ -99,7 +99,6 @@ from halfulp.interp.run.frames import (
     undecided,
 )
 from halfulp.interp.run.settings import Settings, host_values
-from halfulp.interp.run.signature import result_types
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.lanes import LaneBuffer, Positions, over_lanes, ranked, taken

@@ -18,15 +18,14 @@ from halfulp.fp_formats.paths.emitter import DONE, Emitter, General, Tables, nat
 from halfulp.fp_formats.paths.llvm import ir
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue, argument_types, result_types
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.compiled.context import Context, HostFunction, masks_of, words_of
-from halfulp.interp.run.compiled.limits import Elements, NotCompiled, count_of, is_silent, made_of
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler, means_one_thing
 from halfulp.interp.run.evaluators import Constant, Elementwise, OnFrames, OnValues, evaluator_of
 from halfulp.interp.run.frames import Run, lift, lower
+from halfulp.interp.run.limits import Elements, NotCompiled, count_of, is_silent, made_of
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.run.steps import specified_scalar
 from halfulp.interp.values.memref_layout import is_mapped
 from halfulp.interp.values.value import Value

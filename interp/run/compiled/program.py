@@ -13,14 +13,13 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.emitter import DONE, Emitter, natural
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, argument_types, result_types
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.compiled.context import Context, is_clean, is_plain, parts_of_buffer, words_of
 from halfulp.interp.run.compiled.lowering import DEPTH, FIRST_TABLE, GENERAL, STEPS, ProgramLowering, as_held, types_of
-from halfulp.interp.run.compiled.memory_rollback import Copy, memories_of
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.run.limits import Copy, memories_of
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
 

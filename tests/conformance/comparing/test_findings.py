@@ -22,8 +22,7 @@ from halfulp.conformance.whole_programs.diff import Difference, against
 from halfulp.conformance.whole_programs.interesting import SameDifference, text_of_program
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.reduce import Reducer
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.signature import argument_types
+from halfulp.interp.ir.operations import Operation, argument_types
 
 pytestmark = pytest.mark.mlir
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from halfulp.conformance.oracles.tool import run_bounded
-from halfulp.semantics.swizzle import RotateRows, Swizzle, XorShuffle, places
+from halfulp.interp.values.memref_layout import RotateRows, Swizzle, XorShuffle, places
 
 CASES: list[tuple[str, Swizzle]] = [
     *(

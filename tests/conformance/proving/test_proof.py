@@ -13,8 +13,8 @@ from halfulp.conformance.proving.proof import Decision, Proof, Ranges, SolverDis
 from halfulp.conformance.whole_programs.arguments import given
 from halfulp.conformance.whole_programs.validation import ValidationReport, common_functions, validate
 from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.operations import argument_types
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES
 

@@ -15,7 +15,7 @@ import pytest
 from halfulp.conformance.comparing.coverage import covered
 from halfulp.conformance.comparing.op_case import op_case, reference
 from halfulp.conformance.vectors import op_inputs, testfloat_levels
-from halfulp.conformance.vectors.intermediate import Dice, uniform, words
+from halfulp.conformance.vectors.intermediate import Dice
 from halfulp.conformance.vectors.op_inputs import rounding_bits, rows_for, rows_of_case, rows_of_types
 from halfulp.conformance.vectors.packing import LevelName
 from halfulp.conformance.vectors.rows import exhaustive, of_tuples, one_after_another
@@ -24,6 +24,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.values.coerce import as_type
+from halfulp.semantics.random_sources import uniform, words
 
 # SHA-256 of the corners of TestFloat 3e, one hexadecimal number a line, in its order: level 1 and 2 of an operand among
 # several, level 1 and 2 of an only one. From its tables, apart from bf16's level 2, which lists one pattern twice.

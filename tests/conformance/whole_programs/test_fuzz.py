@@ -19,7 +19,7 @@ from halfulp.conformance.whole_programs.interesting import SameDifference, text_
 from halfulp.conformance.whole_programs.op_search import Search, run_here
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.declare.registry import default_registry
-from halfulp.interp.run.signature import argument_types
+from halfulp.interp.ir.operations import argument_types
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.verifier import verify
 from halfulp.semantics.kernel import FaultKind

@@ -22,10 +22,9 @@ from halfulp.conformance.whole_programs.arguments import given, taken_from
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.replaced_ops import Operands
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions, compare
-from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.operations import Module, Operation, argument_types
 from halfulp.interp.ir.types import MemRefType
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
 

@@ -19,7 +19,7 @@ from tree import ROOT
 import halfulp as hu
 from halfulp.fp_formats.neighbours import steps_between
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.signature import argument_types
+from halfulp.interp.ir.operations import argument_types
 from halfulp.running import find_entry
 
 Floats = npt.NDArray[np.float64]

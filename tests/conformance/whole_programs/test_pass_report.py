@@ -17,8 +17,7 @@ from halfulp.conformance.whole_programs.arguments import given
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_differences import PassReport, find_runner, pass_report
 from halfulp.conformance.whole_programs.validation import Inputs, Pair, common_functions, compare
-from halfulp.interp.ir.operations import Module
-from halfulp.interp.run.signature import argument_types
+from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.values.value import Value
 
 NARROW = """\

@@ -20,13 +20,14 @@ from corpora.corpus import CorpusEntry, entries
 
 import halfulp as hu
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
-from halfulp.interp.bytecode.encoding import MAGIC, NATIVE_PROPERTIES, ByteCursor, Section, varint, zigzag
+from halfulp.interp.bytecode.encoding import NATIVE_PROPERTIES, ByteCursor, Section, varint, zigzag
 from halfulp.interp.bytecode.index import Container, schema_of
 from halfulp.interp.bytecode.inspect import codes_of, inspect
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.attributes import ArrayAttr, IntegerAttr
+from halfulp.interp.ir.blobs import MAGIC
 from halfulp.interp.ir.errors import BytecodeError, VerifyError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import I32

@@ -18,8 +18,7 @@ from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run import chains
 from halfulp.interp.run.batch.program import CompiledLanes, run_batch
-from halfulp.interp.run.compiled import chain_plan
-from halfulp.interp.run.compiled.chain_plan import Link
+from halfulp.interp.run.chains import Link
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.coerce import as_type
@@ -292,7 +291,7 @@ def test_a_nan_in_one_block(element: str, usual: bool) -> None:
 @pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "f6E2M3FN"])
 def test_one_table_for_a_chain(element: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "TABLE_PAYS", 0)
-    monkeypatch.setattr(chain_plan, "_PAYS", 0)
+    monkeypatch.setattr(chains, "_TABLE_COST", 0)
     fmt = FORMATS[element]
     pairs = np.arange(1 << 16)
     arguments = [
@@ -300,20 +299,20 @@ def test_one_table_for_a_chain(element: str, monkeypatch: pytest.MonkeyPatch) ->
         for codes in (pairs >> fmt.bits, pairs)
     ]
     made: list[Plan] = []
-    original = chain_plan.tabled
+    original = chains.tabled
 
     def noted(links: Sequence[Link], plan: Plan, inputs: Sequence[Codes], results: Sequence[int]) -> Plan:
         made.append(original(links, plan, inputs, results))
         return made[-1]
 
-    monkeypatch.setattr(chain_plan, "tabled", noted)
+    monkeypatch.setattr(chains, "tabled", noted)
     check(ten_ops(element, 1 << 16), *arguments)
     assert len(made) == 1
 
 
 def test_tables_follow_the_codes_of_splats(monkeypatch: pytest.MonkeyPatch, ran: list[bool]) -> None:
     monkeypatch.setattr(chains, "TABLE_PAYS", 0)
-    monkeypatch.setattr(chain_plan, "_PAYS", 0)
+    monkeypatch.setattr(chains, "_TABLE_COST", 0)
     module, type_ = hu.parse(ten_ops("bf16", COUNT)), as_type(f"tensor<{COUNT}xbf16>")
     value = samples("bf16", 1, True)
     for code in (0x3F80, 0x4000, 0x3F80, 0x7FC1):

@@ -23,12 +23,12 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.linalg import evaluate
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
+from halfulp.interp.ir.operations import argument_types
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.lineage import Leaf, Lineage, Node
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.buffers import to_argument
 from halfulp.interp.values.value import Value
 from halfulp.running import find_entry

@@ -21,7 +21,7 @@ from halfulp.interp.ir.types import F, IntegerType
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.parser import parse_attribute, parse_type
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.text.split_input import split_input
+from halfulp.interp.text.skipping import split_input
 
 
 def function(module: Module, name: str = "f") -> Operation:

@@ -25,10 +25,9 @@ from halfulp.conformance.whole_programs.bisection.runs import StageRun, StageRun
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
-from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.value import Value
 
 

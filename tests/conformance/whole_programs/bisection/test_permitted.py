@@ -19,10 +19,10 @@ from halfulp.conformance.whole_programs.bisection.histories import (
 )
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
+from halfulp.interp.ir.operations import argument_types
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.buffers import to_argument
 from halfulp.interp.values.value import Value
 

@@ -12,8 +12,8 @@ from halfulp.conformance.whole_programs.fuzz_functions import compare
 from halfulp.conformance.whole_programs.generator.functions import all_rows, random_function, random_functions
 from halfulp.conformance.whole_programs.generator.grower import elementwise_ops
 from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir.operations import argument_types
 from halfulp.interp.loading import parse_module
-from halfulp.interp.run.signature import argument_types
 from halfulp.interp.verifier import verify
 
 MANY = 400

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import halfulp as hu
-from halfulp.semantics.swizzle import RotateRows, XorShuffle
+from halfulp.interp.values.memref_layout import RotateRows, XorShuffle
 
 INDICES = "".join(f"  %c{k} = arith.constant {k} : index\n" for k in range(6))
 

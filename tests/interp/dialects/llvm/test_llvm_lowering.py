@@ -9,8 +9,8 @@ import halfulp as hu
 from halfulp.interp.dialects.llvm.descriptor_memory import conversion
 from halfulp.interp.dialects.llvm.lowering import lowered, raised
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import argument_types
 from halfulp.interp.run.frames import lift
-from halfulp.interp.run.signature import argument_types
 from halfulp.semantics.kernel import Origin, Origins
 
 F32 = ty.F("f32")

@@ -9,7 +9,7 @@ import pytest
 from code_of_programs import both, of, random_arguments, random_both
 
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.compiled.memory_rollback import Copy
+from halfulp.interp.run.limits import Copy
 from halfulp.interp.values.buffers import GAP, buffer_of
 from halfulp.semantics.kernel import Origins
 

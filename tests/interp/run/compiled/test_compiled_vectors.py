@@ -10,7 +10,7 @@ from code_of_programs import both, of, random_arguments
 
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty
-from halfulp.interp.run.compiled.limits import NotCompiled
+from halfulp.interp.run.limits import NotCompiled
 from halfulp.interp.values.buffers import buffer_of
 from halfulp.interp.values.value import Value
 

@@ -12,10 +12,10 @@ import halfulp as hu
 from halfulp.fp_formats.paths import llvm
 from halfulp.interp.run.compiled import lowering
 from halfulp.interp.run.compiled.context import Context
-from halfulp.interp.run.compiled.limits import NotCompiled
 from halfulp.interp.run.compiled.lowering import ProgramLowering
 from halfulp.interp.run.compiled.program import CompiledFunction
 from halfulp.interp.run.frames import Run
+from halfulp.interp.run.limits import NotCompiled
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
 

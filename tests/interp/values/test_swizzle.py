@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from halfulp.semantics.swizzle import RotateRows, Swizzle, XorShuffle, places
+from halfulp.interp.values.memref_layout import RotateRows, Swizzle, XorShuffle, places
 
 LOGICAL = "0000 1111 2222 3333 / 4444 5555 6666 7777 / 8888 9999 AAAA BBBB / CCCC DDDD EEEE FFFF"
 # RotateRowsAttr and XORShuffleAttr: rows of 16 elements in groups of 4.
