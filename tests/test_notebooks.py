@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import nbformat
 import pytest
 from notebooks import NOTEBOOKS, executed, texts
+from tree import ROOT
 
 pytestmark = pytest.mark.lint
 
@@ -16,8 +18,12 @@ NEEDS = {
 }
 
 
-def test_there_are_six() -> None:
-    assert len(NOTEBOOKS) == 6
+def test_the_tutorial_has_four_parts_and_there_are_four_more() -> None:
+    page = (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(\S+)\.ipynb`", page, re.MULTILINE)
+    assert [name[:3] for name in named[:4]] == ["01_", "02_", "03_", "04_"]
+    assert sorted(named) == [path.stem for path in NOTEBOOKS]
+    assert len(named) == 8
 
 
 @pytest.mark.parametrize(
