@@ -375,12 +375,12 @@ CONVERT = """
 import sys
 {before}
 import numpy as np
-from halfulp.fp_formats.paths import array_loop, compiled, fast
+from halfulp.fp_formats.paths import array_loop, fast, llvm
 from halfulp.fp_formats.formats import FORMATS
 array_loop.PAYS = array_loop.SHORT = 100
 codes = np.arange({elements}, dtype=np.uint32) << np.uint32(20)
 result = fast.convert(FORMATS["f32"], FORMATS["f8E4M3FN"], codes)
-print(compiled.backend(), sys.modules.get("llvmlite") is not None, result.codes[1016])
+print(llvm.backend(), sys.modules.get("llvmlite") is not None, result.codes[1016])
 """
 
 

@@ -48,8 +48,11 @@ def assert_same(got: ArrayResult, want: ArrayResult) -> None:
 
 
 def test_signatures_are_those_of_exact() -> None:
-    """Every operation of `exact` is in `fast`, with the same parameters; only `exact` moves exponents."""
-    others = (comparisons.is_infinite, comparisons.is_normal, comparisons.is_zero)
+    """Every operation of `exact` is in `fast`, with the same parameters; only `exact` moves exponents.
+
+    `operate` has both: it takes the operations that it uses as an argument.
+    """
+    others = (comparisons.is_infinite, comparisons.is_normal, comparisons.is_zero, comparisons.operate)
     for module in (arithmetic, comparisons, conversions):
         own = (f for f in vars(module).values() if isfunction(f) and f.__module__ == module.__name__)
         for function in own:

@@ -160,16 +160,15 @@ def test_an_interrupt_waits_for_the_other_threads() -> None:
 CODE = """
 from threading import Barrier, Thread
 from halfulp.conformance.ops.jobs import process_pool
-from halfulp.fp_formats.paths import compiled, cpu
-from halfulp.fp_formats.paths import threads
-compiled.use_threads(2)
+from halfulp.fp_formats.paths import cpu, llvm
+llvm.use_threads(2)
 
 def together(wait=True):
     barrier = Barrier(2, timeout=60)
     def begin():
         waits = [barrier] if wait else []
         return lambda start, stop: waits and waits.pop().wait() and None
-    threads.share(4, 1, begin)
+    llvm.share(4, 1, begin)
 
 together()
 """
@@ -295,7 +294,7 @@ def test_lanes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_number_of_threads() -> None:
-    code = "from halfulp.fp_formats.paths import compiled; print(compiled.threads())"
+    code = "from halfulp.fp_formats.paths import llvm; print(llvm.threads())"
     usual = min(llvm.cores(), 4)
     for own, all_, expected in (("3", "2", 3), ("", "2", 2), ("", "7,2", 7), ("", "", usual), ("", "many", usual)):
         environment = {**os.environ, "HALFULP_THREADS": own, "OMP_NUM_THREADS": all_}
