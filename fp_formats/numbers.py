@@ -137,18 +137,19 @@ def _of_text(text: str, literal: bool) -> Exact:
     if found := _FRACTION.fullmatch(text):
         denominator = _integer(found[3])
         if not denominator:
-            raise ValueError(f"{_short(text)} divides by zero")
+            raise ValueError(f"{shortened(text)} divides by zero")
         return Ratio(int(found[1] == "-"), _integer(found[2]), denominator)
     if _SPECIAL.fullmatch(text):
         return float(text)
     hint = None
     if _BITS.fullmatch(text):
         hint = "bits are given by hu.Value.from_bits; a hexadecimal number has an exponent, as in 0x7Fp0"
-    message = f'{_short(text)} is not a number: write a decimal, a fraction such as "1/3", 0x1.8p-3, inf or nan'
+    message = f'{shortened(text)} is not a number: write a decimal, a fraction such as "1/3", 0x1.8p-3, inf or nan'
     raise ValueError(with_hint(message, hint))
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return text as an error quotes it: what is longer than 60 characters ends early."""
     return repr(text) if len(text) <= 60 else f"{text[:57]!r}..."
 
 

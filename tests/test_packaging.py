@@ -173,5 +173,5 @@ def test_hints_name_extras_that_exist() -> None:
     extras = pyproject()["project"]["optional-dependencies"]
     texts = [path.read_text(encoding="utf-8") for path in modules().values()]
     named = {name for text in texts for name in re.findall(r"""how_to_install\(["'](\w+)["']\)""", text)}
-    assert {"plot", "fast", "scale", "prove"} <= named <= set(extras)
+    assert {"plot", "scale", "prove"} <= named <= set(extras)
     assert "'.[plot]'" in how_to_install("plot")
