@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 _EXPORTS: Mapping[str, str] = {
@@ -45,22 +46,17 @@ _EXPORTS: Mapping[str, str] = {
     "round": "halfulp.exact_reals.calling",
     "round_rows": "halfulp.exact_reals.rows",
     # Quantising
-    "quantized": "halfulp.quantizing.types",
     "quantize": "halfulp.quantizing.types",
     "dequantize": "halfulp.quantizing.types",
     "quantize_blocks": "halfulp.quantizing.blocks",
+    "quant": "halfulp.quant:",
     # Float formats and profiles
     "float_format": "halfulp.fp_formats.aliases",
     "float_formats": "halfulp.fp_formats.formats:ALL_FORMATS",
     "FloatFormat": "halfulp.fp_formats.formats",
     "NanEncoding": "halfulp.fp_formats.formats",
-    "FixedFormat": "halfulp.semantics.fixed_point",
-    "FixedArray": "halfulp.fixed_points",
-    "fixed": "halfulp.fixed_points",
-    "requantize": "halfulp.requantizing",
-    "quantize_multiplier": "halfulp.requantizing",
-    "p3109": "halfulp.p3109_operations",
-    "kappa": "halfulp.p3109_operations",
+    "fixed": "halfulp.fixed:",
+    "p3109": "halfulp.p3109:",
     "profile": "halfulp.semantics.profile",
     "profiles": "halfulp.semantics.profile:PROFILES",
     "semantics_version": "halfulp.semantics.profile:SEMANTICS_VERSION",
@@ -71,7 +67,6 @@ _EXPORTS: Mapping[str, str] = {
     "explain_op": "halfulp.explanations.explaining",
     "explore": "halfulp.explorer.notebook",
     "trace": "halfulp.traces.trace",
-    "Trace": "halfulp.traces.trace",
     "exception_flags": "halfulp.traces.error_report",
     "plot": "halfulp.plot:",
     # Questions in one line
@@ -84,30 +79,18 @@ _EXPORTS: Mapping[str, str] = {
     "next_down": "halfulp.measuring.spacing",
     "next_up": "halfulp.measuring.spacing",
     "sensitivity": "halfulp.sensitivities.sensitivity",
-    "suggest_scale": "halfulp.measuring.scales",
     "ulp": "halfulp.measuring.spacing",
     # Golden vectors
     "check": "halfulp.golden.checking",
     "vectors": "halfulp.golden.vectors",
-    # Code generation
-    "constraints": "halfulp.codegen.constraints",
-    "workgroups": "halfulp.codegen.workgroups",
-    "Workgroups": "halfulp.codegen.workgroups",
-    # Extensions
-    "register_cast": "halfulp.extending",
-    "register_dialect": "halfulp.extending",
-    "register_external": "halfulp.extending",
-    "register_op": "halfulp.extending",
-    "register_format": "halfulp.fp_formats.formats",
-    "Dialect": "halfulp.interp.declare.declarations",
-    "Trait": "halfulp.interp.declare.declarations",
+    # Tuned kernels of IREE
+    "iree": "halfulp.iree:",
+    # What users add
+    "register": "halfulp.register:",
     # Errors
-    "AssertionFailed": "halfulp.interp.ir.errors",
+    "errors": "halfulp.errors:",
     "BytecodeError": "halfulp.interp.ir.errors",
-    "DocumentWarning": "halfulp.interp.ir.errors",
     "HalfulpError": "halfulp.interp.ir.errors",
-    "InputError": "halfulp.interp.ir.errors",
-    "LimitExceeded": "halfulp.interp.ir.errors",
     "ParseError": "halfulp.interp.ir.errors",
     "TypeMismatch": "halfulp.interp.ir.errors",
     "UndefinedBehavior": "halfulp.interp.ir.errors",
@@ -115,7 +98,7 @@ _EXPORTS: Mapping[str, str] = {
     "VerifyError": "halfulp.interp.ir.errors",
 }
 """Public names and their homes: ``module``, ``module:name`` where the name there differs, ``module:`` for a module
-itself.
+itself, a namespace: `hu.errors.InputError`.
 
 They are loaded when first used, so that importing halfulp is fast. `__init__.pyi` says the same to type checkers:
 ``python tests/public_names.py`` writes it from this table.
@@ -135,6 +118,13 @@ def _home(name: str) -> tuple[str, str]:
     return module, attribute if colon else name
 
 
+class _Namespace(ModuleType):
+    """A module of public names. A call of it, as of a function that had its name, says what to call."""
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        raise import_module(_GUESSING).not_callable(self.__name__.removeprefix("halfulp."))
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise import_module(_GUESSING).unknown_name(name, _EXPORTS)
@@ -142,6 +132,8 @@ def __getattr__(name: str) -> Any:
     value: Any = import_module(module)
     if attribute:
         value = getattr(value, attribute)
+    else:
+        value.__class__ = _Namespace
     globals()[name] = value
     return value
 

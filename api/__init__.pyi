@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 
+from halfulp import errors as errors
+from halfulp import fixed as fixed
+from halfulp import iree as iree
+from halfulp import p3109 as p3109
 from halfulp import plot as plot
+from halfulp import quant as quant
+from halfulp import register as register
 from halfulp.accuracies import accuracy as accuracy
 from halfulp.accuracies import program_accuracy as program_accuracy
 from halfulp.bisecting import bisect as bisect
-from halfulp.codegen.constraints import constraints as constraints
-from halfulp.codegen.workgroups import Workgroups as Workgroups
-from halfulp.codegen.workgroups import workgroups as workgroups
 from halfulp.converting import convert as convert
 from halfulp.evaluating import eval as eval
 from halfulp.exact_reals.calling import round as round
@@ -17,17 +20,10 @@ from halfulp.explanations.dot import explain_dot as explain_dot
 from halfulp.explanations.explaining import explain as explain
 from halfulp.explanations.explaining import explain_op as explain_op
 from halfulp.explorer.notebook import explore as explore
-from halfulp.extending import register_cast as register_cast
-from halfulp.extending import register_dialect as register_dialect
-from halfulp.extending import register_external as register_external
-from halfulp.extending import register_op as register_op
-from halfulp.fixed_points import FixedArray as FixedArray
-from halfulp.fixed_points import fixed as fixed
 from halfulp.fp_formats.aliases import float_format as float_format
 from halfulp.fp_formats.formats import ALL_FORMATS as float_formats
 from halfulp.fp_formats.formats import FloatFormat as FloatFormat
 from halfulp.fp_formats.formats import NanEncoding as NanEncoding
-from halfulp.fp_formats.formats import register_format as register_format
 from halfulp.fp_formats.reals.expressions import Real as Real
 from halfulp.golden.checking import check as check
 from halfulp.golden.vectors import vectors as vectors
@@ -35,14 +31,8 @@ from halfulp.importing.comparison import compare as compare
 from halfulp.importing.lowering import from_jax as from_jax
 from halfulp.importing.lowering import from_onnx as from_onnx
 from halfulp.importing.lowering import from_stablehlo as from_stablehlo
-from halfulp.interp.declare.declarations import Dialect as Dialect
-from halfulp.interp.declare.declarations import Trait as Trait
-from halfulp.interp.ir.errors import AssertionFailed as AssertionFailed
 from halfulp.interp.ir.errors import BytecodeError as BytecodeError
-from halfulp.interp.ir.errors import DocumentWarning as DocumentWarning
 from halfulp.interp.ir.errors import HalfulpError as HalfulpError
-from halfulp.interp.ir.errors import InputError as InputError
-from halfulp.interp.ir.errors import LimitExceeded as LimitExceeded
 from halfulp.interp.ir.errors import ParseError as ParseError
 from halfulp.interp.ir.errors import TypeMismatch as TypeMismatch
 from halfulp.interp.ir.errors import UndefinedBehavior as UndefinedBehavior
@@ -59,22 +49,15 @@ from halfulp.loading import read_bytecode as read_bytecode
 from halfulp.loading import write_bytecode as write_bytecode
 from halfulp.measuring.comparing import compare_formats as compare_formats
 from halfulp.measuring.errors import error as error
-from halfulp.measuring.scales import suggest_scale as suggest_scale
 from halfulp.measuring.spacing import all_values as all_values
 from halfulp.measuring.spacing import neighbours as neighbours
 from halfulp.measuring.spacing import next_down as next_down
 from halfulp.measuring.spacing import next_up as next_up
 from halfulp.measuring.spacing import ulp as ulp
-from halfulp.p3109_operations import kappa as kappa
-from halfulp.p3109_operations import p3109 as p3109
 from halfulp.quantizing.blocks import quantize_blocks as quantize_blocks
 from halfulp.quantizing.types import dequantize as dequantize
 from halfulp.quantizing.types import quantize as quantize
-from halfulp.quantizing.types import quantized as quantized
-from halfulp.requantizing import quantize_multiplier as quantize_multiplier
-from halfulp.requantizing import requantize as requantize
 from halfulp.running import run as run
-from halfulp.semantics.fixed_point import FixedFormat as FixedFormat
 from halfulp.semantics.matrix_units.accumulator import Accumulator as Accumulator
 from halfulp.semantics.profile import PROFILES as profiles
 from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
@@ -85,7 +68,6 @@ from halfulp.summing import dot as dot
 from halfulp.summing import matmul as matmul
 from halfulp.summing import sum as sum
 from halfulp.traces.error_report import exception_flags as exception_flags
-from halfulp.traces.trace import Trace as Trace
 from halfulp.traces.trace import trace as trace
 
 __version__: str
@@ -95,42 +77,32 @@ def _home(name: str) -> tuple[str, str]: ...
 
 __all__ = [
     "Accumulator",
-    "AssertionFailed",
     "Buffer",
     "BytecodeError",
-    "Dialect",
-    "DocumentWarning",
-    "FixedArray",
-    "FixedFormat",
     "FloatFormat",
     "HalfulpError",
-    "InputError",
-    "LimitExceeded",
     "Listener",
     "Module",
     "NanEncoding",
     "ParseError",
     "Profile",
     "Real",
-    "Trace",
-    "Trait",
     "TypeMismatch",
     "UndefinedBehavior",
     "Unsupported",
     "Value",
     "VerifyError",
-    "Workgroups",
     "accuracy",
     "all_values",
     "bisect",
     "check",
     "compare",
     "compare_formats",
-    "constraints",
     "convert",
     "dequantize",
     "dot",
     "error",
+    "errors",
     "eval",
     "exception_flags",
     "explain",
@@ -143,7 +115,7 @@ __all__ = [
     "from_jax",
     "from_onnx",
     "from_stablehlo",
-    "kappa",
+    "iree",
     "load",
     "matmul",
     "neighbours",
@@ -156,27 +128,19 @@ __all__ = [
     "profile",
     "profiles",
     "program_accuracy",
+    "quant",
     "quantize",
     "quantize_blocks",
-    "quantize_multiplier",
-    "quantized",
     "read_bytecode",
-    "register_cast",
-    "register_dialect",
-    "register_external",
-    "register_format",
-    "register_op",
-    "requantize",
+    "register",
     "round",
     "round_rows",
     "run",
     "semantics_version",
     "sensitivity",
-    "suggest_scale",
     "sum",
     "trace",
     "ulp",
     "vectors",
-    "workgroups",
     "write_bytecode",
 ]

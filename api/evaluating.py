@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.extending import user_functions
 from halfulp.fp_formats.exact.core import FlagArray
 from halfulp.inputs import as_value, drawn_bits
 from halfulp.interp.declare.build import completed, single_op_module, with_rounding
@@ -28,6 +27,7 @@ from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.elementwise import applied
 from halfulp.interp.values.value import Value
+from halfulp.register import user_functions
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile, as_profile
 

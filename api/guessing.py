@@ -1,4 +1,4 @@
-"""What to write instead of the names that halfulp lacks, but that users of NumPy, ml_dtypes and torch try first."""
+"""What to write instead of names that halfulp lacks: old ones, and those of NumPy, ml_dtypes and torch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ADVICE = {
     "einsum inner outer tensordot mm bmm linear": (
         "hu.dot and hu.matmul multiply and add; v.transpose and v.reshape arrange the operands"
     ),
-    "calibrate amax scale find_scale": 'hu.suggest_scale(x, "f8E4M3FN") suggests a scale',
+    "calibrate amax scale find_scale": 'hu.quant.suggest_scale(x, "f8E4M3FN") suggests a scale',
     "qdq fake_quantize": "hu.dequantize(hu.quantize(x, type)) gives the values that are left after quantising",
     "quantize_mx mx_quantize quantize_nvfp4 to_mx mx": (
         'hu.quantize_blocks(x, "f4E2M1FN", recipe=...) makes blocks as MX and NVFP4 have them'
@@ -68,6 +68,7 @@ _ADVICE = {
     ),
     "power pow": "v ** w works on a Value",
     "softmax log_softmax logsumexp layer_norm rms_norm": 'hu.round_rows("{name}", x) rounds each result once',
+    "Trace": "hu.trace(module, x) returns one",
     "version VERSION": "hu.__version__ is the version, hu.semantics_version that of the results",
     "execute simulate interpret compile jit": "hu.run(program, x) runs a module, MLIR text or a file",
     "open read from_file": 'hu.load("file.mlir") reads a program',
@@ -78,10 +79,44 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
 )
 """What to write instead of each name."""
 
+_MOVED = {
+    "AssertionFailed DocumentWarning InputError LimitExceeded": "errors.{name}",
+    "Workgroups constraints workgroups": "iree.{name}",
+    "FixedArray FixedFormat": "fixed.{name}",
+    "fixed": "fixed.array",
+    "p3109": "p3109.eval",
+    "kappa": "p3109.kappa",
+    "quantized": "quant.type",
+    "quantize_multiplier": "quant.multiplier",
+    "requantize suggest_scale": "quant.{name}",
+    "register_cast": "register.cast",
+    "register_dialect": "register.dialect",
+    "register_external": "register.external",
+    "register_format": "register.format",
+    "register_op": "register.op",
+    "Dialect Trait": "register.{name}",
+}
+
+MOVED: Mapping[str, str] = MappingProxyType(
+    {name: new.replace("{name}", name) for names, new in _MOVED.items() for name in names.split()}
+)
+"""The new names of what had another name once."""
+
+
+def not_callable(name: str) -> TypeError:
+    """Return the error for a call of a namespace, with the function of it that once had its name."""
+    hint = f"call hu.{MOVED[name]}(…)" if name in MOVED else None
+    return TypeError(with_hint(f"hu.{name} is a module, and not a function", hint))
+
 
 def unknown_name(name: str, public: Iterable[str]) -> AttributeError:
     """Return the error for a name that halfulp lacks, with what to write instead where that is known."""
-    hint = None if name.startswith("_") else INSTEAD.get(name) or _type_hint(name) or did_you_mean(name, public)
+    if name in MOVED:
+        hint = f"its name is hu.{MOVED[name]}"
+    elif name.startswith("_"):
+        hint = None
+    else:
+        hint = INSTEAD.get(name) or _type_hint(name) or did_you_mean(name, public)
     return AttributeError(with_hint(f"module 'halfulp' has no attribute {name!r}", hint))
 
 

@@ -8,8 +8,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from halfulp.extending import user_functions
 from halfulp.interp.run.settings import External, IndexWidth, Listener, OnUb, Settings, Swizzle, about
+from halfulp.register import user_functions
 from halfulp.semantics.profile import Profile, as_profile
 
 if TYPE_CHECKING:

@@ -20,11 +20,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
 from multiprocessing import get_context
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, get_overloads
 
@@ -474,9 +475,20 @@ def members(cls: type) -> Iterator[str]:
             yield f"- `{signature(name, what, width=None) if callable(what) else name}`: {one_line(doc)}\n"
 
 
+@cache
+def public_names() -> list[str]:
+    """Return the public names that the page describes: in place of a namespace, but for that of pictures, its names."""
+    found = []
+    for name in hu.__all__:
+        value = getattr(hu, name)
+        parts = value.__all__ if inspect.ismodule(value) and name != "plot" else None
+        found += [name] if parts is None else [f"{name}.{part}" for part in parts if part not in hu.__all__]
+    return found
+
+
 def is_hidden(cls: type) -> bool:
     """Tell whether a class is of halfulp, but has no public name."""
-    return cls.__module__.startswith("halfulp") and cls.__name__ not in hu.__all__
+    return cls.__module__.startswith("halfulp") and cls.__name__ not in {name.split(".")[-1] for name in public_names()}
 
 
 def one_line(doc: str) -> str:
@@ -486,7 +498,7 @@ def one_line(doc: str) -> str:
 
 def entry(name: str) -> str:
     """Return the section of a public name: its call and its docstring."""
-    what = getattr(hu, name)
+    what = attrgetter(name)(hu)
     head = f"### {name}\n\n"
     if inspect.isfunction(what):
         return f"{head}```python\n{signature(f'hu.{name}', what)}\n```\n\n{markdown(what.__doc__ or '')}\n"
@@ -524,7 +536,7 @@ def heading(title: str) -> str:
 def contents() -> str:
     """Return the table of the tasks, with links to their names."""
     rows = [
-        [f"[{task.title}](#{heading(task.title)})", ", ".join(f"[`{name}`](#{name.lower()})" for name in known(task))]
+        [f"[{task.title}](#{heading(task.title)})", ", ".join(f"[`{name}`](#{heading(name)})" for name in known(task))]
         for task in TASKS
     ]
     return table(["you want to", "names"], rows)
@@ -532,7 +544,7 @@ def contents() -> str:
 
 def known(task: Task) -> list[str]:
     """Return the names of a task that are public."""
-    return [name for name in task.names if name in hu.__all__]
+    return [name for name in task.names if name in public_names()]
 
 
 def hidden(what: Any) -> list[type]:
@@ -549,7 +561,7 @@ def hidden(what: Any) -> list[type]:
 
 def returned(name: str) -> Iterator[tuple[str, type]]:
     """Yield the calls and attributes of a public name that return a class without a public name, and this class."""
-    what = getattr(hu, name)
+    what = attrgetter(name)(hu)
     parts: Iterable[str] = public(what) if inspect.ismodule(what) else dir(what) if isinstance(what, type) else ()
     calls = {f"hu.{name}": what} | {
         f"hu.{name}.{each}": inspect.getattr_static(what, each) for each in parts if each[0] != "_"

@@ -51,32 +51,32 @@ print([name for name, fmt in hu.float_formats.items() if fmt.bits == 8])
 my6 = hu.FloatFormat("my6", exponent_bits=3, mantissa_bits=2, bias=3)
 print(hu.convert([0.1, 0.125, 20], my6))
 """,
-            "register_format": """
-hu.register_format(hu.FloatFormat("e3m4x", exponent_bits=3, mantissa_bits=4, bias=3))
+            "register.format": """
+hu.register.format(hu.FloatFormat("e3m4x", exponent_bits=3, mantissa_bits=4, bias=3))
 print(hu.convert([0.1, 20], "e3m4x"), hu.convert(0.1, "binary8p4se"))
 """,
-            "FixedFormat": """
-print(hu.FixedFormat(8, 4, rounding="AC_RND_CONV", overflow="AC_SAT"))
+            "fixed.FixedFormat": """
+print(hu.fixed.FixedFormat(8, 4, rounding="AC_RND_CONV", overflow="AC_SAT"))
 """,
-            "fixed": """
-x = hu.fixed([0.3, -1.7, 100.0], hu.FixedFormat(8, 4, rounding="AC_RND_CONV", overflow="AC_SAT"))
+            "fixed.array": """
+x = hu.fixed.array([0.3, -1.7, 100.0], hu.fixed.FixedFormat(8, 4, rounding="AC_RND_CONV", overflow="AC_SAT"))
 print(x, x.codes)
 """,
-            "FixedArray": """
-x = hu.fixed([0.5, -1.25], hu.FixedFormat(6, 3))
-print(x * x, (x + x).to(hu.FixedFormat(4, 3)).numpy())
+            "fixed.FixedArray": """
+x = hu.fixed.array([0.5, -1.25], hu.fixed.FixedFormat(6, 3))
+print(x * x, (x + x).to(hu.fixed.FixedFormat(4, 3)).numpy())
 """,
-            "requantize": """
-print(hu.requantize([1000, -1000, 10**6], *hu.quantize_multiplier(0.0625), "cmsis-nn"))
+            "quant.requantize": """
+print(hu.quant.requantize([1000, -1000, 10**6], *hu.quant.multiplier(0.0625), "cmsis-nn"))
 """,
-            "quantize_multiplier": """
-print(hu.quantize_multiplier(0.0625))
+            "quant.multiplier": """
+print(hu.quant.multiplier(0.0625))
 """,
-            "p3109": """
-print(hu.p3109("Add", [200.0, 3.0], [100.0, 0.1], type="binary8p4se", rounding="ToOdd", saturation="SatFinite"))
+            "p3109.eval": """
+print(hu.p3109.eval("Add", [200.0, 3.0], [100.0, 0.1], type="binary8p4se", rounding="ToOdd", saturation="SatFinite"))
 """,
-            "kappa": """
-print(hu.kappa(lambda x: hu.eval("math.exp", x), "Exp", "binary8p3se"))
+            "p3109.kappa": """
+print(hu.p3109.kappa(lambda x: hu.eval("math.exp", x), "Exp", "binary8p3se"))
 """,
             "NanEncoding": """
 print(hu.float_format("f8E4M3FN").nan is hu.NanEncoding.ALL_ONES)
@@ -124,9 +124,9 @@ print(found.runs[0].max_ulp)
             "compare_formats": """
 print(hu.compare_formats(np.linspace(0.001, 3, 1000), ["f4E2M1FN", "f8E4M3FN", "f8E5M2", "bf16"]))
 """,
-            "suggest_scale": """
+            "quant.suggest_scale": """
 x = np.linspace(-1, 1, 1000) ** 3
-print(hu.suggest_scale(x, "f4E2M1FN", "mse"))
+print(hu.quant.suggest_scale(x, "f4E2M1FN", "mse"))
 """,
         },
     ),
@@ -176,8 +176,8 @@ print(hu.round(lambda x: tenth * x - x / 10, 3.0), hu.round(lambda x: 0.1 * x - 
         "[Recipes](recipes.md#quantise-per-channel) quantises per channel and in blocks. The rules are in "
         "[Quantising](quantizing.md).",
         {
-            "quantized": """
-print(hu.quantized("i8", "f32", scale=0.1, zero_point=3))
+            "quant.type": """
+print(hu.quant.type("i8", "f32", scale=0.1, zero_point=3))
 """,
             "quantize": """
 print(hu.quantize(np.float32([0.05, 1.0, 100.0]), 0.1))
@@ -376,10 +376,6 @@ func.func @f(%x: f32, %y: f32) -> f32 {
 }"""
 print(hu.sensitivity(program, 1.0, 1e-5, formats=["f64"]))
 ''',
-            "Trace": """
-trace = hu.trace("func.func @main(%x: f32) -> f32 { %0 = arith.negf %x : f32  return %0 : f32 }", np.float32(1))
-print([step.op for step in trace.steps])
-""",
             "plot": """
 figure = hu.plot.staircase("f8E4M3FN", 380, 480)
 print(figure.axes[0].get_ylabel())
@@ -412,18 +408,19 @@ print(hu.print_module(again) == hu.print_module(module))
         "Add formats, ops and functions",
         "[Adding formats and ops](extending.md) has whole examples.",
         {
-            "register_op": """
-hu.register_op("mine.twice", lambda x: 2 * x.numpy(), operands=["x"], traits=[hu.Trait.SAME_OPERANDS_AND_RESULT_TYPE])
+            "register.op": """
+same = hu.register.Trait.SAME_OPERANDS_AND_RESULT_TYPE
+hu.register.op("mine.twice", lambda x: 2 * x.numpy(), operands=["x"], traits=[same])
 print(hu.eval("mine.twice", np.int32([5, 7])))
 """,
-            "register_dialect": """
-dialect = hu.Dialect("toy")
+            "register.dialect": """
+dialect = hu.register.Dialect("toy")
 dialect.op("nothing", "attr-dict")
-hu.register_dialect(dialect)
+hu.register.dialect(dialect)
 print(hu.print_module(hu.parse("toy.nothing")))
 """,
-            "register_cast": '''
-hu.register_cast(["i8", "i8"], "i16", lambda low, high: low.item() + 256 * high.item())
+            "register.cast": '''
+hu.register.cast(["i8", "i8"], "i16", lambda low, high: low.item() + 256 * high.item())
 program = """
 func.func @main(%low: i8, %high: i8) -> i16 {
   %0 = builtin.unrealized_conversion_cast %low, %high : i8, i8 to i16
@@ -431,16 +428,16 @@ func.func @main(%low: i8, %high: i8) -> i16 {
 }"""
 print(hu.run(program, 1, 2))
 ''',
-            "register_external": """
-hu.register_external("host_square", lambda n: n.item() ** 2)
+            "register.external": """
+hu.register.external("host_square", lambda n: n.item() ** 2)
 print(hu.run("func.func private @host_square(i32) -> i32", 5, entry="host_square"))
 """,
-            "Dialect": """
-dialect = hu.Dialect("toys")
+            "register.Dialect": """
+dialect = hu.register.Dialect("toys")
 print(dialect.op("nothing", "attr-dict").name)
 """,
-            "Trait": """
-print([trait.value for trait in hu.Trait][:3])
+            "register.Trait": """
+print([trait.value for trait in hu.register.Trait][:3])
 """,
         },
     ),
@@ -448,16 +445,16 @@ print([trait.value for trait in hu.Trait][:3])
         "Work with tuned kernels",
         "[IREE's codegen dialect](codegen.md) has the programs.",
         {
-            "constraints": """
-(found,) = hu.constraints("examples/tuning.mlir", knobs={"wg_m": 32, "wg_n": 48, "mma_idx": 1}, dims=[128, 256])
+            "iree.constraints": """
+(found,) = hu.iree.constraints("examples/tuning.mlir", knobs={"wg_m": 32, "wg_n": 48, "mma_idx": 1}, dims=[128, 256])
 for verdict in found.verdicts:
     print(verdict)
 """,
-            "workgroups": """
-print(hu.workgroups("examples/dispatch.mlir", 1000, 4096, 64))
+            "iree.workgroups": """
+print(hu.iree.workgroups("examples/dispatch.mlir", 1000, 4096, 64))
 """,
-            "Workgroups": """
-print(hu.workgroups("examples/dispatch.mlir", 1000, 4096, 64).count)
+            "iree.Workgroups": """
+print(hu.iree.workgroups("examples/dispatch.mlir", 1000, 4096, 64).count)
 """,
         },
     ),
@@ -472,11 +469,11 @@ try:
 except hu.HalfulpError as error:
     print(type(error).__name__, error.exit_code)
 """,
-            "AssertionFailed": "",
+            "errors.AssertionFailed": "",
             "BytecodeError": "",
-            "DocumentWarning": "",
-            "InputError": "",
-            "LimitExceeded": "",
+            "errors.DocumentWarning": "",
+            "errors.InputError": "",
+            "errors.LimitExceeded": "",
             "ParseError": "",
             "TypeMismatch": "",
             "UndefinedBehavior": "",

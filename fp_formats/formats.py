@@ -586,10 +586,10 @@ def p3109_formats(width: int) -> Iterator[FloatFormat]:
             yield found
 
 
-def register_format(fmt: FloatFormat) -> FloatFormat:
+def register_format(type: FloatFormat) -> FloatFormat:
     """Make a format known by its name, in Python, on the command line and in MLIR text, and return it.
 
-        hu.register_format(hu.FloatFormat("e3m2x", 3, 2, 3))
+        hu.register.format(hu.FloatFormat("e3m2x", 3, 2, 3))
         hu.convert(0.3, "e3m2x")
 
     MLIR text names it ``!halfulp.float<"e3m2x">``. Registering an equal format again changes nothing.
@@ -597,14 +597,14 @@ def register_format(fmt: FloatFormat) -> FloatFormat:
     Raises ValueError for a name that is not a word of up to 60 letters, digits, ``_``, ``-`` and ``.``, and for one
     that has another meaning.
     """
-    if not _NAME.fullmatch(fmt.name):
-        raise ValueError(f"{fmt.name!r} cannot be registered: a name is a word of letters, digits, '_', '-' and '.'")
-    known = format_named(fmt.name)
-    if known is not None and known != fmt:
-        raise ValueError(f"{fmt.name!r} already names another format; choose another name")
+    if not _NAME.fullmatch(type.name):
+        raise ValueError(f"{type.name!r} cannot be registered: a name is a word of letters, digits, '_', '-' and '.'")
+    known = format_named(type.name)
+    if known is not None and known != type:
+        raise ValueError(f"{type.name!r} already names another format; choose another name")
     if known is None:
-        _registered[fmt.name] = fmt
-    return fmt
+        _registered[type.name] = type
+    return type
 
 
 def format_named(name: str) -> FloatFormat | None:

@@ -82,7 +82,27 @@ class Change(NamedTuple):
     new: str = ""
 
 
-RENAMES = Renames()
+RENAMES = Renames(
+    names={
+        **{
+            f"hu.{name}": f"hu.errors.{name}"
+            for name in ("AssertionFailed", "DocumentWarning", "InputError", "LimitExceeded")
+        },
+        **{f"hu.{name}": f"hu.iree.{name}" for name in ("Workgroups", "constraints", "workgroups")},
+        **{f"hu.register_{name}": f"hu.register.{name}" for name in ("cast", "dialect", "external", "format", "op")},
+        "hu.Dialect": "hu.register.Dialect",
+        "hu.Trait": "hu.register.Trait",
+        "hu.fixed": "hu.fixed.array",
+        "hu.FixedArray": "hu.fixed.FixedArray",
+        "hu.FixedFormat": "hu.fixed.FixedFormat",
+        "hu.p3109": "hu.p3109.eval",
+        "hu.kappa": "hu.p3109.kappa",
+        "hu.quantized": "hu.quant.type",
+        "hu.quantize_multiplier": "hu.quant.multiplier",
+        "hu.requantize": "hu.quant.requantize",
+        "hu.suggest_scale": "hu.quant.suggest_scale",
+    },
+)
 CHANGES: tuple[Change, ...] = (
     Change("docs/extending.md python 3", "the classes of evaluators have names that say what they compute on"),
     Change("help run", "the options of runs are listed in another order"),

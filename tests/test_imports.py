@@ -60,13 +60,13 @@ IN_FUNCTIONS = {
 # at the top, so nothing but the entry point imports them.
 FLOORS = (
     (
-        "described", "extending", "guessing", "inputs", "number_reader",
-        "recorded_results", "release", "requantizing", "rounding_steps", "texts",
+        "described", "errors", "guessing", "inputs", "number_reader",
+        "recorded_results", "register", "release", "rounding_steps", "texts",
     ),
     ("bisection_page", "converting", "drawing", "evaluating", "exact_reals", "loading", "reals", "run_options"),
     ("measuring", "quantizing", "running"),
-    ("accuracies", "bisecting", "codegen", "fixed_points", "importing", "p3109_operations", "traces"),
-    ("explanations", "sensitivities", "summing"),
+    ("accuracies", "bisecting", "codegen", "fixed", "importing", "p3109", "quant", "traces"),
+    ("explanations", "iree", "sensitivities", "summing"),
     ("explorer", "golden", "plot"),
     ("cocotb",),
     ("command",),

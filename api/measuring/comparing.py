@@ -154,8 +154,8 @@ def compare_formats(
     """Compare float types on the same numbers: SQNR, errors in ulp, saturated and flushed elements.
 
     ``x``: an array, numbers or a `Value`. ``formats``: float types. ``scale``: a number by which ``x`` is divided
-    before each rounding, or a criterion of `halfulp.suggest_scale`, such as ``"max"``, by which each format gets its
-    own scale. The other keywords are those of `halfulp.convert`, such as ``rounding`` and ``profile``.
+    before each rounding, or a criterion of `halfulp.quant.suggest_scale`, such as ``"max"``, by which each format gets
+    its own scale. The other keywords are those of `halfulp.convert`, such as ``rounding`` and ``profile``.
 
     The result is a table with a row for each format. ``comparison["bf16"]`` is the report of one format, as
     `halfulp.error` returns it; ``to_dict()`` gives numbers, ``plot()`` a picture (it needs matplotlib).
@@ -164,7 +164,7 @@ def compare_formats(
         0.1999969482421875
 
     Raises InputError for no format, a scale that is not positive or an unknown criterion, TypeMismatch for numbers that
-    f64 does not hold, ValueError for poison; and what `halfulp.suggest_scale` raises.
+    f64 does not hold, ValueError for poison; and what `halfulp.quant.suggest_scale` raises.
     """
     several = [formats] if isinstance(formats, str | FloatFormat | ty.Type) else list(formats)
     chosen = list(dict.fromkeys(format_of(fmt) for fmt in several))

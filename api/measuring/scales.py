@@ -228,7 +228,7 @@ def suggest_scale(x: Any, to: TypeName, criterion: str = "max", **conversion: An
 
     The result has ``scale`` (also ``float(…)``), the ``report`` of its errors and the scales that were ``tried``.
 
-        >>> float(hu.suggest_scale(np.float32([0.1, -7]), "f8E4M3FN", "max_power_of_two"))
+        >>> float(hu.quant.suggest_scale(np.float32([0.1, -7]), "f8E4M3FN", "max_power_of_two"))
         0.015625
 
     Raises InputError for NaN, infinities, no numbers or only zeros, for an unknown criterion, and if every scale loses

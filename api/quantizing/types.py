@@ -32,7 +32,7 @@ _UNSIGNED = re.compile(r"u(\d+)")
 Blocks = Mapping[int, int] | int
 
 
-def quantized(
+def quantized_type(
     storage: Any = "i8",
     expressed: Any = "f32",
     *,
@@ -56,9 +56,9 @@ def quantized(
 
     The text of the type is MLIR's: ``str(type)`` can stand in a program, and parses to an equal type.
 
-        hu.quantized("i8", "f32", scale=0.1, zero_point=-3)
-        hu.quantized("u8", "f32", scale=[0.1, 0.2], axis=0)
-        hu.quantized("i4", "f16", scale=[[0.5, 0.25]], block={0: 1, 1: 32})
+        hu.quant.type("i8", "f32", scale=0.1, zero_point=-3)
+        hu.quant.type("u8", "f32", scale=[0.1, 0.2], axis=0)
+        hu.quant.type("i4", "f16", scale=[[0.5, 0.25]], block={0: 1, 1: 32})
 
     Raises ValueError for a scale that is not finite and positive, or that the expressed type cannot hold, for a zero
     point or a bound outside the storage type, and for axes and blocks that do not fit; TypeMismatch for other types.
@@ -209,13 +209,13 @@ def quantize(
     rounding: str | None = None,
     profile: Profile | str | None = None,
 ) -> Value:
-    """Quantise an array and return a `Value` whose elements have the type `quantized` makes of the same arguments.
+    """Quantise an array and return a `Value` whose elements have the type `quantized_type` makes of the same arguments.
 
     ``x``: an array or `Value` of floats, a list or a number.
-    ``scale``: as in `quantized`; or the type itself, or its text. ``type``: the same, by name.
+    ``scale``: as in `quantized_type`; or the type itself, or its text. ``type``: the same, by name.
     ``expressed``: the float type that is computed in. An array must have it; lists and numbers are rounded to it once,
     and to f64 without it.
-    ``axis``, ``block``: as in `quantized`; a negative axis counts from the end.
+    ``axis``, ``block``: as in `quantized_type`; a negative axis counts from the end.
     ``rounding``: the rounding to an integer, in place of that of the profile (to nearest even).
 
     The result is that of quant.qcast: x / scale, plus the zero point, each rounded in the expressed type; then rounded
@@ -225,18 +225,18 @@ def quantize(
         hu.quantize(weights, scales, axis=0, storage="i4")
 
     Raises TypeMismatch if ``x`` has another type than the expressed one, or a shape that the scales do not fit, and
-    the errors of `quantized`.
+    the errors of `quantized_type`.
     """
     llvm.check()
     given = scale if type is None and isinstance(scale, ty.Type | str) else type
     if given is None and scale is None:
-        raise TypeError("quantize needs scale=…, or the type that hu.quantized makes")
+        raise TypeError("quantize needs scale=…, or the type that hu.quant.type makes")
     if given is not None:
         element = as_type(given)
         if not isinstance(element, ty.QuantizedType):
             raise TypeError(
                 f"quantize needs a scale beside the type '{element}': hu.quantize(x, scale, storage=…), or the type "
-                f"that hu.quantized makes"
+                f"that hu.quant.type makes"
             )
         optional = {"expressed": expressed, "axis": axis, "block": block, "min": min, "max": max}
         others = {
@@ -247,11 +247,11 @@ def quantize(
         }
         if any(others.values()):
             names = ", ".join(name for name, present in others.items() if present)
-            raise TypeError(f"the type says it already: leave {names} out, or build another type with hu.quantized")
+            raise TypeError(f"the type says it already: leave {names} out, or build another type with hu.quant.type")
     else:
         floats = float_value(x, literals=expressed or "f64")
         counted = axis if axis is None or axis >= 0 else axis + len(floats.shape)
-        element = quantized(
+        element = quantized_type(
             storage,
             floats.element_type if expressed is None else expressed,
             scale=scale,
@@ -284,7 +284,7 @@ def dequantize(q: Any, type: Any = None, *, profile: Profile | str | None = None
     The result is that of quant.dcast: (stored - zero point) * scale, each step rounded in the expressed type.
 
         hu.dequantize(hu.quantize(x, 0.01))
-        hu.dequantize(np.int8([1, 2]), hu.quantized("i8", "f32", scale=0.5))
+        hu.dequantize(np.int8([1, 2]), hu.quant.type("i8", "f32", scale=0.5))
 
     Raises TypeMismatch for a value of another type, an integer that the storage type does not have, or a shape that
     the scales do not fit.
@@ -300,7 +300,7 @@ def dequantize(q: Any, type: Any = None, *, profile: Profile | str | None = None
         found = f"'{q.type}'" if isinstance(q, Value) else np.asarray(q).dtype
         raise TypeMismatch(
             f"dequantize: q has the type {found}, which is not quantised",
-            hint="give type=…, the type that hu.quantized makes",
+            hint="give type=…, the type that hu.quant.type makes",
         )
     element = q.element_type
     result = ty.with_element(q.type, element.expressed)

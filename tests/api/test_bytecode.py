@@ -70,7 +70,7 @@ def test_load_takes_paths_bytes_and_views(files: SimpleNamespace) -> None:
 def test_read_bytecode_takes_nothing_else(files: SimpleNamespace) -> None:
     with pytest.raises(hu.BytecodeError, match=r"f\.mlir: error: not MLIR bytecode: .* \(at byte 0\)"):
         hu.read_bytecode(files.text)
-    with pytest.raises(hu.InputError, match="No such file"):
+    with pytest.raises(hu.errors.InputError, match="No such file"):
         hu.read_bytecode(files.folder / "none.mlirbc")
     with pytest.raises(ValueError, match="schema is 'mlir99', but must be one of mlir22, llvm24"):
         hu.read_bytecode(files.binary[6], schema="mlir99")

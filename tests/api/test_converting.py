@@ -40,7 +40,7 @@ def test_convert_says_what_is_wrong() -> None:
         hu.convert(np.int8(1), "index")
     with pytest.raises(ValueError, match="rounding is 'half_up', but must be one of to_nearest_even"):
         hu.convert(1.0, "f16", rounding="half_up")
-    with pytest.raises(hu.InputError, match="stochastic rounding needs seed=…, rng=…, or random=…"):
+    with pytest.raises(hu.errors.InputError, match="stochastic rounding needs seed=…, rng=…, or random=…"):
         hu.convert(1.0, "f16", rounding="stochastic")
     with pytest.raises(hu.TypeMismatch, match="unsigned integers of shape"):
         hu.convert([1.0, 2.0], "f16", rounding="stochastic", random=np.zeros(3, np.uint8))
@@ -87,19 +87,19 @@ def test_a_float_format_of_ones_own() -> None:
 @pytest.mark.parametrize("option", ["random", "rng", "seed"])
 def test_random_bits_without_stochastic_rounding_are_refused(rounding: str | None, option: str) -> None:
     given: dict[str, Any] = {"random": np.uint32(5), "rng": np.random.default_rng(1), "seed": 0}
-    with pytest.raises(hu.InputError, match=f"{option} is given, but the rounding is not stochastic"):
+    with pytest.raises(hu.errors.InputError, match=f"{option} is given, but the rounding is not stochastic"):
         hu.convert(0.3, "f8E4M3FN", rounding=rounding, **{option: given[option]})
-    with pytest.raises(hu.InputError, match=f"{option} is given, but the rounding is not stochastic"):
+    with pytest.raises(hu.errors.InputError, match=f"{option} is given, but the rounding is not stochastic"):
         hu.eval("arith.addf", 1.0, 2.0, type="f32", **{option: given[option]})
 
 
 def test_only_one_source_of_random_bits() -> None:
-    with pytest.raises(hu.InputError, match="rng and seed are given"):
+    with pytest.raises(hu.errors.InputError, match="rng and seed are given"):
         hu.convert(0.3, "bf16", rounding="stochastic", rng=np.random.default_rng(1), seed=1)
     for seed in (-1, 1 << 64, 1.5, True, "1"):
-        with pytest.raises(hu.InputError, match="must be an integer from 0"):
+        with pytest.raises(hu.errors.InputError, match="must be an integer from 0"):
             hu.convert(0.3, "bf16", rounding="stochastic", seed=seed)  # type: ignore[arg-type]
-    with pytest.raises(hu.InputError, match=r"rng is of type int, .*\n.*seed="):
+    with pytest.raises(hu.errors.InputError, match=r"rng is of type int, .*\n.*seed="):
         hu.convert(0.3, "bf16", rounding="stochastic", rng=5)  # type: ignore[arg-type]
 
 
@@ -144,12 +144,12 @@ def test_saturate_is_a_field_of_the_profile() -> None:
             x, "f4E2M1FN", profile="mlir22-fold,conversion_overflow=saturate"
         )
     assert hu.convert(x, "f8E4M3FN", saturate=True, profile="ocp-saturate") == expected
-    with pytest.raises(hu.InputError, match="saturate=True, but the profile says conversion_overflow=format"):
+    with pytest.raises(hu.errors.InputError, match="saturate=True, but the profile says conversion_overflow=format"):
         hu.convert(x, "f8E4M3FN", saturate=True, profile="spec")
-    with pytest.raises(hu.InputError, match="saturate=False, but the profile says conversion_overflow=saturate"):
+    with pytest.raises(hu.errors.InputError, match="saturate=False, but the profile says conversion_overflow=saturate"):
         hu.convert(x, "f8E4M3FN", saturate=False, profile="ocp-saturate")
     with pytest.raises(
-        hu.InputError, match=r"saturate is for float types, not for 'i8'\nhint: .*float_to_int=saturate"
+        hu.errors.InputError, match=r"saturate is for float types, not for 'i8'\nhint: .*float_to_int=saturate"
     ):
         hu.convert(x, "i8", saturate=True)
     for number in (Fraction(10**400), 10**400, "1e400", Decimal("-1e400")):
@@ -218,10 +218,10 @@ def test_integers_that_do_not_fit_are_refused_with_the_choices() -> None:
         hu.convert(10**30, "ui8")
     with pytest.raises(hu.TypeMismatch, match="an integer of 332193 bits"):
         hu.convert(10**100000, "ui8")
-    with pytest.raises(hu.InputError, match="overflow is 'clip', but must be one of wrap, saturate, poison"):
+    with pytest.raises(hu.errors.InputError, match="overflow is 'clip', but must be one of wrap, saturate, poison"):
         hu.convert(300, "i8", overflow="clip")  # type: ignore[arg-type]
     for x, to in ((1.0, "i8"), (1, "f32"), (Fraction(1, 2), "f32")):
-        with pytest.raises(hu.InputError, match="overflow is for conversions from integers to integers"):
+        with pytest.raises(hu.errors.InputError, match="overflow is for conversions from integers to integers"):
             hu.convert(x, to, overflow="wrap")
     poisoned = hu.convert([np.nan, 1.0], "i32")
     assert hu.convert(poisoned, "i8").poisoned.tolist() == [True, False]
@@ -244,9 +244,9 @@ def test_astype_ignores_no_option() -> None:
     floats, integers = hu.convert([1.03, 2.0], "f32"), hu.convert([1, 200], "i16")
     random = np.zeros(2, np.uint8)
     for value, to in ((floats, "bf16"), (floats, "f32"), (integers, "i32")):
-        with pytest.raises(hu.InputError, match="random is given, but the rounding is not stochastic"):
+        with pytest.raises(hu.errors.InputError, match="random is given, but the rounding is not stochastic"):
             value.astype(to, random=random)
-    with pytest.raises(hu.InputError, match="overflow is for conversions from integers to integers"):
+    with pytest.raises(hu.errors.InputError, match="overflow is for conversions from integers to integers"):
         floats.astype("i8", overflow="wrap")
     with pytest.raises(hu.TypeMismatch, match="with stochastic rounding"):
         integers.astype("i8", "stochastic", random=random)

@@ -168,7 +168,7 @@ for name, verify in (("any", None), ("more", _verify_more)):
 
 @pytest.fixture(scope="module", autouse=True)
 def segmented() -> None:
-    hu.register_dialect(SEGMENTED)
+    hu.register.dialect(SEGMENTED)
 
 
 def eval_of(mnemonic: str, types: str, **keywords: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -41,6 +42,23 @@ def test_an_unknown_name_says_what_to_write(name: str, hint: str) -> None:
 @pytest.mark.parametrize("name", ["_array", "__array_interface__", "xyzzyxyzzy"])
 def test_other_names_get_no_hint(name: str) -> None:
     assert message(name) == f"module 'halfulp' has no attribute {name!r}"
+
+
+@pytest.mark.parametrize("name", sorted(guessing.MOVED))
+def test_an_old_name_says_the_new_one(name: str) -> None:
+    new = f"hu.{guessing.MOVED[name]}"
+    assert callable(attrgetter(guessing.MOVED[name])(hu))
+    if not hasattr(hu, name):
+        assert message(name) == f"module 'halfulp' has no attribute {name!r} (its name is {new})"
+    else:
+        with pytest.raises(TypeError) as caught:
+            getattr(hu, name)("Add", [1.0], [2.0])
+        assert str(caught.value) == f"hu.{name} is a module, and not a function (call {new}(…))"
+
+
+def test_a_namespace_that_was_no_function_cannot_be_called() -> None:
+    with pytest.raises(TypeError, match=r"^hu.quant is a module, and not a function$"):
+        hu.quant()  # type: ignore[operator]
 
 
 def test_no_advice_is_for_a_name_that_exists() -> None:

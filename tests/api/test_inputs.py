@@ -291,7 +291,7 @@ def test_masked_arrays() -> None:
         as_value,
     ]
     for take in takers:
-        with pytest.raises(hu.InputError, match="1 of 4 elements are masked"):
+        with pytest.raises(hu.errors.InputError, match="1 of 4 elements are masked"):
             take(x)
         take(np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]]))  # nothing is masked
     result = hu.convert(x, "f16", masked="poison")
@@ -299,7 +299,7 @@ def test_masked_arrays() -> None:
     assert "masked in the given array" in str(result.origin(0, 1))
     assert hu.convert(x, "f16", type="f64", masked="poison").poisoned.tolist() == result.poisoned.tolist()
     assert hu.convert(np.ma.masked, "f16", masked="poison").poisoned.item()
-    with pytest.raises(hu.InputError, match="masked elements"):
+    with pytest.raises(hu.errors.InputError, match="masked elements"):
         hu.convert([1.0, np.ma.masked], "f16")
     with pytest.raises(ValueError, match="masked is 'drop', but must be None or 'poison'"):
         hu.convert(x, "f16", masked="drop")  # type: ignore[arg-type]
@@ -489,7 +489,7 @@ def test_other_names_of_modes_wherever_a_mode_is_taken(name: str, mode: str) -> 
         for error, call in (
             (ValueError, lambda refused=refused: hu.convert(x, "bf16", rounding=refused)),
             (hu.VerifyError, lambda refused=refused: hu.eval("arith.truncf", x, to="bf16", rounding=refused)),
-            (hu.InputError, lambda refused=refused: hu.explain(0.3, "bf16", refused)),
+            (hu.errors.InputError, lambda refused=refused: hu.explain(0.3, "bf16", refused)),
         ):
             with pytest.raises(error, match=f"rounding is '{refused}', but must be one of to_nearest_even"):
                 call()

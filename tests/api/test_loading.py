@@ -26,11 +26,11 @@ def test_load_takes_a_path_text_or_bytes(tmp_path: Path) -> None:
 
 
 def test_load_says_what_it_cannot_read(tmp_path: Path) -> None:
-    with pytest.raises(hu.InputError, match="cannot read 'missing.mlir': No such file"):
+    with pytest.raises(hu.errors.InputError, match="cannot read 'missing.mlir': No such file"):
         hu.load("missing.mlir")
-    with pytest.raises(hu.InputError, match="Is a directory"):
+    with pytest.raises(hu.errors.InputError, match="Is a directory"):
         hu.load(tmp_path)
-    with pytest.raises(hu.InputError, match="null"):
+    with pytest.raises(hu.errors.InputError, match="null"):
         hu.load("a\0b")
     with pytest.raises(hu.BytecodeError, match=r"<bytes>: error: .* \(at byte \d+\)"):
         hu.load(b"ML\xefR\x0d")

@@ -130,7 +130,7 @@ def test_the_bits_of_text() -> None:
 @pytest.mark.parametrize("text", ["1e999999999", "-1e-999999999", "0x1p200000", "1e40000"])
 def test_a_number_beyond_all_formats_has_no_explanation(text: str) -> None:
     assert is_too_large(exact_number(text))
-    with pytest.raises(hu.InputError, match="the exponent of .* is too large"):
+    with pytest.raises(hu.errors.InputError, match="the exponent of .* is too large"):
         hu.explain(text, "f32")
 
 
@@ -138,7 +138,7 @@ def test_the_longest_text() -> None:
     assert hu.explain("1" * 5000, "f32").result.code == 0x7F800000
     for read in (hu.explain, hu.convert):
         with pytest.raises(
-            (hu.InputError, hu.TypeMismatch), match=f"a number of {MOST_DIGITS + 1} characters is too long"
+            (hu.errors.InputError, hu.TypeMismatch), match=f"a number of {MOST_DIGITS + 1} characters is too long"
         ):
             read("1" * (MOST_DIGITS + 1), "f32")
 

@@ -17,7 +17,7 @@ HIDDEN = {"casts", "recorder", "write"}
 GIVEN_OTHERWISE = {"profile", "externals", "listeners"}
 """Options that callers give in another form than the dataclass holds."""
 PROGRAM = "func.func @f(%x: f32) -> f32 { return %x : f32 }"
-TAKERS: dict[Any, Any] = {hu.run: RunKeywords, hu.trace: TraceKeywords, hu.workgroups: CallKeywords}
+TAKERS: dict[Any, Any] = {hu.run: RunKeywords, hu.trace: TraceKeywords, hu.iree.workgroups: CallKeywords}
 
 
 def test_the_keywords_are_those_of_the_dataclass() -> None:

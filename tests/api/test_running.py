@@ -81,11 +81,11 @@ def test_entry() -> None:
       return %0 : i8 } }
     """
     assert [hu.run(text, entry=name)[0].item() for name in ("a", "@b", "@m::@f", "m::f")] == [1, 2, 3, 3]
-    with pytest.raises(hu.InputError, match=r"which function is to run\? the functions are @a, @b, @c, @m::@f"):
+    with pytest.raises(hu.errors.InputError, match=r"which function is to run\? the functions are @a, @b, @c, @m::@f"):
         hu.run(text)
-    with pytest.raises(hu.InputError, match="no function 'z'"):
+    with pytest.raises(hu.errors.InputError, match="no function 'z'"):
         hu.run(text, entry="z")
-    with pytest.raises(hu.InputError, match="the module has no functions"):
+    with pytest.raises(hu.errors.InputError, match="the module has no functions"):
         hu.run("module {}")
     only = "func.func private @p() { return }\nfunc.func @q() { return }\nfunc.func private @d()"
     assert hu.run(only) == ()

@@ -105,10 +105,10 @@ HALVES = np.ones((2, 2), np.float16)
         ({"acc": "f33"}, hu.ParseError, "unknown type 'f33'"),
         ({"acc": "f8E8M0FNU"}, hu.TypeMismatch, "f8E8M0FNU has no zero"),
         ({"acc": "i32"}, hu.TypeMismatch, "'f16' is not added in 'i32'"),
-        ({"mma": "chip:hopper"}, hu.InputError, "needs the kind of operation"),
-        ({"mma": "MFMA_F32_16x16x16_F16"}, hu.InputError, "no model is called 'MFMA_F32_16x16x16_F16'"),
-        ({"mma": "chip:hoper"}, hu.InputError, "no model is called 'chip:hoper'"),
-        ({"kind": "MFMA_F32_16x16x16_F17"}, hu.InputError, "no tile operation is called"),
+        ({"mma": "chip:hopper"}, hu.errors.InputError, "needs the kind of operation"),
+        ({"mma": "MFMA_F32_16x16x16_F16"}, hu.errors.InputError, "no model is called 'MFMA_F32_16x16x16_F16'"),
+        ({"mma": "chip:hoper"}, hu.errors.InputError, "no model is called 'chip:hoper'"),
+        ({"kind": "MFMA_F32_16x16x16_F17"}, hu.errors.InputError, "no tile operation is called"),
         ({"kind": "MFMA_F32_16x16x4_F32"}, hu.TypeMismatch, "multiplies f32 by f32, but the elements are f16 and f16"),
         ({"kind": "MFMA_F32_16x16x16_F16", "order": "exact"}, hu.TypeMismatch, "the order is that of"),
         ({"kind": "MFMA_F32_16x16x16_F16", "acc": "f16"}, hu.TypeMismatch, "acc is 'f16', but"),
@@ -191,5 +191,5 @@ def test_accumulators_of_integers() -> None:
 )
 def test_accumulators_that_do_not_fit(how: dict[str, str], message: str) -> None:
     x = hu.convert([1.0, 2.0], "f16")
-    with pytest.raises(hu.InputError, match=message):
+    with pytest.raises(hu.errors.InputError, match=message):
         hu.dot(x, x, **how)

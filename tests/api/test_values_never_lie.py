@@ -335,7 +335,7 @@ def test_unsigned_tensors_are_remembered() -> None:
 )
 def test_masked_elements_in_lists_are_refused(nested: Any) -> None:
     for call in (lambda: hu.convert(nested, "f32"), lambda: hu.Value.from_numpy(nested)):
-        with pytest.raises(hu.InputError, match="masked"):
+        with pytest.raises(hu.errors.InputError, match="masked"):
             call()
     assert hu.convert([np.ma.array([1.0, 2.0])], "f32").tolist() == [[1, 2]]
 

@@ -346,7 +346,7 @@ def test_stochastic_rounding_of_subnormals_and_overflow() -> None:
 
 def test_stochastic_rounding_needs_random_bits() -> None:
     x = np.array([1.0, 2.0], np.float32)
-    with pytest.raises(hu.InputError, match="random"):
+    with pytest.raises(hu.errors.InputError, match="random"):
         hu.convert(x, "bf16", rounding="stochastic")
     with pytest.raises(hu.TypeMismatch, match="random"):
         hu.convert(x, "bf16", rounding="stochastic", random=np.zeros(3, np.uint8))

@@ -189,7 +189,7 @@ def test_a_rounded_scale_is_told_once_with_its_place() -> None:
             hu.run(module, elements, other)
         hu.run(module, elements, other, profile="spec,scaling=exact")
     (told,) = caught
-    assert issubclass(told.category, hu.DocumentWarning)
+    assert issubclass(told.category, hu.errors.DocumentWarning)
     assert str(told.message) == (
         "scaled.mlir:2:8: warning: arith.scaling_extf: the scale 1.5 is not a power of two: this op rounds it to f8E8M0FNU,"
         ' as its document says, here to 2; profile="spec,scaling=exact" takes it as it is (NVFP4)'

@@ -136,7 +136,7 @@ def _named(parser: TypeParser, name: str, start: int) -> FloatFormat:
     if known is None:
         parser.error(
             f"no float format is named {name!r}; write its fields, as in "
-            f'!halfulp.float<"{name}", exponent = 3, mantissa = 2, bias = 3>, or register it: hu.register_format',
+            f'!halfulp.float<"{name}", exponent = 3, mantissa = 2, bias = 3>, or register it: hu.register.format',
             start,
         )
     return known

@@ -175,7 +175,7 @@ def _double(parser: TypeParser) -> float:
     try:
         return bits_double(parser.float_code(token, at, negative, F("f64")))
     except ParseError as error:
-        error.hint = "halfulp.quantized makes a quantised type from Python numbers such as 1e-05"
+        error.hint = "halfulp.quant.type makes a quantised type from Python numbers such as 1e-05"
         raise
 
 

@@ -79,15 +79,15 @@ def test_programs_are_references_too() -> None:
     ],
 )
 def test_wrong_operands(codes: tuple[int, ...], named: dict[str, int], message: str) -> None:
-    with pytest.raises(hu.InputError, match=message):
+    with pytest.raises(hu.errors.InputError, match=message):
         PRODUCT.predict(*codes, **named)
 
 
 def test_undefined_behaviour_has_no_prediction() -> None:
     division = Reference("arith.divsi", "i8")
-    with pytest.raises(hu.InputError, match="a=0x7, b=0x0: the behaviour is undefined"):
+    with pytest.raises(hu.errors.InputError, match="a=0x7, b=0x0: the behaviour is undefined"):
         division.predict(7, 0)
-    with pytest.raises(hu.InputError, match="a=0x80, b=0xff: the behaviour is undefined"):
+    with pytest.raises(hu.errors.InputError, match="a=0x80, b=0xff: the behaviour is undefined"):
         division.predict_rows([(7, 1), (0x80, 0xFF)])
     assert Reference("arith.divsi", "i8", keep_ub=True).predict(7, 0)["poison"] == 1
 
@@ -180,7 +180,7 @@ def test_an_x_that_counts_is_a_difference() -> None:
     immediate.sent(0x3FC0, 0x3FC0)
     with pytest.raises(AssertionError, match="unknown digits"):
         immediate.received(result=Bits("Z" * 16))
-    with pytest.raises(hu.InputError, match="transaction 1: the operand 'b' is 0bX"):
+    with pytest.raises(hu.errors.InputError, match="transaction 1: the operand 'b' is 0bX"):
         immediate.sent(0, Bits("X" * 16))
 
 
@@ -227,14 +227,14 @@ def test_wrong_results(first: dict[str, object], second: dict[str, object] | Non
     board.sent(0, 0)
     if second is not None:
         board.received(**first)
-    with pytest.raises(hu.InputError, match=message):
+    with pytest.raises(hu.errors.InputError, match=message):
         board.received(**(second or first))
 
 
 def test_results_of_too_many_bits() -> None:
     board = Scoreboard(PRODUCT, batch=1)
     board.sent(0, 0)
-    with pytest.raises(hu.InputError, match="'flags' has 5 bits, but 0x20 came"):
+    with pytest.raises(hu.errors.InputError, match="'flags' has 5 bits, but 0x20 came"):
         board.received(result=0, flags=0x20)
 
 
@@ -250,9 +250,9 @@ def test_coverage_of_a_run() -> None:
         board.received(**PRODUCT.predict(**given))
     assert board.coverage.complete
     assert board.check().equal
-    with pytest.raises(hu.InputError, match="the scoreboard has no models"):
+    with pytest.raises(hu.errors.InputError, match="the scoreboard has no models"):
         _ = Scoreboard(PRODUCT).coverage
-    with pytest.raises(hu.InputError, match="F1 does not apply"):
+    with pytest.raises(hu.errors.InputError, match="F1 does not apply"):
         Scoreboard(PRODUCT, models=["F1"])
 
 

@@ -66,14 +66,14 @@ func.func @two(%M: index, %N: index) {
 
 
 def texts(source: str, **given: Any) -> list[str]:
-    return [f"{verdict.verdict}: {verdict.text}" for found in hu.constraints(source, **given) for verdict in found.verdicts]  # fmt: skip
+    return [f"{verdict.verdict}: {verdict.text}" for found in hu.iree.constraints(source, **given) for verdict in found.verdicts]  # fmt: skip
 
 
 # --- the function -----------------------------------------------------------------------------------------------------
 
 
 def test_what_is_not_given_is_taken_from_the_module() -> None:
-    (found,) = hu.constraints(MATMUL)
+    (found,) = hu.iree.constraints(MATMUL)
     assert found.dims == (("%m", 128), ("%n", None))
     assert found.knobs == (("mma_idx", 1), ("wg_m", 64), ("wg_n", 32))
     assert (found.function, found.target, found.unconfigured, found.verdict) == ("matmul", 0, None, "FAILS")
@@ -88,7 +88,7 @@ def test_what_is_not_given_is_taken_from_the_module() -> None:
     assert repr(fails) == "<FAILS: wg_x (64) < wg_y (32)>"
     assert str(found).splitlines() == [str(verdict) for verdict in found.verdicts]
     assert pickle.loads(pickle.dumps(found)) == found
-    assert hash(found) == hash(hu.constraints(MATMUL)[0])
+    assert hash(found) == hash(hu.iree.constraints(MATMUL)[0])
 
 
 def test_what_is_given_comes_first() -> None:
@@ -112,7 +112,7 @@ def test_models() -> None:
         assert texts(text, model=model, dims={"n": -8}, knobs={"wg_n": 3})[2] == f"FAILS: -8 {rest}"
     assert texts(text, dims={"n": 1 << 64}, knobs={"wg_n": 3})[2] == f"FAILS: {1 << 64} 1"
     with pytest.raises(
-        hu.InputError, match=r"dimension %n is 18446744073709551616, which does not fit in the model's 64"
+        hu.errors.InputError, match=r"dimension %n is 18446744073709551616, which does not fit in the model's 64"
     ):
         texts(text, dims={"n": 1 << 64}, model="iree")
     with pytest.raises(ValueError, match="the model is 'z3', but must be one of smt, solver, iree"):
@@ -121,39 +121,41 @@ def test_models() -> None:
 
 def test_options_of_a_knob_by_index_or_spelling() -> None:
     for value, index in ((0, 0), (1, 1), ('"a"', 0), ('"b"', 1)):
-        (found,) = hu.constraints(MATMUL, knobs={"mma_idx": value})
+        (found,) = hu.iree.constraints(MATMUL, knobs={"mma_idx": value})
         assert dict(found.knobs)["mma_idx"] == index
 
 
 def test_a_configuration_that_does_not_fit_gives_no_knob() -> None:
     text = MATMUL.replace("workgroup = [64, 32]", "workgroup = [64]")
-    (found,) = hu.constraints(text)
+    (found,) = hu.iree.constraints(text)
     assert found.unconfigured == "workgroup is [64], not an array of 2"
     assert found.knobs == (("mma_idx", None), ("wg_m", None), ("wg_n", None))
     assert [verdict.verdict for verdict in found.verdicts] == ["holds", "unknown", "unknown"]
     assert found.verdicts[1].because == ("knob wg_m is not given", "knob wg_n is not given")
-    (found,) = hu.constraints(text, model="iree")
+    (found,) = hu.iree.constraints(text, model="iree")
     assert {verdict.because for verdict in found.verdicts} == {("workgroup is [64], not an array of 2",)}
 
 
 def test_functions_and_sets() -> None:
-    assert [(one.function, one.target) for one in hu.constraints(TWO)] == [("one", 0), ("two", 3)]
+    assert [(one.function, one.target) for one in hu.iree.constraints(TWO)] == [("one", 0), ("two", 3)]
     assert texts(TWO, dims={"m": 8, "k": 4}, knobs={"tile": 8}) == ["holds: 8 <= 8", "FAILS: 8 <= 4"]
     assert texts(TWO, dims=[1, 2], target=3) == texts(TWO, dims=[1, 2], entry="two") == ["holds: 1 <= 2"]
     assert texts(TWO, dims=[9], knobs={"tile": 8}, entry="@one", target=0) == ["holds: 8 <= 9"]
     outside = "iree_codegen.smt.constraints target = <set = 5>, pipeline = #iree_codegen.no_pipeline, knobs = {} dims() {\n^bb0:\n}"  # fmt: skip
-    (found,) = hu.constraints(outside)
+    (found,) = hu.iree.constraints(outside)
     assert (found.function, found.verdict, repr(found)) == (None, "holds", "<set 5: no asserts>")
 
 
 def test_functions_of_nested_modules() -> None:
     nested = f"module @a {{\n{TWO}\n}}\nmodule @b {{\n{TWO}\n}}"
-    assert len(hu.constraints(nested)) == 4
-    (found,) = hu.constraints(nested, entry="b::@two", dims=None)
+    assert len(hu.iree.constraints(nested)) == 4
+    (found,) = hu.iree.constraints(nested, entry="b::@two", dims=None)
     assert isinstance(found.location, FileLineCol)
     assert (found.function, found.location.line > 1) == ("two", True)
-    with pytest.raises(hu.InputError, match="no function @two has constraints; there are some in @a::@one, @a::@two"):
-        hu.constraints(nested, entry="two")
+    with pytest.raises(
+        hu.errors.InputError, match="no function @two has constraints; there are some in @a::@one, @a::@two"
+    ):
+        hu.iree.constraints(nested, entry="two")
 
 
 def test_modules_paths_and_bytecode(tmp_path: Path) -> None:
@@ -161,65 +163,69 @@ def test_modules_paths_and_bytecode(tmp_path: Path) -> None:
     path.write_text(TWO)
     data = hu.write_bytecode(hu.load(TWO), schema="llvm24")
     for source in (hu.load(TWO), path, str(path), data, print_module(parse_module(TWO), generic=True)):
-        found = hu.constraints(source, dims={0: 8}, knobs={"tile": 9})
+        found = hu.iree.constraints(source, dims={0: 8}, knobs={"tile": 9})
         assert [verdict.text for one in found for verdict in one.verdicts] == ["9 <= 8", "8 <= ?"]
     # Bytecode has no names of values.
-    assert [name for name, _ in hu.constraints(data)[1].dims] == ["0", "1"]
-    assert hu.constraints(data)[0].verdicts[0].because == ("knob tile is not given", "dimension 0 is not given")
+    assert [name for name, _ in hu.iree.constraints(data)[1].dims] == ["0", "1"]
+    assert hu.iree.constraints(data)[0].verdicts[0].because == ("knob tile is not given", "dimension 0 is not given")
 
 
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"knobs": {"tils": 1}}, hu.InputError, "there is no knob tils; there are tile\nhint: did you mean `tile`?"),
-        ({"dims": {"q": 1}}, hu.InputError, "there is no dimension q; there are %m, %k"),
-        ({"dims": {"%0": 1}}, hu.InputError, "there is no dimension %0; there are %m, %k"),
-        ({"dims": {2: 1}}, hu.InputError, "there is no dimension 2; there are %m, %k"),
-        ({"dims": {-1: 1}}, hu.InputError, "there is no dimension -1; there are %m, %k"),
-        ({"dims": [1, 2]}, hu.InputError, "2 dimensions are given, but the constraints of set 0 have 1 (%m)"),
-        ({"dims": {"m": 1, 0: 1}}, hu.InputError, "dimension %m is given twice"),
+        (
+            {"knobs": {"tils": 1}},
+            hu.errors.InputError,
+            "there is no knob tils; there are tile\nhint: did you mean `tile`?",
+        ),
+        ({"dims": {"q": 1}}, hu.errors.InputError, "there is no dimension q; there are %m, %k"),
+        ({"dims": {"%0": 1}}, hu.errors.InputError, "there is no dimension %0; there are %m, %k"),
+        ({"dims": {2: 1}}, hu.errors.InputError, "there is no dimension 2; there are %m, %k"),
+        ({"dims": {-1: 1}}, hu.errors.InputError, "there is no dimension -1; there are %m, %k"),
+        ({"dims": [1, 2]}, hu.errors.InputError, "2 dimensions are given, but the constraints of set 0 have 1 (%m)"),
+        ({"dims": {"m": 1, 0: 1}}, hu.errors.InputError, "dimension %m is given twice"),
         ({"dims": [1.0]}, hu.TypeMismatch, "dimension %m is 1.0, but must be an integer"),
         ({"dims": [True]}, hu.TypeMismatch, "dimension %m is True, but must be an integer"),
         ({"dims": "8"}, hu.TypeMismatch, "dimension %m is '8', but must be an integer"),
         ({"dims": 8}, hu.TypeMismatch, "dims is 8, but must be a list of numbers, or numbers by name"),
-        ({"dims": [10**50], "model": "iree"}, hu.InputError, "dimension %m is 1000000000000000"),
-        ({"dims": [1 << 9000]}, hu.InputError, "dimension %m has more than 8192 bits"),
+        ({"dims": [10**50], "model": "iree"}, hu.errors.InputError, "dimension %m is 1000000000000000"),
+        ({"dims": [1 << 9000]}, hu.errors.InputError, "dimension %m has more than 8192 bits"),
         ({"knobs": {"tile": None}}, hu.TypeMismatch, "knob tile is None, but must be an integer"),
         ({"knobs": {"tile": "8"}}, hu.TypeMismatch, "knob tile is '8', but must be an integer"),
         (
             {"entry": "ones"},
-            hu.InputError,
+            hu.errors.InputError,
             "no function @ones has constraints; there are some in @one, @two\nhint: did you mean `@one`?",
         ),
-        ({"target": 1}, hu.InputError, "there are no constraints of set 1, only of 0, 3"),
-        ({"target": 0, "entry": "two"}, hu.InputError, "there are no constraints of set 0, only of 3"),
+        ({"target": 1}, hu.errors.InputError, "there are no constraints of set 1, only of 0, 3"),
+        ({"target": 0, "entry": "two"}, hu.errors.InputError, "there are no constraints of set 0, only of 3"),
     ],
 )
 def test_what_is_given_wrongly(given: dict[str, Any], error: type[HalfulpError], message: str) -> None:
     with pytest.raises(error) as caught:
-        hu.constraints(TWO, **given)
+        hu.iree.constraints(TWO, **given)
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [2, -1, '"c"', "c"])
 def test_options_that_do_not_exist(value: Any) -> None:
-    with pytest.raises(hu.InputError) as caught:
-        hu.constraints(MATMUL, knobs={"mma_idx": value})
+    with pytest.raises(hu.errors.InputError) as caught:
+        hu.iree.constraints(MATMUL, knobs={"mma_idx": value})
     assert f'knob mma_idx is {value!r}, which is none of its options: 0: "a", 1: "b"' in str(caught.value)
 
 
 def test_modules_without_constraints() -> None:
-    with pytest.raises(hu.InputError, match=r"<string> has no iree_codegen\.smt\.constraints"):
-        hu.constraints("func.func @f() { return }")
+    with pytest.raises(hu.errors.InputError, match=r"<string> has no iree_codegen\.smt\.constraints"):
+        hu.iree.constraints("func.func @f() { return }")
     with pytest.raises(hu.ParseError):
-        hu.constraints("func.func @f( {")
+        hu.iree.constraints("func.func @f( {")
 
 
 def test_an_error_lists_only_the_first_names() -> None:
     knobs = ", ".join(f'k{number} = #iree_codegen.smt.int_knob<"k{number}">' for number in range(5000))
     text = TWO.replace("knobs = {}", f"knobs = {{{knobs}}}")
-    with pytest.raises(hu.InputError) as caught:
-        hu.constraints(text, knobs={"other": 1})
+    with pytest.raises(hu.errors.InputError) as caught:
+        hu.iree.constraints(text, knobs={"other": 1})
     assert len(str(caught.value)) < 300
     assert str(caught.value).endswith(", …")
 
@@ -228,7 +234,7 @@ def test_an_error_lists_only_the_first_names() -> None:
 def test_many_ops_and_asserts() -> None:
     body = "".join(f"%p{k} = smt.and %p{k - 1}, %p{k - 1}\nsmt.assert %p{k}\n" for k in range(1, 20_000))
     text = TWO.replace("%0 = smt.int.cmp le %m, %k", f"%p0 = smt.int.cmp le %m, %k\n%0 = smt.not %p0\n{body}")
-    found = hu.constraints(text, target=3)[0].verdicts
+    found = hu.iree.constraints(text, target=3)[0].verdicts
     assert len(found) == 20_000
     assert {verdict.because for verdict in found} == {("dimension %m is not given", "dimension %k is not given")}
 

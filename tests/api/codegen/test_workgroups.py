@@ -45,8 +45,8 @@ func.func @linear(%total_iterations: index, %tile_size: index) {
 @pytest.mark.parametrize(("size", "count"), [(0, 0), (1, 1), (256, 1), (257, 2), (1000, 4), (-1, 0), (-257, -1)])
 @pytest.mark.parametrize("entry", [None, "matmul", "@matmul"])
 def test_the_document_s_dispatch(size: int, count: int, entry: str | None) -> None:
-    found = hu.workgroups(MATMUL, 7, 8, size, 9, entry=entry)
-    assert found == hu.Workgroups((count, 1, 1), (64, 16, 1), 64)
+    found = hu.iree.workgroups(MATMUL, 7, 8, size, 9, entry=entry)
+    assert found == hu.iree.Workgroups((count, 1, 1), (64, 16, 1), 64)
     assert repr(found) == f"Workgroups(count=({count}, 1, 1), workgroup_size=(64, 16, 1), subgroup_size=64)"
     assert pickle.loads(pickle.dumps(found)) == found
     with pytest.raises(AttributeError):
@@ -55,11 +55,11 @@ def test_the_document_s_dispatch(size: int, count: int, entry: str | None) -> No
 
 def test_what_a_dispatch_does_not_say() -> None:
     bare = MATMUL.replace("workgroup_size = [64, 16, 1] subgroup_size = 64", "")
-    found = hu.workgroups(bare, 7, 8, 1000, 9)
-    assert found == hu.Workgroups((4, 1, 1))
+    found = hu.iree.workgroups(bare, 7, 8, 1000, 9)
+    assert found == hu.iree.Workgroups((4, 1, 1))
     assert repr(found) == "Workgroups(count=(4, 1, 1))"
     memory = MATMUL.replace("[64, 16, 1] subgroup_size = 64", "[32] workgroup_local_memory = 4096")
-    assert hu.workgroups(memory, 7, 8, 1000, 9) == hu.Workgroups((4, 1, 1), (32,), None, 4096)
+    assert hu.iree.workgroups(memory, 7, 8, 1000, 9) == hu.iree.Workgroups((4, 1, 1), (32,), None, 4096)
 
 
 def test_a_dispatch_decides_where_the_function_has_hints_too() -> None:
@@ -69,8 +69,8 @@ def test_a_dispatch_decides_where_the_function_has_hints_too() -> None:
       return
     }
     """
-    assert hu.workgroups(MATMUL + function, 7, 8, 1000, 9).count == (4, 1, 1)
-    assert hu.workgroups(function, 7).count == (7, 100, 1)
+    assert hu.iree.workgroups(MATMUL + function, 7, 8, 1000, 9).count == (4, 1, 1)
+    assert hu.iree.workgroups(function, 7).count == (7, 100, 1)
     # Running the function is another matter.
     assert hu.run(MATMUL + function, 7) == ()
 
@@ -97,12 +97,12 @@ def test_dispatches_compute_with_what_else_runs() -> None:
     }
     """
     module = hu.load(text)
-    assert hu.workgroups(module, 100, np.int32(3), True).count == (7, 3, 4)
-    assert hu.workgroups(module, 100, np.int32(-3), False).count == (7, -3, 1)
+    assert hu.iree.workgroups(module, 100, np.int32(3), True).count == (7, 3, 4)
+    assert hu.iree.workgroups(module, 100, np.int32(-3), False).count == (7, -3, 1)
     with pytest.raises(hu.TypeMismatch, match="workload value 1 of the dispatch_config of @conv: expected 'i32'"):
-        hu.workgroups(module, 100, np.int64(3), True)
-    with pytest.raises(hu.LimitExceeded, match="more than 3 ops"):
-        hu.workgroups(module, 100, np.int32(3), True, max_steps=3)
+        hu.iree.workgroups(module, 100, np.int64(3), True)
+    with pytest.raises(hu.errors.LimitExceeded, match="more than 3 ops"):
+        hu.iree.workgroups(module, 100, np.int32(3), True, max_steps=3)
 
 
 def test_functions_of_the_user_are_called() -> None:
@@ -116,45 +116,45 @@ def test_functions_of_the_user_are_called() -> None:
     }
     """
     externals: dict[str, Any] = {"ask": lambda: 5, "iree_codegen.query_tile_sizes": lambda type_: 9}
-    assert hu.workgroups(text, externals=externals).count == (5, 9, 9)
+    assert hu.iree.workgroups(text, externals=externals).count == (5, 9, 9)
     with pytest.raises(hu.Unsupported, match="'@ask' is a declaration without a body"):
-        hu.workgroups(text)
+        hu.iree.workgroups(text)
 
 
 def test_which_dispatch() -> None:
     two = MATMUL + MATMUL.replace("@matmul", "@other").replace("256", "100")
-    assert hu.workgroups(two, 1, 1, 1000, 1, entry="other").count == (10, 1, 1)
-    with pytest.raises(hu.InputError, match="which iree_codegen.dispatch_config is to run.*@matmul, @other"):
-        hu.workgroups(two, 1, 1, 1000, 1)
-    with pytest.raises(hu.InputError, match="'@matmul' has 2 of them") as raised:
-        hu.workgroups(MATMUL + MATMUL, 1, 1, 1000, 1)
+    assert hu.iree.workgroups(two, 1, 1, 1000, 1, entry="other").count == (10, 1, 1)
+    with pytest.raises(hu.errors.InputError, match="which iree_codegen.dispatch_config is to run.*@matmul, @other"):
+        hu.iree.workgroups(two, 1, 1, 1000, 1)
+    with pytest.raises(hu.errors.InputError, match="'@matmul' has 2 of them") as raised:
+        hu.iree.workgroups(MATMUL + MATMUL, 1, 1, 1000, 1)
     assert str(raised.value.location).endswith("10:1")
     nested = (
         f"module @inner {{ {MATMUL} }}\nfunc.func @matmul() {{\n  iree_codegen.workgroup_count_hint(5)\n  return\n}}"
     )
-    assert hu.workgroups(nested, 1, 1, 1000, 1, entry="@inner::@matmul").count == (4, 1, 1)
-    assert hu.workgroups(nested, entry="matmul").count == (5, 1, 1)
-    with pytest.raises(hu.InputError, match="there is no function 'conv'"):
-        hu.workgroups(MATMUL, 1, 1, 1000, 1, entry="conv")
+    assert hu.iree.workgroups(nested, 1, 1, 1000, 1, entry="@inner::@matmul").count == (4, 1, 1)
+    assert hu.iree.workgroups(nested, entry="matmul").count == (5, 1, 1)
+    with pytest.raises(hu.errors.InputError, match="there is no function 'conv'"):
+        hu.iree.workgroups(MATMUL, 1, 1, 1000, 1, entry="conv")
 
 
 def test_wrong_workloads() -> None:
     with pytest.raises(hu.TypeMismatch, match=r"of @matmul takes 4 workload values \(index, .*\), but 3 are given"):
-        hu.workgroups(MATMUL, 1, 2, 3)
+        hu.iree.workgroups(MATMUL, 1, 2, 3)
     with pytest.raises(hu.TypeMismatch, match="workload value 2 of the dispatch_config of @matmul: expected 'index'"):
-        hu.workgroups(MATMUL, 1, 2, 3.5, 4)
+        hu.iree.workgroups(MATMUL, 1, 2, 3.5, 4)
 
 
 def test_counts_that_are_not_defined() -> None:
     poison = MATMUL.replace("%c1 = arith.constant 1 : index", "%c1 = ub.poison : index")
     with pytest.raises(hu.UndefinedBehavior, match="the workgroup count y is poison: .*ub.poison") as raised:
-        hu.workgroups(poison, 1, 2, 1000, 4)
+        hu.iree.workgroups(poison, 1, 2, 1000, 4)
     assert str(raised.value.location).endswith("7:5")
     divided = MATMUL.replace("ceildiv 256", "ceildiv s1").replace("()[s0]", "()[s0, s1]").replace("[%w2]", "[%w2, %w3]")
-    assert hu.workgroups(divided, 1, 2, 1000, 10).count == (100, 1, 1)
+    assert hu.iree.workgroups(divided, 1, 2, 1000, 10).count == (100, 1, 1)
     for on_ub in ("raise", "poison"):
         with pytest.raises(hu.UndefinedBehavior, match="division by a number that is not positive"):
-            hu.workgroups(divided, 1, 2, 1000, 0, on_ub=on_ub)
+            hu.iree.workgroups(divided, 1, 2, 1000, 0, on_ub=on_ub)
 
 
 def test_dispatches_that_are_refused_when_they_are_read() -> None:
@@ -168,29 +168,29 @@ def test_dispatches_that_are_refused_when_they_are_read() -> None:
 
 
 def test_the_greatest_of_the_document_s_two_hints() -> None:
-    assert hu.workgroups(TWO_HINTS, 1, 20, 3, 10, 2, 3).count == (10, 20, 3)
+    assert hu.iree.workgroups(TWO_HINTS, 1, 20, 3, 10, 2, 3).count == (10, 20, 3)
     # arith.maxsi: signed.
-    assert hu.workgroups(TWO_HINTS, -1, 0, -(1 << 63), -2, 1, (1 << 63) - 1).count == (-1, 1, (1 << 63) - 1)
-    narrow = hu.workgroups(TWO_HINTS, -1, 1, 1, 3, 1 << 31, 2, index_width=32)
+    assert hu.iree.workgroups(TWO_HINTS, -1, 0, -(1 << 63), -2, 1, (1 << 63) - 1).count == (-1, 1, (1 << 63) - 1)
+    narrow = hu.iree.workgroups(TWO_HINTS, -1, 1, 1, 3, 1 << 31, 2, index_width=32)
     assert narrow.count == (3, 1, 2)
 
 
 def test_the_document_s_linearized_count() -> None:
-    assert hu.workgroups(LINEAR, 1000, 64).count == (16, 1, 1)
+    assert hu.iree.workgroups(LINEAR, 1000, 64).count == (16, 1, 1)
     with pytest.raises(hu.UndefinedBehavior, match="division by zero"):
-        hu.workgroups(LINEAR, 1000, 0)
+        hu.iree.workgroups(LINEAR, 1000, 0)
 
 
 def test_constant_and_missing_sizes() -> None:
     def count(sizes: str) -> tuple[int, int, int]:
         text = f"func.func @f(%x: index) {{\n  iree_codegen.workgroup_count_hint({sizes})\n  return\n}}"
-        return hu.workgroups(text, 6).count
+        return hu.iree.workgroups(text, 6).count
 
     assert count("%x, 4, %x") == (6, 4, 6)
     assert count("3") == (3, 1, 1)
     assert count("2, %x") == (2, 6, 1)
     assert count("") == (1, 1, 1)
-    with pytest.raises(hu.InputError, match="4 sizes, but a workgroup count has 3") as raised:
+    with pytest.raises(hu.errors.InputError, match="4 sizes, but a workgroup count has 3") as raised:
         count("%x, 1, 2, 3")
     assert str(raised.value.location).endswith("2:3")
 
@@ -221,17 +221,17 @@ func.func @other(%n: index) {
 
 def test_hints_in_loops_branches_and_calls() -> None:
     module = hu.load(CALLS)
-    assert hu.workgroups(module, 5, False, entry="f").count == (4, 5, 1)
-    assert hu.workgroups(module, 5, True, entry="f").count == (4, 5, 30)
-    assert hu.workgroups(module, 0, True, entry="f").count == (1, 2, 30)
-    assert hu.workgroups(module, 9, entry="other").count == (9, 9, 1)
+    assert hu.iree.workgroups(module, 5, False, entry="f").count == (4, 5, 1)
+    assert hu.iree.workgroups(module, 5, True, entry="f").count == (4, 5, 30)
+    assert hu.iree.workgroups(module, 0, True, entry="f").count == (1, 2, 30)
+    assert hu.iree.workgroups(module, 9, entry="other").count == (9, 9, 1)
     with pytest.raises(
-        hu.InputError, match="no iree_codegen.workgroup_count_hint ran in '@f', and there is no"
+        hu.errors.InputError, match="no iree_codegen.workgroup_count_hint ran in '@f', and there is no"
     ) as raised:
-        hu.workgroups(module, 0, False, entry="f")
+        hu.iree.workgroups(module, 0, False, entry="f")
     assert str(raised.value.location).endswith("6:1")
-    with pytest.raises(hu.InputError, match="which function is to run"):
-        hu.workgroups(module, 0, False)
+    with pytest.raises(hu.errors.InputError, match="which function is to run"):
+        hu.iree.workgroups(module, 0, False)
 
 
 def test_hints_that_are_poison() -> None:
@@ -242,9 +242,9 @@ def test_hints_that_are_poison() -> None:
       return
     }
     """
-    assert hu.workgroups(text, 3).count == (1, 6, 1)
+    assert hu.iree.workgroups(text, 3).count == (1, 6, 1)
     with pytest.raises(hu.UndefinedBehavior, match="the workgroup count y is poison: .*signed overflow with nsw"):
-        hu.workgroups(text, (1 << 63) - 1)
+        hu.iree.workgroups(text, (1 << 63) - 1)
 
 
 def test_a_function_on_tensors_has_hints_too() -> None:
@@ -257,11 +257,11 @@ def test_a_function_on_tensors_has_hints_too() -> None:
       return %t : tensor<?xf32>
     }
     """
-    assert hu.workgroups(text, np.zeros(100, np.float32)).count == (13, 1, 1)
+    assert hu.iree.workgroups(text, np.zeros(100, np.float32)).count == (13, 1, 1)
     with pytest.raises(hu.TypeMismatch, match="argument 0 of @f"):
-        hu.workgroups(text, np.zeros(100))
+        hu.iree.workgroups(text, np.zeros(100))
     with pytest.raises(hu.TypeMismatch, match="@f takes 1 argument "):
-        hu.workgroups(text)
+        hu.iree.workgroups(text)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

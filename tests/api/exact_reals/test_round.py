@@ -291,33 +291,37 @@ def raising(x: Any) -> Any:
 @pytest.mark.parametrize(
     ("f", "error", "part"),
     [
-        (math.exp, hu.InputError, "np.exp(x)"),
-        (lambda x: float(x), hu.InputError, "cannot become a float"),
+        (math.exp, hu.errors.InputError, "np.exp(x)"),
+        (lambda x: float(x), hu.errors.InputError, "cannot become a float"),
         (lambda x: None, hu.TypeMismatch, "return statement"),
         (lambda x: 0.5, hu.TypeMismatch, "hu.Real"),
         (lambda x: [x], hu.TypeMismatch, "of type list"),
         (lambda x: x > 0, hu.TypeMismatch, "1 if x > 0 else 0"),
-        (lambda x: 1j * x, hu.InputError, "complex"),
+        (lambda x: 1j * x, hu.errors.InputError, "complex"),
         (lambda x: np.array([1.0]), hu.TypeMismatch, "ndarray"),
         (lambda x, y: x, hu.TypeMismatch, "1 argument"),
         (lambda: 1, hu.TypeMismatch, "1 argument"),
-        (raising, hu.InputError, "KeyError"),
-        (lambda x: x.tahn(), hu.InputError, "`tanh`"),
-        (lambda x: np.sinc(x), hu.InputError, "raised"),
-        (lambda x: np.logaddexp(x, 1), hu.InputError, "not a function of exact reals"),
-        (lambda x: 1 if x else 0, hu.InputError, "x != 0"),
-        (Counter(), hu.InputError, "called again"),
-        (Counter().comparing, hu.InputError, "called again"),
-        (lambda x: x * random.random(), hu.InputError, "called again"),
-        (lambda x: x if (-x).log() > 0 else 1, hu.InputError, "NaN"),
+        (raising, hu.errors.InputError, "KeyError"),
+        (lambda x: x.tahn(), hu.errors.InputError, "`tanh`"),
+        (lambda x: np.sinc(x), hu.errors.InputError, "raised"),
+        (lambda x: np.logaddexp(x, 1), hu.errors.InputError, "not a function of exact reals"),
+        (lambda x: 1 if x else 0, hu.errors.InputError, "x != 0"),
+        (Counter(), hu.errors.InputError, "called again"),
+        (Counter().comparing, hu.errors.InputError, "called again"),
+        (lambda x: x * random.random(), hu.errors.InputError, "called again"),
+        (lambda x: x if (-x).log() > 0 else 1, hu.errors.InputError, "NaN"),
         (5, hu.TypeMismatch, "type int"),
         ("x +", hu.ParseError, "<formula>:1:4"),
         ("1 +\n tahn(x)", hu.ParseError, "<formula>:2:2"),
         ("x + y", hu.ParseError, "unknown name 'y'"),
         ("hypot", hu.TypeMismatch, "takes 2"),
-        ("sin(x)**2 + cos(x)**2", hu.LimitExceeded, "element [1], x = 2"),
-        ("x - x*exp(sqrt(2) - sqrt(8)/2)", hu.LimitExceeded, "bits"),
-        (lambda x: 1 if x * Fraction(1, 2) * hu.Real.pi == (x * hu.Real.pi) / 2 else x, hu.LimitExceeded, "compares"),
+        ("sin(x)**2 + cos(x)**2", hu.errors.LimitExceeded, "element [1], x = 2"),
+        ("x - x*exp(sqrt(2) - sqrt(8)/2)", hu.errors.LimitExceeded, "bits"),
+        (
+            lambda x: 1 if x * Fraction(1, 2) * hu.Real.pi == (x * hu.Real.pi) / 2 else x,
+            hu.errors.LimitExceeded,
+            "compares",
+        ),
     ],
 )
 def test_errors_say_what_to_do_and_come_soon(f: Any, error: type[Exception], part: str) -> None:
@@ -335,7 +339,7 @@ def test_a_function_of_too_many_operations(monkeypatch: pytest.MonkeyPatch) -> N
 
     hu.round(long, 1.0)
     monkeypatch.setattr(expressions, "MOST_STEPS", 1999)
-    with pytest.raises(hu.LimitExceeded, match="1999 operations"):
+    with pytest.raises(hu.errors.LimitExceeded, match="1999 operations"):
         hu.round(long, 1.0)
 
 

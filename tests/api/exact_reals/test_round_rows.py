@@ -128,7 +128,13 @@ def test_functions_of_users() -> None:
         (lambda row: row[:1] if row[0] > 0 else row, [[1.0, 2.0], [-1.0, 2.0]], {}, ValueError, "for another row"),
         (lambda row: row[0] if row[0] > 0 else row, [[1.0, 2.0], [-1.0, 2.0]], {}, ValueError, "a real for another"),
         (lambda row: max(row), [[np.nan, 2.0]], {}, ValueError, "cannot be called"),
-        (lambda row: row[0].sin() ** 2 + row[0].cos() ** 2, [[0.0], [1.0]], {}, hu.LimitExceeded, "row [1], result 0"),
+        (
+            lambda row: row[0].sin() ** 2 + row[0].cos() ** 2,
+            [[0.0], [1.0]],
+            {},
+            hu.errors.LimitExceeded,
+            "row [1], result 0",
+        ),
         (7, [[1.0]], {}, TypeError, "softmax"),
     ],
 )

@@ -96,11 +96,11 @@ def test_words_and_errors() -> None:
     story = explain_op("fnmsub", "bf16=1.5", "bf16=0.25", "1", to="f32")
     assert story.exact == Fraction(5, 8)
     assert "-(1.5 * 0.25) + 1" in str(story)
-    with pytest.raises(hu.InputError, match="not to_odd"):
+    with pytest.raises(hu.errors.InputError, match="not to_odd"):
         explain_op("fround", 2.5, type="f16", rounding="to_odd")
-    with pytest.raises(hu.InputError, match="fmadd needs the type of its result"):
+    with pytest.raises(hu.errors.InputError, match="fmadd needs the type of its result"):
         explain_op("fmadd", 1.5, 2.5, 1.0)
-    with pytest.raises(hu.InputError, match='predicate="olt"'):
+    with pytest.raises(hu.errors.InputError, match='predicate="olt"'):
         explain_op("fcmps", 1.0, 2.0, type="f16")
 
 

@@ -280,9 +280,9 @@ def test_each_channel_has_its_scale() -> None:
     assert found == expected
     assert "0.1..." in str(explain_op("quant.qcast", 1.3, to=type_, channel=1))
     for channel in (None, 3, -1):
-        with pytest.raises(hu.InputError, match="0 to 2"):
+        with pytest.raises(hu.errors.InputError, match="0 to 2"):
             explain_op("quant.qcast", 1.3, to=type_, channel=channel)
-    with pytest.raises(hu.InputError, match="no channels"):
+    with pytest.raises(hu.errors.InputError, match="no channels"):
         explain_op("arith.negf", 1.3, type="f32", channel=0)
 
 
@@ -437,9 +437,9 @@ def test_the_steps_of_a_quantisation() -> None:
 
 
 def test_wrong_use() -> None:
-    with pytest.raises(hu.InputError, match="one number"):
+    with pytest.raises(hu.errors.InputError, match="one number"):
         explain_op("arith.addf", 1, 2, type="tensor<2xf32>")
-    with pytest.raises(hu.InputError, match="without poison"):
+    with pytest.raises(hu.errors.InputError, match="without poison"):
         explain_op("arith.addf", hu.eval("ub.poison", to="f32"), 1, type="f32")
     with pytest.raises(hu.Unsupported, match="arith.select has no explanation; .* and others have one"):
         explain_op("arith.select", 1, 2, 3, type="i8")

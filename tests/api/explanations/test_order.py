@@ -41,7 +41,7 @@ def test_types_as_eval_takes_them() -> None:
     ],
 )
 def test_wrong_types(arguments: tuple[Any, ...], how: dict[str, Any], words: str) -> None:
-    with pytest.raises(hu.InputError, match=words):
+    with pytest.raises(hu.errors.InputError, match=words):
         hu.explain_op(*arguments, **how)
 
 
@@ -57,7 +57,7 @@ def test_a_word_that_does_not_name_a_type() -> None:
 def test_explain_has_the_words_of_convert() -> None:
     expected = str(hu.explain(0.3, "f8E4M3FN"))
     assert str(hu.explain(0.3, to="f8E4M3FN")) == expected
-    with pytest.raises(hu.InputError, match="type= is the type of the value") as caught:
+    with pytest.raises(hu.errors.InputError, match="type= is the type of the value") as caught:
         hu.explain(0.3, type="f8E4M3FN")
     assert caught.value.hint == "give to=…, the type that it is rounded to"
     typed = hu.explain(0.3, to="f8E4M3FN", type="bf16")

@@ -186,7 +186,7 @@ def test_a_profile_with_several_roundings() -> None:
     ],
 )
 def test_wrong_random_bits(how: dict[str, Any], words: str) -> None:
-    with pytest.raises(hu.InputError, match=words):
+    with pytest.raises(hu.errors.InputError, match=words):
         hu.explain(0.3, "f8E4M3FN", rounding="stochastic", **how)
 
 
@@ -195,7 +195,7 @@ def test_random_bits_of_another_rounding() -> None:
         lambda: hu.explain(0.3, "f8E4M3FN", random=np.uint8(5)),
         lambda: hu.explain_op("arith.addf", 1, 2, type="f16", bits=8),
     ):
-        with pytest.raises(hu.InputError, match="stochastic"):
+        with pytest.raises(hu.errors.InputError, match="stochastic"):
             call()
     with pytest.raises(hu.Unsupported, match="has no stochastic rounding"):
         hu.explain_op("arith.remf", 1, 2, type="f16", rounding="stochastic")

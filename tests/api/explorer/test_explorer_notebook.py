@@ -77,17 +77,17 @@ def test_what_is_asked_stands_in_the_controls() -> None:
 @pytest.mark.parametrize(
     ("arguments", "named", "error", "says"),
     [
-        (([1, 2], "f16"), {}, hu.InputError, "one number, not an array of shape \\(2,\\)"),
-        ((hu.convert([1, 2], "f16"),), {}, hu.InputError, "one number"),
-        (("one", "f16"), {}, hu.InputError, "'one' is not a number"),
-        (("0x100", "f8E5M2"), {}, hu.InputError, "does not fit the 8 bits"),
+        (([1, 2], "f16"), {}, hu.errors.InputError, "one number, not an array of shape \\(2,\\)"),
+        ((hu.convert([1, 2], "f16"),), {}, hu.errors.InputError, "one number"),
+        (("one", "f16"), {}, hu.errors.InputError, "'one' is not a number"),
+        (("0x100", "f8E5M2"), {}, hu.errors.InputError, "does not fit the 8 bits"),
         ((1, "f7"), {}, ValueError, "f7"),
         ((1, hu.FloatFormat("my6", 3, 2, 3)), {}, hu.Unsupported, "no format 'my6'"),
         ((1, "f16", "sideways"), {}, ValueError, "sideways"),
         ((1, "f16"), {"op": "pow", "other": 2}, ValueError, "addf"),
-        ((1, "f16"), {"op": "+"}, hu.InputError, "go together"),
-        ((1, "f16"), {"other": 2}, hu.InputError, "go together"),
-        ((1, "f16"), {"random": np.uint8(3)}, hu.InputError, "rounding='stochastic'"),
+        ((1, "f16"), {"op": "+"}, hu.errors.InputError, "go together"),
+        ((1, "f16"), {"other": 2}, hu.errors.InputError, "go together"),
+        ((1, "f16"), {"random": np.uint8(3)}, hu.errors.InputError, "rounding='stochastic'"),
         ((1, "f16", "stochastic"), {"random": 3}, hu.TypeMismatch, "unsigned NumPy integer"),
         ((1, "f16", "stochastic"), {"random": np.int8(3)}, hu.TypeMismatch, "unsigned NumPy integer"),
     ],
@@ -108,7 +108,7 @@ def test_the_page_is_framed_saved_and_opened(tmp_path: Path, monkeypatch: pytest
     assert "title='" in frame[1]
     made.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == made.html
-    with pytest.raises(hu.InputError, match="cannot write"):
+    with pytest.raises(hu.errors.InputError, match="cannot write"):
         made.save(tmp_path / "no" / "page.html")
     asked: list[str] = []
     monkeypatch.setattr(webbrowser, "open", asked.append)

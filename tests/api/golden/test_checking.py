@@ -111,23 +111,23 @@ def test_files(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_is_an_error(products: Vectors) -> None:
     codes = products.columns_as_codes["result"]
-    with pytest.raises(hu.InputError, match="3 results are given for 2,000 rows"):
+    with pytest.raises(hu.errors.InputError, match="3 results are given for 2,000 rows"):
         hu.check(products, codes[:3])
     with pytest.raises(hu.TypeMismatch, match="'result' has the type bf16, but 'f16' is given"):
         hu.check(products, hu.convert([1.0], "f16"))
     with pytest.raises(hu.TypeMismatch, match="bf16"):
         hu.check(products, np.zeros(2000, np.float32))
-    with pytest.raises(hu.InputError, match="'result' has 16 bits"):
+    with pytest.raises(hu.errors.InputError, match="'result' has 16 bits"):
         hu.check(products, np.full(2000, 1 << 16, np.uint32))
-    with pytest.raises(hu.InputError, match="'flags' has 5 bits"):
+    with pytest.raises(hu.errors.InputError, match="'flags' has 5 bits"):
         hu.check(products, codes, [32] * 2000)
-    with pytest.raises(hu.InputError, match="the results are missing"):
+    with pytest.raises(hu.errors.InputError, match="the results are missing"):
         hu.check(products)
-    with pytest.raises(hu.InputError, match="go with vectors"):
+    with pytest.raises(hu.errors.InputError, match="go with vectors"):
         hu.check("device.tv", codes)
-    with pytest.raises(hu.InputError, match="cannot read"):
+    with pytest.raises(hu.errors.InputError, match="cannot read"):
         hu.check(products, "no such file.tv")
-    with pytest.raises(hu.InputError, match="2 arrays are given for the columns result"):
+    with pytest.raises(hu.errors.InputError, match="2 arrays are given for the columns result"):
         hu.check(products, (codes, codes))
-    with pytest.raises(hu.InputError, match="the vectors have none"):
+    with pytest.raises(hu.errors.InputError, match="the vectors have none"):
         hu.check(hu.vectors("arith.addi", "i8", n=5), [0] * 5, [0] * 5)

@@ -152,7 +152,7 @@ def test_errors(arguments: tuple[str, ...], options: dict[str, object], message:
 def test_large_sets_are_not_held_but_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_HELD", 1000)
     made = hu.vectors("arith.addf", "f8E4M3FN", level="exhaustive")
-    with pytest.raises(hu.LimitExceeded, match="65,536 rows are too many to hold in memory: 1,000"):
+    with pytest.raises(hu.errors.LimitExceeded, match="65,536 rows are too many to hold in memory: 1,000"):
         len(made)
     assert str(next(iter(made)).result) == str(hu.Value.from_bits(0, "f8E4M3FN"))
 
@@ -188,7 +188,7 @@ def test_operands_that_do_not_fit(operands: Any, told: str) -> None:
 
 
 def test_operands_and_a_level_do_not_go_together() -> None:
-    with pytest.raises(hu.InputError, match="both say what the operands are"):
+    with pytest.raises(hu.errors.InputError, match="both say what the operands are"):
         hu.vectors("arith.mulf", "f32", level="1", operands="normal")
 
 

@@ -56,7 +56,7 @@ def test_a_compiled_function_must_keep_its_arguments() -> None:
         return x
 
     x = np.array([1, 2], np.float32)
-    with pytest.raises(hu.InputError, match="first has 2 arguments, but JAX kept only the 1") as caught:
+    with pytest.raises(hu.errors.InputError, match="first has 2 arguments, but JAX kept only the 1") as caught:
         hu.from_jax(jax().jit(first), x, x)
     assert "keep_unused=True" in (caught.value.hint or "")
     assert hu.run(hu.from_jax(jax().jit(first, keep_unused=True), x, x), x, 2 * x)[0].tolist() == [1, 2]

@@ -65,8 +65,8 @@ def test_what_the_importer_prints_runs(
 @pytest.mark.onnx
 def test_a_file_that_is_not_a_model_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
-    with pytest.raises(hu.InputError, match="cannot read"):
+    with pytest.raises(hu.errors.InputError, match="cannot read"):
         hu.from_onnx(path)
     path.write_bytes(b"not a model")
-    with pytest.raises(hu.InputError, match=r"iree-import-onnx cannot read .*model\.onnx"):
+    with pytest.raises(hu.errors.InputError, match=r"iree-import-onnx cannot read .*model\.onnx"):
         hu.from_onnx(path)

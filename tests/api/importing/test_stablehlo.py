@@ -45,7 +45,7 @@ def test_an_absent_compiler_is_named_with_the_command_that_installs_it(monkeypat
 
 def test_a_rejected_program_is_an_error_at_its_line(tool: Path) -> None:
     tool.write_text("#!/bin/sh\necho '<stdin>:3:8: error: it is not pretty: loc(\"x\")' >&2\nexit 1\n")
-    with pytest.raises(hu.InputError, match="it is not pretty") as caught:
+    with pytest.raises(hu.errors.InputError, match="it is not pretty") as caught:
         hu.from_stablehlo(TEXT, name="m.mlir")
     assert str(caught.value).startswith("m.mlir:3:8: error: IREE's compiler cannot lower the program: it is not")
 
@@ -76,7 +76,7 @@ def test_a_crash_is_unsupported(tool: Path) -> None:
 def test_a_compiler_that_does_not_end_is_stopped(tool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lowering, "SECONDS", 0.2)
     tool.write_text("#!/bin/sh\nsleep 60\n")
-    with pytest.raises(hu.LimitExceeded, match=r"did not end in 0\.2 s"):
+    with pytest.raises(hu.errors.LimitExceeded, match=r"did not end in 0\.2 s"):
         hu.from_stablehlo(TEXT)
 
 

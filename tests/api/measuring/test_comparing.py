@@ -65,10 +65,10 @@ def test_the_errors_are_those_of_each_binade() -> None:
 
 
 def test_numbers_that_cannot_be_drawn() -> None:
-    with pytest.raises(hu.InputError, match="no finite number other than 0"):
+    with pytest.raises(hu.errors.InputError, match="no finite number other than 0"):
         hu.compare_formats([0.0, np.nan], "bf16").plot()
     many = list(hu.float_formats)[:7]
-    with pytest.raises(hu.InputError, match="7 formats are compared; 1 to 6 can be told apart"):
+    with pytest.raises(hu.errors.InputError, match="7 formats are compared; 1 to 6 can be told apart"):
         hu.compare_formats([1.0], many).plot()
 
 

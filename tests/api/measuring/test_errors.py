@@ -264,11 +264,11 @@ def test_stochastic_rounding_and_profile_blocks() -> None:
 
 def test_wrong_questions() -> None:
     x = np.array([1, 2], np.float32)
-    with pytest.raises(hu.InputError, match=r"to=.* or reference="):
+    with pytest.raises(hu.errors.InputError, match=r"to=.* or reference="):
         hu.error(x)
-    with pytest.raises(hu.InputError, match="one of them"):
+    with pytest.raises(hu.errors.InputError, match="one of them"):
         hu.error(x, "bf16", reference=x)
-    with pytest.raises(hu.InputError, match="nothing is rounded"):
+    with pytest.raises(hu.errors.InputError, match="nothing is rounded"):
         hu.error(x, reference=x, rounding="downward")
     with pytest.raises(hu.TypeMismatch, match="is not a float type"):
         hu.error(x, "i8")

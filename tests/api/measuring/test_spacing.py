@@ -114,7 +114,7 @@ def test_neighbours_at_the_ends() -> None:
         assert found.position is None
         assert "nothing" in repr(found)
     for bad in (float("nan"), float("inf")):
-        with pytest.raises(hu.InputError, match="not a finite number"):
+        with pytest.raises(hu.errors.InputError, match="not a finite number"):
             hu.neighbours(bad, "bf16")
 
 
@@ -134,7 +134,7 @@ def test_all_values(name: str) -> None:
 
 
 def test_all_values_of_wide_formats_are_refused() -> None:
-    with pytest.raises(hu.InputError, match=r"f32 has 2\*\*32 codes; all_values takes up to 16 bits"):
+    with pytest.raises(hu.errors.InputError, match=r"f32 has 2\*\*32 codes; all_values takes up to 16 bits"):
         hu.all_values("f32")
-    with pytest.raises(hu.InputError, match="must be 'value' or 'code'"):
+    with pytest.raises(hu.errors.InputError, match="must be 'value' or 'code'"):
         hu.all_values("f16", order="size")

@@ -74,13 +74,13 @@ def test_the_rounding_and_the_profile() -> None:
 
 
 def test_numbers_and_lists_are_rounded_into_the_expressed_type() -> None:
-    assert hu.quantize(0.5, 0.1, expressed="f32").type == hu.quantized("i8", "f32", scale=0.1)
-    assert hu.quantize([0.5, 1.5], hu.quantized("i8", "f16", scale=0.5)).bits.tolist() == [1, 3]
+    assert hu.quantize(0.5, 0.1, expressed="f32").type == hu.quant.type("i8", "f32", scale=0.1)
+    assert hu.quantize([0.5, 1.5], hu.quant.type("i8", "f16", scale=0.5)).bits.tolist() == [1, 3]
     assert str(hu.quantize([0.5], 0.5).element_type) == "!quant.uniform<i8:f64, 5.000000e-01>"
 
 
 def test_stored_integers_are_dequantised_with_their_type() -> None:
-    kind = hu.quantized("i8", "f32", scale=0.5, zero_point=1)
+    kind = hu.quant.type("i8", "f32", scale=0.5, zero_point=1)
     assert hu.dequantize(np.array([1, 2, -1], np.int8), kind).numpy().tolist() == [0, 0.5, -1]
     assert hu.dequantize(hu.Value.from_numpy(np.array([1, 2, -1], np.int8)), kind).numpy().tolist() == [0, 0.5, -1]
 
@@ -104,8 +104,8 @@ def test_torch_quantises_alike() -> None:
     [
         (lambda: hu.quantize(X), TypeError, "quantize needs scale=…"),
         (lambda: hu.quantize(X, 0.5, expressed="f16"), hu.TypeMismatch, 'hu.convert(x, "f16")'),
-        (lambda: hu.quantize(X, hu.quantized(scale=0.5), 3), TypeError, "leave zero_point out"),
-        (lambda: hu.quantize(X, 0.5, type=hu.quantized(scale=0.5), axis=1), TypeError, "leave scale, axis out"),
+        (lambda: hu.quantize(X, hu.quant.type(scale=0.5), 3), TypeError, "leave zero_point out"),
+        (lambda: hu.quantize(X, 0.5, type=hu.quant.type(scale=0.5), axis=1), TypeError, "leave scale, axis out"),
         (lambda: hu.dequantize(hu.quantize_blocks(X, block=4), "f32"), TypeError, "leave type out"),
         (lambda: hu.quantize(X, 0.5, rounding="stochastic"), ValueError, "qcast_rounding"),
         (lambda: hu.quantize(X, "int8"), TypeError, "quantize needs a scale beside the type 'i8'"),
@@ -116,7 +116,7 @@ def test_torch_quantises_alike() -> None:
         ),
         (lambda: hu.quantize(X, [[0.1]], block={1: 3}), hu.TypeMismatch, "must be divisible by the block size 3"),
         (lambda: hu.quantize(X, [[[0.1]]], block={1: 2}), hu.TypeMismatch, "rank of scales 3 must match the rank"),
-        (lambda: hu.quantize(X, hu.quantized("i8", "f16", scale=0.5)), hu.TypeMismatch, 'hu.convert(x, "f16")'),
+        (lambda: hu.quantize(X, hu.quant.type("i8", "f16", scale=0.5)), hu.TypeMismatch, 'hu.convert(x, "f16")'),
         (
             lambda: hu.quantize(np.array([1], np.int32), 0.5),
             hu.TypeMismatch,
@@ -144,13 +144,13 @@ def test_errors_say_what_to_do(call: Any, error: type[Exception], message: str) 
     ],
 )
 def test_stored_integers_that_the_type_does_not_have_are_refused(stored: Any, storage: str) -> None:
-    type_ = hu.quantized(storage, "f32", scale=0.5)
+    type_ = hu.quant.type(storage, "f32", scale=0.5)
     with pytest.raises(hu.TypeMismatch, match="does not have"):
         hu.dequantize(stored, type_)
 
 
 def test_stored_integers_may_be_lists_and_bits() -> None:
-    type_ = hu.quantized("i8", "f32", scale=0.5)
+    type_ = hu.quant.type("i8", "f32", scale=0.5)
     assert hu.dequantize([1, -2], type_).tolist() == [0.5, -1.0]
     assert hu.dequantize(np.array([100], np.uint8), type_).tolist() == [50.0]
     assert hu.dequantize(hu.Value.from_bits(np.array([200], np.uint8), "i8"), type_).tolist() == [-28.0]

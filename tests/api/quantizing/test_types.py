@@ -1,4 +1,4 @@
-"""`hu.quantized`: types of the quant dialect from Python numbers."""
+"""`hu.quant.type`: types of the quant dialect from Python numbers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from halfulp.interp.text.parser import parse_type
     ],
 )
 def test_the_text_is_that_of_mlir(arguments: dict[str, Any], text: str) -> None:
-    made = hu.quantized(**arguments)
+    made = hu.quant.type(**arguments)
     assert str(made) == text
     assert parse_type(text) == made
 
@@ -54,7 +54,7 @@ def test_the_text_is_that_of_mlir(arguments: dict[str, Any], text: str) -> None:
 @pytest.mark.parametrize("scale", [1e-5, 0.1, Fraction(1, 3), Decimal("1e-7"), np.float32(0.3), np.float64(0.3), 3])
 @pytest.mark.parametrize("expressed", ["f16", "bf16", "f32", "f64", "f128"])
 def test_a_scale_is_rounded_once_and_its_text_parses(scale: Any, expressed: str) -> None:
-    made = hu.quantized("i8", expressed, scale=scale)
+    made = hu.quant.type("i8", expressed, scale=scale)
     assert parse_type(str(made)) == made
     # What f128 has beyond f64 does not fit the type, whose scales are f64 in MLIR too.
     held = "f64" if expressed == "f128" else expressed
@@ -72,7 +72,7 @@ def test_a_scale_is_rounded_once_and_its_text_parses(scale: Any, expressed: str)
 
 def test_a_value_and_a_tensor_of_torch_are_scales() -> None:
     value = hu.convert([0.1, 0.2], "bf16")
-    made = hu.quantized("i8", "f32", scale=value, axis=0)
+    made = hu.quant.type("i8", "f32", scale=value, axis=0)
     assert made.scales == (0.10009765625, 0.2001953125)
 
 
@@ -114,10 +114,10 @@ def test_a_value_and_a_tensor_of_torch_are_scales() -> None:
 )
 def test_what_the_document_forbids_is_an_error(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
-        hu.quantized(**arguments)
+        hu.quant.type(**arguments)
     assert message in str(caught.value)
 
 
 def test_a_scale_from_an_f_string_names_the_builder() -> None:
-    with pytest.raises(hu.ParseError, match="unexpected decimal integer literal(.|\n)*halfulp.quantized makes"):
+    with pytest.raises(hu.ParseError, match="unexpected decimal integer literal(.|\n)*halfulp.quant.type makes"):
         parse_type(f"!quant.uniform<i8:f32, {1e-05}>")

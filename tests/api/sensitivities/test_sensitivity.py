@@ -375,7 +375,7 @@ def test_nothing_to_draw() -> None:
     text = "func.func @f(%x: f32) -> f32 { return %x : f32 }"
     found = hu.sensitivity(text, 1.0)
     assert str(found) == "error of result[0]: 0 ulp\nnothing was changed"
-    with pytest.raises(hu.InputError, match="no change with a known error"):
+    with pytest.raises(hu.errors.InputError, match="no change with a known error"):
         found.plot()
 
 
@@ -395,12 +395,12 @@ WRONG: Sequence[tuple[dict[str, Any], str]] = (
 
 @pytest.mark.parametrize(("given", "message"), WRONG, ids=[str(given) for given, _ in WRONG])
 def test_wrong_choices(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(hu.InputError, match=message):
+    with pytest.raises(hu.errors.InputError, match=message):
         hu.sensitivity(IDENTITY, 1.0, **given)
 
 
 def test_wrong_programs() -> None:
-    with pytest.raises(hu.InputError, match="no result of floats"):
+    with pytest.raises(hu.errors.InputError, match="no result of floats"):
         hu.sensitivity("func.func @f(%x: i32) -> i32 { return %x : i32 }", 1)
     with pytest.raises(hu.Unsupported, match="batch"):
         hu.sensitivity(IDENTITY, np.ones(3, np.float32), batch=True)

@@ -415,9 +415,9 @@ def test_what_cannot_be_asked() -> None:
     trace = hu.trace(text, x, shadow=True)
     with pytest.raises(hu.Unsupported, match="nothing is known of the exact number"):
         trace.explain_error()
-    with pytest.raises(hu.InputError, match=r"no float result result\[1\]"):
+    with pytest.raises(hu.errors.InputError, match=r"no float result result\[1\]"):
         trace.explain_error(1)
-    with pytest.raises(hu.InputError, match=r"no element \[5\]"):
+    with pytest.raises(hu.errors.InputError, match=r"no element \[5\]"):
         trace.explain_error(0, (5,))
 
 
@@ -471,7 +471,7 @@ def test_the_picture_is_kept_in_a_file(tmp_path: Path) -> None:
     picture = hu.trace(MULLER, 12, shadow=True).timeline()
     picture.save(tmp_path / "errors.svg")
     assert (tmp_path / "errors.svg").read_text(encoding="utf-8") == picture.svg == picture._repr_svg_()
-    with pytest.raises(hu.InputError):
+    with pytest.raises(hu.errors.InputError):
         picture.save(tmp_path / "nowhere" / "errors.svg")
     with pytest.raises(ValueError, match="no shadows"):
         hu.trace(MULLER, 2).timeline()
@@ -611,7 +611,7 @@ def test_a_run_too_long_for_a_ranking_keeps_its_errors(monkeypatch: pytest.Monke
     assert str(report).startswith("error of result[0]: f32: error ")
     found = report.as_json()
     assert (found["results"][0]["ulp"], found["ops"][0]["effect_ulp"]) == (report.results[0].ulp, None)
-    with pytest.raises(hu.LimitExceeded):
+    with pytest.raises(hu.errors.LimitExceeded):
         report.worst()
 
 

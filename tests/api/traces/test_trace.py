@@ -22,6 +22,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run import compiler, evaluators
 from halfulp.traces import trace as tracing
+from halfulp.traces.trace import Trace
 from halfulp.traces.values import Statistics, statistics
 
 AVERAGE = (ROOT / "examples" / "average.mlir").read_text()
@@ -49,7 +50,7 @@ GCD = """func.func @gcd(%a: i32, %b: i32) -> i32 {
 }"""
 
 
-def summary(trace: hu.Trace) -> list[str]:
+def summary(trace: Trace) -> list[str]:
     """Return a step a line: the call depth, op, values, and where control went."""
     return [
         " ".join(
@@ -65,7 +66,7 @@ def summary(trace: hu.Trace) -> list[str]:
     ]
 
 
-def all_text(trace: hu.Trace) -> str:
+def all_text(trace: Trace) -> str:
     return f"{trace}\n{trace.html()}\n{trace._repr_html_()}"
 
 
@@ -145,7 +146,7 @@ def test_undefined_behaviour_ends_a_trace_but_loses_nothing() -> None:
     ("body", "kind", "last"),
     [
         ("%p = ub.poison : i1\n cf.cond_br %p, ^a, ^a\n^a:\n return", hu.UndefinedBehavior, "cf.cond_br"),
-        ('%z = arith.constant false\n cf.assert %z, "no\\1B[31m"\n return', hu.AssertionFailed, "cf.assert"),
+        ('%z = arith.constant false\n cf.assert %z, "no\\1B[31m"\n return', hu.errors.AssertionFailed, "cf.assert"),
         ("ub.unreachable", hu.UndefinedBehavior, "ub.unreachable"),
         ('%z = arith.constant 1 : i8\n "x.y"(%z) : (i8) -> ()\n return', hu.Unsupported, "x.y"),
     ],
@@ -162,7 +163,7 @@ def test_what_is_wrong_before_the_first_op_is_raised() -> None:
         hu.trace(LOOP, 3)
     with pytest.raises(hu.TypeMismatch):
         hu.trace(LOOP, 3, np.zeros(2, np.int8))
-    with pytest.raises(hu.InputError):
+    with pytest.raises(hu.errors.InputError):
         hu.trace(LOOP, 3, 1, entry="other")
     with pytest.raises(hu.ParseError):
         hu.trace("func.func @f(")
@@ -172,7 +173,7 @@ def test_what_is_wrong_before_the_first_op_is_raised() -> None:
 
 def test_a_limit_of_steps_blames_no_op() -> None:
     trace = hu.trace(LOOP, 50, 1, max_steps=20)
-    assert isinstance(trace.error, hu.LimitExceeded)
+    assert isinstance(trace.error, hu.errors.LimitExceeded)
     assert trace.steps[-1].undefined is None
 
 
@@ -539,7 +540,7 @@ def test_a_run_that_breaks_leaves_no_archive(tmp_path: Path) -> None:
         hu.trace(text, 3, externals={"h": broken}, npz=tmp_path / "t")
     assert not (tmp_path / "t").exists()
     (tmp_path / "file").write_text("")
-    with pytest.raises(hu.InputError, match="cannot write to"):
+    with pytest.raises(hu.errors.InputError, match="cannot write to"):
         hu.trace(LOOP, 3, 1, npz=tmp_path / "file")
 
 

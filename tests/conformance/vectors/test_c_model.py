@@ -53,7 +53,7 @@ def rows_of(computation: Computation, count: int) -> Chunk:
     levels: tuple[LevelName, ...] = ("1", "weighted")
     parts = [recipe_of(computation, RecipeKeywords(level=level, n=count // 2, seed=1)) for level in levels]
     if computation.case.op != "math.fma":
-        with contextlib.suppress(hu.InputError):  # no model applies
+        with contextlib.suppress(hu.errors.InputError):  # no model applies
             parts.append(recipe_of(computation, RecipeKeywords(models="all", n=count // 2, seed=1)))
     chunks = [part.given(0, part.rows.count) for part in parts]
     return tuple(np.concatenate(columns) for columns in zip(*chunks, strict=True))
@@ -287,12 +287,12 @@ def test_what_has_no_model(op: str, type: Any, options: dict[str, Any], message:
 
 @pytest.mark.parametrize("name", ["int", "endmodule", "a b"])
 def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(hu.InputError, match=r"reserved word|must be an identifier"):
+    with pytest.raises(hu.errors.InputError, match=r"reserved word|must be an identifier"):
         c_model(hu.vectors("arith.addf", "f16", n=3).recipe, name)
 
 
 def test_programs_have_no_model() -> None:
-    with pytest.raises(hu.InputError, match="of one op, not of a program"):
+    with pytest.raises(hu.errors.InputError, match="of one op, not of a program"):
         c_model(hu.vectors("func.func @f(%x: f32) -> f32 { return %x : f32 }", n=3).recipe, "model")
 
 

@@ -118,5 +118,5 @@ def test_coverage_becomes_complete_with_the_rows_of_the_model() -> None:
     running.take([row for row, _ in outputs(vectors)])
     assert running.complete
     assert str(running).startswith("B3       16 of 16")
-    with pytest.raises(hu.InputError, match="F1 does not apply"):
+    with pytest.raises(hu.errors.InputError, match="F1 does not apply"):
         RunningCoverage(op_case("arith.mulf", "bf16"), ["F1"])

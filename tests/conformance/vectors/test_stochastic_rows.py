@@ -94,11 +94,11 @@ def test_python_and_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     made = hu.vectors(TEXT, level="weighted", n=50, profile=PROFILE, random="philox:seed=4")
     row = made[3]
     assert row.random is not None
-    with pytest.raises(hu.InputError, match="has no random bits"):
+    with pytest.raises(hu.errors.InputError, match="has no random bits"):
         hu.vectors(TEXT, profile=PROFILE)
-    with pytest.raises(hu.InputError, match="does not round stochastically"):
+    with pytest.raises(hu.errors.InputError, match="does not round stochastically"):
         hu.vectors(TEXT, random="philox:seed=4")
-    with pytest.raises(hu.InputError, match="random goes with a program"):
+    with pytest.raises(hu.errors.InputError, match="random goes with a program"):
         hu.vectors("arith.addf", "f16", random="philox:seed=4")
     assert main(["vectors", "arith.addf", "--type=f16", "--random=philox:seed=1"]) == 2
     program = tmp_path / "f.mlir"

@@ -121,7 +121,7 @@ def test_types_without_values(type_: str) -> None:
 
 def test_too_many_elements_are_refused_before_they_are_made() -> None:
     for domain in ({}, {0: between(as_type("i8"), parse_assumption("%0 in [3, 3]"))}):
-        with pytest.raises(hu.LimitExceeded, match="10000000000 elements are too many to generate"):
+        with pytest.raises(hu.errors.LimitExceeded, match="10000000000 elements are too many to generate"):
             generated([as_type("tensor<100000x100000xi8>")], 1, domains=domain)
 
 

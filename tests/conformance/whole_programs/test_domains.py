@@ -70,7 +70,7 @@ def test_floats_of_a_range_are_all_finite_codes_in_it(name: str, low: str, high:
         if value is not None and bounds[0] <= value <= bounds[1] and not (negative_zero and bounds[0] == 0):
             expected.append(code)
     if not expected:
-        with pytest.raises(hu.InputError, match="no value of type"):
+        with pytest.raises(hu.errors.InputError, match="no value of type"):
             codes(name, f"[{low}, {high}]")
         return
     found = codes(name, f"[{low}, {high}]")
@@ -97,7 +97,7 @@ def test_wide_floats_of_a_range_begin_and_end_inside(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "%0", "%0 in", "%0 in [1]", "%0 in [1, x]", "%0 in [nan, 1]", "%0 in [2, 1]"])
 def test_texts_that_are_no_assumption(text: str) -> None:
-    with pytest.raises(hu.InputError, match="is not an assumption"):
+    with pytest.raises(hu.errors.InputError, match="is not an assumption"):
         parse_assumption(text)
 
 
@@ -115,7 +115,7 @@ def test_the_attribute_is_a_list_of_strings() -> None:
 
     assert found('["%a in [0, 1]", "%0 in [2, 3]"]') == ["%a in [0, 1]", "%0 in [2, 3]"]
     assert found('"%a in [0, 1]"') == ["%a in [0, 1]"]
-    with pytest.raises(hu.InputError, match=r"the attribute halfulp.assume is \[1\]"):
+    with pytest.raises(hu.errors.InputError, match=r"the attribute halfulp.assume is \[1\]"):
         found("[1]")
 
 

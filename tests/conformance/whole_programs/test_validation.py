@@ -169,9 +169,9 @@ def test_functions_that_cannot_be_compared_have_a_reason(before: str, after: str
 
 def test_a_version_without_functions_is_wrong_use() -> None:
     private = hu.parse(one_op("addi", "i8").replace("@f", "private @f"))
-    with pytest.raises(hu.InputError, match="there is no public function"):
+    with pytest.raises(hu.errors.InputError, match="there is no public function"):
         common_functions(private, private)
-    with pytest.raises(hu.InputError, match="there is no function @g"):
+    with pytest.raises(hu.errors.InputError, match="there is no function @g"):
         common_functions(private, private, "@g")
 
 

@@ -58,7 +58,7 @@ def test_the_first_other_element_is_named(check: str, message: str) -> None:
         "func.func @f() {\n  %a = util.unfoldable_constant dense<[-0.0, 2.0]> : tensor<2xf32>\n"
         f"  {check} : tensor<2xf32>\n  return\n}}"
     )
-    with pytest.raises(hu.AssertionFailed) as caught:
+    with pytest.raises(hu.errors.AssertionFailed) as caught:
         hu.run(text)
     assert message in caught.value.message
     assert str(caught.value).startswith("<string>:3:3: error: check.expect_")
@@ -66,12 +66,12 @@ def test_the_first_other_element_is_named(check: str, message: str) -> None:
 
 def test_other_shapes_and_false_values_fail() -> None:
     shapes = "func.func @f(%a: tensor<?xi8>, %b: tensor<?xi8>) {\n  check.expect_eq(%a, %b) : tensor<?xi8>\n  return\n}"
-    with pytest.raises(hu.AssertionFailed, match="the shape is 2, expected 3"):
+    with pytest.raises(hu.errors.AssertionFailed, match="the shape is 2, expected 3"):
         hu.run(shapes, np.zeros(2, np.int8), np.zeros(3, np.int8))
     truth = "func.func @f(%a: tensor<2xi8>) {\n  check.expect_all_true(%a) : tensor<2xi8>\n  return\n}"
-    with pytest.raises(hu.AssertionFailed, match=r"element \[1\] is i8=0"):
+    with pytest.raises(hu.errors.AssertionFailed, match=r"element \[1\] is i8=0"):
         hu.run(truth, np.array([1, 0], np.int8))
-    with pytest.raises(hu.AssertionFailed, match="the operand is i1=true"):
+    with pytest.raises(hu.errors.AssertionFailed, match="the operand is i1=true"):
         hu.run("func.func @f(%a: i1) {\n  check.expect_false(%a) : i1\n  return\n}", True)
 
 

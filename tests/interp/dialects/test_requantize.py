@@ -91,11 +91,11 @@ func.func @main(%x: tensor<50x3xi32>, %m: tensor<3xi32>, %s: tensor<3xi8>, %o: t
 
 def test_channels_in_the_body_of_a_structured_op() -> None:
     x = RNG.integers(-(1 << 16), 1 << 16, (50, 3)).astype(np.int32)
-    multipliers, shifts = zip(*[hu.quantize_multiplier(scale) for scale in (0.0012, 0.0007, 0.002)], strict=True)
+    multipliers, shifts = zip(*[hu.quant.multiplier(scale) for scale in (0.0012, 0.0007, 0.002)], strict=True)
     (found,) = hu.run(
         CHANNELS, x, np.array(multipliers, np.int32), np.array(shifts, np.int8), np.zeros((50, 3), np.int8)
     )
-    assert found == hu.requantize(x, multipliers, shifts, "cmsis-nn", axis=1)
+    assert found == hu.quant.requantize(x, multipliers, shifts, "cmsis-nn", axis=1)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -412,12 +412,12 @@ def test_unspecified_scalars_take_their_bits_once() -> None:
 
 def test_errors() -> None:
     given = 1.0, 2.0
-    with pytest.raises(hu.InputError, match="has no random bits") as raised:
+    with pytest.raises(hu.errors.InputError, match="has no random bits") as raised:
         hu.run(SCALARS, *given, profile=STOCHASTIC)
     assert "--random" in str(raised.value)
-    with pytest.raises(hu.InputError, match="does not round stochastically"):
+    with pytest.raises(hu.errors.InputError, match="does not round stochastically"):
         hu.run(SCALARS, *given, random="philox:seed=1")
-    with pytest.raises(hu.InputError, match="needs reduction_order=sequential"):
+    with pytest.raises(hu.errors.InputError, match="needs reduction_order=sequential"):
         hu.run(SCALARS, *given, profile=f"{STOCHASTIC},reduction_order=exact", random="philox:seed=1")
     with pytest.raises(hu.Unsupported, match=r"narrow_floats.*no stochastic rounding"):
         hu.run(SCALARS, *given, profile=f"{STOCHASTIC},narrow_floats=emulated", random="philox:seed=1")
@@ -442,13 +442,13 @@ def test_the_numbers_of_runs_have_32_bits() -> None:
 REFUSALS: dict[str, Callable[[], object]] = {
     "bisect": lambda: hu.bisect(SCALARS, stages=[SCALARS], function="main", profile=STOCHASTIC),
     "accuracy": lambda: hu.program_accuracy(SCALARS, entry="main", profile=STOCHASTIC),
-    "workgroups": lambda: hu.workgroups(SCALARS, 1.0, 2.0, entry="main", profile=STOCHASTIC),
+    "workgroups": lambda: hu.iree.workgroups(SCALARS, 1.0, 2.0, entry="main", profile=STOCHASTIC),
 }
 
 
 @pytest.mark.parametrize("name", REFUSALS)
 def test_what_takes_no_random_bits_says_so(name: str) -> None:
-    with pytest.raises(hu.InputError, match=f"rounds stochastically, but {name} takes no random bits") as raised:
+    with pytest.raises(hu.errors.InputError, match=f"rounds stochastically, but {name} takes no random bits") as raised:
         REFUSALS[name]()
     assert "leave out program_rounding" in str(raised.value)
 

@@ -382,5 +382,5 @@ def test_numpy_computes_on_a_buffer_as_on_its_value() -> None:
 def test_memory_for_one_repeated_element_is_limited() -> None:
     text = "func.func @f(%m: memref<1024x1024x1024xf32>) { return }"
     type_ = as_type("tensor<1024x1024x1024xf32>")
-    with pytest.raises(hu.LimitExceeded, match="spans 4294967296 bytes"):
+    with pytest.raises(hu.errors.LimitExceeded, match="spans 4294967296 bytes"):
         hu.run(text, parse_value(type_, "1"))

@@ -74,5 +74,5 @@ def test_an_allocated_tensor_is_poison_or_a_copy() -> None:
     fresh, copied = run("alloc", THREE, 2)
     assert fresh.poisoned.all()
     assert copied.numpy().tolist() == [0, 1, 2]
-    with pytest.raises(hu.LimitExceeded):
+    with pytest.raises(hu.errors.LimitExceeded):
         run("alloc", THREE, 1 << 50)

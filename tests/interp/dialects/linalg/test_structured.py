@@ -490,7 +490,7 @@ func.func @f(%a: tensor<100000xi8>, %b: tensor<100000xi8>, %c: tensor<100000xi8>
 }
 """
     columns = [np.zeros(100_000, np.int8)] * 3
-    with pytest.raises(hu.LimitExceeded, match="ran more than"):
+    with pytest.raises(hu.errors.LimitExceeded, match="ran more than"):
         hu.run(text, *columns, np.zeros((), np.int8))
 
 

@@ -491,5 +491,5 @@ def test_deep_scopes_are_bounded() -> None:
     deep = hu.parse(chain(2000))
     uses: tuple[Callable[[hu.Module], object], ...] = (hu.print_module, hu.write_bytecode)
     for use in uses:
-        with pytest.raises(hu.LimitExceeded, match="nested too deep"):
+        with pytest.raises(hu.errors.LimitExceeded, match="nested too deep"):
             use(deep)

@@ -428,7 +428,7 @@ def test_functions_are_called_by_their_address() -> None:
 
 def test_the_limit_on_memory() -> None:
     body = "  %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr\n  %r = llvm.mlir.zero : i32"
-    with pytest.raises(hu.LimitExceeded, match="max_bytes"):
+    with pytest.raises(hu.errors.LimitExceeded, match="max_bytes"):
         run(body, 1 << 40)
 
 

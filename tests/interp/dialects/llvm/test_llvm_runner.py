@@ -93,7 +93,7 @@ def test_many_elements_at_one_place_are_refused() -> None:
     text = UNRANKED.format(name=name, types="!llvm.ptr", result="", extra="", call=call)
     text = text.replace("%two = llvm.mlir.constant(2 :", f"%two = llvm.mlir.constant({1 << 62} :")
     text = text.replace("insertvalue %one, %d[4, 0]", "insertvalue %zero, %d[4, 0]")
-    with pytest.raises(hu.LimitExceeded, match="llvm.call: 18446744073709551616 bytes of memory are asked for"):
+    with pytest.raises(hu.errors.LimitExceeded, match="llvm.call: 18446744073709551616 bytes of memory are asked for"):
         printed(text)
 
 

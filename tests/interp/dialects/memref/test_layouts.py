@@ -70,7 +70,7 @@ def test_symbols_of_a_map_are_operands() -> None:
 
 def test_a_map_that_needs_more_memory_than_there_is_has_no_memory() -> None:
     body = "  %m = memref.alloc() : memref<3xi8, affine_map<(d0) -> ((d0 mod 3) * 4611686018427387904)>>\n  return"
-    with pytest.raises(hu.LimitExceeded, match="spans 9223372036854775809 elements"):
+    with pytest.raises(hu.errors.LimitExceeded, match="spans 9223372036854775809 elements"):
         run("()", body)
 
 
@@ -197,5 +197,5 @@ def test_a_view_that_repeats_elements_has_a_limit() -> None:
   return"""
     run(signature, body, np.ones(4, np.float32), 3)
     for size in (10**5, 10**11):
-        with pytest.raises(hu.LimitExceeded):
+        with pytest.raises(hu.errors.LimitExceeded):
             run(signature, body, np.ones(4, np.float32), size)

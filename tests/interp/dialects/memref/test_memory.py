@@ -66,7 +66,7 @@ def test_memory_that_cannot_be_had() -> None:
     assert "the shape [-1] has a negative size" in undefined(
         "(%n: index)", "  %m = memref.alloc(%n) : memref<?xi8>\n  return", -1, index_width=32
     )
-    with pytest.raises(hu.LimitExceeded, match="takes 4000000000 bytes; the limit is 268435456"):
+    with pytest.raises(hu.errors.LimitExceeded, match="takes 4000000000 bytes; the limit is 268435456"):
         run("(%n: index)", "  %m = memref.alloc(%n) : memref<?xi32>\n  return", 10**9)
     with pytest.raises(hu.Unsupported, match=r"elements of type 'vector<\[4\]xf32>' is not run"):
         run("()", "  %m = memref.alloc() : memref<2xvector<[4]xf32>>\n  return")

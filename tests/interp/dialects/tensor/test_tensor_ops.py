@@ -217,9 +217,9 @@ def test_unspecified_elements_go_along() -> None:
 
 @pytest.mark.parametrize("sizes", [1 << 40, 1 << 62])
 def test_a_tensor_too_large_is_refused(sizes: int) -> None:
-    with pytest.raises(hu.LimitExceeded):
+    with pytest.raises(hu.errors.LimitExceeded):
         run("generate", sizes)
-    with pytest.raises(hu.LimitExceeded, match="ran more than"):
+    with pytest.raises(hu.errors.LimitExceeded, match="ran more than"):
         run("generate", 1000, max_steps=1000)
 
 
@@ -266,5 +266,5 @@ def test_no_elements_in_dimensions_too_large_for_any_array() -> None:
       return %0 : tensor<?x?xi8>
     }"""
     assert hu.run(text, np.zeros(0, np.int8), 0, 3)[0].shape == (0, 3)
-    with pytest.raises(hu.LimitExceeded, match="too large for any array"):
+    with pytest.raises(hu.errors.LimitExceeded, match="too large for any array"):
         hu.run(text, np.zeros(0, np.int8), 0, (1 << 63) - 1)

@@ -433,9 +433,9 @@ def test_a_masked_product_without_an_accumulator_leaves_poison() -> None:
     ],
 )
 def test_vectors_too_large_are_refused(op: str) -> None:
-    with pytest.raises(hu.LimitExceeded):
+    with pytest.raises(hu.errors.LimitExceeded):
         run("(%i: index)", f"%0 = {op}\nreturn", 1)
-    with pytest.raises(hu.LimitExceeded, match="results"):
+    with pytest.raises(hu.errors.LimitExceeded, match="results"):
         hu.load(
             "func.func @f(%v: vector<9000000000xi8>) {\n  vector.to_elements %v : vector<9000000000xi8>\n  return\n}"
         )

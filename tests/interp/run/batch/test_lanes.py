@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pytest
 from batches import agree, alone
 
-from halfulp.extending import register_cast, register_op
 from halfulp.interp.ir.errors import (
     AssertionFailed,
     HalfulpError,
@@ -23,6 +22,7 @@ from halfulp.interp.loading import parse_module
 from halfulp.interp.run.batch.compiler import ordered
 from halfulp.interp.run.settings import Listener
 from halfulp.interp.values.value import Value
+from halfulp.register import cast, op
 from halfulp.running import run
 
 # --- kernels ----------------------------------------------------------------------------------------------------------
@@ -546,12 +546,10 @@ def test_functions_of_ones_own_are_called_for_each_lane() -> None:
 
 
 def test_registered_ops_and_conversions_work_in_lanes() -> None:
-    register_op(
-        "batchtest.flip", lambda x: ~x.numpy(), operands=["x"], assembly="$x attr-dict `:` type($x) `->` type($result)"
-    )
+    op("batchtest.flip", lambda x: ~x.numpy(), operands=["x"], assembly="$x attr-dict `:` type($x) `->` type($result)")
     text = "func.func @main(%a: i8) -> i8 { %0 = batchtest.flip %a : i8 -> i8\n return %0 : i8 }"
     assert numbers(text, np.array([0, 5, -1], np.int8)) == [-1, -6, 0]
-    register_cast("i24", "i12", lambda x: x.item() % 100)
+    cast("i24", "i12", lambda x: x.item() % 100)
     agree_cast = """
     func.func @main(%a: i24, %c: i1) -> (i12, i24) {
       %0 = builtin.unrealized_conversion_cast %a : i24 to i12

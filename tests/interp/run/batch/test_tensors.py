@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from halfulp.extending import register_op
 from halfulp.interp.ir.errors import AssertionFailed, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.run.settings import Listener
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
+from halfulp.register import op
 from halfulp.running import run
 from halfulp.traces.trace import trace
 
@@ -297,7 +297,7 @@ def test_all_lanes_together_are_one_value_for_the_limit_of_its_bytes() -> None:
 
 
 def test_an_assertion_and_functions_of_ones_own_see_one_lane() -> None:
-    register_op(
+    op(
         "batchtensors.turn",
         lambda x: x.numpy()[::-1],
         operands=["x"],

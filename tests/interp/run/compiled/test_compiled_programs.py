@@ -57,7 +57,7 @@ def test_short_runs_add_up(counted: list[str]) -> None:
 
 def test_the_limit_on_steps_holds_in_compiled_code() -> None:
     module = hu.parse(SUM)
-    with pytest.raises(hu.LimitExceeded, match="ran more than 600000 ops"):
+    with pytest.raises(hu.errors.LimitExceeded, match="ran more than 600000 ops"):
         hu.run(module, 250_000, max_steps=600_000)
 
 
@@ -144,7 +144,7 @@ def test_a_function_that_another_one_calls(
         hu.run(hu.parse(_PRINTING), *numbers, total, 5)
         found.append([total.load(), total.load().poisoned.tolist(), capsys.readouterr().out])
         for steps in (64_000, 66_000, 67_000, 70_000):
-            with contextlib.suppress(hu.LimitExceeded):
+            with contextlib.suppress(hu.errors.LimitExceeded):
                 hu.run(hu.parse(_PRINTING), *numbers, total, 5, max_steps=steps)
             found[-1] += [total.load(), capsys.readouterr().out]
     assert found[0] == found[1]

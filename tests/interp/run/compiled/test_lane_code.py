@@ -106,7 +106,7 @@ def test_endless_lanes(stopped: list[int]) -> None:
     }"""
     first, second = outcomes(text, np.array([False, True, False, True]), max_steps=1000)
     assert first == second
-    assert issubclass(first[0], hu.LimitExceeded)
+    assert issubclass(first[0], hu.errors.LimitExceeded)
 
 
 def test_small_batches_wait(stopped: list[int]) -> None:

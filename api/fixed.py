@@ -1,4 +1,4 @@
-"""Fixed-point values: quantised from numbers, computed exactly, assigned to formats as ac_fixed and SystemC do."""
+"""Numbers in fixed point, rounded, limited, added and multiplied as ac_fixed and SystemC do."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from halfulp.interp.values.value import Value
 from halfulp.quantizing.blocks import float_value
 from halfulp.semantics import fixed_point
 from halfulp.semantics.fixed_point import FixedFormat
+
+__all__ = ["FixedArray", "FixedFormat", "array"]
 
 _INT64 = 62  # bits of the widest numbers that int64 computes with
 
@@ -42,12 +44,12 @@ class FixedArray:
         wide = self.integers.astype(object) & (1 << self.format.width) - 1
         return wide if self.format.width > 64 else np.asarray(wide, np.uint64)
 
-    def to(self, fmt: FixedFormat) -> FixedArray:
+    def to(self, format: FixedFormat) -> FixedArray:
         """Assign the numbers to a format: rounded and brought into its range by the modes of that format."""
-        shift = self.format.fraction_bits - fmt.fraction_bits
-        widest = max(self.format.width + max(0, -shift), fmt.width) + 1
+        shift = self.format.fraction_bits - format.fraction_bits
+        widest = max(self.format.width + max(0, -shift), format.width) + 1
         units = self.integers if widest <= _INT64 and abs(shift) < _INT64 else self.integers.astype(object)
-        return _fixed(fmt, fixed_point.quantize(units, self.format.fraction_bits, fmt))
+        return _fixed(format, fixed_point.quantize(units, self.format.fraction_bits, format))
 
     def _exact(self) -> npt.NDArray[Any]:
         return np.asarray(self.integers.astype(object) * self.format.unit, object)
@@ -107,36 +109,36 @@ def _fixed(fmt: FixedFormat, integers: Any) -> FixedArray:
     return FixedArray(fmt, found)
 
 
-def fixed(x: Any, fmt: FixedFormat, type: Any = None) -> FixedArray:
+def array(x: Any, to: FixedFormat, type: Any = None) -> FixedArray:
     """Convert numbers to fixed point, exactly rounded once by the modes of the format.
 
     ``x``: an array or `Value` of floats or integers; `Fraction`s, alone or in lists; or a `FixedArray`.
     ``type``: the element type of ``x``, if its dtype is not enough.
 
-        hu.fixed([0.3, -1.7], hu.FixedFormat(8, 4, rounding="AC_RND_CONV", overflow="AC_SAT"))
+        hu.fixed.array([0.3, -1.7], hu.fixed.FixedFormat(8, 4, rounding="AC_RND_CONV", overflow="AC_SAT"))
 
     Raises ValueError for an infinity or a NaN, and for poison.
     """
     if isinstance(x, FixedArray):
-        return x.to(fmt)
+        return x.to(to)
     if _are_fractions(x):
         exact = np.array(x, object)
-        return _fixed(fmt, _each(exact, lambda number: fixed_point.of_fraction(Fraction(number), fmt)))
+        return _fixed(to, _each(exact, lambda number: fixed_point.of_fraction(Fraction(number), to)))
     if isinstance(x, Value) and x.poison is not None:
         raise ValueError("fixed point has no poison")
     if isinstance(x, Value) and isinstance(x.element_type, ty.IntegerType):
         x = np.array(x.tolist(), object)
-    array = None if isinstance(x, Value) or type is not None else np.asarray(x)
-    if array is not None and array.dtype.kind in "iubO":
+    plain = None if isinstance(x, Value) or type is not None else np.asarray(x)
+    if plain is not None and plain.dtype.kind in "iubO":
         return _fixed(
-            fmt, _each(array.astype(object), lambda number: fixed_point.of_fraction(Fraction(int(number)), fmt))
+            to, _each(plain.astype(object), lambda number: fixed_point.of_fraction(Fraction(int(number)), to))
         )
     value = float_value(x, type)
     source = value.element_type
     assert isinstance(source, ty.FloatType)
     flat = value.bits.reshape((-1, *value.bits.shape[len(value.shape) :]))
-    found = np.array(fixed_point.of_floats(source.format, flat, fmt), object)
-    return _fixed(fmt, found.reshape(value.shape))
+    found = np.array(fixed_point.of_floats(source.format, flat, to), object)
+    return _fixed(to, found.reshape(value.shape))
 
 
 def _each(numbers: npt.NDArray[Any], compute: Any) -> npt.NDArray[Any]:

@@ -1,11 +1,12 @@
-"""Register what users add: dialects, ops, casts and Python functions for declarations."""
+"""What users add to halfulp: formats, ops, dialects, casts, and Python functions for declarations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from halfulp.interp.declare.declarations import ANY, Dialect, OpDefinition, TypeConstraint
+from halfulp.fp_formats.formats import register_format as format
+from halfulp.interp.declare.declarations import ANY, Dialect, OpDefinition, Trait, TypeConstraint
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
@@ -14,16 +15,18 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, host_values
 from halfulp.interp.values.coerce import as_type
 
+__all__ = ["Dialect", "Trait", "cast", "dialect", "external", "format", "op"]
+
 _casts: dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]] = {}
 _externals: dict[str, Callable[..., Any]] = {}
 
 
-def register_dialect(dialect: Dialect) -> None:
+def dialect(declared: Dialect) -> None:
     """Add a dialect, or more ops to a known one. Raise ValueError when an op of that name exists."""
-    default_registry().register(dialect)
+    default_registry().register(declared)
 
 
-def register_op(
+def op(
     name: str,
     function: Callable[..., Any],
     *,
@@ -49,32 +52,32 @@ def register_op(
         dict.fromkeys(slots, ANY) if not isinstance(slots, Mapping) else dict(slots) for slots in (operands, results)
     ]
 
-    def build(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
-        types = [value.type for value in op.results]
-        keywords = {**op.attributes, **op.properties}
+    def build(operation: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
+        types = [value.type for value in operation.results]
+        keywords = {**operation.attributes, **operation.properties}
 
         def apply(run: Run, values: tuple[Any, ...]) -> tuple[Any, ...]:
             return host_values(function(*values, **keywords), types, f"the function behind '{name}'", settings)
 
         return apply
 
-    dialect = Dialect(dialect_name)
-    definition = dialect.op(
+    extension = Dialect(dialect_name)
+    definition = extension.op(
         mnemonic, assembly, operands=named[0], results=named[1], evaluate=OnValues(build), **declaration
     )
-    default_registry().register(dialect)
+    default_registry().register(extension)
     return definition
 
 
-def register_cast(
-    source: str | ty.Type | Sequence[str | ty.Type],
-    target: str | ty.Type | Sequence[str | ty.Type],
+def cast(
+    type: str | ty.Type | Sequence[str | ty.Type],
+    to: str | ty.Type | Sequence[str | ty.Type],
     function: Callable[..., Any],
 ) -> None:
     """Register the function behind builtin.unrealized_conversion_cast between these types: it gets values, and returns
     values or arrays.
     """
-    _casts[_spellings(source), _spellings(target)] = function
+    _casts[_spellings(type), _spellings(to)] = function
 
 
 def _spellings(types: str | ty.Type | Sequence[str | ty.Type]) -> tuple[str, ...]:
@@ -82,7 +85,7 @@ def _spellings(types: str | ty.Type | Sequence[str | ty.Type]) -> tuple[str, ...
     return tuple(str(as_type(type_)) for type_ in several)
 
 
-def register_external(name: str, function: Callable[..., Any]) -> None:
+def external(name: str, function: Callable[..., Any]) -> None:
     """Bind a Python function to each declaration of that name. It gets `Value`s, and returns values or arrays."""
     _externals[name.removeprefix("@")] = function
 

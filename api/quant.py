@@ -1,4 +1,4 @@
-"""Requantise accumulators bit for bit as libraries do."""
+"""Quantised types, scales for them, and the requantisation of accumulators, bit for bit as libraries do it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
+from halfulp.measuring.scales import suggest_scale
+from halfulp.quantizing.types import quantized_type as type
 from halfulp.semantics import requantization
 from halfulp.semantics.requantization import RULES, Target
+
+__all__ = ["multiplier", "requantize", "suggest_scale", "type"]
 
 
 def requantize(
@@ -29,14 +33,14 @@ def requantize(
     """Scale integer accumulators by ``multiplier`` and ``shift``, add a zero point, clamp, and return a `Value`.
 
     ``x``: an array or `Value` of signed integers, i32 accumulators (of "tosa-16": i48).
-    ``multiplier``, ``shift``: integers, or one for each position of the dimension ``axis``; `quantize_multiplier` makes
+    ``multiplier``, ``shift``: integers, or one for each position of the dimension ``axis``; `hu.quant.multiplier` makes
     them from a scale. ``shift``: to the left if positive; of the rules of TOSA to the right, and from 2 to 62.
     ``rule``: "gemmlowp" (TensorFlow Lite too), "tflite-single", "cmsis-nn", "cmsis-nn-single", "tosa", "tosa-double" or
     "tosa-16". The page on quantising has the table.
     ``to``: the integer type of the result, up to 32 bits; its signedness gives the limits: i8 is signed, ui8 unsigned.
     ``input_zero_point`` is subtracted first, ``output_zero_point`` added after scaling, before the clamp.
 
-        hu.requantize(acc, *hu.quantize_multiplier(0.0042), "cmsis-nn", output_zero_point=-5)
+        hu.quant.requantize(acc, *hu.quant.multiplier(0.0042), "cmsis-nn", output_zero_point=-5)
 
     Raises ValueError for an unknown rule, for shapes that do not fit, and where the library leaves the result
     undefined: an operand out of range, an overflow of i32. The message has the first such element.
@@ -61,11 +65,11 @@ def requantize(
     return Value.from_bits(codes.astype(f"u{width // 8}"), whole)
 
 
-def quantize_multiplier(scale: float) -> tuple[int, int]:
+def multiplier(scale: float) -> tuple[int, int]:
     """Return multiplier and shift of a scale, as TensorFlow Lite's QuantizeMultiplier does: scale is about
     multiplier * 2**(shift - 31). A scale below 2**-32 gives (0, 0).
 
-        >>> hu.quantize_multiplier(0.75)
+        >>> hu.quant.multiplier(0.75)
         (1610612736, 0)
 
     TOSA's rules take 31 - shift. Raises ValueError for a scale that is negative, not finite, or 2**30 and larger.

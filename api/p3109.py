@@ -26,6 +26,8 @@ from halfulp.quantizing.blocks import float_value
 from halfulp.semantics import p3109 as rules
 from halfulp.semantics.p3109 import COMPARISONS, OPERATIONS, PREDICATES, REDUCTIONS, ROUNDINGS, SATURATIONS, STOCHASTIC
 
+__all__ = ["eval", "kappa"]
+
 _TO_BLOCK = ("ConvertToBlock", "ConvertToBlockMaxAbsFinite")
 _OF_BLOCKS: dict[str, int] = {
     "ConvertFromBlock": 1,
@@ -53,7 +55,7 @@ class Projection:
         return rules.project(self.format, number, self.rounding, self.saturation, bits)
 
 
-def p3109(
+def eval(
     operation: str,
     *operands: Any,
     to: Any = None,
@@ -83,7 +85,7 @@ def p3109(
     ``scale_type``, ``scale_rounding``, ``scale_saturation``, ``scale_random``: of ConvertToBlockMaxAbsFinite, for the
     scale that it computes. ``type``: the type of operands that are plain numbers.
 
-        hu.p3109("Add", x, y, to="binary8p3se", rounding="ToOdd", saturation="SatFinite")
+        hu.p3109.eval("Add", x, y, to="binary8p3se", rounding="ToOdd", saturation="SatFinite")
 
     Comparisons and predicates return values of i1. "Class" returns the document's names, "ClsPositiveNormal", in an
     array of strings.
@@ -385,10 +387,10 @@ def kappa(
     For a stochastic ``rounding`` each combination of operands goes with all 256 values of eight random bits. Both
     functions get them last, as an array of uint8; the defined operation takes the same bits.
 
-        hu.kappa(lambda x: fast_exp(x), "Exp", "binary8p3se")
+        hu.p3109.kappa(lambda x: fast_exp(x), "Exp", "binary8p3se")
 
     Raises ValueError if there are more than 65,536 combinations of operands; TypeMismatch for results of another type;
-    and as `p3109`.
+    and as `eval`.
     """
     arity = OPERATIONS[operation].arity if operation in OPERATIONS else None
     if arity is None:
@@ -405,7 +407,7 @@ def kappa(
         columns = [column[kept] for column in columns]
         operands, random = _operands(chosen, columns)
     bits = random[0] if random else None
-    defined = p3109(operation, *operands, to=to, rounding=rounding, saturation=saturation, random=bits)
+    defined = eval(operation, *operands, to=to, rounding=rounding, saturation=saturation, random=bits)
     fmt = _format_of(defined)
     found = to_value(approximate(*operands, *random), defined.type, "the approximation")
     pairs = zip(_codes(defined), _codes(found), strict=True)

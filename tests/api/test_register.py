@@ -9,12 +9,12 @@ import halfulp as hu
 
 
 def test_a_users_own_op() -> None:
-    hu.register_op(
+    hu.register.op(
         "test_own.scale",
         lambda x, factor: x.numpy() * factor.value,
         operands=["x"],
         assembly="$x attr-dict `:` type($result)",
-        traits=[hu.Trait.SAME_OPERANDS_AND_RESULT_TYPE],
+        traits=[hu.register.Trait.SAME_OPERANDS_AND_RESULT_TYPE],
     )
     text = """func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> {
       %0 = test_own.scale %x {factor = 3 : i32} : tensor<2xi32>
@@ -24,21 +24,21 @@ def test_a_users_own_op() -> None:
     assert hu.run(module, np.array([1, 2], np.int32))[0].numpy().tolist() == [3, 6]
     assert "test_own.scale %arg0 {factor = 3 : i32} : tensor<2xi32>" in hu.print_module(module)
     with pytest.raises(ValueError, match=r"test_own\.scale is already registered"):
-        hu.register_op("test_own.scale", lambda x: x, operands=["x"])
+        hu.register.op("test_own.scale", lambda x: x, operands=["x"])
     with pytest.raises(ValueError, match=r"does not have the form dialect\.mnemonic"):
-        hu.register_op("scale", lambda x: x)
+        hu.register.op("scale", lambda x: x)
 
 
 def test_a_users_op_that_returns_the_wrong_thing() -> None:
-    hu.register_op("test_own.wrong", lambda x: np.zeros(3), operands=["x"])
+    hu.register.op("test_own.wrong", lambda x: np.zeros(3), operands=["x"])
     text = 'func.func @main(%x: i8) -> i8 { %0 = "test_own.wrong"(%x) : (i8) -> i8\n return %0 : i8 }'
     with pytest.raises(hu.TypeMismatch, match=r"result 0 of the function behind 'test_own.wrong': expected 'i8'"):
         hu.run(text, 1)
 
 
 def test_a_users_conversion() -> None:
-    hu.register_cast("!test.pair", "i16", lambda pair: pair)
-    hu.register_cast(["i8", "i8"], "i16", lambda low, high: np.int16(low.item() + 256 * high.item()))
+    hu.register.cast("!test.pair", "i16", lambda pair: pair)
+    hu.register.cast(["i8", "i8"], "i16", lambda low, high: np.int16(low.item() + 256 * high.item()))
     text = """func.func @main(%a: i8, %b: i8) -> i16 {
       %0 = builtin.unrealized_conversion_cast %a, %b : i8, i8 to i16
       return %0 : i16
@@ -61,7 +61,7 @@ def test_a_declaration_bound_to_a_python_function() -> None:
     assert (n.item(), y.numpy().tolist()) == (2, [2, 4])
     with pytest.raises(hu.TypeMismatch, match=r"bound to @host returned 1 values; 2 are declared"):
         hu.run(text, 1, x, externals={"host": lambda n, t: n})
-    hu.register_external("test_host_square", lambda n: n.item() ** 2)
+    hu.register.external("test_host_square", lambda n: n.item() ** 2)
     assert hu.run("func.func private @test_host_square(i32) -> i32", 5, entry="test_host_square")[0].item() == 25
 
 
