@@ -68,6 +68,7 @@ from halfulp.summing import dot as dot
 from halfulp.summing import matmul as matmul
 from halfulp.summing import sum as sum
 from halfulp.traces.error_report import exception_flags as exception_flags
+from halfulp.traces.trace import Trace as Trace
 from halfulp.traces.trace import trace as trace
 
 __version__: str
@@ -87,6 +88,7 @@ __all__ = [
     "ParseError",
     "Profile",
     "Real",
+    "Trace",
     "TypeMismatch",
     "UndefinedBehavior",
     "Unsupported",

@@ -68,7 +68,6 @@ _ADVICE = {
     ),
     "power pow": "v ** w works on a Value",
     "softmax log_softmax logsumexp layer_norm rms_norm": 'hu.round_rows("{name}", x) rounds each result once',
-    "Trace": "hu.trace(module, x) returns one",
     "version VERSION": "hu.__version__ is the version, hu.semantics_version that of the results",
     "execute simulate interpret compile jit": "hu.run(program, x) runs a module, MLIR text or a file",
     "open read from_file": 'hu.load("file.mlir") reads a program',

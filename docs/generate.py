@@ -481,8 +481,11 @@ def public_names() -> list[str]:
     found = []
     for name in hu.__all__:
         value = getattr(hu, name)
-        parts = value.__all__ if inspect.ismodule(value) and name != "plot" else None
-        found += [name] if parts is None else [f"{name}.{part}" for part in parts if part not in hu.__all__]
+        if not inspect.ismodule(value) or name == "plot":
+            found.append(name)
+        else:
+            own = (part for part in value.__all__ if getattr(value, part) is not getattr(hu, part, None))
+            found += [f"{name}.{part}" for part in own]
     return found
 
 

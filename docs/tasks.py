@@ -376,6 +376,10 @@ func.func @f(%x: f32, %y: f32) -> f32 {
 }"""
 print(hu.sensitivity(program, 1.0, 1e-5, formats=["f64"]))
 ''',
+            "Trace": """
+trace = hu.trace("func.func @main(%x: f32) -> f32 { %0 = arith.negf %x : f32  return %0 : f32 }", np.float32(1))
+print([step.op for step in trace.steps])
+""",
             "plot": """
 figure = hu.plot.staircase("f8E4M3FN", 380, 480)
 print(figure.axes[0].get_ylabel())
@@ -496,6 +500,7 @@ SPELLED = {
     "Blocks": "an integer, or sizes by dimension: `{1: 16}`",
     "Codes, PoisonIds, Marks, Origins": "the arrays that a `Value` is made of; `hu.Value.from_bits` takes integers",
     "Accuracy": "what `hu.accuracy` returns",
+    "RunErrors": "the errors of each op of a run with `shadow=True`",
     "Bisection, StageResult": "what `hu.bisect` returns, and one of its `results`",
     "FormatComparison": "what `hu.compare_formats` returns",
     "Dims": 'numbers in their order, or by name: `[128, None]`, `{"m": 128}`',

@@ -22,7 +22,6 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run import compiler, evaluators
 from halfulp.traces import trace as tracing
-from halfulp.traces.trace import Trace
 from halfulp.traces.values import Statistics, statistics
 
 AVERAGE = (ROOT / "examples" / "average.mlir").read_text()
@@ -50,7 +49,7 @@ GCD = """func.func @gcd(%a: i32, %b: i32) -> i32 {
 }"""
 
 
-def summary(trace: Trace) -> list[str]:
+def summary(trace: hu.Trace) -> list[str]:
     """Return a step a line: the call depth, op, values, and where control went."""
     return [
         " ".join(
@@ -66,7 +65,7 @@ def summary(trace: Trace) -> list[str]:
     ]
 
 
-def all_text(trace: Trace) -> str:
+def all_text(trace: hu.Trace) -> str:
     return f"{trace}\n{trace.html()}\n{trace._repr_html_()}"
 
 
