@@ -32,3 +32,13 @@ def test_links_lead_to_files() -> None:
     targets = re.findall(r"\]\(([^)#]+)", PAGE)
     assert len(targets) > 20
     assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_each_word_of_the_house_is_explained_once() -> None:
+    table = PAGE.partition("\n## Words of the house\n")[2].partition("\n## ")[0]
+    words = re.findall(r"^\| (\w+) \|", table, re.MULTILINE)[1:]
+    assert words == sorted(set(words))
+    assert len(words) <= 30
+    life = PAGE.partition("\n## The life of addf\n")[2].partition("\n## ")[0].partition("\n1. ")[2]
+    used = {word.removesuffix("s") for word in re.findall(r"\*\*(\w+)\*\*", life)}
+    assert used - {word.removesuffix("s") for word in words} == set()
