@@ -70,16 +70,8 @@ def _floor(n: Floats, t: Floats) -> Floats:
     return np.floor(t)
 
 
-def _ceil(n: Floats, t: Floats) -> Floats:
-    return np.ceil(t)
-
-
 def _trunc(n: Floats, t: Floats) -> Floats:
     return np.where(n + t >= 0, np.floor(t), np.ceil(t))
-
-
-def _roundeven(n: Floats, t: Floats) -> Floats:
-    return np.rint(t)
 
 
 def _round(n: Floats, t: Floats) -> Floats:
@@ -149,9 +141,9 @@ def _apart(exact_: Floats, result: Floats, error: Floats, radius: Floats) -> Sha
 
 STEPS: Mapping[str, Rule] = {
     "floor": jumping(_floor),
-    "ceil": jumping(_ceil),
+    "ceil": jumping(lambda n, t: np.ceil(t)),
     "trunc": jumping(_trunc),
-    "roundeven": jumping(_roundeven),
+    "roundeven": jumping(lambda n, t: np.rint(t)),
     "round": jumping(_round),
     "clamp": _clamp,
     "copysign": _copysign,
@@ -348,7 +340,7 @@ def _at_infinity(rule: str, value: Floats, operands: Sequence[Shadowed], found: 
         sure = sure & (limit | (np.isfinite(each.radius) & (sign | is_exact(each) | (rule in _SUMS))))
     if rule == "divide":
         sure = sure | (limits[1] & (value == 0) & np.isfinite(operands[0].radius) & np.isfinite(operands[0].value))
-    found = Errors(*(_exact_where(sure, one) for one in found))
+    found = Errors(*(_set_where(sure, one, Shadow(NOTHING, NOTHING)) for one in found))
     if rule not in FUNCTIONS:
         return found
     finite = some & np.isfinite(value)
@@ -365,10 +357,6 @@ def _limit(rule: str, end: float) -> arb:
     limits = FUNCTIONS[rule].limits
     word = limits.plus_infinity if end > 0 else limits.minus_infinity
     return BALLS[rule](arb(end)) if word == "real" else arb.nan() if word in _NO_NUMBERS else arb(float(word))
-
-
-def _exact_where(mask: Mask, shadow: Shadow) -> Shadow:
-    return _set_where(mask, shadow, Shadow(NOTHING, NOTHING))
 
 
 def _set_where(mask: Mask, shadow: Shadow, other: Shadow) -> Shadow:

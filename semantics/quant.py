@@ -118,10 +118,6 @@ class Quantization:
         return blocks
 
 
-def _element_shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
-    return codes.shape[:-1] if fmt.limbs > 1 else codes.shape
-
-
 def dcast(quantization: Quantization, profile: Profile) -> Kernel:
     """Return the kernel of quant.dcast: (itofp(stored) - itofp(zero point)) * scale, from codes of the storage type to
     codes of the expressed format.
@@ -177,7 +173,7 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
         return ArrayResult(q.clamped(stored.codes), np.logical_or.reduce(found) if found else None)
 
     def array_implementation(x: Codes) -> Outcome:
-        shape = _element_shape(fmt, x)
+        shape = x.shape[:-1] if fmt.limbs > 1 else x.shape
         found = None
         if affine is not None:
             found = to_integers(affine, x, rounding, profile.arithmetic, policy, by_steps)

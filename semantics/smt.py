@@ -210,10 +210,6 @@ def _not(terms: Sequence[Term], model: SmtModel) -> Term:
     return term if isinstance(term, Unknown) else not term
 
 
-def _implies(terms: Sequence[Term], model: SmtModel) -> Term:
-    return _or([_not(terms[:1], model), terms[1]], model)
-
-
 def _equal(values: Sequence[int], model: SmtModel) -> Term:
     if model.ops == "iree" and any(isinstance(value, bool) for value in values):
         return Unknown(("IREE's evaluator does not compare truth values",))
@@ -241,7 +237,7 @@ OPS: Mapping[str, Op] = MappingProxyType(
         "or": _or,
         "not": _not,
         "xor": _strict(lambda values, model: sum(values) % 2 == 1),
-        "implies": _implies,
+        "implies": lambda terms, model: _or([_not(terms[:1], model), terms[1]], model),
         "ite": _ite,
     }
 )

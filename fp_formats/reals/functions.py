@@ -391,10 +391,6 @@ def _half_square(x: Fraction) -> Fraction:
     return x * x / 2
 
 
-def _sixteenth_of_cube(x: Fraction) -> Fraction:
-    return x * x * x / 16
-
-
 def _distance(decay: Decay, x: Fraction) -> int:
     # Each decay is at least x / 2. The powers of huge arguments would take long.
     return -BEYOND if abs(x) >= 2 * BEYOND else -min(int(decay(abs(x))), BEYOND)
@@ -533,14 +529,6 @@ def _log_factorial(x: Fraction) -> Special | None:
 # --- balls ------------------------------------------------------------------------------------------------------------
 
 
-def _exp10(x: arb) -> arb:
-    return (x * arb.const_log10()).exp()
-
-
-def _exp2(x: arb) -> arb:
-    return (x * arb.const_log2()).exp()
-
-
 def _sigmoid(x: arb) -> arb:
     return 1 / (1 + (-x).exp())
 
@@ -571,10 +559,6 @@ def _log_gamma(x: arb) -> arb:
     return x.lgamma() if x > 0 else (arb.pi() / abs(x.sin_pi())).log() - (1 - x).lgamma()
 
 
-def _cube_root(x: arb) -> arb:
-    return -((-x).root(3)) if x < 0 else x.root(3)
-
-
 # --- the table --------------------------------------------------------------------------------------------------------
 
 _ODD = ("-0", "0")
@@ -586,11 +570,11 @@ _ONE = Fraction(1)
 _ROWS = (
     Function("exp", arb.exp, _EXP, far=_exponential(0), formula="e**x", rational="at 0", series="1 + x"),
     Function(
-        "exp2", _exp2, _EXP, _integers(2), _exponential(0),
+        "exp2", lambda x: (x * arb.const_log2()).exp(), _EXP, _integers(2), _exponential(0),
         formula="2**x", rational="at integers", proof=FACTORS, series="1 + 0.69 * x",
     ),
     Function(
-        "exp10", _exp10, _EXP, _integers(10), _exponential(0),
+        "exp10", lambda x: (x * arb.const_log10()).exp(), _EXP, _integers(10), _exponential(0),
         formula="10**x", rational="at integers", proof=FACTORS, series="1 + 2.3 * x",
     ),
     Function(
@@ -678,7 +662,7 @@ _ROWS = (
         formula="1 / sqrt(x)", rational="at squares of rational numbers", proof=FACTORS,
     ),
     Function(
-        "cbrt", _cube_root, Limits("-inf", *_ODD, "inf"), lambda x: root(x, 3),
+        "cbrt", lambda x: -(-x).root(3) if x < 0 else x.root(3), Limits("-inf", *_ODD, "inf"), lambda x: root(x, 3),
         formula="cube root", rational="at cubes of rational numbers", proof=FACTORS,
     ),
     Function(
@@ -710,7 +694,7 @@ _ROWS = (
         formula="x * (1 + erf(x / sqrt(2))) / 2", rational="at 0", proof=UNPROVED,
     ),
     Function(
-        "gelu_tanh", _gelu_tanh, Limits("-0", *_ODD, "inf"), far=_rectifier(-1, _sixteenth_of_cube),
+        "gelu_tanh", _gelu_tanh, Limits("-0", *_ODD, "inf"), far=_rectifier(-1, lambda x: x * x * x / 16),
         formula="x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2", rational="at 0", proof=UNPROVED,
     ),
     Function(

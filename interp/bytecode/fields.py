@@ -273,17 +273,13 @@ SIZE = Field(
 SHAPE = list_of(SIZE)
 
 
-def _read_flags(source: CodeSource, before: tuple[Any, ...]) -> tuple[bool, ...]:
-    return tuple([boolean(source.cursor) for _ in before[-1]])
-
-
 def _write_flags(sink: CodeSink, values: tuple[bool, ...], before: tuple[Any, ...]) -> None:
     for value in values:
         sink.byte(int(value))
 
 
 # A truth value for each element of the list before it.
-FLAGS = Field(_read_flags, _write_flags)
+FLAGS = Field(lambda source, before: tuple([boolean(source.cursor) for _ in before[-1]]), _write_flags)
 
 
 # --- elements ---------------------------------------------------------------------------------------------------------

@@ -33,10 +33,6 @@ util.op(
 )
 
 
-def _passed_on(op: Operation, settings: Settings) -> Function:
-    return lambda run, operands: operands
-
-
 _SAME_TYPES = TypeRule(
     "failed to verify that all of {operands, results} have same type",
     lambda types, properties: types.setdefault("results", types.get("operands")),
@@ -49,5 +45,5 @@ util.op(
     operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
     results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     type_rules=(_SAME_TYPES,),
-    evaluate=OnValues(_passed_on, raw=True),
+    evaluate=OnValues(lambda op, settings: lambda run, operands: operands, raw=True),
 )

@@ -549,11 +549,7 @@ func.op(
 )
 
 
-def _return(op: Operation, compiler: Compiler) -> Action:
-    return compiler.leaving(compiler.slots(op.operands))
-
-
-RETURN = OnFrames(_return, words=leave)
+RETURN = OnFrames(lambda op, compiler: compiler.leaving(compiler.slots(op.operands)), words=leave)
 
 func.op(
     "return",

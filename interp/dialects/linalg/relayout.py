@@ -133,10 +133,6 @@ def _verify_pack(op: Operation) -> str | None:
     return None
 
 
-def _verify_unpack(op: Operation) -> str | None:
-    return _verify(op, op.operands[1].type, op.operands[0].type)
-
-
 # --- evaluation -------------------------------------------------------------------------------------------------------
 
 
@@ -272,7 +268,7 @@ def declare_relayouts() -> None:
         results={"result": declarations.RANKED_TENSOR},
         properties=_PROPERTIES,
         type_rules=(_RESULT,),
-        verify=_verify_unpack,
+        verify=lambda op: _verify(op, op.operands[1].type, op.operands[0].type),
         named_results=("unpack",),
         evaluate=OnValues(_unpack),
     )

@@ -45,10 +45,6 @@ def is_null(pointer: Pointer) -> bool:
     return pointer.memory is NOWHERE and not pointer.offset & ADDRESS_MASK
 
 
-def _not_null(run: Run, pointer: Pointer, number: int) -> str | None:
-    return "the pointer is null" if is_null(pointer) else None
-
-
 def _aligned(run: Run, pointer: Pointer, number: int) -> str | None:
     if is_power_of_two(number):
         return unaligned(run, pointer, number, "the pointer")
@@ -64,7 +60,7 @@ def _accessible_or_null(run: Run, pointer: Pointer, number: int) -> str | None:
 
 
 POINTERS: Mapping[str, PointerTest] = {
-    "nonnull": _not_null,
+    "nonnull": lambda run, pointer, number: "the pointer is null" if is_null(pointer) else None,
     "align": _aligned,
     "dereferenceable": _accessible,
     "dereferenceable_or_null": _accessible_or_null,

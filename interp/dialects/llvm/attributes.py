@@ -86,11 +86,7 @@ def _spell_annotation(value: DialectAttr, names: Names) -> str:
     return nested(LOOP_ANNOTATION).spell(value, names)
 
 
-def _is_annotation(found: Attribute) -> bool:
-    return nested(LOOP_ANNOTATION).accepts(found)
-
-
-_ANNOTATION = ParameterKind(_read_annotation, _spell_annotation, _is_annotation)
+_ANNOTATION = ParameterKind(_read_annotation, _spell_annotation, lambda found: nested(LOOP_ANNOTATION).accepts(found))
 """The kind of an annotation inside one, which its own definition needs."""
 _FUSED = attribute(lambda found: isinstance(found, FusedLoc))
 
